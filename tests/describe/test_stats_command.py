@@ -143,7 +143,7 @@ def test_tables_have_a_line_for_each_comparison_and_lose_no_digit(demo: Path, sh
     assert "…" not in out
     (line,) = [line for line in out.splitlines() if line.lstrip().startswith("complex_ood / complex_iid")]
     assert len(line.split()) == 3 + 10
-    for title in ("What is in it", "What a guesser reaches", "Families:", "Pairs of values:", "The held-out"):
+    for title in ("What is in it", "Accuracy of guessing", "Families:", "Pairs of values:", "The held-out"):
         assert title in out
 
 

@@ -34,7 +34,7 @@ _OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The
 @click.option("--size", metavar="25k|N", help="Use only the first N questions of train.  [default: all]")
 @_OUT
 def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, out: Path) -> None:
-    """Writes the predictions of a simple guesser, or of the symbolic oracle, on the test sets of DIR."""
+    """Writes the predictions of a simple baseline, or of the symbolic oracle, on the test sets of DIR."""
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.layout import Layout
     from clevrhope.metrics.baselines import baseline as run

@@ -1,4 +1,4 @@
-"""Predictions of guessers and of the symbolic oracle: the ends of every scale.
+"""Predictions of simple baselines and of the symbolic oracle: the ends of every scale.
 
 None of them looks at an image or is trained by gradients, so none needs torch. The question-only baseline is
 one of the trained models (`clevrhope train question_only`).

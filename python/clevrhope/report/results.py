@@ -47,7 +47,7 @@ class Result:
         n_unanswered: Test set -> number of predictions that are not an answer, which count as wrong.
         matched: The matched complex gap; None if it is unknown.
         floor: Complex_iid accuracy of the question-only baseline in per cent; None if unknown.
-        floor_from: The model or guesser that gives the baseline.
+        floor_from: The model or baseline that gives the baseline.
         note: What has to be said wherever the result is shown.
     """
 

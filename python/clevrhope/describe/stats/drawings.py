@@ -181,20 +181,20 @@ def _relations(sheet: Sheet) -> bytes:
 
 def _baselines(sheet: Sheet) -> bytes:
     train = sheet.train
-    guessers: dict[str, Callable[[SplitStats], float]] = {
+    guesses: dict[str, Callable[[SplitStats], float]] = {
         "most frequent answer\nof the split itself": lambda each: each.majority[1],
-        "and of each of\nits families": lambda each: each.majority_of_families,
+        "most frequent answer of\neach family of the split": lambda each: each.majority_of_families,
     }
     if train is not None:
-        guessers["most frequent answer\nof train"] = lambda each: each.guessed_from(train, by_family=False)
-        guessers["and of each of\ntrain's families"] = lambda each: each.guessed_from(train)
+        guesses["most frequent answer\nof train"] = lambda each: each.guessed_from(train, by_family=False)
+        guesses["most frequent answer of\neach family of train"] = lambda each: each.guessed_from(train)
     series = [
-        _series(each, [100 * guess(each.measured.stats) for guess in guessers.values()])
+        _series(each, [100 * guess(each.measured.stats) for guess in guesses.values()])
         for each in sheet.columns
     ]
-    with figure(f"{sheet.group}: what a guesser reaches", width_in=9, height_in=4.8) as drawn:
+    with figure(f"{sheet.group}: accuracy of guessing", width_in=9, height_in=4.8) as drawn:
         axes = drawn.subplots()
-        rows = [Row(name, str(k // 2)) for k, name in enumerate(guessers)]
+        rows = [Row(name, str(k // 2)) for k, name in enumerate(guesses)]
         dots(axes, rows, series, label="correct answers, %", limit=102)
         legend(drawn, series)
         return png(drawn)

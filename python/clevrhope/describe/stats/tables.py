@@ -43,7 +43,7 @@ def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
     yield _overview(sheet)
     if sheet.comparisons:
         yield _distances(sheet)
-    yield _guessers(sheet)
+    yield _guessing(sheet)
     yield _answers(sheet)
     yield _files(sheet)
     if full:
@@ -123,9 +123,9 @@ def _overview(sheet: Sheet) -> Table:
             row("words per question, mean", lambda each: decimal(mean(each.words))),
             row("words, 5th percentile", lambda each: str(percentile(each.words, 0.05))),
             row("words, 95th percentile", lambda each: str(percentile(each.words, 0.95))),
-            row("words, most", lambda each: str(max(each.words, default=0))),
+            row("words, maximum", lambda each: str(max(each.words, default=0))),
             row("functions per program, mean", lambda each: decimal(mean(each.functions))),
-            row("functions, most", lambda each: str(max(each.functions, default=0))),
+            row("functions, maximum", lambda each: str(max(each.functions, default=0))),
             row("relations per question, mean", lambda each: decimal(mean(each.relations_a_question))),
             row(
                 "questions with a relation",
@@ -152,25 +152,27 @@ def _distances(sheet: Sheet) -> Table:
     )
 
 
-def _guessers(sheet: Sheet) -> Table:
+def _guessing(sheet: Sheet) -> Table:
     rows = [
         _row(sheet, "most frequent answer", lambda each: each.majority[0]),
-        _row(sheet, "- correct", lambda each: percent(each.majority[1])),
-        _row(sheet, "that of each family, correct", lambda each: percent(each.majority_of_families)),
+        _row(sheet, "- its accuracy", lambda each: percent(each.majority[1])),
+        _row(sheet, "that of each family: accuracy", lambda each: percent(each.majority_of_families)),
     ]
     train = sheet.train
     if train is not None:
         rows += [
             _row(
                 sheet,
-                "train's answer, correct",
+                "that of train: accuracy",
                 lambda each: percent(each.guessed_from(train, by_family=False)),
             ),
-            _row(sheet, "train's of each family, correct", lambda each: percent(each.guessed_from(train))),
+            _row(
+                sheet,
+                "that of each family in train: accuracy",
+                lambda each: percent(each.guessed_from(train)),
+            ),
         ]
-    return Table(
-        "What a guesser reaches", _head(sheet), rows, "The first two are chosen on the split itself."
-    )
+    return Table("Accuracy of guessing", _head(sheet), rows, "The first two are chosen on the split itself.")
 
 
 def _answers(sheet: Sheet) -> Table:
