@@ -43,7 +43,7 @@ def block_with(page: str, words: str) -> list[list[str]]:
     text = (REPOSITORY / page).read_text("utf-8")
     fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     (block,) = (each for language, each in fenced if not language and words in each)
-    lines = [shlex.split(line, comments=True) for line in block.splitlines()]
+    lines = [shlex.split(line, comments=True) for line in block.replace("\\\n", " ").splitlines()]
     return [line[1:] for line in lines if line and line[0] == "clevrhope"]
 
 
@@ -56,8 +56,10 @@ def smaller(command: Sequence[str]) -> list[str]:
     elif made[0] == "train":
         made[made.index("--size") + 1] = "64"
         made += ["--updates", "3", "--device", "cpu", "--quiet"]
+        there = {each.partition("=")[0] for each in command}
         for setting in SMALL_MODELS[made[1]]:
-            made += ["--set", setting]
+            if setting.partition("=")[0] not in there:
+                made += ["--set", setting]
     return made
 
 
