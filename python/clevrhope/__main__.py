@@ -42,7 +42,7 @@ def main() -> None:
 def run_command(arguments: list[str]) -> int:
     """Runs one command line and gives its exit code.
 
-    An error is one sentence on standard error; without arguments, the help is there.
+    An error is one sentence on standard error. Without arguments, the help is printed there.
     """
     before = signal.signal(signal.SIGTERM, _terminate)
     try:

@@ -41,5 +41,5 @@ class BaseModel(nn.Module):
         return F.cross_entropy(self.predict(batch), batch.answers)
 
     def predict(self, batch: Batch) -> Tensor:
-        """(B, A) scores."""
+        """(B, A) scores of the answers, which each model computes in its own way."""
         raise NotImplementedError

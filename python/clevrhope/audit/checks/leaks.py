@@ -39,7 +39,7 @@ def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list
             (
                 Kind.GROUP,
                 "of one-object images that ask for the pair or a value, one in each group shows it, and the "
-                "answer for all others is no; each set of images to count in has the answers 0 to 5",
+                "answer for all others is no; each counting set has the answers 0 to 5",
                 "images",
             ),
         )
