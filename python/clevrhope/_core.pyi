@@ -11,8 +11,10 @@ __all__ = [
     "NO_ANSWER",
     "NO_PROGRAM",
     "AbsentReader",
+    "AuditFindings",
     "AuditReader",
     "AuditScenes",
+    "AuditViolation",
     "CountingPool",
     "MinimalPool",
     "NativeStudio",
@@ -53,6 +55,7 @@ _Truths: TypeAlias = npt.NDArray[np.bool_]
 _TokenRows: TypeAlias = tuple[_Tokens, npt.NDArray[np.int32]]
 _Word: TypeAlias = tuple[str, int | None, bool, bool]
 _NodePlan: TypeAlias = tuple[_Numbers, _Numbers, _Numbers, _Numbers, _Numbers]
+_Counted: TypeAlias = tuple[list[tuple[int, AuditViolation]], dict[AuditViolation, int]]
 _TracedStep: TypeAlias = tuple[str, str | None, tuple[int, ...], str, list[int] | _Value | None]
 
 NO_ANSWER: Final[int]
@@ -281,13 +284,14 @@ class AbsentReader:
         seen: Sequence[tuple[str, str]],
         words: Sequence[_Word],
     ) -> AbsentReader: ...
-    def read(self, questions: _Tokens, programs: _Tokens) -> tuple[_Truths, _Truths]: ...
+    def violations(self, questions: _Tokens, programs: _Tokens, most: int) -> _Counted: ...
 
 @final
 class AuditReader:
     NO_ANSWER: Final[int]
     NO_PROGRAM: Final[int]
     UNKNOWN_ANSWER: Final[int]
+    NO_SCENE: Final[int]
     UNANSWERED: Final[int]
     def __new__(
         cls,
@@ -313,7 +317,7 @@ class AuditReader:
         programs: _Tokens,
         scenes: AuditScenes,
         scene_idxs: npt.NDArray[np.int64],
-    ) -> tuple[_Truths, _Truths, _Truths, npt.NDArray[np.int32]]: ...
+    ) -> AuditFindings: ...
     def relations_needed(
         self,
         programs: _Tokens,
@@ -321,6 +325,38 @@ class AuditReader:
         scene_idxs: npt.NDArray[np.int64],
         width: int,
     ) -> npt.NDArray[np.int8]: ...
+
+@final
+class AuditFindings:
+    def __len__(self) -> int: ...
+    @property
+    def by_program(self) -> _Truths: ...
+    @property
+    def by_words(self) -> _Truths: ...
+    @property
+    def implied(self) -> _Truths: ...
+    @property
+    def answers(self) -> npt.NDArray[np.int32]: ...
+    def violations(
+        self,
+        answers: npt.NDArray[np.int32],
+        asked: Literal["anywhere", "always", "never", "never implied"],
+        most: int,
+    ) -> _Counted: ...
+
+@final
+class AuditViolation:
+    WRONG_ANSWER: Final[AuditViolation]
+    NO_ANSWER: Final[AuditViolation]
+    PROGRAM_MENTIONS: Final[AuditViolation]
+    WORDS_MENTION: Final[AuditViolation]
+    IMPLIES: Final[AuditViolation]
+    PROGRAM_LACKS_MENTION: Final[AuditViolation]
+    WORDS_LACK_MENTION: Final[AuditViolation]
+    PROGRAM_UNSEEN: Final[AuditViolation]
+    WORDS_UNSEEN: Final[AuditViolation]
+    def __hash__(self) -> int: ...
+    def __int__(self) -> int: ...
 
 @final
 class AuditScenes:

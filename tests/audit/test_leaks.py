@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from leak_dataset import CYLINDER, HOP, RUBBER, Dataset, chain, clean, report_on, step, wrong_answer
 
-from clevrhope.audit.leaks.report import Kind
+from clevrhope._core import AuditViolation
+from clevrhope.audit.leaks.check import PROBLEMS
+from clevrhope.audit.leaks.report import KINDS, MAX_LISTED, Kind
 
 
 def test_a_clean_folder_passes(tmp_path: Path) -> None:
@@ -307,3 +309,23 @@ def test_a_planted_fault_is_found(
     assert (file, index) in found, [str(v) for v in report.violations]
     assert {v.kind for v in report.violations if problem in v.problem} == {kind}
     assert report.counts[kind] >= len(found)
+
+
+def test_every_violation_of_the_native_readers_has_a_kind_and_a_sentence() -> None:
+    every = {each for each in vars(AuditViolation).values() if isinstance(each, AuditViolation)}
+    assert len(every) == 9
+    assert every == set(KINDS)
+    assert every == set(PROBLEMS) | {AuditViolation.WRONG_ANSWER}  # which names both answers
+
+
+def test_all_violations_are_counted_and_the_first_are_listed(tmp_path: Path) -> None:
+    data = clean()
+    n = MAX_LISTED + 7
+    for _ in range(n):
+        data.ask("train", 0, "Is there a matte cylinder?", "no", chain("filter_shape cube", "exist"))
+    report = report_on(data, tmp_path)
+    listed = [each for each in report.violations if each.kind is Kind.PAIR]
+    assert report.counts[Kind.PAIR] == n
+    assert [each.index for each in listed] == list(range(3, 3 + MAX_LISTED))
+    assert {each.problem for each in listed} == {"mentions rubber cylinder in its words"}
+    assert report.counts[Kind.PROGRAM] == n  # there is a cube

@@ -91,11 +91,17 @@ def handles(world: _core.World) -> Iterator[tuple[object, str]]:
     yield _core.AuditScenes.read(vocabulary, []), "AuditScenes: 0"
     reader = _core.TextReader(vocabulary, **tokens, answers=[], templates=[], synonyms=b"{}")
     yield reader, "0 question families"
+    audit = _core.AuditReader(vocabulary, **tokens, answers=[], pair=PAIR, words=[])
+    rows, nowhere = np.ones((1, 4), np.int32), np.asarray([-1])
+    findings = audit.read(rows, rows, _core.AuditScenes.read(vocabulary, []), nowhere)
+    yield findings, "1 questions; 0 mention"
 
 
 def test_reprs_are_worth_reading(world: _core.World) -> None:
     shown = {type(handle): (repr(handle), part) for handle, part in handles(world)}
-    assert set(shown) == {each for _, each in public_names() if isinstance(each, type)}
+    classes = {each for _, each in public_names() if isinstance(each, type)}
+    assert set(shown) == classes - {_core.AuditViolation}
+    assert repr(_core.AuditViolation.NO_ANSWER) == "AuditViolation.NO_ANSWER"
     for kind, (text, part) in shown.items():
         assert "object at 0x" not in text
         assert text.startswith(f"<{kind.__name__}")

@@ -204,7 +204,11 @@ def test_audit_readers_refuse_what_does_not_fit(vocabulary: _core.Vocabulary) ->
     refused(reader.read, ints(2, 5), ints(3, 5), none, ints(2, kind=np.int64))
     refused(reader.read, ints(2, 5), ints(2, 5), none, ints(2, kind=np.int64))
     absent = ints(2, kind=np.int64) - 1
-    assert reader.read(ints(2, 5), ints(2, 5), none, absent)[3].tolist() == [-1, -1]
+    findings = reader.read(ints(2, 5), ints(2, 5), none, absent)
+    assert findings.answers.tolist() == [reader.NO_SCENE] * 2
+    refused(findings.violations, ints(3), "never", 5)
+    refused(findings.violations, ints(2), "sometimes", 5)
+    assert findings.violations(ints(2), "never", HUGE) == ([], {})
     refused(reader.relations_needed, ints(2, 5), none, absent, HUGE)
     refused(reader.encode, [b"{}"], 5, 5)
     row = {"question": "a", "program": [{"function": "scene", "value_inputs": [], "inputs": []}], "answer": 3}

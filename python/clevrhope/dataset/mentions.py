@@ -43,7 +43,7 @@ def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt
         for first in range(0, len(arrays), _ROWS_AT_ONCE):
             programs = arrays.tokens("programs", first, _ROWS_AT_ONCE)
             nowhere = np.full(len(programs), -1, dtype=np.int64)
-            found.append(reader.read(np.zeros_like(programs), programs, no_scenes, nowhere)[0])
+            found.append(reader.read(np.zeros_like(programs), programs, no_scenes, nowhere).by_program)
     return np.concatenate(found) if found else np.zeros(0, dtype=np.bool_)
 
 

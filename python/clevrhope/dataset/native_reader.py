@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditReader, AuditScenes, Vocabulary
+from clevrhope._core import AuditFindings, AuditReader, AuditScenes, Vocabulary
 from clevrhope.dataset.scene_files import Rows
 from clevrhope.dataset.split_files import Value, Vocab
 from clevrhope.dataset.vocab import by_number
@@ -29,7 +29,7 @@ CLEVR_WORDS: Mapping[str, Sequence[str]] = {
 }
 """CLEVR's words for values and for an object of any shape; a value without an entry is its own word."""
 
-NO_ANSWER, UNDETERMINED = AuditReader.NO_ANSWER, AuditReader.UNANSWERED
+NO_ANSWER, NO_SCENE, UNDETERMINED = AuditReader.NO_ANSWER, AuditReader.NO_SCENE, AuditReader.UNANSWERED
 """In a row of needed relations: the program has no answer, so nobody knows which relations it needs."""
 WHY: Mapping[int, str] = {
     NO_ANSWER: "a unique of not one object",
@@ -45,18 +45,6 @@ _PROPERTIES: Mapping[str, tuple[str, object]] = {
 }
 """Attribute type -> its key in a properties file, and a look that any of its values can have there."""
 _MOST_OBJECTS = 32
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What N questions mean and answer: columns (N,)."""
-
-    by_program: npt.NDArray[np.bool_]
-    by_words: npt.NDArray[np.bool_]
-    implied: npt.NDArray[np.bool_]
-    """Asks for the pair, also through likenesses, as in a cylinder of the same material as a rubber cube."""
-    answers: Ints
-    """Numbers of vocab.json; below 0 a key of `WHY`, which says why there is no answer."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +97,12 @@ class QuestionReader:
         }
         return EncodedRows(columns, {"questions": words[0], "programs": programs[0]}, filenames)
 
-    def read(self, questions: Ints, programs: Ints, scenes: AuditScenes, rows: Rows) -> Findings:
+    def read(self, questions: Ints, programs: Ints, scenes: AuditScenes, rows: Rows) -> AuditFindings:
         """What questions (N, Q) with programs (N, P) mean, and answer on the scenes at `rows` (N,).
 
-        Where a row is -1, there is no answer.
+        Answers are numbers of vocab.json, or keys of `WHY`; `NO_SCENE` where a row is -1.
         """
-        return Findings(*self._reader.read(questions, programs, scenes, rows))
+        return self._reader.read(questions, programs, scenes, rows)
 
     def relations_needed(
         self, programs: Ints, scenes: AuditScenes, rows: Rows, width: int

@@ -3,9 +3,10 @@
 use crate::audit::{WordEntry, words_of};
 use crate::conversion::Values;
 use crate::errors::{VocabularyError, raise};
+use crate::findings::{Counted, counted};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::audit::AbsentReader;
-use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -47,16 +48,20 @@ impl PyAbsentReader {
         Ok(Self { reader: reader.map_err(raise::<VocabularyError>)?, types, n_seen: seen.len() })
     }
 
-    /// (N,) whether programs, and whether words, ask for values that no object had, alone or together.
+    /// The questions that ask for values that no object had, alone or together.
     ///
-    /// Questions and programs are (N, Q) and (N, P) rows of tokens.
-    #[allow(clippy::type_complexity)] // Two columns of truths.
-    fn read<'py>(
+    /// Returns rows with a violation each, at most `most` of a kind, in the order of the rows; and how many of each
+    /// kind there are in all. Questions and programs are (N, Q) and (N, P) rows of tokens.
+    ///
+    /// Raises:
+    ///     ValueError: rows without tokens, or fewer of one than of the other.
+    fn violations(
         &self,
-        py: Python<'py>,
-        questions: PyReadonlyArray2<'py, i32>,
-        programs: PyReadonlyArray2<'py, i32>,
-    ) -> PyResult<(Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>)> {
+        py: Python<'_>,
+        questions: PyReadonlyArray2<'_, i32>,
+        programs: PyReadonlyArray2<'_, i32>,
+        most: usize,
+    ) -> PyResult<Counted> {
         if questions.shape()[0] != programs.shape()[0] || questions.shape()[1] == 0 || programs.shape()[1] == 0 {
             return Err(PyValueError::new_err(
                 "expected as many rows of question tokens as of program tokens, none of them empty",
@@ -64,11 +69,8 @@ impl PyAbsentReader {
         }
         let widths = [questions.shape()[1], programs.shape()[1]];
         let (questions, programs) = (questions.as_slice()?, programs.as_slice()?);
-        let found = py.detach(|| self.reader.read_rows(questions, programs, widths));
-        Ok((
-            PyArray1::from_iter(py, found.iter().map(|(by_program, _)| *by_program)),
-            PyArray1::from_iter(py, found.iter().map(|(_, by_words)| *by_words)),
-        ))
+        let found = py.detach(|| self.reader.read_rows(questions, programs, widths, most));
+        Ok(counted(&found))
     }
 
     fn __repr__(&self) -> String {

@@ -2,6 +2,7 @@
 
 use crate::conversion::{self, TokenRows, Values};
 use crate::errors::{SceneError, VocabularyError, raise};
+use crate::findings::PyAuditFindings;
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::Vocabulary;
 use clevrhope_core::audit::{
@@ -169,13 +170,9 @@ type Encoded<'py> = (
     Vec<String>,
 );
 
-/// Whether programs and words mention the held-out values, or imply them, and the answers' numbers.
-type Columns<'py> =
-    (Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<i32>>);
-
 #[pymethods]
 impl PyAuditReader {
-    /// In place of an answer's number: a `unique` met no object or several, or there is no scene.
+    /// In place of an answer's number: a `unique` met no object or several.
     #[classattr]
     const NO_ANSWER: i32 = audit::NO_ANSWER;
     /// In place of an answer's number: the tokens are not a program.
@@ -184,6 +181,9 @@ impl PyAuditReader {
     /// In place of an answer's number: what the program gives is not among the answers.
     #[classattr]
     const UNKNOWN_ANSWER: i32 = audit::UNKNOWN_ANSWER;
+    /// In place of an answer's number: there is no scene.
+    #[classattr]
+    const NO_SCENE: i32 = audit::NO_SCENE;
     /// In a row of `relations_needed`: the program has no answer, so nothing can be said.
     #[classattr]
     const UNANSWERED: i8 = audit::UNANSWERED;
@@ -243,34 +243,26 @@ impl PyAuditReader {
         ))
     }
 
-    /// What rows of tokens (N, Q) and (N, P) mention and answer, as four columns (N,). Uses all cores.
+    /// What rows of tokens (N, Q) and (N, P) mention and answer. Uses all cores.
     ///
-    /// Whether the program mentions all held-out values; whether the words do; whether the program mentions them
-    /// or asks for them by way of a relation; the answer's number, `NO_ANSWER`, `NO_PROGRAM` or `UNKNOWN_ANSWER`.
     /// `scene_idxs` (N,) are places among `scenes`, or -1 for a scene that is not there.
     ///
     /// Raises:
     ///     IndexError: a place beyond the scenes, or arrays of different lengths.
-    fn read<'py>(
+    fn read(
         &self,
-        py: Python<'py>,
-        questions: PyReadonlyArray2<'py, i32>,
-        programs: PyReadonlyArray2<'py, i32>,
+        py: Python<'_>,
+        questions: PyReadonlyArray2<'_, i32>,
+        programs: PyReadonlyArray2<'_, i32>,
         scenes: &PyAuditScenes,
-        scene_idxs: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<Columns<'py>> {
+        scene_idxs: PyReadonlyArray1<'_, i64>,
+    ) -> PyResult<PyAuditFindings> {
         let rows = rows_of(&questions, &programs, &scene_idxs)?;
         if rows.question_width == 0 || rows.program_width == 0 {
             return Err(PyValueError::new_err("rows of no tokens; expected at least one column"));
         }
         let findings = py.detach(|| read_rows(&self.programs, self.words.as_ref(), rows, &scenes.scenes));
-        let findings = findings.map_err(raise::<PyIndexError>)?;
-        Ok((
-            PyArray1::from_iter(py, findings.iter().map(|finding| finding.by_program)),
-            PyArray1::from_iter(py, findings.iter().map(|finding| finding.by_words)),
-            PyArray1::from_iter(py, findings.iter().map(|finding| finding.implied)),
-            PyArray1::from_iter(py, findings.iter().map(|finding| finding.answer)),
-        ))
+        findings.map(PyAuditFindings).map_err(raise::<PyIndexError>)
     }
 
     /// (N, width) for each relation of programs (N, P): 1 where the answer needs it, 0 where not; -1 behind.

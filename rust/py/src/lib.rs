@@ -7,6 +7,7 @@ mod chunks;
 mod conversion;
 mod counting_pool;
 mod errors;
+mod findings;
 mod interrupt;
 mod levels;
 mod programs;
@@ -39,6 +40,8 @@ mod _core {
     use super::audit::{PyAuditReader, PyAuditScenes};
     #[pymodule_export]
     use super::chunks::{deflate_chunks, inflate_chunks};
+    #[pymodule_export]
+    use super::findings::{PyAuditFindings, PyAuditViolation};
     /// In place of an answer's number: the program has no answer on the scene.
     #[pymodule_export]
     const NO_ANSWER: i32 = super::conversion::NO_ANSWER;

@@ -4,22 +4,23 @@ It reads finished files alone, with code that shares nothing with what made them
 proves.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from clevrhope._core import AuditFindings, AuditViolation
 from clevrhope.audit.checks.json_agreement import JsonAgreement
 from clevrhope.audit.leaks.groups import GroupCheck
 from clevrhope.audit.leaks.palette import PaletteCheck
-from clevrhope.audit.leaks.report import Kind, LeakReport, SplitCounts, Violations
+from clevrhope.audit.leaks.report import MAX_LISTED, Kind, LeakReport, SplitCounts, Violations
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
 from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
-from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Findings, Ints, QuestionReader, vocabulary_of
+from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Ints, QuestionReader, vocabulary_of
 from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
@@ -29,6 +30,18 @@ from clevrhope.splits.kinds import SPLITS
 
 _ROWS_AT_ONCE = 65_536
 """Rows of arrays that are checked at once."""
+
+PROBLEMS: Mapping[AuditViolation, str] = {
+    AuditViolation.NO_ANSWER: "its program has no answer ({why})",
+    AuditViolation.PROGRAM_MENTIONS: "mentions {pair} in its program",
+    AuditViolation.WORDS_MENTION: "mentions {pair} in its words",
+    AuditViolation.IMPLIES: "asks for a {pair} through likenesses",
+    AuditViolation.PROGRAM_LACKS_MENTION: "does not mention {pair} in its program",
+    AuditViolation.WORDS_LACK_MENTION: "does not mention {pair} in its words",
+    AuditViolation.PROGRAM_UNSEEN: "asks for an unseen combination in its program",
+    AuditViolation.WORDS_UNSEEN: "asks for an unseen combination in its words",
+}
+"""What a report says of each violation; a wrong answer is described with both answers."""
 
 
 class LeakCheck:
@@ -193,10 +206,14 @@ class _HopCheck:
             found = self.reader.read(questions, programs, pool.native, rows)
             n_mentioning += int(found.by_program.sum())
             n_implying += int((found.implied & ~found.by_program).sum())
-            self._check_mentions(name, file, first, found, questions)
-            for k, problem in self.palette.unseen_questions(name, questions, programs):
-                self.found.add(Kind.PALETTE, file, first + k, problem, self._text(questions[k]))
-            self._check_answers(file, first, found, arrays, rows, questions)
+            wanted = arrays.columns["answers"][first : first + len(rows)]
+            describe = self._describer(found, wanted, questions)
+            self.found.add_questions(
+                file, first, found.violations(wanted, self._asked(name), MAX_LISTED), describe
+            )
+            if palette := self.palette.reader(name):
+                unseen = palette.violations(questions, programs, MAX_LISTED)
+                self.found.add_questions(file, first, unseen, describe)
         if has_json:
             h5 = self.layout.relative(self.layout.questions_h5(self.hop.name, name))
             JsonAgreement(self.reader, path, self.layout.root, h5, self.found).compare(arrays, pool)
@@ -228,39 +245,29 @@ class _HopCheck:
             may_imply=self.may_imply,
         )
 
-    def _check_mentions(self, split: str, file: str, first: int, found: Findings, questions: Ints) -> None:
-        """Adds questions that mention the pair and must not, or do not and must."""
-        if not self.hop.target:
-            return
+    def _asked(self, split: str) -> Literal["anywhere", "always", "never", "never implied"]:
+        """Where the questions of a split ask for the pair."""
         asked = SPLITS[split].asked
-        for mentions, where in ((found.by_program, "program"), (found.by_words, "words")):
-            if asked == "anywhere":
-                continue
-            wrong, what = (mentions, "mentions") if asked == "never" else (~mentions, "does not mention")
-            for k in np.flatnonzero(wrong).tolist():
-                problem = f"{what} {self.hop.words} in its {where}"
-                self.found.add(Kind.PAIR, file, first + k, problem, self._text(questions[k]))
-        if asked == "never" and not self.may_imply:
-            for k in np.flatnonzero(found.implied & ~found.by_program).tolist():
-                problem = f"asks for a {self.hop.words} through likenesses"
-                self.found.add(Kind.PAIR, file, first + k, problem, self._text(questions[k]))
+        if not self.hop.target or asked == "in one":
+            return "anywhere"
+        return "never implied" if asked == "never" and not self.may_imply else asked
 
-    def _check_answers(
-        self, file: str, first: int, found: Findings, arrays: SplitArrays, rows: Rows, questions: Ints
-    ) -> None:
-        """Adds questions whose programs, executed again, do not give the stored answer."""
-        wanted = arrays.columns["answers"][first : first + len(rows)]
-        # Missing scenes have been reported.
-        for k in np.flatnonzero((found.answers != wanted) & (rows != MISSING)).tolist():
-            answer = int(found.answers[k])
-            if answer < 0:
-                problem = f"its program has no answer ({WHY[answer]})"
-                self.found.add(Kind.PROGRAM, file, first + k, problem, self._text(questions[k]))
-            else:
+    def _describer(
+        self, found: AuditFindings, wanted: Ints, questions: Ints
+    ) -> Callable[[int, AuditViolation], tuple[str, object]]:
+        """What describes a violation of one of these questions: its problem, and the value that is wrong."""
+        given = found.answers
+
+        def describe(k: int, violation: AuditViolation) -> tuple[str, object]:
+            answer = int(given[k])
+            if violation == AuditViolation.WRONG_ANSWER:
+                stored = int(wanted[k])
                 problem = f"its program gives {self.answers[answer]}, not the answer"
-                self.found.add(
-                    Kind.PROGRAM, file, first + k, problem, self.answers.get(int(wanted[k]), wanted[k])
-                )
+                return problem, self.answers.get(stored, stored)
+            problem = PROBLEMS[violation].format(pair=self.hop.words, why=WHY.get(answer, ""))
+            return problem, self._text(questions[k])
+
+        return describe
 
     def _text(self, row: Ints) -> str:
         """The text of a question's row of tokens."""

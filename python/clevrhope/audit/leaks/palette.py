@@ -9,10 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from clevrhope._core import AbsentReader, Vocabulary
-from clevrhope.dataset.native_reader import Ints, known_words
+from clevrhope.dataset.native_reader import known_words
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import Vocab
 from clevrhope.dataset.vocab import by_number
@@ -54,14 +52,9 @@ class PaletteCheck:
                 vocab, words, vocabulary, types, [*seen, held_out] if with_pair else seen
             )
 
-    def unseen_questions(self, split: str, questions: Ints, programs: Ints) -> Iterator[tuple[int, str]]:
-        """Rows (N, Q) and (N, P) that ask for an unseen combination, and what is wrong with each."""
-        if not self._readers:
-            return
-        found = self._readers[SPLITS[split].asked != "never"].read(questions, programs)
-        for wrong, where in zip(found, ("program", "words"), strict=True):
-            for k in np.flatnonzero(wrong).tolist():
-                yield k, f"asks for an unseen combination in its {where}"
+    def reader(self, split: str) -> AbsentReader | None:
+        """The reader of a split's questions for unseen combinations; None where there is no palette."""
+        return self._readers.get(SPLITS[split].asked != "never")
 
     def unseen_images(self, split: str, pool: PoolScenes, used: Rows) -> Iterator[tuple[int, str, str]]:
         """Index, problem and values of each image that shows an unseen combination."""

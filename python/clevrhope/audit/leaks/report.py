@@ -1,10 +1,11 @@
 """The report of the check for leaks, and its sentences in a datasheet."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from clevrhope._core import AuditViolation
 from clevrhope.audit.report import Fault
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
@@ -31,6 +32,20 @@ class Kind(Enum):
     """Files are missing, or disagree on a question."""
     GROUP = "minimal answers"
     """The questions or answers for a group of images are wrong."""
+
+
+KINDS: Mapping[AuditViolation, Kind] = {
+    AuditViolation.WRONG_ANSWER: Kind.PROGRAM,
+    AuditViolation.NO_ANSWER: Kind.PROGRAM,
+    AuditViolation.PROGRAM_MENTIONS: Kind.PAIR,
+    AuditViolation.WORDS_MENTION: Kind.PAIR,
+    AuditViolation.IMPLIES: Kind.PAIR,
+    AuditViolation.PROGRAM_LACKS_MENTION: Kind.PAIR,
+    AuditViolation.WORDS_LACK_MENTION: Kind.PAIR,
+    AuditViolation.PROGRAM_UNSEEN: Kind.PALETTE,
+    AuditViolation.WORDS_UNSEEN: Kind.PALETTE,
+}
+"""The kind of each violation that the native readers find in questions."""
 
 
 @dataclass(frozen=True)
@@ -156,3 +171,25 @@ class Violations:
         self.counts[kind] += 1
         if self.counts[kind] <= MAX_LISTED:
             self.listed.append(Violation(file, index, problem, str(value), kind))
+
+    def add_questions(
+        self,
+        file: str,
+        first: int,
+        found: tuple[Sequence[tuple[int, AuditViolation]], Mapping[AuditViolation, int]],
+        describe: Callable[[int, AuditViolation], tuple[str, object]],
+    ) -> None:
+        """Adds what a native reader found in questions, of which the first is number `first` of its file.
+
+        Args:
+            file: the questions' file.
+            first: number of the first question.
+            found: rows with a violation each, and how many of each there are in all.
+            describe: gives the problem and value of a row's violation.
+        """
+        rows, counts = found
+        for k, violation in rows:
+            self.add(KINDS[violation], file, first + k, *describe(k, violation))
+        listed = Counter(violation for _, violation in rows)
+        for violation, n in counts.items():
+            self.counts[KINDS[violation]] += n - listed[violation]

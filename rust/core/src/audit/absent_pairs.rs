@@ -6,6 +6,7 @@
 
 use super::error::AuditError;
 use super::token::{MOST_TOKENS, Tokens, tokens};
+use super::violation::{Violation, Violations};
 use super::words::{Word, WordReader};
 use crate::program::Effect;
 use crate::vocab::{TYPE_NAMES, Vocabulary};
@@ -72,14 +73,16 @@ impl AbsentReader {
         })
     }
 
-    /// By row, whether the program asks for something absent, and whether the words do; uses all cores.
-    pub fn read_rows(&self, questions: &[i32], programs: &[i32], widths: [usize; 2]) -> Vec<(bool, bool)> {
+    /// The rows whose program or words ask for something absent, at most `most` of each listed; uses all cores.
+    pub fn read_rows(&self, questions: &[i32], programs: &[i32], widths: [usize; 2], most: usize) -> Violations {
         let n_rows = (questions.len() / widths[0].max(1)).min(programs.len() / widths[1].max(1));
         let read = |row: usize| {
             let (question, program) = (tokens(questions, widths[0], row), tokens(programs, widths[1], row));
-            (self.in_program(program), self.in_words(question))
+            let by_program = self.in_program(program).then_some(Violation::ProgramUnseen);
+            [by_program, self.in_words(question).then_some(Violation::WordsUnseen)]
         };
-        (0..n_rows).into_par_iter().with_min_len(256).map(read).collect()
+        let rows: Vec<_> = (0..n_rows).into_par_iter().with_min_len(256).map(read).collect();
+        Violations::collect(rows.into_iter().map(|row| row.into_iter().flatten()), most)
     }
 
     /// Whether a program asks for something absent.

@@ -19,14 +19,16 @@ mod relations;
 mod rows;
 mod scenes;
 mod token;
+mod violation;
 mod words;
 
 pub use absent_pairs::AbsentReader;
 pub use balance::{QuestionColumns, WindowSearch, check_balance};
 pub use error::{AuditError, FileError, MOST_VALUES};
 pub use parse::{Agreement, Names, Parsed, Reading, TextParser, parse_rows};
-pub use program::{NO_ANSWER, NO_PROGRAM, ProgramReader, UNKNOWN_ANSWER};
+pub use program::{NO_ANSWER, NO_PROGRAM, NO_SCENE, ProgramReader, UNKNOWN_ANSWER};
 pub use question_file::QuestionRow;
 pub use rows::{Finding, Rows, UNANSWERED, needed_rows, read_rows};
 pub use scenes::{FinishedScene, FinishedScenes};
+pub use violation::{Asked, Violation, Violations};
 pub use words::{Word, WordReader};

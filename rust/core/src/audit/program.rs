@@ -12,12 +12,14 @@ use crate::program::{Effect, Function};
 use crate::scene::SceneView;
 use crate::vocab::{TYPE_NAMES, Vocabulary};
 
-/// A `unique` was applied to a set without exactly one member, or there is no scene.
+/// A `unique` was applied to a set without exactly one member.
 pub const NO_ANSWER: i32 = -1;
 /// The tokens are not a program.
 pub const NO_PROGRAM: i32 = -2;
 /// The output is not among the answers.
 pub const UNKNOWN_ANSWER: i32 = -3;
+/// There is no scene.
+pub const NO_SCENE: i32 = -4;
 
 /// The output of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The rows of a finished file: what each asks for, and which relations its answer needs.
 
 use super::error::AuditError;
-use super::program::{NO_ANSWER, ProgramReader};
+use super::program::{NO_SCENE, ProgramReader};
 use super::scenes::FinishedScenes;
 use super::token::tokens;
 use super::words::WordReader;
@@ -16,7 +16,7 @@ pub struct Finding {
     pub by_words: bool,
     /// The program asks for them directly or by likenesses.
     pub implied: bool,
-    /// The answer's number, `NO_ANSWER`, `NO_PROGRAM` or `UNKNOWN_ANSWER`.
+    /// The answer's number, `NO_SCENE`, `NO_ANSWER`, `NO_PROGRAM` or `UNKNOWN_ANSWER`.
     pub answer: i32,
 }
 
@@ -29,7 +29,7 @@ pub struct Rows<'a> {
     /// Rows of `program_width` tokens, end to end.
     pub programs: &'a [i32],
     pub program_width: usize,
-    /// By row, an index into the list of scenes, or -1 for a missing scene: the row then has no answer.
+    /// By row, an index into the list of scenes, or -1 for a missing scene.
     pub scenes: &'a [i64],
 }
 
@@ -67,7 +67,7 @@ pub fn read_rows(
             by_program: programs.mentions(program),
             implied: programs.implies(program),
             by_words: words.is_some_and(|words| words.mentions(question)),
-            answer: view.map_or(NO_ANSWER, |view| programs.answer(program, view)),
+            answer: view.map_or(NO_SCENE, |view| programs.answer(program, view)),
         })
     };
     (0..n).into_par_iter().with_min_len(256).map(read).collect()

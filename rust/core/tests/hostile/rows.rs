@@ -75,7 +75,7 @@ proptest! {
         checked(needed_rows(&reader, &rows, WIDTH, &scenes[..n], &SCENES, 3));
         let seen = [("red".to_owned(), "cube".to_owned())];
         let absent = AbsentReader::new(&VOCAB, TOKENS.names(), &names(&["red"]), &words, ["color", "shape"], &seen).unwrap();
-        absent.read_rows(&rows, &rows, [WIDTH, WIDTH]);
+        absent.read_rows(&rows, &rows, [WIDTH, WIDTH], 1);
         let columns = QuestionColumns { families: &rows, answers: &rows, images: &rows };
         check_balance(columns, &[vec![], vec![1], vec![1, 2, 3]], usize::MAX, usize::MAX);
     }

@@ -1,0 +1,148 @@
+//! What a question of a finished file does that its split forbids, by kind and counted.
+
+use super::program::{NO_ANSWER, NO_PROGRAM, NO_SCENE, UNKNOWN_ANSWER};
+use super::rows::Finding;
+
+/// Where the questions of a split ask for the held-out values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing is held out of them.
+    Anywhere,
+    Always,
+    Never,
+    /// Never, and not by way of likenesses either.
+    NeverImplied,
+}
+
+/// What a question does that its split forbids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Violation {
+    /// Its program gives another answer than the file has.
+    WrongAnswer,
+    /// Its program has no answer.
+    NoAnswer,
+    ProgramMentions,
+    WordsMention,
+    /// Its program asks for the held-out values through likenesses alone.
+    Implies,
+    ProgramLacksMention,
+    WordsLackMention,
+    /// Its program asks for a combination of values that is not in the palette.
+    ProgramUnseen,
+    WordsUnseen,
+}
+
+const N_KINDS: usize = Violation::WordsUnseen as usize + 1;
+
+/// The violations in a list of questions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Violations {
+    /// The first few of each kind, each with its question's row, in the order of the rows.
+    pub first: Vec<(usize, Violation)>,
+    counts: [(Option<Violation>, usize); N_KINDS],
+}
+
+impl Violations {
+    /// Collects what each row violates, and lists at most `most` of a kind.
+    pub(super) fn collect<I: IntoIterator<Item = Violation>>(rows: impl Iterator<Item = I>, most: usize) -> Self {
+        let mut all = Self::default();
+        for (row, violations) in rows.enumerate() {
+            for violation in violations {
+                let (kind, count) = &mut all.counts[violation as usize];
+                *kind = Some(violation);
+                *count += 1;
+                if *count <= most {
+                    all.first.push((row, violation));
+                }
+            }
+        }
+        all
+    }
+
+    /// What the questions with these findings violate; `answers` are those in the file, one for each finding.
+    pub fn of_findings(findings: &[Finding], answers: &[i32], asked: Asked, most: usize) -> Self {
+        Self::collect(findings.iter().zip(answers).map(|(finding, &answer)| finding.violations(asked, answer)), most)
+    }
+
+    /// The kinds that occur, each with how often it does.
+    pub fn counts(&self) -> impl Iterator<Item = (Violation, usize)> {
+        self.counts.iter().filter_map(|&(kind, count)| Some((kind?, count)))
+    }
+}
+
+impl Finding {
+    /// What the question violates, given the answer in the file.
+    fn violations(&self, asked: Asked, stored: i32) -> impl Iterator<Item = Violation> {
+        let answer = match self.answer {
+            // Which scenes are missing is found without their questions.
+            NO_SCENE => None,
+            NO_ANSWER | NO_PROGRAM | UNKNOWN_ANSWER => Some(Violation::NoAnswer),
+            given => (given != stored).then_some(Violation::WrongAnswer),
+        };
+        let by_relation_alone = self.implied && !self.by_program;
+        let mentions = match asked {
+            Asked::Anywhere => [None; 3],
+            Asked::Always => [
+                (!self.by_program).then_some(Violation::ProgramLacksMention),
+                (!self.by_words).then_some(Violation::WordsLackMention),
+                None,
+            ],
+            Asked::Never | Asked::NeverImplied => [
+                self.by_program.then_some(Violation::ProgramMentions),
+                self.by_words.then_some(Violation::WordsMention),
+                (asked == Asked::NeverImplied && by_relation_alone).then_some(Violation::Implies),
+            ],
+        };
+        mentions.into_iter().chain([answer]).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUIET: Finding = Finding { by_program: false, by_words: false, implied: false, answer: 4 };
+
+    fn of(finding: Finding, asked: Asked) -> Vec<Violation> {
+        finding.violations(asked, 4).collect()
+    }
+
+    #[test]
+    fn each_rule_forbids_its_own() {
+        use Violation::*;
+        let speaks = Finding { by_program: true, by_words: true, implied: true, ..QUIET };
+        let hints = Finding { implied: true, ..QUIET };
+        for (finding, anywhere, always, never, never_implied) in [
+            (QUIET, vec![], vec![ProgramLacksMention, WordsLackMention], vec![], vec![]),
+            (speaks, vec![], vec![], vec![ProgramMentions, WordsMention], vec![ProgramMentions, WordsMention]),
+            (hints, vec![], vec![ProgramLacksMention, WordsLackMention], vec![], vec![Implies]),
+        ] {
+            assert_eq!(of(finding, Asked::Anywhere), anywhere);
+            assert_eq!(of(finding, Asked::Always), always);
+            assert_eq!(of(finding, Asked::Never), never);
+            assert_eq!(of(finding, Asked::NeverImplied), never_implied);
+        }
+    }
+
+    #[test]
+    fn answers_are_compared_where_there_is_a_scene() {
+        let with = |answer| of(Finding { answer, ..QUIET }, Asked::Never);
+        assert_eq!(with(5), [Violation::WrongAnswer]);
+        for answer in [NO_ANSWER, NO_PROGRAM, UNKNOWN_ANSWER] {
+            assert_eq!(with(answer), [Violation::NoAnswer]);
+        }
+        assert_eq!(with(NO_SCENE), []);
+    }
+
+    #[test]
+    fn all_are_counted_and_the_first_of_each_kind_listed() {
+        let mention = Finding { by_words: true, ..QUIET };
+        let findings = [mention, QUIET, mention, Finding { answer: 5, ..mention }];
+        let found = Violations::of_findings(&findings, &[4; 4], Asked::Never, 2);
+        assert_eq!(
+            found.first,
+            [(0, Violation::WordsMention), (2, Violation::WordsMention), (3, Violation::WrongAnswer)]
+        );
+        assert_eq!(found.counts().collect::<Vec<_>>(), [(Violation::WrongAnswer, 1), (Violation::WordsMention, 3)]);
+    }
+}

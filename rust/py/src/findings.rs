@@ -1,0 +1,129 @@
+//! What the audit found out about the questions of a file, and what they violate.
+
+use crate::choice::{Choice, Named};
+use clevrhope_core::audit::{Asked, Finding, Violation, Violations};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use std::collections::HashMap;
+
+/// What a question does that its split forbids.
+#[pyclass(name = "AuditViolation", module = "clevrhope._core", frozen, eq, hash, rename_all = "SCREAMING_SNAKE_CASE")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PyAuditViolation {
+    WrongAnswer,
+    NoAnswer,
+    ProgramMentions,
+    WordsMention,
+    Implies,
+    ProgramLacksMention,
+    WordsLackMention,
+    ProgramUnseen,
+    WordsUnseen,
+}
+
+impl From<Violation> for PyAuditViolation {
+    fn from(violation: Violation) -> Self {
+        match violation {
+            Violation::WrongAnswer => Self::WrongAnswer,
+            Violation::NoAnswer => Self::NoAnswer,
+            Violation::ProgramMentions => Self::ProgramMentions,
+            Violation::WordsMention => Self::WordsMention,
+            Violation::Implies => Self::Implies,
+            Violation::ProgramLacksMention => Self::ProgramLacksMention,
+            Violation::WordsLackMention => Self::WordsLackMention,
+            Violation::ProgramUnseen => Self::ProgramUnseen,
+            Violation::WordsUnseen => Self::WordsUnseen,
+        }
+    }
+}
+
+/// Rows with their violations, and how many questions have each kind.
+pub type Counted = (Vec<(usize, PyAuditViolation)>, HashMap<PyAuditViolation, usize>);
+
+/// Violations as Python gets them.
+pub fn counted(violations: &Violations) -> Counted {
+    let first = violations.first.iter().map(|&(row, violation)| (row, violation.into())).collect();
+    (first, violations.counts().map(|(violation, count)| (violation.into(), count)).collect())
+}
+
+impl Named for Asked {
+    const ARGUMENT: &'static str = "asked";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("anywhere", Self::Anywhere),
+        ("always", Self::Always),
+        ("never", Self::Never),
+        ("never implied", Self::NeverImplied),
+    ];
+}
+
+/// What N questions mention and answer.
+#[pyclass(name = "AuditFindings", module = "clevrhope._core", frozen)]
+pub struct PyAuditFindings(pub Vec<Finding>);
+
+impl PyAuditFindings {
+    fn column<'py>(&self, py: Python<'py>, of: fn(&Finding) -> bool) -> Bound<'py, PyArray1<bool>> {
+        PyArray1::from_iter(py, self.0.iter().map(of))
+    }
+}
+
+#[pymethods]
+impl PyAuditFindings {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// (N,) whether the program mentions all held-out values.
+    #[getter]
+    fn by_program<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.column(py, |finding| finding.by_program)
+    }
+
+    /// (N,) whether the words mention them.
+    #[getter]
+    fn by_words<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.column(py, |finding| finding.by_words)
+    }
+
+    /// (N,) whether the program asks for them, also through likenesses.
+    ///
+    /// "A cylinder of the same material as a rubber cube" does.
+    #[getter]
+    fn implied<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.column(py, |finding| finding.implied)
+    }
+
+    /// (N,) the answers' numbers, or one of the numbers below 0 that stand in `AuditReader` for no answer.
+    #[getter]
+    fn answers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        PyArray1::from_iter(py, self.0.iter().map(|finding| finding.answer))
+    }
+
+    /// What the questions do that their split forbids.
+    ///
+    /// Returns rows with a violation each, at most `most` of a kind, in the order of the rows; and how many of each
+    /// kind there are in all.
+    ///
+    /// Args:
+    ///     answers: (N,) the answers' numbers in the file.
+    ///     asked: where the split's questions ask for the held-out values: "anywhere", "always", "never" or "never
+    ///         implied".
+    ///     most: rows of a kind that are listed.
+    ///
+    /// Raises:
+    ///     ValueError: an unknown `asked`.
+    ///     IndexError: arrays of different lengths.
+    fn violations(&self, answers: PyReadonlyArray1<'_, i32>, asked: Choice<Asked>, most: usize) -> PyResult<Counted> {
+        let answers = answers.as_slice()?;
+        if answers.len() != self.0.len() {
+            let (answers, questions) = (answers.len(), self.0.len());
+            return Err(PyIndexError::new_err(format!("{answers} answers to {questions} questions")));
+        }
+        Ok(counted(&Violations::of_findings(&self.0, answers, asked.0, most)))
+    }
+
+    fn __repr__(&self) -> String {
+        let mentioning = self.0.iter().filter(|finding| finding.by_program).count();
+        format!("<AuditFindings of {} questions; {mentioning} mention the held-out values>", self.0.len())
+    }
+}
