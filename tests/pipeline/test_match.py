@@ -55,7 +55,9 @@ def test_the_plan_says_how_many_scenes_more_it_takes(tmp_path: Path) -> None:
     assert matched.scanned["train"] == pytest.approx(n_scenes / min(free), rel=0.4)
     assert plain.images["train"] < matched.scanned["train"]
     assert n_scenes < matched.images["train"] < 2 * n_scenes
-    assert "thinned to equal numbers of objects" in "\n".join(plan_lines(matched))
+    assert "scenes are thinned until all numbers of objects are equally likely" in "\n".join(
+        plan_lines(matched)
+    )
 
 
 def test_what_is_planned_is_what_is_made(tmp_path: Path, make: Make) -> None:

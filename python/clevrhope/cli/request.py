@@ -20,6 +20,7 @@ from clevrhope.cli.arguments import (
     rendering_options,
     with_options,
 )
+from clevrhope.config.question_settings import QuestionSettings
 
 if TYPE_CHECKING:
     from clevrhope.pipeline import Request
@@ -107,17 +108,13 @@ dataset_options = with_options(
     *rendering_options,
     passes_option,
     click.option("--no-render", is_flag=True, help="Make no images; a later run can add them."),
-    click.option(
-        "--match",
-        type=click.Choice(["none", "objects"]),
-        help="objects: thin the scenes until each number of objects is equally frequent in every split.  "
-        "[default: the folder's own, or none for a new folder]",
-    ),
-    click.option(
-        "--strictness",
-        type=click.Choice(["description", "implied"]),
-        help='implied: train and IID questions do not ask for the pair through "same color as" and the like '
-        "either.  [default: the folder's own, or description for a new folder]",
+    *(
+        click.option(
+            f"--{each.name}",
+            type=click.Choice(list(each.metadata["effects"])),
+            help=f"{each.metadata['help']}  [default: the folder's own, or {each.default} for a new folder]",
+        )
+        for each in fields(QuestionSettings)
     ),
     click.option(
         "--no-json",

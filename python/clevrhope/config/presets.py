@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.errors import ConfigError
 from clevrhope.images.passes import parse_passes
 from clevrhope.images.settings import Rendering, RenderSettings
@@ -19,10 +20,6 @@ ImageKinds = Literal["png", "h5", "both"]
 
 Directions = Literal["camera", "clevr"]
 """The camera that defines left, right, front and behind: the image's own, or CLEVR's before jitter."""
-
-Strictness = Literal["description", "implied"]
-"""description: no description in a train or IID question holds all of the pair's values. implied: such a
-question does not imply the pair either (docs/configuration.md says what that means)."""
 
 CLEVR_SHARE = 0.21
 """CLEVR's default share of a train pool: 70,000 of the 330,000 scenes that the paper's pairs scan."""
@@ -61,7 +58,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(QuestionSettings):
     """All choices for a dataset except its seed, folder and pairs."""
 
     preset: Literal["demo", "small", "paper"]
@@ -72,10 +69,6 @@ class Config:
     """Annotations of each image: some of `PASSES`, in their order."""
     question_json: bool = True
     """Whether each HDF5 file of questions has a CLEVR question file (JSON) beside it."""
-    match: Literal["none", "objects"] = "none"
-    """objects: thin scenes until 3, 4, ... 10 objects are equally frequent in every split."""
-    strictness: Strictness = "description"
-    """How a pair is held out of questions."""
     rendering: Rendering = field(default_factory=RenderSettings)
     """The renderer and its settings."""
     world: Mapping[str, Any] = field(default_factory=dict)

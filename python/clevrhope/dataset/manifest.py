@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.errors import DatasetError, shown
 from clevrhope.images.settings import other_revision, rendering_in_words, rendering_of_folder
 from clevrhope.runtime.atomic import FileRecord, write_whole
@@ -29,11 +30,11 @@ from clevrhope.runtime.forms import (
     SHARE,
     TEXT,
     Fields,
-    Kind,
     ListOf,
     MapOf,
     Nullable,
     check_form,
+    one_of,
 )
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
@@ -55,9 +56,6 @@ _BOUND = {
 }
 """What always binds a folder, and how a message names a difference in it."""
 
-_LEFT_OUT = {"strictness": "description"}
-"""The value of a setting that a manifest leaves out; "none" for others."""
-
 
 @dataclass(frozen=True)
 class Manifest:
@@ -71,7 +69,7 @@ class Manifest:
     templates: Mapping[str, Any]
     """Fingerprint and files of the question templates."""
     questions: Mapping[str, Any]
-    """Questions an image, window."""
+    """Questions per image, window, and the settings that do not have their defaults."""
     rendering: Mapping[str, Any] | None = None
     """Renderer, its quality and so on; None before the first image is requested."""
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -91,6 +89,11 @@ class Manifest:
     shard: Mapping[str, Any] | None = None
     """Of one machine's part: which of how many it is, and the whole request; None for a whole dataset."""
 
+    @property
+    def settings(self) -> QuestionSettings:
+        """The settings of scenes and questions that the folder is bound to."""
+        return QuestionSettings.from_json(self.questions)
+
     def __repr__(self) -> str:
         size = f"{len(self.splits)} HOPs, {len(self.files):,} files"
         return f"<manifest of a dataset {self.version}, seed {self.seed}: {size}>"
@@ -109,7 +112,7 @@ def choices_of(manifest: Manifest) -> dict[str, Any]:
     clevr = manifest.world.get("clevr", {})
     return {
         **{name: manifest.config[name] for name in ("preset", "sizes", "images") if name in manifest.config},
-        **{name: each for name, each in manifest.questions.items() if name in ("match", "strictness")},
+        **manifest.settings.as_json(),
         **{f"clevr_{name}": each for name, each in clevr.items() if name == "share"},
         **({"rendering": manifest.rendering} if manifest.rendering else {}),
     }
@@ -278,7 +281,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
 
 _CONSTRAINTS = ("min_objects", "max_objects", "height", "width", "min_pixels")
 _PART = Fields({"number": COUNT, "of": COUNT}, {"asked": Fields({}, {"splits": MapOf(COUNT)})})
-_ATTRIBUTE = Kind(" or ".join(NAME_ORDER), lambda value: value in NAME_ORDER)
+_ATTRIBUTE = one_of(NAME_ORDER)
 _SPLITS = MapOf(
     MapOf(
         Fields({"pool": NAME, "questions": COUNT, "pictures": COUNT}, {"places": COUNT, "sets": COUNT}),
@@ -300,7 +303,8 @@ MANIFEST = Fields(
         ),
         "templates": Fields({"fingerprint": TEXT, "files": ListOf(FILE_NAME)}),
         "questions": Fields(
-            {"window": COUNT, "a_picture": MapOf(COUNT)}, {"match": TEXT, "strictness": TEXT}
+            {"window": COUNT, "a_picture": MapOf(COUNT)},
+            {name: one_of(choices) for name, choices in QuestionSettings.choices().items()},
         ),
         "rendering": Nullable(OBJECT),
         "config": Fields({}, {"preset": TEXT, "sizes": MapOf(COUNT), "images": TEXT, "passes": ListOf(TEXT)}),
@@ -379,8 +383,8 @@ def _differing_leaves(
     """Path, value there and value here of each setting that differs."""
     found: list[tuple[str, str, str]] = []
     for key in dict.fromkeys([*there, *here]):
-        default = _LEFT_OUT.get(key, "none")
-        a, b = there.get(key, default), here.get(key, default)
+        left_out = QuestionSettings.choices().get(key, ["none"])[0]
+        a, b = there.get(key, left_out), here.get(key, left_out)
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             found += _differing_leaves(a, b, f"{prefix}{key}.")
         elif _are_named(a) and _are_named(b):

@@ -51,8 +51,7 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
                 for name in splits_of_dataset("pair", "plain")
                 if SPLITS[name].drawn == "stream"
             },
-            **({} if config.match == "none" else {"match": config.match}),
-            **({} if config.strictness == "description" else {"strictness": config.strictness}),
+            **config.as_json(),
         },
         rendering=request.rendering,
     )

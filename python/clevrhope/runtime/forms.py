@@ -1,7 +1,7 @@
 """Checks of JSON values: which keys they have, and what each of them holds."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -45,6 +45,11 @@ class Kind:
         if not self.test(value):
             return Misfit(value, self.words)
         return None if self.rule is None or self.rule(value) else Misfit(value, self.words, self)
+
+
+def one_of(names: Sequence[str]) -> Kind:
+    """The form of a value that is one of a few names."""
+    return Kind(" or ".join(names), lambda value: value in names)
 
 
 @dataclass(frozen=True)

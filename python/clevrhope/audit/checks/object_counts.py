@@ -34,7 +34,7 @@ def check_object_counts(folder: AuditFolder, pools: Pools, advance: Advance) -> 
     """
     constraints = folder.manifest.world["constraints"]
     least, most = int(constraints["min_objects"]), int(constraints["max_objects"])
-    is_matched = folder.manifest.questions.get("match") == "objects"
+    is_matched = folder.manifest.settings.match == "objects"
     check = Check(
         "numbers of objects",
         f"every image that is in no group has {least} to {most} objects"

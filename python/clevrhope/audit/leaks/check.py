@@ -17,6 +17,7 @@ from clevrhope.audit.checks.json_agreement import JsonAgreement
 from clevrhope.audit.leaks.groups import GroupCheck
 from clevrhope.audit.leaks.palette import PaletteCheck
 from clevrhope.audit.leaks.report import MAX_LISTED, Kind, LeakReport, SplitCounts, Violations
+from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
 from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
@@ -80,8 +81,7 @@ class LeakCheck:
         self.vocabulary = vocabulary_of(self.vocab)
         manifest = _manifest(self.layout)
         self.palettes: Mapping[str, Any] = manifest.get("palettes", {})
-        strictness = manifest.get("questions", {}).get("strictness", "description")
-        self.may_imply = strictness != "implied"
+        self.may_imply = QuestionSettings.from_json(manifest.get("questions", {})).strictness != "implied"
         """Whether questions may ask for a pair through likenesses."""
         self.pools = Pools(self.layout, self.vocabulary)
         """The folder's scenes, read when they are needed."""

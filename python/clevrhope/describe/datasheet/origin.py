@@ -27,19 +27,9 @@ def shares_clevr(manifest: Manifest) -> bool:
     return "clevr" in manifest.world and TRAIN.name in _splits(manifest)
 
 
-def strictness(manifest: Manifest) -> str:
-    """What pairs are held out of: "description", or "implied" for likenesses too."""
-    return str(manifest.questions.get("strictness", "description"))
-
-
-def match(manifest: Manifest) -> str:
-    """What is equally frequent in all splits: "none" or "objects"."""
-    return str(manifest.questions.get("match", "none"))
-
-
 def provenance_sections(manifest: Manifest) -> str:
     """How the folder was made, licensed and maintained, which is the same in each of its datasheets."""
-    passes, templates = manifest.config.get("passes", ()), manifest.templates
+    passes, templates, settings = manifest.config.get("passes", ()), manifest.templates, manifest.settings
     rows = [
         ("dataset version", escape(manifest.version)),
         ("clevrhope", escape(software_version())),
@@ -48,8 +38,7 @@ def provenance_sections(manifest: Manifest) -> str:
         ("templates", f"{code(manifest.config['templates'])} {code(templates['fingerprint'])}"),
         ("images", _rendering(manifest)),
         *([("`--passes`", listed([code(kind) for kind in passes]))] if passes else []),
-        ("`--match`", code(match(manifest))),
-        ("`--strictness`", code(strictness(manifest))),
+        *((code(f"--{name}"), code(getattr(settings, name))) for name in settings.choices()),
     ]
     constraints = manifest.world["constraints"].items()
     rows += [(escape(name), escape(value)) for name, value in constraints if _is_plain(value)]
@@ -109,18 +98,10 @@ def _questions(splits: Collection[str]) -> str:
 
 def _binding(manifest: Manifest) -> str:
     """The options that a folder is bound to, including defaults; another choice needs another folder."""
-    thinned = (
-        "scenes are thinned until all numbers of objects are equally likely in every split of whole scenes"
-        if match(manifest) == "objects"
-        else "the numbers of objects are left as they are"
-    )
-    held_out = (
-        "train and IID questions do not ask for a held-out pair through likenesses either"
-        if strictness(manifest) == "implied"
-        else "no description in a train or IID question holds all values of a held-out pair"
-    )
-    text = f"With `--match {match(manifest)}` {thinned}; "
-    text += f"with `--strictness {strictness(manifest)}` {held_out}. "
+    settings = manifest.settings
+    options = {name: code(f"--{name} {getattr(settings, name)}") for name in settings.choices()}
+    clauses = "; ".join(f"with {option} {settings.effect(name)}" for name, option in options.items())
+    text = f"W{clauses[1:]}. "
     if "clevr" in manifest.world and not shares_clevr(manifest):
         text += (
             "With `--clevr`, a train split would have scenes and images of CLEVR among its own; this folder "

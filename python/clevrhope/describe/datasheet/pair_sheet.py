@@ -7,7 +7,7 @@ the dataset as a whole.
 
 from collections.abc import Sequence
 
-from clevrhope.describe.datasheet.origin import CLEVR, PAPER, provenance_sections, strictness
+from clevrhope.describe.datasheet.origin import CLEVR, PAPER, provenance_sections
 from clevrhope.describe.datasheet.sections import (
     baselines,
     composition,
@@ -95,7 +95,7 @@ def _composition(data: SubDataset) -> str:
 
 
 def _strictness(data: SubDataset) -> str:
-    if strictness(data.manifest) == "implied":
+    if data.manifest.settings.strictness == "implied":
         return (
             "The pair is held out by `--strictness implied`: train and IID questions do not ask for it "
             f"through likenesses either, such as for {_likened(data.hop)}."

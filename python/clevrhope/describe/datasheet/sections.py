@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from clevrhope.describe.datasheet.origin import match
 from clevrhope.describe.distributions import (
     answer_type_table,
     distances,
@@ -89,7 +88,7 @@ def _combinations(data: SubDataset, palette: Palette, shown: SplitStats) -> str:
 
 
 def _why_they_differ(data: SubDataset) -> str:
-    if match(data.manifest) == "objects":
+    if data.manifest.settings.match == "objects":
         return (
             "With `--match objects`, scenes were thinned until all numbers of objects were equally likely in "
             "every split, so images with the pair do not have more objects than others. Questions that name "

@@ -38,12 +38,10 @@ def plan_lines(plan: Plan) -> list[str]:
             if apart > shared
             else ""
         ),
-        f"{about}{sum(plan.scanned.values()):,} scenes of several objects scanned to find them"
-        + (", thinned to equal numbers of objects" if plan.resolved.config.match == "objects" else ""),
+        f"{about}{sum(plan.scanned.values()):,} scenes of several objects scanned to find them",
         *(
-            ["train and IID questions do not imply a pair either (--strictness implied)"]
-            if plan.resolved.config.strictness == "implied"
-            else []
+            f"{plan.resolved.config.effect(name)} (--{name} {value})"
+            for name, value in plan.resolved.config.as_json().items()
         ),
         f"{about}{plan.to_render:,} images to render" if request.render else "no images (--no-render)",
         *_passes_lines(plan, about),

@@ -1,0 +1,65 @@
+"""The settings that decide which scenes and questions a folder has, besides its seed, world and templates."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self
+
+
+def _setting(*, help: str, effects: Mapping[str, str]) -> Any:
+    """A field with what the command line says of it, and for each value a clause on what it does.
+
+    The first value is the default.
+    """
+    return field(default=next(iter(effects)), metadata={"help": help, "effects": effects})
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionSettings:
+    """A choice of each setting; a folder is bound to its own.
+
+    A new setting is a field here, and the code that follows it. The option of the command line, the key in
+    settings files and in the manifest, the comparison with an existing folder, and the sentences of the plan
+    and of datasheets are read off the field.
+    """
+
+    match: Literal["none", "objects"] = _setting(
+        help="objects: thin the scenes until each number of objects is equally frequent in every split.",
+        effects={
+            "none": "the numbers of objects are left as they are",
+            "objects": "scenes are thinned until all numbers of objects are equally likely in every split of "
+            "whole scenes",
+        },
+    )
+    strictness: Literal["description", "implied"] = _setting(
+        help='implied: train and IID questions do not ask for the pair through "same color as" and the like '
+        "either.",
+        effects={
+            "description": "no description in a train or IID question holds all values of a held-out pair",
+            "implied": "train and IID questions do not ask for a held-out pair through likenesses either",
+        },
+    )
+
+    @classmethod
+    def choices(cls) -> dict[str, list[str]]:
+        """The values that each setting can have, by name; the first is the default."""
+        return {
+            each.name: list(each.metadata["effects"]) for each in fields(cls) if "effects" in each.metadata
+        }
+
+    @classmethod
+    def from_json(cls, recorded: Mapping[str, Any]) -> Self:
+        """The settings in what a manifest records of questions, which leaves out defaults."""
+        return cls(**{name: recorded[name] for name in cls.choices() if name in recorded})
+
+    def as_json(self) -> dict[str, str]:
+        """What a manifest records: the settings that do not have their defaults."""
+        return {
+            name: getattr(self, name)
+            for name, (default, *_) in self.choices().items()
+            if getattr(self, name) != default
+        }
+
+    def effect(self, name: str) -> str:
+        """What a setting does, as a clause."""
+        clauses: Mapping[str, str] = {each.name: each.metadata for each in fields(self)}[name]["effects"]
+        return clauses[getattr(self, name)]
