@@ -1,0 +1,87 @@
+"""Counts of one group or of many, the shares they give, and the intervals of these over drawn images."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.metrics.bootstrap import Floats, interval, resample
+from clevrhope.metrics.pairs.relations import Flags
+from clevrhope.metrics.pairs.results import Measure
+
+Counted = Flags | npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Share:
+    """Shares in [0, 1], or differences of two, and their denominators, as arrays of one shape."""
+
+    value: Floats
+    """Not a number where the denominator is 0."""
+    n: Floats
+
+    def measure(self, drawn: "Share") -> Measure:
+        """The mean over the R runs in which it is defined, from (R,) shares and (n_samples, R) drawn ones."""
+        n = int(self.n.sum())
+        defined = ~np.isnan(self.value)
+        if not defined.any():
+            return Measure(None, n)
+        found = self.value[defined]
+        return Measure(
+            value=100 * float(found.mean()),
+            n=n,
+            interval=interval(100 * drawn.value[:, defined].mean(axis=1)),
+            deviation=100 * float(found.std()) if len(found) > 1 else None,
+        )
+
+
+def cell_counts(columns: Sequence[Counted], cells: Ints, n_cells: int) -> Floats:
+    """(n_cells, C) sums of C columns over the things in each cell; columns and `cells` are (N,)."""
+    return np.stack([np.bincount(cells, each, minlength=n_cells) for each in columns], axis=1)
+
+
+@dataclass(frozen=True)
+class Images:
+    """The M images of N questions or pairs, of which the bootstrap draws M with replacement."""
+
+    at: Ints
+    """(N,) which of the M images each is on; -1 for those that no run answered."""
+    n_images: int
+    n_samples: int
+    seed: int
+
+    @classmethod
+    def among(cls, images: Ints, answered: Flags, *, n_samples: int, seed: int) -> "Images":
+        """The images of what was answered; `images` and `answered` are (N,)."""
+        places = np.full(len(images), -1, dtype=np.int32)
+        if not n_samples:
+            return cls(places, 0, n_samples, seed)
+        numbers, places[answered] = np.unique(images[answered], return_inverse=True)
+        return cls(places, len(numbers), n_samples, seed)
+
+    def drawn_counts(self, runs: Sequence[Sequence[Flags]], part: Ints, n_parts: int) -> Floats:
+        """(n_samples, R, n_parts, C) counts as `cell_counts` has them, over the images drawn.
+
+        Every call draws the same images.
+
+        Args:
+            runs: for each of R runs, C columns of N flags.
+            part: (N,) the part of each.
+            n_parts: number of parts.
+        """
+        n_columns = len(runs[0])
+        shape = (self.n_samples, len(runs), n_parts, n_columns)
+        if not (self.n_images and self.n_samples):
+            return np.zeros(shape)
+        there = self.at >= 0
+        cells = self.at[there].astype(np.int64) * n_parts + part[there]
+        sums = [
+            cell_counts([each[there] for each in columns], cells, self.n_images * n_parts).reshape(
+                self.n_images, n_parts * n_columns
+            )
+            for columns in runs
+        ]
+        drawn = resample(np.concatenate(sums, axis=1), n_samples=self.n_samples, seed=(self.seed, *b"pairs"))
+        return drawn.reshape(shape)

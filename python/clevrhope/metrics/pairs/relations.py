@@ -1,0 +1,87 @@
+"""How the answers to the two questions of a pair are related, and the answers that a relation looks at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.vocab import SPECIAL_TOKENS
+from clevrhope.errors import PredictionsError
+
+Flags = npt.NDArray[np.bool_]
+Answers = npt.NDArray[np.integer[Any]]
+"""Numbers of answers, of any integer type."""
+
+
+class Relation(IntEnum):
+    """How the right answer to the partner follows from the right answer to the original.
+
+    All but SAME are directional, in the words of CARETS.
+    """
+
+    SAME = 0
+    """The two answers are equal."""
+    FLIP = 1
+    """One is yes and the other is no."""
+    IS = 2
+    """The partner's answer is yes if the original's is the value V of the pair, and no otherwise."""
+    POSITIVE = 3
+    """The partner's answer is yes if the original's, a number, is above 0, and no otherwise."""
+
+
+class AnswerKind(IntEnum):
+    """What an answer says, as far as a relation depends on it."""
+
+    UNKNOWN = 0
+    """It is not in the vocabulary."""
+    YES_NO = 1
+    NUMBER = 2
+    OTHER = 3
+    """A value of an attribute."""
+
+
+@dataclass(frozen=True)
+class AnswerSet:
+    """The answers of a vocabulary by their numbers, of which the largest is A - 1."""
+
+    no: int
+    yes: int
+    kinds: npt.NDArray[np.int8]
+    """(A + 1,) the `AnswerKind` of each number; the last is UNKNOWN."""
+    counts: Ints
+    """(A + 1,) the number that an answer says, 0 for answers that say none."""
+
+    @classmethod
+    def from_numbers(cls, numbers: Mapping[str, int]) -> "AnswerSet":
+        """The answer set of text -> number, as vocab.json has it. Special tokens are not answers.
+
+        Raises:
+            PredictionsError: "yes" or "no" is missing.
+        """
+        for text in ("yes", "no"):
+            if text not in numbers:
+                raise PredictionsError(
+                    f'the vocabulary has no answer "{text}", which pairs of questions need'
+                )
+        n = max(numbers.values()) + 1
+        kinds, counts = np.full(n + 1, AnswerKind.UNKNOWN, dtype=np.int8), np.zeros(n + 1, dtype=np.int32)
+        for text, number in numbers.items():
+            if text in ("yes", "no"):
+                kinds[number] = AnswerKind.YES_NO
+            elif text.isdecimal():
+                kinds[number], counts[number] = AnswerKind.NUMBER, int(text)
+            elif text not in SPECIAL_TOKENS:
+                kinds[number] = AnswerKind.OTHER
+        return cls(numbers["no"], numbers["yes"], kinds, counts)
+
+    def places(self, answers: Answers) -> npt.NDArray[np.intp]:
+        """The place of each answer in `kinds` and `counts`; the last for those not in the vocabulary."""
+        last = len(self.kinds) - 1
+        places: npt.NDArray[np.intp] = np.where((answers < 0) | (answers > last), last, answers).astype(
+            np.intp
+        )
+        return places

@@ -1,0 +1,119 @@
+"""Groups of questions that ask about every value of a type: does the model say yes to one alone?
+
+The original asks for the value, as in "What color is the cube?", and has a partner for each value V that is
+yes exactly if the answer is V, as in "Is the cube red?". Exactly one yes is right, and it can be held against
+what the model itself named, so none of this needs right answers. It goes beyond RAD, which has one partner
+for each original.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics.bootstrap import Floats, ratio
+from clevrhope.metrics.collector import NOT_GIVEN
+from clevrhope.metrics.pairs.measures import Images, Share, cell_counts
+from clevrhope.metrics.pairs.relations import AnswerKind, Answers, AnswerSet, Flags
+from clevrhope.metrics.pairs.results import ScoredValues, ValueScores
+from clevrhope.metrics.pairs.scorer import check_given
+
+
+@dataclass(frozen=True)
+class ValueGroups:
+    """G originals, and P partners in all."""
+
+    images: Ints
+    """(G,) number of each original's image."""
+    groups: Ints
+    """(P,) place of each partner's original, 0 to G - 1; every original has a partner."""
+    values: Ints
+    """(P,) the answer that is the partner's value V."""
+
+
+def score_values(
+    questions: ValueGroups,
+    originals: Answers,
+    partners: Answers,
+    answers: AnswerSet,
+    *,
+    seed: int,
+    bootstrap: int = 0,
+) -> ScoredValues:
+    """How often R runs say yes to exactly one value, and to the one that they name.
+
+    Args:
+        questions: the groups.
+        originals: (R, G) given answers to the originals, NOT_GIVEN where there is none.
+        partners: (R, P) the same for the partners.
+        answers: the vocabulary.
+        seed: of the draws of images, as for `score_pairs`.
+        bootstrap: draws of all images; 0 for no intervals.
+
+    Raises:
+        PredictionsError: arrays do not fit together, or a group has no partner.
+    """
+    n = len(questions.images)
+    check_given(originals, n, "originals")
+    check_given(partners, len(questions.groups), "partners")
+    if len(originals) != len(partners):
+        raise PredictionsError(
+            f"{len(originals)} runs answer the originals, and {len(partners)} the partners"
+        )
+    if not np.array_equal(np.unique(questions.groups), np.arange(n)):
+        raise PredictionsError(f"the partners' groups are not all of 0 to {n - 1}")
+    runs = [
+        _outcomes(questions, original, partner, answers)
+        for original, partner in zip(originals, partners, strict=True)
+    ]
+    complete = np.any([run.flags[0] for run in runs], axis=0)
+    images = Images.among(questions.images, complete, n_samples=bootstrap, seed=seed)
+    whole = np.zeros(n, dtype=np.int32)
+    found = np.stack([cell_counts(run.flags, whole, 1)[0] for run in runs])  # (R, 3)
+    drawn = images.drawn_counts([run.flags for run in runs], whole, 1)[:, :, 0]  # (n_samples, R, 3)
+
+    def scores(of_runs: slice) -> ValueScores:
+        shares, drawn_shares = _shares(found[of_runs]), _shares(drawn[:, of_runs])
+        n_complete = int(found[of_runs, 0].sum())
+        return ValueScores(
+            **{name: share.measure(drawn_shares[name]) for name, share in shares.items()},
+            n_groups=n_complete,
+            n_missing=n * len(found[of_runs]) - n_complete,
+            n_unread=sum(run.n_unread for run in runs[of_runs]),
+        )
+
+    by_run = tuple(scores(slice(k, k + 1)) for k in range(len(runs)))
+    return ScoredValues(by_run, scores(slice(None)), bootstrap=bootstrap, seed=seed)
+
+
+@dataclass(frozen=True)
+class _Outcomes:
+    """What one run's answers amount to."""
+
+    flags: tuple[Flags, Flags, Flags]
+    """(G,) each: complete, exactly one yes, and the one yes at the value that was named."""
+    n_unread: int
+
+
+def _outcomes(questions: ValueGroups, original: Answers, partner: Answers, answers: AnswerSet) -> _Outcomes:
+    n = len(questions.images)
+    says_yes = partner == answers.yes
+    names = says_yes & (questions.values == original[questions.groups])
+    without_answer = np.bincount(questions.groups, partner == NOT_GIVEN, minlength=n) > 0
+    complete = (original != NOT_GIVEN) & ~without_answer
+    one_yes = complete & (np.bincount(questions.groups, says_yes, minlength=n) == 1)
+    named_yes = one_yes & (np.bincount(questions.groups, names, minlength=n) == 1)
+    given = np.concatenate([original, partner])
+    unknown = answers.kinds[answers.places(given)] == AnswerKind.UNKNOWN
+    return _Outcomes((complete, one_yes, named_yes), int((unknown & (given != NOT_GIVEN)).sum()))
+
+
+def _shares(counts: Floats) -> Mapping[str, Share]:
+    """The measures of `ValueScores` by name, from (..., 3) counts."""
+    groups, one_yes, named_yes = np.moveaxis(counts, -1, 0)
+    return {
+        "one_yes": Share(ratio(one_yes, groups), groups),
+        "named_yes": Share(ratio(named_yes, groups), groups),
+    }

@@ -1,0 +1,395 @@
+"""Scores of pairs of questions against tables worked out by hand, and the identities between them."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from made_pairs import ANSWERS, MISSING, NO, NUMBERS, UNREAD, YES, coins, ints, make_pairs, numbers
+
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics import Interval
+from clevrhope.metrics.pairs import (
+    Measure,
+    Pairs,
+    PairScores,
+    Relation,
+    ValueGroups,
+    coverage,
+    pair_outcomes,
+    score_pairs,
+    score_values,
+)
+
+Given = npt.NDArray[np.int32]
+
+
+def score_run(pairs: Pairs, original: Given, partner: Given) -> PairScores:
+    return score_pairs(pairs, original[np.newaxis], partner[np.newaxis], ANSWERS, seed=1).overall.mean
+
+
+def share(measure: Measure) -> float:
+    assert measure.value is not None
+    return measure.value / 100
+
+
+def table(both: int, first: int, second: int, neither: int) -> PairScores:
+    """The scores of yes/no SAME pairs that are right together, at one question alone, or nowhere."""
+    counts = [both, first, second, neither]
+    original = np.repeat([YES, YES, NO, NO], counts)
+    partner = np.repeat([YES, NO, YES, NO], counts)
+    return score_run(make_pairs(np.full(sum(counts), YES), Relation.SAME), ints(original), ints(partner))
+
+
+def test_a_table_worked_out_by_hand() -> None:
+    """Of 10 pairs 4 are right together, 2 at the original alone, 1 at the partner alone, 3 nowhere."""
+    scores = table(4, 2, 1, 3)
+    assert scores.accuracy == Measure(pytest.approx(55), 20)
+    assert scores.original_accuracy == Measure(pytest.approx(60), 10)
+    assert scores.partner_accuracy == Measure(pytest.approx(50), 10)
+    assert scores.both_right == Measure(pytest.approx(40), 10)
+    assert scores.consistency == Measure(pytest.approx(70), 10)
+    assert scores.strict_consistency == Measure(pytest.approx(70), 10)
+    assert scores.rad == Measure(pytest.approx(200 / 3), 6)
+    assert scores.rad_backward == Measure(pytest.approx(80), 5)
+    assert scores.rad_minus_accuracy == Measure(pytest.approx(50 / 3), 6)
+    assert (scores.n_pairs, scores.n_missing, scores.n_unread) == (10, 0, 0)
+
+
+def test_an_empty_denominator_gives_none_and_not_zero() -> None:
+    scores = table(0, 0, 2, 3)
+    assert scores.rad == scores.rad_minus_accuracy == Measure(None, 0)
+    assert scores.rad_backward == Measure(0.0, 2)
+    assert table(0, 3, 0, 1).rad_backward == Measure(None, 0)
+    missing = ints([MISSING, MISSING])
+    nothing = score_run(make_pairs([YES, NO], Relation.SAME), missing, missing)
+    measures = [getattr(nothing, field.name) for field in fields(nothing) if not field.name.startswith("n_")]
+    assert measures == [Measure(None, 0)] * 9
+    assert (nothing.n_pairs, nothing.n_missing) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("relation", "right", "value", "original", "partner", "consistent", "strict"),
+    [
+        (Relation.SAME, "yes", "", "no", "no", True, True),
+        (Relation.SAME, "yes", "", "no", "yes", False, False),
+        (Relation.SAME, "yes", "", "red", "red", True, False),  # is no answer to a yes/no question
+        (Relation.SAME, "red", "", "blue", "blue", True, True),
+        (Relation.SAME, "red", "", "yes", "yes", True, False),
+        (Relation.SAME, "2", "", "1", "1", True, True),
+        (Relation.SAME, "red", "", "unread", "unread", False, False),
+        (Relation.FLIP, "yes", "", "no", "yes", True, True),
+        (Relation.FLIP, "yes", "", "no", "no", False, False),
+        (Relation.FLIP, "yes", "", "no", "red", True, False),
+        (Relation.FLIP, "yes", "", "red", "no", True, False),
+        (Relation.FLIP, "yes", "", "yes", "unread", True, False),
+        (Relation.FLIP, "yes", "", "unread", "unread", False, False),
+        (Relation.FLIP, "yes", "", "unread", "no", True, False),
+        (Relation.IS, "red", "red", "red", "yes", True, True),
+        (Relation.IS, "red", "red", "blue", "yes", True, False),
+        (Relation.IS, "red", "red", "blue", "no", True, True),
+        (Relation.IS, "red", "red", "red", "no", True, False),
+        (Relation.IS, "red", "red", "blue", "cube", True, False),
+        (Relation.IS, "red", "red", "blue", "blue", False, False),
+        (Relation.IS, "red", "red", "unread", "no", True, False),
+        (Relation.IS, "2", "1", "2", "no", True, True),
+        (Relation.POSITIVE, "2", "", "1", "yes", True, True),
+        (Relation.POSITIVE, "2", "", "0", "yes", True, False),
+        (Relation.POSITIVE, "2", "", "0", "no", True, True),
+        (Relation.POSITIVE, "2", "", "cube", "no", True, False),
+        (Relation.POSITIVE, "2", "", "1", "1", False, False),
+    ],
+)
+def test_what_is_consistent_with_itself(
+    relation: Relation,
+    right: str,
+    value: str,
+    original: str,
+    partner: str,
+    consistent: bool,
+    strict: bool,
+) -> None:
+    pairs = make_pairs(numbers([right]), relation, values=numbers([value]) if value else None)
+    found = pair_outcomes(pairs, numbers([original]), numbers([partner]), ANSWERS)
+    assert (found.consistent[0], found.strict[0]) == (consistent, strict)
+    # A model whose answers are consistent with each other stays so whatever the right answers are.
+    for other in {"yes": ("no",), "red": ("blue",), "2": ("0", "1")}[right]:
+        again = make_pairs(numbers([other]), relation, values=pairs.values)
+        same = pair_outcomes(again, numbers([original]), numbers([partner]), ANSWERS)
+        assert (same.consistent[0], same.strict[0]) == (consistent, strict)
+
+
+def test_missing_and_unread_answers_are_counted() -> None:
+    pairs = make_pairs([YES] * 6, Relation.SAME)
+    original = numbers(["yes", "missing", "yes", "missing", "unread", "<UNK>"])
+    partner = numbers(["yes", "yes", "missing", "unread", "yes", "unread"])
+    scores = score_run(pairs, original, partner)
+    assert (scores.n_pairs, scores.n_missing, scores.n_unread) == (3, 3, 4)
+    assert scores.accuracy == Measure(pytest.approx(50), 6)
+    assert scores.original_accuracy == Measure(pytest.approx(100 / 3), 3)
+    assert scores.consistency == Measure(pytest.approx(100 / 3), 3)
+    # A number beyond the vocabulary is no answer either.
+    assert score_run(make_pairs([YES], Relation.SAME), ints([999]), ints([YES])).n_unread == 1
+
+
+YES_NO_PAIRS = st.lists(
+    st.tuples(
+        st.sampled_from([Relation.SAME, Relation.FLIP]),
+        st.sampled_from([NO, YES]),
+        st.sampled_from([NO, YES, NUMBERS["red"], NUMBERS["1"], UNREAD, MISSING, 999]),
+        st.sampled_from([NO, YES, NUMBERS["red"], NUMBERS["1"], UNREAD, MISSING, 999]),
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+@given(YES_NO_PAIRS)
+def test_consistency_follows_from_accuracy_for_yes_no_pairs(
+    rows: list[tuple[Relation, int, int, int]],
+) -> None:
+    """Strict = 1 - 2 (ACC - C-ACC) - P(neither right and some answer neither yes nor no)."""
+    relations, right, original, partner = (np.array(column) for column in zip(*rows, strict=True))
+    flipped = np.where(right == NO, YES, NO)
+    pairs = replace(
+        make_pairs(right, Relation.SAME),
+        partners=ints(np.where(relations == Relation.FLIP, flipped, right)),
+        relations=relations.astype(np.int8),
+    )
+    scores = score_run(pairs, ints(original), ints(partner))
+    complete = (original != MISSING) & (partner != MISSING)
+    assert scores.n_missing == (~complete).sum()
+    if not complete.any():
+        assert scores.strict_consistency.value is None
+        return
+    neither_right = (original != pairs.originals) & (partner != pairs.partners)
+    other = ~np.isin(original, [NO, YES]) | ~np.isin(partner, [NO, YES])
+    lost = float((neither_right & other)[complete].mean())
+    expected = 1 - 2 * (share(scores.accuracy) - share(scores.both_right)) - lost
+    assert share(scores.strict_consistency) == pytest.approx(expected, abs=1e-12)
+
+
+@given(
+    both=st.integers(0, 50), first=st.integers(0, 50), second=st.integers(0, 50), neither=st.integers(0, 50)
+)
+def test_rad_is_comprehensive_accuracy_over_accuracy_and_within_its_bounds(
+    both: int, first: int, second: int, neither: int
+) -> None:
+    assume(both + first + second + neither > 0)
+    scores = table(both, first, second, neither)
+    for rad, given_right, other in (
+        (scores.rad, scores.original_accuracy, scores.partner_accuracy),
+        (scores.rad_backward, scores.partner_accuracy, scores.original_accuracy),
+    ):
+        a, b = share(given_right), share(other)
+        if a == 0:
+            assert rad == Measure(None, 0)
+            continue
+        assert share(rad) == pytest.approx(share(scores.both_right) / a, abs=1e-12)
+        assert max(0, (a + b - 1) / a) - 1e-12 <= share(rad) <= min(1, b / a) + 1e-12
+    if scores.rad.value is not None:
+        difference = share(scores.rad) - share(scores.partner_accuracy)
+        assert share(scores.rad_minus_accuracy) == pytest.approx(difference, abs=1e-12)
+
+
+# Runs, parts and intervals
+
+
+def random_runs(n: int, n_runs: int, seed: int) -> tuple[Given, Given]:
+    generator = np.random.default_rng(seed)
+    found = generator.choice([NO, YES, YES, NUMBERS["red"], UNREAD, MISSING], size=(2, n_runs, n))
+    return ints(found[0]), ints(found[1])
+
+
+def test_parts_are_scored_as_they_are_alone() -> None:
+    n = 300
+    part = ints(np.random.default_rng(3).choice([0, 2, 5], n))
+    pairs = make_pairs(coins(n, 1), Relation.FLIP, cell=part)
+    originals, partners = random_runs(n, 3, seed=2)
+    scored = score_pairs(pairs, originals, partners, ANSWERS, seed=1)
+    assert [group.part for group in scored.parts["cell"]] == [0, 2, 5]
+    for group in scored.parts["cell"]:
+        of_part = part == group.part
+        alone = replace(make_pairs(pairs.originals[of_part], Relation.FLIP), partners=pairs.partners[of_part])
+        expected = score_pairs(alone, originals[:, of_part], partners[:, of_part], ANSWERS, seed=1).overall
+        assert (group.runs, group.mean) == (expected.runs, expected.mean)
+    by_part = [group.mean.n_unread for group in scored.parts["cell"]]
+    assert sum(by_part) == scored.overall.mean.n_unread > 0
+
+
+def test_the_mean_over_runs_leaves_out_runs_without_a_share() -> None:
+    """One run has RAD 1/2, one 1, and one has no original right; the counts are summed."""
+    pairs = make_pairs([YES, YES], Relation.SAME)
+    originals, partners = ints([[YES, YES], [NO, YES], [NO, NO]]), ints([[YES, NO], [NO, YES], [YES, YES]])
+    overall = score_pairs(pairs, originals, partners, ANSWERS, seed=1).overall
+    assert [run.rad.value for run in overall.runs] == [50.0, 100.0, None]
+    assert overall.mean.rad == Measure(75.0, 3, deviation=25.0)
+    assert overall.mean.accuracy == Measure(
+        pytest.approx(100 * 7 / 12), 12, None, pytest.approx(100 / 12 * 2**0.5)
+    )
+    assert overall.mean.n_pairs == 6
+
+
+def test_the_seed_decides_the_intervals_and_they_hold_the_estimate() -> None:
+    n = 600
+    pairs = make_pairs(coins(n, 1), Relation.SAME, pairs_per_image=4, type=ints(np.arange(n) % 3))
+    originals, partners = random_runs(n, 2, seed=5)
+    first, again, other = (
+        score_pairs(pairs, originals, partners, ANSWERS, seed=seed, bootstrap=200) for seed in (9, 9, 10)
+    )
+    assert repr(again) == repr(first)
+    assert other.overall.mean.accuracy.value == first.overall.mean.accuracy.value
+    assert other.overall.mean.accuracy.interval != first.overall.mean.accuracy.interval
+    groups = (first.overall, *first.parts["type"])
+    for scores in [each for group in groups for each in (*group.runs, group.mean)]:
+        for field in fields(PairScores):
+            measure = getattr(scores, field.name)
+            if isinstance(measure, Measure):
+                assert measure.value is not None
+                assert measure.interval is not None
+                assert measure.interval.low < measure.value < measure.interval.high
+    assert first.overall.mean.n_pairs == sum(run.n_pairs for run in first.overall.runs)
+
+
+def test_groups_and_runs_share_the_draws() -> None:
+    """The same pairs as a part, or the same answers as another run, have the same interval."""
+    n = 200
+    pairs = make_pairs(coins(n, 1), Relation.SAME, pairs_per_image=2, all=ints(np.full(n, 4)))
+    original, partner = random_runs(n, 1, seed=5)
+    scored = score_pairs(
+        pairs, np.repeat(original, 2, axis=0), np.repeat(partner, 2, axis=0), ANSWERS, seed=3, bootstrap=100
+    )
+    (part,) = scored.parts["all"]
+    assert part.runs == scored.overall.runs
+    assert scored.overall.runs[0] == scored.overall.runs[1]
+    assert scored.overall.mean.rad.interval == scored.overall.runs[0].rad.interval
+
+
+def test_the_interval_of_a_mean_is_that_of_means() -> None:
+    """Two runs that are right about the other's wrong pairs have mean accuracy 1/2 in every draw."""
+    n = 100
+    pairs = make_pairs(np.full(n, YES), Relation.SAME)
+    first = coins(n, 1)
+    given_answers = ints([first, np.where(first == YES, NO, YES)])
+    overall = score_pairs(pairs, given_answers, given_answers, ANSWERS, seed=3, bootstrap=100).overall
+    assert overall.mean.accuracy.interval == Interval(50, 50)
+    interval = overall.runs[0].accuracy.interval
+    assert interval is not None
+    assert interval.high - interval.low > 10
+
+
+def test_pairs_of_one_image_are_drawn_together() -> None:
+    """Where all pairs of an image are right or wrong together, the interval is as wide as that of images."""
+    right = np.random.default_rng(4).random(50) < 0.6
+    pairs = make_pairs(np.full(450, YES), Relation.SAME, pairs_per_image=9)
+    given_answers = ints(np.repeat(np.where(right, YES, NO), 9))[np.newaxis]
+    many = score_pairs(pairs, given_answers, given_answers, ANSWERS, seed=3, bootstrap=500)
+    few = make_pairs(np.full(50, YES), Relation.SAME)
+    once = score_pairs(few, given_answers[:, ::9], given_answers[:, ::9], ANSWERS, seed=3, bootstrap=500)
+    assert many.overall.mean.accuracy.interval == once.overall.mean.accuracy.interval
+
+
+def test_without_answers_there_is_no_interval() -> None:
+    missing = ints([[MISSING, MISSING]])
+    scored = score_pairs(
+        make_pairs([YES, NO], Relation.SAME), missing, missing, ANSWERS, seed=1, bootstrap=20
+    )
+    assert scored.overall.mean.accuracy == Measure(None, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"partners": ints([YES, YES])},
+            "pair 1: the right answers 8 and 10 do not stand in the relation SAME",
+        ),
+        ({"originals": ints([YES, 999])}, "pair 1: the right answers 999"),
+        ({"relations": np.array([0, 7], dtype=np.int8)}, "pair 1 has relation 7"),
+        ({"images": ints([0])}, '"images" has shape'),
+        ({"parts": {"cell": ints([0, -1])}}, '"cell" of pair 1 is negative'),
+        ({"parts": {"cell": ints([0])}}, '"cell" has shape'),
+    ],
+)
+def test_pairs_that_do_not_fit_are_refused(changes: dict[str, Given], message: str) -> None:
+    pairs = replace(make_pairs([YES, NO], Relation.SAME), **changes)
+    answers = ints([[YES, YES]])
+    with pytest.raises(PredictionsError, match=message):
+        score_pairs(pairs, answers, answers, ANSWERS, seed=1)
+
+
+def test_answers_that_do_not_fit_are_refused() -> None:
+    pairs, two = make_pairs([YES, NO], Relation.SAME), ints([[YES, YES]])
+    for originals, partners, message in (
+        (two[:, :1], two, "the originals' answers have shape"),
+        (two, two[:0], "the partners' answers have shape"),
+        (two, np.repeat(two, 3, axis=0), "1 runs answer the originals, and 3 the partners"),
+    ):
+        with pytest.raises(PredictionsError, match=message):
+            score_pairs(pairs, originals, partners, ANSWERS, seed=1)
+    with pytest.raises(PredictionsError, match='no answer "yes"'):
+        type(ANSWERS).from_numbers({"no": 4})
+
+
+# Coverage, and groups of questions
+
+
+def test_coverage_by_hand() -> None:
+    """Model 0 has questions 0 to 3 right, model 1 has 2 to 7, model 2 none."""
+    right = np.zeros((3, 10), dtype=bool)
+    right[0, :4] = right[1, 2:8] = True
+    found = coverage(right)
+    assert found[:2, :2].tolist() == [[1.0, 2 / 6], [2 / 4, 1.0]]
+    assert found[2, :2].tolist() == [0.0, 0.0]
+    assert np.isnan(found[:, 2]).all()
+
+
+def test_coverage_times_accuracy_is_symmetric() -> None:
+    """Of independent models i covers the share of j that it has right itself."""
+    generator = np.random.default_rng(0)
+    rates = np.array([0.3, 0.6, 0.9])
+    right = generator.random((3, 40_000)) < rates[:, np.newaxis]
+    found, accuracy = coverage(right), right.mean(axis=1)
+    assert np.allclose(found * accuracy, (found * accuracy).T)
+    off = ~np.eye(3, dtype=bool)
+    assert np.allclose(found[off], np.repeat(rates, 3).reshape(3, 3)[off], atol=0.02)
+
+
+def test_one_yes_and_the_one_that_is_named() -> None:
+    """Four groups with a partner for red, blue and cube each, and one that lacks an answer."""
+    values = numbers(["red", "blue", "cube"] * 5)
+    questions = ValueGroups(ints(np.arange(5)), ints(np.repeat(np.arange(5), 3)), values)
+    original = numbers(["red", "red", "blue", "unread", "red"])
+    partners = numbers(
+        [
+            *("yes", "no", "no"),  # red alone, as named
+            *("no", "yes", "no"),  # blue alone, though red was named
+            *("no", "yes", "yes"),  # two
+            *("yes", "unread", "no"),  # one, and none was named
+            *("yes", "missing", "no"),
+        ]
+    )
+    scored = score_values(
+        questions, original[np.newaxis], partners[np.newaxis], ANSWERS, seed=1, bootstrap=50
+    )
+    assert scored.runs == (scored.mean,)
+    found = scored.mean
+    assert (found.one_yes.value, found.one_yes.n) == (75.0, 4)
+    assert (found.named_yes.value, found.named_yes.n) == (25.0, 4)
+    assert (found.n_groups, found.n_missing, found.n_unread) == (4, 1, 2)
+    assert found.one_yes.interval is not None
+    assert found.one_yes.interval.low < 75 <= found.one_yes.interval.high
+    # With a run that answers no throughout.
+    originals, all_partners = np.stack([original, np.full(5, NO)]), np.stack([partners, np.full(15, NO)])
+    two = score_values(questions, originals, all_partners, ANSWERS, seed=1)
+    assert [run.one_yes.value for run in two.runs] == [75.0, 0.0]
+    assert (two.mean.one_yes.value, two.mean.one_yes.n, two.mean.one_yes.deviation) == (37.5, 9, 37.5)
+    assert (two.mean.n_groups, two.mean.n_missing, two.mean.n_unread) == (9, 1, 2)
+
+
+def test_a_group_without_a_partner_is_refused() -> None:
+    questions = ValueGroups(ints([0, 1]), ints([0, 0]), numbers(["red", "blue"]))
+    with pytest.raises(PredictionsError, match="not all of 0 to 1"):
+        score_values(questions, ints([[YES, YES]]), ints([[YES, YES]]), ANSWERS, seed=1)
