@@ -5,6 +5,16 @@ A pair is an original and a partner on one image, the relation of whose right an
 
 from clevrhope.metrics.pairs.coverage import coverage
 from clevrhope.metrics.pairs.outcomes import Outcomes, Pairs, pair_outcomes
+from clevrhope.metrics.pairs.regression import (
+    Fit,
+    Fits,
+    Instances,
+    R2Means,
+    Regression,
+    least_squares,
+    r2_over_configurations,
+    regress,
+)
 from clevrhope.metrics.pairs.relations import AnswerKind, AnswerSet, Relation
 from clevrhope.metrics.pairs.results import (
     Measure,
@@ -20,18 +30,26 @@ from clevrhope.metrics.pairs.value_groups import ValueGroups, score_values
 __all__ = [
     "AnswerKind",
     "AnswerSet",
+    "Fit",
+    "Fits",
+    "Instances",
     "Measure",
     "Outcomes",
     "PairGroup",
     "PairScores",
     "Pairs",
+    "R2Means",
+    "Regression",
     "Relation",
     "ScoredPairs",
     "ScoredValues",
     "ValueGroups",
     "ValueScores",
     "coverage",
+    "least_squares",
     "pair_outcomes",
+    "r2_over_configurations",
+    "regress",
     "score_pairs",
     "score_values",
 ]
