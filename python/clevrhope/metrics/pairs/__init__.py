@@ -5,6 +5,7 @@ A pair is an original and a partner on one image, the relation of whose right an
 
 from clevrhope.metrics.pairs.coverage import coverage
 from clevrhope.metrics.pairs.outcomes import Outcomes, Pairs, pair_outcomes
+from clevrhope.metrics.pairs.reference import ReferenceRow, reference_results
 from clevrhope.metrics.pairs.regression import (
     Fit,
     Fits,
@@ -39,6 +40,7 @@ __all__ = [
     "PairScores",
     "Pairs",
     "R2Means",
+    "ReferenceRow",
     "Regression",
     "Relation",
     "ScoredPairs",
@@ -49,6 +51,7 @@ __all__ = [
     "least_squares",
     "pair_outcomes",
     "r2_over_configurations",
+    "reference_results",
     "regress",
     "score_pairs",
     "score_values",
