@@ -21,6 +21,7 @@ MODULES = (
     "holdout",
     "question",
     "split",
+    "suite",
     "audit",
     "render",
     "error",

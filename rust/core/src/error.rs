@@ -23,4 +23,6 @@ pub enum Error {
     QuestionTokens(#[from] crate::question::tokens::QuestionTokenError),
     #[error(transparent)]
     Split(#[from] crate::split::SplitError),
+    #[error(transparent)]
+    Suite(#[from] crate::suite::SuiteError),
 }

@@ -16,6 +16,7 @@ pub mod render;
 pub mod rng;
 pub mod scene;
 pub mod split;
+pub mod suite;
 pub mod vocab;
 
 pub use error::Error;

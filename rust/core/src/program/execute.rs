@@ -86,6 +86,20 @@ pub(super) fn run_to_answer<F: Facts>(
     answer(last.function.signature().output, words[steps.len() - 1]).ok_or(Invalid)
 }
 
+/// The word of each step's output: a set as a mask, an object or integer as a number, a truth value as 0 or 1, a value
+/// as its number.
+///
+/// # Errors
+/// `Invalid`: `unique` was applied to a set without exactly one object.
+///
+/// # Panics
+/// When the steps would not pass `Program::check`.
+pub fn outputs(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> Result<[u32; MAX_STEPS], Invalid> {
+    let mut words = [0; MAX_STEPS];
+    run(&program.steps, (scene, vocab), &mut words).map_err(|_| Invalid)?;
+    Ok(words)
+}
+
 /// The outputs of the steps in order, up to the first `unique` that fails: all of them when the program has an
 /// answer, else those before the failed step.
 ///

@@ -4,10 +4,11 @@
 //! many questions as wanted, as in the CLEVR generator.
 
 use super::balance::Balance;
+use super::expansion::ProgramBuilder;
 use super::param::MAX_PARAMS;
 use super::plan::Plan;
 use super::search::{ChosenValues, QuestionRule, SearchStats, Searcher, Task, Verdict, chosen_values};
-use super::template::{MAX_NODES, NodeKind, Tail, TemplateSet};
+use super::template::TemplateSet;
 use super::text_buffer::TextBuffer;
 use crate::holdout::Holdout;
 use crate::program::catalogue::{Function, Type};
@@ -184,8 +185,7 @@ impl<'a> Instantiator<'a> {
         let plan = &self.plans[usize::from(family)];
         let source = &self.templates.families()[usize::from(family)];
         let mut values = [None; MAX_PARAMS];
-        workspace.steps.clear();
-        let mut program = ProgramBuilder { steps: &mut workspace.steps, outputs: [0; MAX_NODES], n_nodes: 0 };
+        let mut program = ProgramBuilder::new(&mut workspace.steps);
         for (at, node) in plan.nodes.iter().enumerate() {
             let mut chosen = ChosenValues::default();
             if node.is_choice {
@@ -216,53 +216,6 @@ impl Workspace {
     /// The workspace with each attempt timed.
     pub fn timed_by(self, stopwatch: Option<Stopwatch>) -> Self {
         Self { stopwatch, ..self }
-    }
-}
-
-/// Expands a template's nodes into steps.
-struct ProgramBuilder<'a> {
-    steps: &'a mut Vec<Step>,
-    /// The step that gives the output of each node so far.
-    outputs: [u8; MAX_NODES],
-    n_nodes: usize,
-}
-
-impl ProgramBuilder<'_> {
-    fn push(&mut self, kind: NodeKind, inputs: [u8; 2], chosen: &[Option<u8>]) {
-        // Where a node has fewer inputs, this is the first node's output: step 0, as in all steps.
-        let inputs = inputs.map(|input| self.outputs[usize::from(input)]);
-        let argument = || chosen.first().copied().flatten().unwrap_or(0);
-        let last = match kind {
-            NodeKind::Plain(function) => self.step(function, 0, inputs),
-            NodeKind::Relate => self.step(Function::Relate, argument(), inputs),
-            NodeKind::Add(function, _) => self.step(function, argument(), inputs),
-            NodeKind::Filter(tail) => self.filter(inputs[0], chosen, tail),
-            NodeKind::RelateFilter(tail) => {
-                let related = self.step(Function::Relate, argument(), inputs);
-                self.filter(related, &chosen[1..], tail)
-            }
-        };
-        self.outputs[self.n_nodes] = last;
-        self.n_nodes += 1;
-    }
-
-    /// Appends the filters of a macro and the function after them.
-    fn filter(&mut self, input: u8, values: &[Option<u8>], tail: Tail) -> u8 {
-        let mut last = input;
-        for (kind, value) in (0..).zip(values) {
-            if let Some(value) = *value {
-                last = self.step(Function::Filter(kind), value, [last, 0]);
-            }
-        }
-        if let Some(function) = tail.function() {
-            last = self.step(function, 0, [last, 0]);
-        }
-        last
-    }
-
-    fn step(&mut self, function: Function, argument: u8, inputs: [u8; 2]) -> u8 {
-        self.steps.push(Step { function, argument, inputs });
-        (self.steps.len() - 1) as u8
     }
 }
 

@@ -81,6 +81,13 @@ impl Lexicon {
         &self.lists[self.starts[place(kind)] + value.map_or(0, |value| usize::from(value) + 1)]
     }
 
+    /// Number of values that a parameter can have.
+    pub(super) fn n_values(&self, kind: ParamKind) -> u8 {
+        let start = self.starts[place(kind)];
+        let end = self.starts.get(place(kind) + 1).copied().unwrap_or(self.lists.len());
+        (end - start - 1) as u8
+    }
+
     /// All words for values of a parameter, including those for an unset one.
     pub(super) fn all_words(&self, kind: ParamKind) -> Vec<&str> {
         let end = self.starts.get(place(kind) + 1).copied().unwrap_or(self.lists.len());

@@ -6,9 +6,9 @@
 use super::lexicon::{Lexicon, SHAPE, Word};
 use super::text_buffer::{CHUNK, TextBuffer};
 use super::tokens::tokenize;
+use super::wording::Wording;
 use crate::message::shown;
 use crate::question::param::{MAX_PARAMS, Param, find_param};
-use crate::rng::StreamRng;
 use crate::vocab::N_TYPES;
 
 /// The eight parameters of a question about two objects, to which the rule for "other" applies.
@@ -94,7 +94,7 @@ impl Phrasing {
         params: &[Param],
         values: &[Option<u8>],
         lexicon: &Lexicon,
-        rng: &mut StreamRng,
+        wording: &mut impl Wording,
         buffer: &mut TextBuffer,
     ) -> String {
         buffer.clear();
@@ -120,7 +120,7 @@ impl Phrasing {
                     let list = lexicon.words(params[p].kind, values[p]);
                     let word = match words[p] {
                         None if list.is_empty() => None,
-                        None => Some(&list[rng.below(list.len() as u32) as usize]),
+                        None => Some(&list[wording.word(p, list.len() as u32) as usize]),
                         previous => previous,
                     };
                     words[p] = word.map(|word| push_word(buffer, word, list));
@@ -129,7 +129,7 @@ impl Phrasing {
                     }
                 }
                 Piece::Open(end) => {
-                    if rng.coin() {
+                    if !wording.keeps_part() {
                         place = usize::from(end);
                     }
                 }
@@ -138,6 +138,13 @@ impl Phrasing {
             place += 1;
         }
         buffer.finish()
+    }
+
+    /// The texts of this phrasing with each optional part kept or left out, and which are kept, a bit each in order;
+    /// with and without "other".
+    pub fn variants(&self) -> Vec<(String, u32)> {
+        let without = self.two_objects.map(|_| without_other(&self.text)).filter(|without| *without != self.text);
+        std::iter::once(self.text.clone()).chain(without).flat_map(|text| decided(&text)).collect()
     }
 
     /// All tokens of this phrasing's questions.
@@ -253,6 +260,30 @@ impl Cut {
         words.push_str(&" ".repeat(CHUNK));
         Ok(Self { pieces, words })
     }
+}
+
+/// The texts with each optional part kept or left out, and which are kept, a bit each in order.
+fn decided(text: &str) -> Vec<(String, u32)> {
+    let mut texts = vec![(String::new(), 0)];
+    let mut rest = text;
+    let mut n_parts = 0;
+    // Brackets were found to match when the phrasing was read.
+    while let Some((before, optional, after)) = rest
+        .split_once('[')
+        .and_then(|(before, rest)| Some((before, rest.split_once(']')?)))
+        .map(|(b, (o, a))| (b, o, a))
+    {
+        texts = texts
+            .into_iter()
+            .flat_map(|(text, kept)| {
+                [(format!("{text}{before}"), kept), (format!("{text}{before}{optional}"), kept | 1 << n_parts)]
+            })
+            .collect();
+        rest = after;
+        n_parts += 1;
+    }
+    texts.iter_mut().for_each(|(text, _)| text.push_str(rest));
+    texts
 }
 
 /// A phrasing without the word "other", and with "a" for "another".

@@ -98,36 +98,55 @@ pub struct TemplateSet {
     fingerprint: String,
 }
 
-#[derive(Deserialize)]
-struct RawTemplate {
-    text: Vec<String>,
-    nodes: Vec<RawNode>,
-    params: Vec<RawParam>,
+/// A template as a file has it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct RawTemplate {
+    pub text: Vec<String>,
+    pub nodes: Vec<RawNode>,
+    pub params: Vec<RawParam>,
     #[serde(default)]
-    constraints: Vec<RawConstraint>,
+    pub constraints: Vec<RawConstraint>,
 }
 
-#[derive(Deserialize)]
-struct RawNode {
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct RawNode {
     #[serde(rename = "type")]
-    kind: String,
-    inputs: Vec<usize>,
+    pub kind: String,
+    pub inputs: Vec<usize>,
     #[serde(default)]
-    side_inputs: Vec<String>,
+    pub side_inputs: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct RawParam {
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct RawParam {
     #[serde(rename = "type")]
-    kind: String,
-    name: String,
+    pub kind: String,
+    pub name: String,
 }
 
-#[derive(Deserialize)]
-struct RawConstraint {
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct RawConstraint {
     #[serde(rename = "type")]
-    kind: String,
-    params: Vec<serde_json::Value>,
+    pub kind: String,
+    pub params: Vec<serde_json::Value>,
+}
+
+impl RawTemplate {
+    /// The template's family, whose file and numbers are not set; `place` names it in messages.
+    ///
+    /// # Errors
+    /// Names what is wrong with the template, and where.
+    pub(crate) fn family(self, place: &str) -> Result<Family, TemplateError> {
+        Reader { place: place.to_owned() }.family(self)
+    }
+}
+
+/// The templates of a file.
+///
+/// # Errors
+/// `Json` names the file, line and column.
+pub(crate) fn read_templates(file: &str, bytes: &[u8]) -> Result<Vec<RawTemplate>, TemplateError> {
+    serde_json::from_slice(bytes).map_err(|error| TemplateError::Json(json_message(file, &error)))
 }
 
 impl TemplateSet {
@@ -154,15 +173,13 @@ impl TemplateSet {
         let mut families = Vec::new();
         for (name, bytes) in sorted {
             let file = format!("{name}.json");
-            let raw: Vec<RawTemplate> =
-                serde_json::from_slice(bytes).map_err(|e| TemplateError::Json(json_message(&file, &e)))?;
+            let raw = read_templates(&file, bytes)?;
             if families.len() + raw.len() > usize::from(u16::MAX) {
                 let problem = format!("over {} families in all files", u16::MAX);
                 return Err(TemplateError::Invalid { place: file, problem });
             }
             for (index_in_file, template) in raw.into_iter().enumerate() {
-                let reader = Reader { place: format!("{file}[{index_in_file}]") };
-                let mut family = reader.family(template)?;
+                let mut family = template.family(&format!("{file}[{index_in_file}]"))?;
                 family.file = name.clone();
                 family.index_in_file = index_in_file as u32;
                 family.index = families.len() as u32;
@@ -476,6 +493,15 @@ impl NodeKind {
             Self::Plain(_) | Self::Relate => 0,
             Self::Add(_, kind) => 1 << kind,
             Self::Filter(_) | Self::RelateFilter(_) => (1 << N_TYPES) - 1,
+        }
+    }
+
+    /// Those of its parameters, in order, that have to have a value.
+    pub(crate) fn needed_params(self, params: &[u8]) -> &[u8] {
+        match self {
+            Self::Plain(_) | Self::Filter(_) => &[],
+            Self::Relate | Self::Add(..) => params,
+            Self::RelateFilter(_) => &params[..1],
         }
     }
 

@@ -15,6 +15,8 @@ mod parse;
 mod plain;
 mod prelim_sets;
 mod reachable;
+mod reading;
+mod suites;
 mod template_errors;
 mod windows;
 mod world;

@@ -1,6 +1,7 @@
 //! The task of a search, its verdict and its statistics.
 
 use crate::holdout::{AbsentPairs, Holdout};
+use crate::program::Program;
 use crate::program::catalogue::Function;
 use crate::question::plan::{AnswerSet, Plan};
 use crate::scene::SceneView;
@@ -19,6 +20,18 @@ pub enum QuestionRule {
 }
 
 impl QuestionRule {
+    /// Whether a program keeps the rule; what a palette lacks, it may not name in any case.
+    pub fn allows(self, program: &Program, holdout: Option<&Holdout>) -> bool {
+        let Some(holdout) = holdout else { return true };
+        let keeps = match self {
+            Self::Any => true,
+            Self::Without => !holdout.is_mentioned_in(program),
+            Self::Unimplied => !holdout.is_mentioned_in(program) && !holdout.is_implied_in(program),
+            Self::With => holdout.is_mentioned_in(program),
+        };
+        keeps && !holdout.absent().is_some_and(|absent| absent.is_named_in(program))
+    }
+
     /// Whether mentions are forbidden.
     #[inline]
     pub fn forbids(self) -> bool {

@@ -1,0 +1,221 @@
+//! Reading of a question back to its phrasing, the values of its parameters, and its wording.
+//!
+//! The family is known, so only its own phrasings are tried. A reading counts only if it gives the question's words
+//! again, and nothing is guessed: where two readings differ in values, both are returned.
+
+use super::lexicon::Lexicon;
+use super::param::{MAX_PARAMS, Param, ParamKind};
+use super::template::{Family, TemplateSet};
+use super::text_buffer::TextBuffer;
+use super::tokens::tokenize;
+use super::wording::Worded;
+use rustc_hash::FxHashMap;
+
+/// What a question says, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The number of the phrasing within its family.
+    pub phrasing: u8,
+    /// By parameter; None for one that is unset.
+    pub values: [Option<u8>; MAX_PARAMS],
+    pub worded: Worded,
+}
+
+/// A phrasing with its optional parts decided.
+struct Variant {
+    phrasing: u8,
+    kept: u32,
+    parts: Vec<Part>,
+}
+
+enum Part {
+    Word(String),
+    /// A parameter, and its slot.
+    Param(u8, u16),
+}
+
+/// The forms that a parameter can take within a word, as in "<S>s".
+#[derive(Default)]
+struct Slot {
+    by_first_token: FxHashMap<String, Vec<Form>>,
+    may_be_empty: bool,
+}
+
+struct Form {
+    tokens: Vec<String>,
+    value: Option<u8>,
+    word: u8,
+}
+
+/// Reads questions of one set of templates.
+pub struct QuestionReader<'a> {
+    templates: &'a TemplateSet,
+    /// By family.
+    variants: Vec<Vec<Variant>>,
+    slots: Vec<Slot>,
+}
+
+/// A parameter's kind, and the letters before and after it in its word.
+type SlotKey = (ParamKey, String, String);
+type ParamKey = (bool, u8);
+
+impl<'a> QuestionReader<'a> {
+    pub fn new(templates: &'a TemplateSet) -> Self {
+        let mut numbers: FxHashMap<SlotKey, u16> = FxHashMap::default();
+        let mut slots = Vec::new();
+        let mut variants = Vec::new();
+        for family in templates.families() {
+            let mut part = |token: &str| match token.find('<').zip(token.find('>')) {
+                Some((begin, end)) => {
+                    let (before, name, after) = (&token[..begin], &token[begin..=end], &token[end + 1..]);
+                    let place = family.params.iter().position(|param| param.name == name);
+                    place.map(|place| {
+                        let kind = family.params[place].kind;
+                        let key = (key_of(kind), before.to_owned(), after.to_owned());
+                        let slot = *numbers.entry(key).or_insert_with(|| {
+                            slots.push(Slot::new(kind, before, after, templates.lexicon()));
+                            (slots.len() - 1) as u16
+                        });
+                        Part::Param(place as u8, slot)
+                    })
+                }
+                None => Some(Part::Word(token.to_owned())),
+            };
+            let mut of_family = Vec::new();
+            for (number, phrasing) in family.phrasings.iter().enumerate() {
+                for (text, kept) in phrasing.variants() {
+                    // A phrasing names parameters of its family alone, so none is lost here.
+                    let parts = tokenize(&text).into_iter().filter_map(&mut part).collect();
+                    of_family.push(Variant { phrasing: number as u8, kept, parts });
+                }
+            }
+            variants.push(of_family);
+        }
+        Self { templates, variants, slots }
+    }
+
+    /// The readings of a question of a family, given by its tokens; of those with the same values, the first.
+    pub fn read(&self, family: usize, tokens: &[&str], buffer: &mut TextBuffer) -> Vec<Reading> {
+        let Some(variants) = self.variants.get(family) else { return Vec::new() };
+        let source = &self.templates.families()[family];
+        let mut readings: Vec<Reading> = Vec::new();
+        for variant in variants {
+            let worded = Worded { words: [0; MAX_PARAMS], kept: variant.kept };
+            let reading = Reading { phrasing: variant.phrasing, values: [None; MAX_PARAMS], worded };
+            let mut at_end = |reading: Reading| {
+                let is_new = !readings.iter().any(|known| known.values == reading.values);
+                if is_new && self.says(source, &reading, tokens, buffer) {
+                    readings.push(reading);
+                }
+            };
+            self.follow(&variant.parts, tokens, &mut [false; MAX_PARAMS], reading, &mut at_end);
+        }
+        readings
+    }
+
+    /// Whether a reading gives these tokens.
+    fn says(&self, family: &Family, reading: &Reading, tokens: &[&str], buffer: &mut TextBuffer) -> bool {
+        let text = family.say(reading, self.templates.lexicon(), buffer);
+        tokenize(&text) == tokens
+    }
+
+    /// Follows the parts of a variant along the tokens.
+    fn follow(
+        &self,
+        parts: &[Part],
+        tokens: &[&str],
+        is_read: &mut [bool; MAX_PARAMS],
+        reading: Reading,
+        at_end: &mut impl FnMut(Reading),
+    ) {
+        let Some((part, parts)) = parts.split_first() else {
+            if tokens.is_empty() {
+                at_end(reading);
+            }
+            return;
+        };
+        match part {
+            Part::Word(word) => match tokens.split_first() {
+                Some((token, tokens)) if token == word || is_article_of(word, token) => {
+                    self.follow(parts, tokens, is_read, reading, at_end);
+                }
+                _ => {}
+            },
+            Part::Param(param, slot) => {
+                let (place, slot) = (usize::from(*param), &self.slots[usize::from(*slot)]);
+                let was_read = is_read[place];
+                // Said again, a parameter has the same value; its word can differ for the sake of an article.
+                let fits = |value: Option<u8>| !was_read || reading.values[place] == value;
+                is_read[place] = true;
+                let forms = tokens.first().and_then(|token| slot.by_first_token.get(*token));
+                for form in forms.into_iter().flatten().filter(|form| fits(form.value)) {
+                    if form.tokens.len() <= tokens.len() && form.tokens.iter().zip(tokens).all(|(a, b)| a == b) {
+                        let mut reading = reading;
+                        if !was_read {
+                            reading.values[place] = form.value;
+                            reading.worded.words[place] = form.word;
+                        }
+                        self.follow(parts, &tokens[form.tokens.len()..], is_read, reading, at_end);
+                    }
+                }
+                if slot.may_be_empty && fits(None) {
+                    self.follow(parts, tokens, is_read, reading, at_end);
+                }
+                is_read[place] = was_read;
+            }
+        }
+    }
+}
+
+impl Family {
+    /// The text of a reading.
+    pub fn say(&self, reading: &Reading, lexicon: &Lexicon, buffer: &mut TextBuffer) -> String {
+        let values = &reading.values[..self.params.len()];
+        let phrasing = &self.phrasings[usize::from(reading.phrasing)];
+        phrasing.question(&self.params, values, lexicon, &mut reading.worded.follow(), buffer)
+    }
+
+    /// The number of a parameter by name.
+    pub fn param(&self, name: &str) -> Option<u8> {
+        self.params.iter().position(|param: &Param| param.name == name).map(|place| place as u8)
+    }
+}
+
+impl Slot {
+    fn new(kind: ParamKind, before: &str, after: &str, lexicon: &Lexicon) -> Self {
+        let mut slot = Self::default();
+        let mut add = |value: Option<u8>, word: usize, said: &str| {
+            let text = format!("{before}{said}{after}");
+            let tokens: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            match tokens.first() {
+                Some(first) => {
+                    let forms = slot.by_first_token.entry(first.clone()).or_default();
+                    forms.push(Form { value, word: word as u8, tokens });
+                }
+                None => slot.may_be_empty = true,
+            }
+        };
+        for value in std::iter::once(None).chain((0..lexicon.n_values(kind)).map(Some)) {
+            let words = lexicon.words(kind, value);
+            for (number, word) in words.iter().enumerate() {
+                add(value, number, word.as_str());
+            }
+            if words.is_empty() && kind != ParamKind::Relation {
+                add(value, 0, "");
+            }
+        }
+        slot
+    }
+}
+
+fn key_of(kind: ParamKind) -> ParamKey {
+    match kind {
+        ParamKind::Attribute(kind) => (true, kind),
+        ParamKind::Relation => (false, 0),
+    }
+}
+
+/// Whether a token is the form that an article takes before a vowel.
+fn is_article_of(word: &str, token: &str) -> bool {
+    matches!((word, token), ("a", "an") | ("A", "An"))
+}

@@ -1,0 +1,60 @@
+//! How a question is worded where its phrasing leaves that open: by draws, or as another question was.
+
+use super::param::MAX_PARAMS;
+use crate::rng::StreamRng;
+
+/// Decides the wording of a question.
+pub trait Wording {
+    /// Which of the `n` words for a parameter's value is said.
+    fn word(&mut self, param: usize, n: u32) -> u32;
+
+    /// Whether the next optional part of the phrasing is kept.
+    fn keeps_part(&mut self) -> bool;
+}
+
+/// Draws, as the generator makes them.
+impl Wording for StreamRng {
+    #[inline]
+    fn word(&mut self, _param: usize, n: u32) -> u32 {
+        self.below(n)
+    }
+
+    #[inline]
+    fn keeps_part(&mut self) -> bool {
+        !self.coin()
+    }
+}
+
+/// A wording that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worded {
+    /// By parameter, the number of the word for its value.
+    pub words: [u8; MAX_PARAMS],
+    /// By optional part in order, a bit: whether it is kept.
+    pub kept: u32,
+}
+
+/// Follows a wording that is known, part by part.
+pub struct Followed<'a> {
+    worded: &'a Worded,
+    n_parts: u32,
+}
+
+impl Worded {
+    /// Words a question in this way.
+    pub fn follow(&self) -> Followed<'_> {
+        Followed { worded: self, n_parts: 0 }
+    }
+}
+
+impl Wording for Followed<'_> {
+    fn word(&mut self, param: usize, n: u32) -> u32 {
+        u32::from(self.worded.words[param]).min(n.saturating_sub(1))
+    }
+
+    fn keeps_part(&mut self) -> bool {
+        let keeps = self.worded.kept >> self.n_parts & 1 == 1;
+        self.n_parts = (self.n_parts + 1).min(u32::BITS - 1);
+        keeps
+    }
+}

@@ -1,0 +1,38 @@
+//! What can be wrong with a suite.
+
+use crate::question::TemplateError;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum SuiteError {
+    #[error("{0}")]
+    Json(String),
+    #[error("{place}: {problem}")]
+    Entry { place: String, problem: String },
+    /// The nodes or texts of a partner of its own.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    #[error(transparent)]
+    Refuted(Box<Refutation>),
+}
+
+/// Execution refutes the relation that an entry states.
+#[derive(Debug, Error)]
+#[error(
+    "{place}: the relation does not hold: \"{original}\" is answered {answer}, but \"{partner}\" is answered \
+     {partner_answer}, not {expected}"
+)]
+pub struct Refutation {
+    pub place: String,
+    pub original: String,
+    pub answer: String,
+    pub partner: String,
+    pub partner_answer: String,
+    pub expected: String,
+}
+
+impl SuiteError {
+    pub(super) fn entry(place: &str, problem: String) -> Self {
+        Self::Entry { place: place.to_owned(), problem }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a parameter of a partner is: a parameter of the original, its answer, a foil, or something made of these.
+
+use super::original::Original;
+use crate::message::{shown, suggestion};
+use crate::question::param::{Param, ParamKind, find_param};
+use crate::vocab::{Answer, RELATION_NAMES, Vocabulary};
+use serde_json::Value;
+
+/// The value of a parameter of a partner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Expression {
+    Unset,
+    Value(u8),
+    /// A parameter of the original, with the word for its value.
+    Param(u8),
+    /// The original's answer, which has the parameter's type.
+    Answer,
+    /// Another value than the original's answer.
+    Foil,
+    /// By a coin the answer or a foil, so that the partner's answer is yes or no.
+    AnswerOrFoil,
+    /// The opposite of the original's relation.
+    Converse(u8),
+    /// The other value of a type that has two.
+    Other(u8),
+}
+
+const NAMES: [&str; 5] = ["coin", "converse", "foil", "answer", "other"];
+
+/// The opposite of each relation, by number: left and right, behind and front.
+const CONVERSE: [u8; RELATION_NAMES.len()] = [1, 0, 3, 2];
+
+impl Expression {
+    /// Reads an expression for a parameter of the kind `kind`; `source` are the original's parameters.
+    pub fn read(raw: &Value, kind: ParamKind, source: &[Param], vocab: &Vocabulary) -> Result<Self, String> {
+        let place = |name: &Value, wanted: ParamKind| {
+            let name =
+                name.as_str().ok_or_else(|| format!("{} is not the name of a parameter", shown(&name.to_string())))?;
+            let place = find_param(source, name)?;
+            if source[usize::from(place)].kind == wanted {
+                Ok(place)
+            } else {
+                Err(format!("\"{}\" is a parameter of another type", shown(name)))
+            }
+        };
+        let only_key = raw.as_object().and_then(|object| object.iter().next().filter(|_| object.len() == 1));
+        match (raw, only_key.map(|(key, value)| (key.as_str(), value))) {
+            (Value::Null, _) => Ok(Self::Unset),
+            (Value::String(name), _) if name == "answer" => Ok(Self::Answer),
+            (Value::String(name), _) if name == "foil" => Ok(Self::Foil),
+            (Value::String(name), _) if name.starts_with('<') => place(raw, kind).map(Self::Param),
+            (_, Some(("value", Value::String(name)))) => match kind {
+                ParamKind::Attribute(kind) => {
+                    vocab.known_value(usize::from(kind), name).map(Self::Value).map_err(|error| error.to_string())
+                }
+                ParamKind::Relation => {
+                    let number = RELATION_NAMES.iter().position(|known| known == name);
+                    let hint = suggestion(name, RELATION_NAMES);
+                    number
+                        .map(|number| Self::Value(number as u8))
+                        .ok_or_else(|| format!("unknown relation \"{}\"{hint}", shown(name)))
+                }
+            },
+            (_, Some(("converse", name))) if kind == ParamKind::Relation => place(name, kind).map(Self::Converse),
+            (_, Some(("other", name))) => match kind {
+                ParamKind::Attribute(number) if vocab.n_values(usize::from(number)) == 2 => {
+                    place(name, kind).map(Self::Other)
+                }
+                _ => Err("\"other\" is for attribute types of two values".to_owned()),
+            },
+            (_, Some(("coin", Value::Array(two)))) if is_answer_and_foil(two) => Ok(Self::AnswerOrFoil),
+            _ => {
+                let name = raw.as_str().or(only_key.map(|(key, _)| key.as_str())).unwrap_or("");
+                let hint = suggestion(name, NAMES);
+                Err(format!("{} is not an expression{hint}", shown(&raw.to_string())))
+            }
+        }
+    }
+
+    /// The value for an original, and the number of the word for it where that is the original's.
+    ///
+    /// `foil` is the value that stands for the answer or its foil.
+    pub fn value(&self, original: &Original, foil: Option<u8>) -> (Option<u8>, Option<u8>) {
+        let of = |param: u8| original.reading.values[usize::from(param)];
+        match *self {
+            Self::Unset => (None, None),
+            Self::Value(value) => (Some(value), None),
+            Self::Param(param) => (of(param), Some(original.reading.worded.words[usize::from(param)])),
+            Self::Answer => (answer_value(original.answer), None),
+            Self::Foil | Self::AnswerOrFoil => (foil, None),
+            Self::Converse(param) => (of(param).map(|relation| CONVERSE[usize::from(relation)]), None),
+            Self::Other(param) => (of(param).map(|value| 1 - value), None),
+        }
+    }
+
+    /// Whether the value is one that has to be found for each original.
+    pub fn needs_foil(&self) -> bool {
+        matches!(self, Self::Foil | Self::AnswerOrFoil)
+    }
+}
+
+/// The number of an answer that is a value of a type.
+pub(super) fn answer_value(answer: Answer) -> Option<u8> {
+    match answer {
+        Answer::Value(_, value) => Some(value),
+        Answer::Integer(number) => Some(number),
+        Answer::Bool(_) => None,
+    }
+}
+
+fn is_answer_and_foil(two: &[Value]) -> bool {
+    matches!(two, [Value::String(a), Value::String(b)] if a == "answer" && b == "foil")
+}

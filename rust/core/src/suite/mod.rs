@@ -1,0 +1,24 @@
+//! Suites of paired tests: for questions of a dataset, partners whose answers follow from theirs by a rule in data.
+//!
+//! A suite is a list of tests (`entry`), each prepared for the families that it applies to (`test`). An original is a
+//! question that was read back to its parameters; a partner is made from it by substitution (`partner`). Pairs of a
+//! test on a whole file are balanced (`balance`) and executed before they are given out (`pairs`).
+
+mod balance;
+mod condition;
+mod entry;
+mod error;
+mod expression;
+mod original;
+mod pairs;
+mod partner;
+mod relation;
+mod test;
+
+pub use entry::Tier;
+pub use error::{Refutation, SuiteError};
+pub use original::{Original, OriginalError, OriginalReader};
+pub use pairs::{Pair, PairMaker, Pairs, SkipCounts};
+pub use partner::Skip;
+pub use relation::Relation;
+pub use test::{PairTest, Suite};

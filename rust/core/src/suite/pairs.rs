@@ -1,0 +1,287 @@
+//! The pairs of a suite on the questions of one file.
+
+use super::balance::{Candidate, assign};
+use super::entry::Sides;
+use super::error::SuiteError;
+use super::expression::{Expression, answer_value};
+use super::original::Original;
+use super::partner::{Skip, Surroundings};
+use super::relation::Relation;
+use super::test::{Case, Suite};
+use crate::holdout::Holdout;
+use crate::program::{Function, Program, Step};
+use crate::question::TemplateSet;
+use crate::question::search::QuestionRule;
+use crate::question::text_buffer::TextBuffer;
+use crate::rng::{StreamKey, StreamRng};
+use crate::scene::SceneView;
+use crate::vocab::{Answer, Vocabulary};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// An original and its partner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The number of the test in its suite.
+    pub test: u16,
+    /// The original's place in the list of originals.
+    pub original: usize,
+    pub original_text: String,
+    pub text: String,
+    pub program: Program,
+    pub answer: Answer,
+    /// Of the partner's answer to the original's.
+    pub relation: Relation,
+    /// Whether the partner counts as the original of the pair.
+    pub is_swapped: bool,
+    pub touches: Touches,
+}
+
+/// How a pair touches what is held out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Touches {
+    /// The original mentions it.
+    pub by_original: bool,
+    pub by_partner: bool,
+    /// The image shows it.
+    pub in_image: bool,
+    /// What the original asks for and its answer are it together.
+    pub by_answer: bool,
+}
+
+/// How many originals of each test were skipped, by reason.
+pub type SkipCounts = BTreeMap<(u16, Skip), u64>;
+
+/// Pairs in the order of tests and originals, and how many originals have none.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs {
+    pub pairs: Vec<Pair>,
+    pub skipped: SkipCounts,
+}
+
+/// Makes the pairs of a suite on the questions of one file.
+pub struct PairMaker<'a> {
+    suite: &'a Suite,
+    at: Surroundings<'a>,
+    key: StreamKey,
+}
+
+/// An original, and what is known of it.
+struct Given<'a> {
+    place: usize,
+    original: &'a Original,
+    scene: SceneView<'a>,
+    text: &'a str,
+    /// What stands in the place of its answer.
+    value: Option<u8>,
+}
+
+/// An original that waits for the value that its partner asks for.
+struct Waiting {
+    place: usize,
+    candidate: Candidate,
+    /// Within these, values are balanced: the type of the answer, and whether the original mentions what is held out.
+    group: (Option<u8>, bool),
+}
+
+impl<'a> PairMaker<'a> {
+    /// `rule` is what partners may say of what is held out; `key` names the draws of the file.
+    pub fn new(
+        suite: &'a Suite,
+        templates: &'a TemplateSet,
+        vocab: &'a Vocabulary,
+        rule: QuestionRule,
+        holdout: Option<&'a Holdout>,
+        key: StreamKey,
+    ) -> Self {
+        Self { suite, at: Surroundings { templates, vocab, rule, holdout }, key }
+    }
+
+    /// The pairs on originals, each with its scene; uses all cores.
+    ///
+    /// # Errors
+    /// The relation of an entry does not hold for one of them.
+    pub fn make(&self, originals: &[(Original, SceneView<'_>)]) -> Result<Pairs, SuiteError> {
+        let texts: Vec<String> = originals
+            .par_iter()
+            .map_init(TextBuffer::default, |buffer, (original, _)| {
+                let family = &self.at.templates.families()[usize::from(original.family)];
+                family.say(&original.reading, self.at.templates.lexicon(), buffer)
+            })
+            .collect();
+        let mut all = Pairs::default();
+        for test in 0..self.suite.tests.len() as u16 {
+            self.make_test(test, originals, &texts, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    fn make_test(
+        &self,
+        test: u16,
+        originals: &[(Original, SceneView<'_>)],
+        texts: &[String],
+        all: &mut Pairs,
+    ) -> Result<(), SuiteError> {
+        let key =
+            StreamKey::new(&[b"paired test", self.key.as_bytes(), self.suite.tests[usize::from(test)].name.as_bytes()]);
+        let asked = self.values(test, originals, &key);
+        let make = |buffer: &mut TextBuffer, (place, asked): (usize, Option<Result<Option<u8>, Skip>>)| {
+            let (original, scene) = &originals[place];
+            let (value, case) = match (asked, self.case(test, original, *scene)) {
+                (Some(Ok(value)), Some(Ok(case))) => (value, case),
+                (Some(Err(skip)), _) | (_, Some(Err(skip))) => return Ok(Some(Err(skip))),
+                (None, _) | (_, None) => return Ok(None),
+            };
+            let mut rng = key.at(original.row as u64);
+            let _ = rng.coin(); // The coin that decided on yes or no.
+            let given = Given { place, original, scene: *scene, text: &texts[place], value };
+            self.pair(test, case, given, &mut rng, buffer).map(Some)
+        };
+        let made = asked.into_par_iter().enumerate().map_init(TextBuffer::default, make);
+        let made: Vec<Option<Result<Pair, Skip>>> = made.collect::<Result<_, SuiteError>>()?;
+        for made in made.into_iter().flatten() {
+            match made {
+                Ok(pair) => all.pairs.push(pair),
+                Err(skip) => *all.skipped.entry((test, skip)).or_default() += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// The case of a test that an original meets; an error is the reason why there is none.
+    fn case(&self, test: u16, original: &Original, scene: SceneView<'_>) -> Option<Result<&Case, Skip>> {
+        let source = &self.at.templates.families()[usize::from(original.family)];
+        let cases = self.suite.tests[usize::from(test)].cases.get(&original.family)?;
+        let case = cases.iter().find(|case| case.condition.holds(original, source, scene, self.at.vocab));
+        Some(case.ok_or(Skip::Condition))
+    }
+
+    /// By original, what stands in the place of the answer (None where nothing does) or why it has no partner; None
+    /// for originals that the test does not take.
+    #[allow(clippy::type_complexity)] // It is said above.
+    fn values(
+        &self,
+        test: u16,
+        originals: &[(Original, SceneView<'_>)],
+        key: &StreamKey,
+    ) -> Vec<Option<Result<Option<u8>, Skip>>> {
+        enum Found {
+            Ready(Option<u8>),
+            Waits(Waiting),
+        }
+        let find = |(place, (original, scene)): (usize, &(Original, SceneView<'_>))| {
+            let case = match self.case(test, original, *scene)? {
+                Ok(case) => case,
+                Err(skip) => return Some(Err(skip)),
+            };
+            let Some(expression) = case.values.iter().find(|value| value.needs_foil()) else {
+                return Some(Ok(Found::Ready(None)));
+            };
+            let (answer_fits, foils) = case.foils(original, *scene, self.at);
+            let Some(answer) = answer_value(original.answer).filter(|_| !foils.is_empty()) else {
+                return Some(Err(Skip::NoFoil));
+            };
+            let mut rng = key.at(original.row as u64);
+            let yes = rng.coin();
+            if *expression == Expression::Foil {
+                return Some(Ok(Found::Ready(Some(foils[rng.below(foils.len() as u32) as usize]))));
+            }
+            if !answer_fits {
+                return Some(Err(Skip::NoFoil));
+            }
+            let kind = if let Answer::Value(kind, _) = original.answer { Some(kind) } else { None };
+            let candidate = Candidate { yes, answer, foils };
+            Some(Ok(Found::Waits(Waiting { place, candidate, group: (kind, self.mentions(&original.program)) })))
+        };
+        let found: Vec<_> = originals.par_iter().enumerate().map(find).collect();
+        let mut values: Vec<Option<Result<Option<u8>, Skip>>> = Vec::with_capacity(found.len());
+        let mut groups: BTreeMap<(Option<u8>, bool), Vec<Waiting>> = BTreeMap::new();
+        for found in found {
+            values.push(match found {
+                None => None,
+                Some(Err(skip)) => Some(Err(skip)),
+                Some(Ok(Found::Ready(value))) => Some(Ok(value)),
+                Some(Ok(Found::Waits(waiting))) => {
+                    groups.entry(waiting.group).or_default().push(waiting);
+                    Some(Err(Skip::Surplus))
+                }
+            });
+        }
+        for (number, group) in (0..).zip(groups.into_values()) {
+            let mut rng = StreamKey::new(&[b"values", key.as_bytes()]).at(number);
+            let (places, candidates): (Vec<usize>, Vec<Candidate>) =
+                group.into_iter().map(|waiting| (waiting.place, waiting.candidate)).unzip();
+            for (place, value) in places.into_iter().zip(assign(&candidates, &mut rng)) {
+                if value.is_some() {
+                    values[place] = Some(Ok(value));
+                }
+            }
+        }
+        values
+    }
+
+    /// A pair, or why there is none.
+    ///
+    /// # Errors
+    /// The relation of the entry does not hold.
+    fn pair(
+        &self,
+        test: u16,
+        case: &Case,
+        given: Given<'_>,
+        rng: &mut StreamRng,
+        buffer: &mut TextBuffer,
+    ) -> Result<Result<Pair, Skip>, SuiteError> {
+        let Given { place, original, scene, text: original_text, value } = given;
+        let mut draft = match case.draft(original, value, scene, self.at) {
+            Ok(draft) => draft,
+            Err(skip) => return Ok(Err(skip)),
+        };
+        let text = match case.word(&mut draft, original, original_text, self.at, rng, buffer) {
+            Ok(text) => text,
+            Err(skip) => return Ok(Err(skip)),
+        };
+        case.check(original, original_text, &draft, &text, self.at.vocab)?;
+        Ok(Ok(Pair {
+            test,
+            original: place,
+            original_text: original_text.to_owned(),
+            text,
+            answer: draft.answer,
+            relation: draft.relation,
+            is_swapped: self.suite.tests[usize::from(test)].sides == Sides::Coin && rng.coin(),
+            touches: self.touches(original, &draft.program, scene),
+            program: draft.program,
+        }))
+    }
+
+    fn mentions(&self, program: &Program) -> bool {
+        self.at.holdout.is_some_and(|holdout| holdout.is_mentioned_in(program))
+    }
+
+    fn touches(&self, original: &Original, partner: &Program, scene: SceneView<'_>) -> Touches {
+        let Some(holdout) = self.at.holdout else { return Touches::default() };
+        let by_original = self.mentions(&original.program);
+        Touches {
+            by_original,
+            by_partner: self.mentions(partner),
+            in_image: holdout.members(self.at.vocab, scene) != 0,
+            by_answer: !by_original && answered(&original.program, original.answer).is_some_and(|p| self.mentions(&p)),
+        }
+    }
+}
+
+/// The program with its last function, which asks for a value of an object, replaced by one that says the answer of it.
+fn answered(program: &Program, answer: Answer) -> Option<Program> {
+    let Answer::Value(kind, value) = answer else { return None };
+    let (last, before) = program.steps.split_last()?;
+    if !matches!(last.function, Function::Query(_)) {
+        return None;
+    }
+    // `unique` keeps the description of its set, so the value is added to that.
+    let unique = before.get(usize::from(last.inputs[0])).filter(|step| step.function == Function::Unique)?;
+    let mut steps = before.to_vec();
+    steps.push(Step { function: Function::Filter(kind), argument: value, inputs: unique.inputs });
+    Some(Program { steps })
+}

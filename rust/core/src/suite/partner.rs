@@ -1,0 +1,195 @@
+//! A partner for an original.
+
+use super::entry::WordingRule;
+use super::error::{Refutation, SuiteError};
+use super::expression::Expression;
+use super::original::Original;
+use super::relation::Relation;
+use super::test::{Case, RelationRule, Target};
+use crate::holdout::Holdout;
+use crate::program::{Program, execute};
+use crate::question::TemplateSet;
+use crate::question::lexicon::Lexicon;
+use crate::question::param::{MAX_PARAMS, ParamKind};
+use crate::question::reading::Reading;
+use crate::question::search::QuestionRule;
+use crate::question::template::{Constraint, Family};
+use crate::question::text_buffer::TextBuffer;
+use crate::question::wording::Worded;
+use crate::rng::StreamRng;
+use crate::scene::SceneView;
+use crate::vocab::{Answer, Vocabulary};
+
+/// Why an original has no partner in a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Skip {
+    /// It does not meet the test's conditions.
+    Condition,
+    /// A value would be the wrong way: unset where one is needed, or set where none may be.
+    Value,
+    /// No value could stand in the place of the answer.
+    NoFoil,
+    /// The partner would break the split's rule.
+    Rule,
+    /// The partner's program has no answer on the image.
+    NoAnswer,
+    /// The partner would have the original's words.
+    Unchanged,
+    /// It is one too many for the answers to be balanced.
+    Surplus,
+}
+
+/// Everything that partners of one file depend on.
+#[derive(Clone, Copy)]
+pub(super) struct Surroundings<'a> {
+    pub templates: &'a TemplateSet,
+    pub vocab: &'a Vocabulary,
+    pub rule: QuestionRule,
+    pub holdout: Option<&'a Holdout>,
+}
+
+/// A partner before it is worded.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub reading: Reading,
+    pub program: Program,
+    pub answer: Answer,
+    pub relation: Relation,
+    /// By parameter, whether the word for its value is the original's.
+    has_word: [bool; MAX_PARAMS],
+}
+
+impl Case {
+    /// The values that can stand in the place of the answer: whether the answer itself can, and the foils.
+    pub fn foils(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> (bool, Vec<u8>) {
+        let family = self.target.family(at.templates);
+        let place = self.values.iter().position(Expression::needs_foil);
+        let n = place.map_or(0, |place| match family.params[place].kind {
+            ParamKind::Attribute(kind) => at.vocab.n_values(usize::from(kind)) as u8,
+            ParamKind::Relation => 0,
+        });
+        let answer = super::expression::answer_value(original.answer);
+        let fits = |foil: u8| self.draft(original, Some(foil), scene, at).is_ok();
+        let others = (0..n).filter(|&value| Some(value) != answer && fits(value)).collect();
+        (answer.is_some_and(fits), others)
+    }
+
+    /// The partner with a value in the place of the answer, if the test has one.
+    pub fn draft(
+        &self,
+        original: &Original,
+        foil: Option<u8>,
+        scene: SceneView<'_>,
+        at: Surroundings<'_>,
+    ) -> Result<Draft, Skip> {
+        let family = self.target.family(at.templates);
+        let mut reading = Reading {
+            phrasing: original.reading.phrasing,
+            values: [None; MAX_PARAMS],
+            worded: Worded { words: [0; MAX_PARAMS], kept: original.reading.worded.kept },
+        };
+        let mut has_word = [false; MAX_PARAMS];
+        for (place, expression) in self.values.iter().enumerate() {
+            let (value, word) = expression.value(original, foil);
+            reading.values[place] = value;
+            reading.worded.words[place] = word.unwrap_or(0);
+            has_word[place] = word.is_some();
+        }
+        if !may_have(family, &reading.values) {
+            return Err(Skip::Value);
+        }
+        let (program, _) = family.program(&reading.values);
+        if !at.rule.allows(&program, at.holdout) {
+            return Err(Skip::Rule);
+        }
+        let answer = execute(&program, scene, at.vocab).map_err(|_| Skip::NoAnswer)?;
+        let relation = self.relation(family, &reading).ok_or(Skip::Value)?;
+        Ok(Draft { reading, program, answer, relation, has_word })
+    }
+
+    fn relation(&self, family: &Family, reading: &Reading) -> Option<Relation> {
+        Some(match self.relation {
+            RelationRule::Same => Relation::Same,
+            RelationRule::Flip => Relation::Flip,
+            RelationRule::Positive => Relation::Positive,
+            RelationRule::Is(param) => {
+                let value = reading.values[usize::from(param)]?;
+                match family.params[usize::from(param)].kind {
+                    ParamKind::Attribute(kind) => Relation::Is(Answer::Value(kind, value)),
+                    ParamKind::Relation => return None,
+                }
+            }
+        })
+    }
+
+    /// Words a partner; `Unchanged` where no other words can be found.
+    pub fn word(
+        &self,
+        draft: &mut Draft,
+        original: &Original,
+        original_text: &str,
+        at: Surroundings<'_>,
+        rng: &mut StreamRng,
+        buffer: &mut TextBuffer,
+    ) -> Result<String, Skip> {
+        let (family, lexicon) = (self.target.family(at.templates), at.templates.lexicon());
+        let keeps_family = matches!(&self.target, Target::Known(number) if *number == original.family);
+        if !keeps_family {
+            draft.reading.phrasing = rng.below(family.phrasings.len() as u32) as u8;
+            draft.reading.worded.kept = rng.word() as u32;
+        } else if self.wording == WordingRule::Phrasing {
+            let other = rng.below(family.phrasings.len() as u32 - 1) as u8;
+            draft.reading.phrasing = other + u8::from(other >= original.reading.phrasing);
+            draft.reading.worded.kept = rng.word() as u32;
+        }
+        draw_words(draft, family, lexicon, self.wording == WordingRule::Synonyms, rng);
+        let text = family.say(&draft.reading, lexicon, buffer);
+        if text == original_text { Err(Skip::Unchanged) } else { Ok(text) }
+    }
+
+    /// Checks that the answers go together as the entry says.
+    ///
+    /// # Errors
+    /// They do not: the entry is wrong, and says of which question.
+    pub fn check(
+        &self,
+        original: &Original,
+        original_text: &str,
+        draft: &Draft,
+        text: &str,
+        vocab: &Vocabulary,
+    ) -> Result<(), SuiteError> {
+        let expected = draft.relation.partner(original.answer);
+        if expected == Some(draft.answer) {
+            return Ok(());
+        }
+        Err(SuiteError::Refuted(Box::new(Refutation {
+            place: self.place.clone(),
+            original: original_text.to_owned(),
+            answer: vocab.answer_text(original.answer),
+            partner: text.to_owned(),
+            partner_answer: vocab.answer_text(draft.answer),
+            expected: expected.map_or_else(|| "anything".to_owned(), |answer| vocab.answer_text(answer)),
+        })))
+    }
+}
+
+/// Draws the words that are not the original's, or other words for all values.
+fn draw_words(draft: &mut Draft, family: &Family, lexicon: &Lexicon, others: bool, rng: &mut StreamRng) {
+    for (place, param) in family.params.iter().enumerate() {
+        let n = lexicon.words(param.kind, draft.reading.values[place]).len() as u32;
+        let word = &mut draft.reading.worded.words[place];
+        if others && n > 1 {
+            *word = ((u32::from(*word) + 1 + rng.below(n - 1)) % n) as u8;
+        } else if !draft.has_word[place] {
+            *word = rng.below(n) as u8;
+        }
+    }
+}
+
+/// Whether parameters have values where the family needs them, and none where it allows none.
+fn may_have(family: &Family, values: &[Option<u8>; MAX_PARAMS]) -> bool {
+    let is_set = |param: &u8| values[usize::from(*param)].is_some();
+    let needed = family.nodes.iter().all(|node| node.kind.needed_params(&node.params).iter().all(is_set));
+    needed && !family.constraints.iter().any(|c| matches!(c, Constraint::Null(param) if is_set(param)))
+}

@@ -1,0 +1,336 @@
+//! Tests prepared for the families of a dataset.
+
+use super::condition::Condition;
+use super::entry::{Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
+use super::error::SuiteError;
+use super::expression::Expression;
+use crate::message::{shown, suggestion};
+use crate::question::param::{Param, ParamKind, find_param};
+use crate::question::template::{Family, RawNode, RawTemplate, TemplateSet, read_templates};
+use crate::vocab::Vocabulary;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A test of pairs: originals of some families, each with a partner.
+#[derive(Clone, Debug)]
+pub struct PairTest {
+    pub name: String,
+    pub tier: Tier,
+    /// The type of question, by which scores are grouped; may be empty.
+    pub kind: String,
+    pub(super) sides: Sides,
+    /// By source family; an original takes the first whose condition it meets.
+    pub(super) cases: BTreeMap<u16, Vec<Case>>,
+}
+
+/// A test on the questions of one family.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    /// Names the entry in messages.
+    pub place: String,
+    pub target: Target,
+    /// By the target's parameters.
+    pub values: Vec<Expression>,
+    pub condition: Condition,
+    pub wording: WordingRule,
+    pub relation: RelationRule,
+}
+
+/// The family of the partners.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    Known(u16),
+    /// One that the entry makes, with its number behind those of the dataset.
+    Own(Box<Family>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RelationRule {
+    Same,
+    Flip,
+    Positive,
+    /// The value of this parameter of the target.
+    Is(u8),
+}
+
+/// The tests of a suite, for one set of templates.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    pub name: String,
+    pub tests: Vec<PairTest>,
+}
+
+impl Target {
+    pub fn family<'a>(&'a self, templates: &'a TemplateSet) -> &'a Family {
+        match self {
+            Self::Known(number) => &templates.families()[usize::from(*number)],
+            Self::Own(family) => family,
+        }
+    }
+}
+
+impl Suite {
+    /// Reads the files of a suite, lists of entries, for the templates of a dataset, which are given both as files and
+    /// as a set. `subjects` maps a family, such as "one_hop 3", to noun phrases that stand for `{X}` in texts.
+    ///
+    /// # Errors
+    /// Names the file, the entry and the place in it.
+    pub fn new(
+        name: &str,
+        files: &[(String, Vec<u8>)],
+        subjects: &BTreeMap<String, Vec<String>>,
+        templates: &TemplateSet,
+        template_files: &[(String, Vec<u8>)],
+        vocab: &Vocabulary,
+    ) -> Result<Self, SuiteError> {
+        let mut sources = BTreeMap::new();
+        for (file, bytes) in template_files {
+            for (place, template) in read_templates(&format!("{file}.json"), bytes)?.into_iter().enumerate() {
+                sources.insert((file.clone(), place as u32), template);
+            }
+        }
+        let reader =
+            SuiteReader { templates, vocab, sources, subjects, words: templates.words().into_iter().collect() };
+        let mut tests: Vec<PairTest> = Vec::new();
+        for (file, bytes) in files {
+            for (i, entry) in read_entries(&format!("{file}.json"), bytes)?.iter().enumerate() {
+                let place = format!("{file}.json[{i}]");
+                reader.add(entry, &place, &mut tests)?;
+            }
+        }
+        if tests.is_empty() {
+            return Err(SuiteError::entry(name, "no tests in it".to_owned()));
+        }
+        Ok(Self { name: name.to_owned(), tests })
+    }
+
+    /// The words of all partners that the dataset's own templates do not have, sorted.
+    pub fn new_words(&self, templates: &TemplateSet) -> Vec<String> {
+        let known: BTreeSet<String> = templates.words().into_iter().collect();
+        let cases = self.tests.iter().flat_map(|test| test.cases.values().flatten());
+        let own = cases.filter_map(|case| match &case.target {
+            Target::Own(family) => Some(family),
+            Target::Known(_) => None,
+        });
+        let words: BTreeSet<String> = own.flat_map(|family| words_of(family, templates)).collect();
+        words.difference(&known).cloned().collect()
+    }
+}
+
+fn words_of(family: &Family, templates: &TemplateSet) -> Vec<String> {
+    family.phrasings.iter().flat_map(|phrasing| phrasing.words(&family.params, templates.lexicon())).collect()
+}
+
+/// Reads entries for one set of templates.
+struct SuiteReader<'a> {
+    templates: &'a TemplateSet,
+    vocab: &'a Vocabulary,
+    /// The templates as their files have them, by file and number.
+    sources: BTreeMap<(String, u32), RawTemplate>,
+    subjects: &'a BTreeMap<String, Vec<String>>,
+    words: BTreeSet<String>,
+}
+
+impl SuiteReader<'_> {
+    fn add(&self, entry: &Entry, place: &str, tests: &mut Vec<PairTest>) -> Result<(), SuiteError> {
+        let fault = |problem: String| SuiteError::entry(place, problem);
+        let number = match tests.iter().position(|test| test.name == entry.test) {
+            Some(number) => number,
+            None => {
+                tests.push(PairTest {
+                    name: entry.test.clone(),
+                    tier: entry.tier,
+                    kind: entry.kind.clone(),
+                    sides: entry.sides,
+                    cases: BTreeMap::new(),
+                });
+                tests.len() - 1
+            }
+        };
+        let test = &mut tests[number];
+        if (test.tier, &test.kind, test.sides) != (entry.tier, &entry.kind, entry.sides) {
+            let name = shown(&entry.test);
+            return Err(fault(format!("the entries of \"{name}\" have different tiers, types or sides")));
+        }
+        if entry.source.is_empty() {
+            return Err(fault("source: names no family".to_owned()));
+        }
+        for name in &entry.source {
+            for family in self.families(name).map_err(|problem| fault(format!("source: {problem}")))? {
+                let case = self.case(entry, family, place)?;
+                test.cases.entry(family.index as u16).or_default().push(case);
+            }
+        }
+        Ok(())
+    }
+
+    /// The families of a name: "one_hop 3", "one_hop" for all of a file, "all".
+    fn families(&self, name: &str) -> Result<Vec<&Family>, String> {
+        let all = || self.templates.families().iter();
+        let is_meant = |family: &&Family| name == "all" || name == family.file || name == name_of(family);
+        let found: Vec<&Family> = all().filter(is_meant).collect();
+        if found.is_empty() {
+            let names: Vec<String> = all().map(name_of).chain(all().map(|family| family.file.clone())).collect();
+            let hint = suggestion(name, names.iter().map(String::as_str));
+            return Err(format!("unknown family \"{}\"{hint}", shown(name)));
+        }
+        Ok(found)
+    }
+
+    fn case(&self, entry: &Entry, source: &Family, place: &str) -> Result<Case, SuiteError> {
+        let fault = |at: &str, problem: String| SuiteError::entry(&format!("{place}.{at}"), problem);
+        let target = self.target(entry, source, place)?;
+        let family = target.family(self.templates);
+        let change = of_each_type(&entry.change);
+        for name in change.keys() {
+            find_param(&family.params, name).map_err(|problem| fault("change", problem))?;
+        }
+        let value = |param: &Param| match change.get(&param.name) {
+            Some(raw) => Expression::read(raw, param.kind, &source.params, self.vocab)
+                .map_err(|problem| fault(&format!("change.{}", param.name), problem)),
+            None => match source.param(&param.name) {
+                Some(place) if source.params[usize::from(place)].kind == param.kind => Ok(Expression::Param(place)),
+                _ => {
+                    let (name, source) = (&param.name, name_of(source));
+                    Err(fault("change", format!("says nothing of \"{name}\", a parameter that {source} does not have")))
+                }
+            },
+        };
+        let values: Vec<Expression> = family.params.iter().map(value).collect::<Result<_, _>>()?;
+        if values.iter().filter(|value| value.needs_foil()).count() > 1 {
+            return Err(fault("change", "two foils; a partner has at most one".to_owned()));
+        }
+        if entry.wording == WordingRule::Phrasing && family.phrasings.len() < 2 {
+            return Err(fault("wording", format!("{} has one phrasing alone", name_of(family))));
+        }
+        if entry.wording != WordingRule::Keep
+            && !matches!(&target, Target::Known(number) if u32::from(*number) == source.index)
+        {
+            return Err(fault("wording", "is for partners of the original's own family".to_owned()));
+        }
+        let relation = match &entry.relation {
+            RawRelation::Same => RelationRule::Same,
+            RawRelation::Flip => RelationRule::Flip,
+            RawRelation::Positive => RelationRule::Positive,
+            RawRelation::Is(name) => {
+                let param = find_param(&family.params, name).map_err(|problem| fault("relation", problem))?;
+                if family.params[usize::from(param)].kind == ParamKind::Relation {
+                    return Err(fault("relation", format!("\"{}\" is no answer: it is a relation", shown(name))));
+                }
+                RelationRule::Is(param)
+            }
+        };
+        let condition = Condition::read(&entry.when, source, self.vocab).map_err(|problem| fault("when", problem))?;
+        Ok(Case { place: place.to_owned(), target, values, condition, wording: entry.wording, relation })
+    }
+
+    fn target(&self, entry: &Entry, source: &Family, place: &str) -> Result<Target, SuiteError> {
+        let fault = |problem: String| SuiteError::entry(place, problem);
+        if let Some(name) = &entry.family {
+            let found = self.families(name).map_err(|problem| fault(format!("family: {problem}")))?;
+            return match found.as_slice() {
+                [family] if entry.text.is_empty() && entry.then.is_empty() => Ok(Target::Known(family.index as u16)),
+                [family] => self.own(entry, family, &name_of(source), place),
+                _ => Err(fault(format!("family: \"{}\" is more than one family", shown(name)))),
+            };
+        }
+        if entry.then.is_empty() && entry.text.is_empty() {
+            if !entry.params.is_empty() {
+                return Err(fault("params: nothing takes them; they go with \"then\"".to_owned()));
+            }
+            return Ok(Target::Known(source.index as u16));
+        }
+        self.own(entry, source, &name_of(source), place)
+    }
+
+    /// A family of the entry's own, on the nodes of a known one.
+    fn own(&self, entry: &Entry, base: &Family, source: &str, place: &str) -> Result<Target, SuiteError> {
+        let fault = |problem: String| SuiteError::entry(place, problem);
+        let raw = self.sources.get(&(base.file.clone(), base.index_in_file));
+        let mut raw = raw.cloned().ok_or_else(|| fault(format!("no template of {}", name_of(base))))?;
+        follow(&mut raw, &entry.then).map_err(|problem| fault(format!("then: {problem}")))?;
+        raw.params.extend(entry.params.iter().cloned());
+        raw.text = self.texts(entry, source).map_err(|problem| fault(format!("text: {problem}")))?;
+        let mut family = raw.family(place)?;
+        (family.file, family.index_in_file) = (base.file.clone(), base.index_in_file);
+        if entry.tier == Tier::In {
+            let words = words_of(&family, self.templates);
+            if let Some(word) = words.iter().find(|word| !self.words.contains(*word)) {
+                return Err(fault(format!(
+                    "text: \"{}\" is not a word of the dataset's questions, as a test in distribution needs",
+                    shown(word)
+                )));
+            }
+        }
+        Ok(Target::Own(Box::new(family)))
+    }
+
+    /// The entry's texts, with each of the source's subjects in the place of `{X}`.
+    fn texts(&self, entry: &Entry, source: &str) -> Result<Vec<String>, String> {
+        if entry.text.is_empty() {
+            return Err("\"then\" needs texts".to_owned());
+        }
+        let mut texts = Vec::new();
+        for text in &entry.text {
+            if text.contains("{X}") {
+                let subjects = self.subjects.get(source);
+                let subjects = subjects.ok_or_else(|| format!("\"{{X}}\", but {source} has no subject"))?;
+                texts.extend(subjects.iter().map(|subject| text.replace("{X}", subject)));
+            } else {
+                texts.push(text.clone());
+            }
+        }
+        Ok(texts)
+    }
+}
+
+/// Changes of parameters, with `<*2>` written out for each attribute type: `<Z2>`, `<C2>`, `<M2>` and `<S2>`.
+fn of_each_type(change: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    let mut written = BTreeMap::new();
+    for (name, value) in change {
+        if !name.starts_with("<*") {
+            written.insert(name.clone(), value.clone());
+            continue;
+        }
+        for letter in ["<Z", "<C", "<M", "<S"] {
+            let value = match value {
+                Value::String(text) => Value::from(text.replace("<*", letter)),
+                value => value.clone(),
+            };
+            written.insert(name.replace("<*", letter), value);
+        }
+    }
+    written
+}
+
+/// Appends nodes to a template, whose last node is left out unless one of them takes it as "last"; "asked" is the input
+/// of that node.
+fn follow(template: &mut RawTemplate, then: &[NextNode]) -> Result<(), String> {
+    let is = |name: &str, input: &Value| input.as_str() == Some(name);
+    let Some(last) = template.nodes.last() else { return Ok(()) };
+    let asked = last.inputs.first().copied();
+    if !then.is_empty() && !then.iter().flat_map(|node| &node.inputs).any(|input| is("last", input)) {
+        template.nodes.pop();
+    }
+    let first = template.nodes.len();
+    for node in then {
+        let input = |input: &Value| match input {
+            _ if is("last", input) => Ok(first.saturating_sub(1)),
+            _ if is("asked", input) => asked.ok_or_else(|| "the source's last node has no input".to_owned()),
+            Value::Number(number) => {
+                number.as_u64().map(|number| number as usize).ok_or_else(|| format!("{number} is not a node"))
+            }
+            other => {
+                Err(format!("{} is not a node; expected \"last\", \"asked\" or a number", shown(&other.to_string())))
+            }
+        };
+        let inputs = node.inputs.iter().map(input).collect::<Result<_, _>>()?;
+        template.nodes.push(RawNode { kind: node.kind.clone(), inputs, side_inputs: node.side_inputs.clone() });
+    }
+    Ok(())
+}
+
+/// The name by which entries call a family.
+fn name_of(family: &Family) -> String {
+    format!("{} {}", family.file, family.index_in_file)
+}

@@ -1,0 +1,290 @@
+//! The project's suites of paired tests on questions of its own: every pair is executed, worded and balanced.
+
+use crate::world::{Templates, own_folder, project_world};
+use clevrhope_core::holdout::Holdout;
+use clevrhope_core::program::ProgramVocabulary;
+use clevrhope_core::program::execute;
+use clevrhope_core::question::generator::QuestionGenerator;
+use clevrhope_core::question::instantiate::Question;
+use clevrhope_core::question::search::QuestionRule;
+use clevrhope_core::question::tokens::{QuestionVocabulary, tokenize};
+use clevrhope_core::rng::StreamKey;
+use clevrhope_core::scene::Pool;
+use clevrhope_core::suite::{Original, OriginalReader, Pair, PairMaker, Pairs, Relation, Skip, Suite, SuiteError};
+use clevrhope_core::vocab::Answer;
+use clevrhope_core::{SceneGraph, Vocabulary};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+/// Scenes and questions of a pool, and what reads them.
+struct Case {
+    vocab: Vocabulary,
+    templates: Templates,
+    words: Vec<String>,
+    programs: ProgramVocabulary,
+    graphs: Vec<SceneGraph>,
+    questions: Vec<Question>,
+}
+
+const N_SCENES: u64 = 1_500;
+
+static CASE: LazyLock<Case> = LazyLock::new(|| Case::new(QuestionRule::Without));
+static OOD: LazyLock<Case> = LazyLock::new(|| Case::new(QuestionRule::With));
+
+fn pair(vocab: &Vocabulary) -> Holdout {
+    Holdout::new(vocab, &["rubber", "cylinder"]).unwrap()
+}
+
+impl Case {
+    fn new(rule: QuestionRule) -> Self {
+        let world = project_world();
+        let vocab = world.vocab().clone();
+        let holdout = pair(&vocab);
+        let scenes = Pool::new(&world, 5, "test_iid").scenes(0..N_SCENES).unwrap();
+        let holds = |graph: &SceneGraph| holdout.members(&vocab, graph.view()) != 0;
+        let is_wanted = |graph: &SceneGraph| match rule {
+            QuestionRule::With => holds(graph),
+            QuestionRule::Any => true,
+            QuestionRule::Without | QuestionRule::Unimplied => !holds(graph),
+        };
+        let graphs: Vec<SceneGraph> = scenes.iter().map(|scene| scene.graph(&vocab)).filter(is_wanted).collect();
+        let templates = Templates::own(&vocab);
+        let plans = templates.set.plans(&vocab);
+        let views: Vec<_> = graphs.iter().enumerate().map(|(i, graph)| (i as u64, graph.view())).collect();
+        let questions =
+            QuestionGenerator::new(&vocab, &templates.set, &plans, rule, Some(&holdout), 1, 9).generate(&views);
+        let special = ["<NULL>", "<START>", "<END>", "<UNK>"].map(str::to_owned);
+        let words = [&special[..], &templates.set.words()].concat();
+        let programs = ProgramVocabulary::new(&vocab);
+        Self { vocab, templates, words, programs, graphs, questions }
+    }
+
+    fn originals(&self) -> Vec<Original> {
+        let answers: Vec<String> = self.vocab.answer_texts();
+        let reader = OriginalReader::new(&self.templates.set, &self.vocab, &self.programs, &self.words, &answers);
+        let words = QuestionVocabulary::new(self.words.iter().map(String::as_str)).unwrap();
+        let mut buffer = Default::default();
+        let read = |(row, question): (usize, &Question)| {
+            let mut tokens = vec![0; 60];
+            words.encode_into(&question.text, &mut tokens).unwrap();
+            let program = self.programs.encode(&question.program).unwrap();
+            let answer = self.vocab.answer_index(question.answer).unwrap();
+            reader.read(row, &tokens, &program, i32::from(question.family), i32::from(answer), &mut buffer).unwrap()
+        };
+        self.questions.iter().enumerate().map(read).collect()
+    }
+
+    fn pairs_of(&self, suite: &Suite, rule: QuestionRule, key: &str) -> Result<Pairs, SuiteError> {
+        let holdout = pair(&self.vocab);
+        let maker = PairMaker::new(
+            suite,
+            &self.templates.set,
+            &self.vocab,
+            rule,
+            Some(&holdout),
+            StreamKey::new(&[key.as_bytes()]),
+        );
+        let view = |original: Original| {
+            let scene = self.graphs[self.questions[original.row].scene as usize].view();
+            (original, scene)
+        };
+        maker.make(&self.originals().into_iter().map(view).collect::<Vec<_>>())
+    }
+
+    fn suite(&self, name: &str) -> Suite {
+        let files = files(&format!("suites/{name}"), &[]);
+        self.suite_of(&files).unwrap()
+    }
+
+    fn suite_of(&self, files: &[(String, Vec<u8>)]) -> Result<Suite, SuiteError> {
+        let templates = files_of_templates();
+        Suite::new("test", files, &BTreeMap::new(), &self.templates.set, &templates, &self.vocab)
+    }
+
+    fn of_entries(&self, entries: &str) -> Result<Suite, SuiteError> {
+        self.suite_of(&[("mine".to_owned(), entries.as_bytes().to_vec())])
+    }
+}
+
+fn files(folder: &str, but: &[&str]) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(own_folder().join(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "json"))
+        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap()))
+        .filter(|(name, _)| !but.contains(&name.as_str()))
+        .collect();
+    files.sort();
+    files
+}
+
+fn files_of_templates() -> Vec<(String, Vec<u8>)> {
+    files("", &["families", "synonyms"])
+}
+
+fn by_test<'a>(suite: &'a Suite, pairs: &'a [Pair]) -> BTreeMap<&'a str, Vec<&'a Pair>> {
+    let mut tests: BTreeMap<&str, Vec<&Pair>> = BTreeMap::new();
+    for pair in pairs {
+        tests.entry(&suite.tests[usize::from(pair.test)].name).or_default().push(pair);
+    }
+    tests
+}
+
+#[test]
+fn every_pair_is_true_and_in_the_words_of_the_dataset() {
+    for name in ["carets", "rad"] {
+        let suite = CASE.suite(name);
+        let made = CASE.pairs_of(&suite, QuestionRule::Without, name).unwrap();
+        let holdout = pair(&CASE.vocab);
+        let tests = by_test(&suite, &made.pairs);
+        assert_eq!(tests.len(), suite.tests.len(), "{:?}", tests.keys());
+        for pair in &made.pairs {
+            let original = &CASE.questions[pair.original];
+            let scene = CASE.graphs[original.scene as usize].view();
+            assert_eq!(pair.original_text, original.text);
+            assert_ne!(pair.text, original.text);
+            assert_eq!(execute(&pair.program, scene, &CASE.vocab), Ok(pair.answer), "{}", pair.text);
+            assert_eq!(pair.relation.partner(original.answer), Some(pair.answer), "{}", pair.text);
+            assert!(!holdout.is_mentioned_in(&pair.program), "{}", pair.text);
+            for word in tokenize(&pair.text) {
+                assert!(CASE.words.iter().any(|known| known == word), "{word} in {}", pair.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_words_of_a_split_that_holds_a_pair_out_stay_so_and_others_may_name_it() {
+    let suite = OOD.suite("carets");
+    let any = OOD.pairs_of(&suite, QuestionRule::Any, "ood").unwrap();
+    let touches: BTreeSet<(bool, bool)> =
+        any.pairs.iter().map(|pair| (pair.touches.by_original, pair.touches.by_partner)).collect();
+    // The original always names the pair; without its shape or material, the partner does not.
+    assert_eq!(touches, BTreeSet::from([(true, false), (true, true)]));
+    assert!(any.pairs.iter().all(|pair| pair.touches.in_image && !pair.touches.by_answer));
+    let strict = OOD.pairs_of(&suite, QuestionRule::Without, "ood").unwrap();
+    assert!(strict.pairs.iter().all(|pair| !pair.touches.by_partner));
+    assert!(strict.skipped.iter().any(|((_, skip), n)| *skip == Skip::Rule && *n > 1_000));
+}
+
+#[test]
+fn answers_that_complete_the_pair_are_known() {
+    let suite = OOD.suite("rad");
+    let every = Case::new(QuestionRule::Any);
+    let pairs = every.pairs_of(&suite, QuestionRule::Any, "any").unwrap().pairs;
+    let asks = |pair: &&Pair| pair.touches.by_answer;
+    assert!(pairs.iter().filter(asks).count() > 5);
+    for pair in pairs.iter().filter(asks) {
+        assert!(
+            ["rubber", "matte", "cylinder", "material", "shape"].iter().any(|word| pair.original_text.contains(word))
+        );
+        assert!(pair.touches.in_image && !pair.touches.by_original, "{}", pair.original_text);
+        // Asked for with yes, the answer makes the partner mention the pair.
+        assert!(pair.touches.by_partner || pair.answer != Answer::Bool(true) || pair.relation == Relation::Positive);
+    }
+}
+
+#[test]
+fn yes_is_half_of_the_answers_and_no_value_is_asked_for_with_yes_alone() {
+    let suite = CASE.suite("rad");
+    let made = CASE.pairs_of(&suite, QuestionRule::Without, "rad").unwrap();
+    let mut counts: BTreeMap<(u16, String), [u32; 2]> = BTreeMap::new();
+    for pair in &made.pairs {
+        if let (Relation::Is(value), Answer::Bool(truth)) = (pair.relation, pair.answer) {
+            counts.entry((pair.test, CASE.vocab.answer_text(value))).or_default()[usize::from(truth)] += 1;
+        }
+    }
+    assert_eq!(counts.len(), 2 + 8 + 2 + 3);
+    assert!(counts.values().all(|[no, yes]| no == yes && *yes > 5), "{counts:?}");
+}
+
+#[test]
+fn pairs_depend_on_key_and_row_alone() {
+    let suite = CASE.suite("carets");
+    let one = CASE.pairs_of(&suite, QuestionRule::Without, "a").unwrap().pairs;
+    let two = CASE.pairs_of(&suite, QuestionRule::Without, "a").unwrap().pairs;
+    let other = CASE.pairs_of(&suite, QuestionRule::Without, "b").unwrap().pairs;
+    assert_eq!(one, two);
+    assert_ne!(one, other);
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(alone.install(|| CASE.pairs_of(&suite, QuestionRule::Without, "a").unwrap().pairs), one);
+}
+
+#[test]
+fn bad_entries_are_named() {
+    let entry = |keys: &str| format!(r#"[{{"test": "t", "tier": "in", {keys}, "relation": "same"}}]"#);
+    let cases = [
+        (
+            entry(r#""source": ["one_hob 1"]"#),
+            "mine.json[0]: source: unknown family \"one_hob 1\" (did you mean \"one_hop 1\"?)",
+        ),
+        (entry(r#""source": []"#), "mine.json[0]: source: names no family"),
+        (
+            entry(r#""source": ["one_hop 1"], "change": {"<Z9>": null}"#),
+            "mine.json[0].change: unknown parameter \"<Z9>\" (did you mean \"<Z>\"?)",
+        ),
+        (
+            entry(r#""source": ["one_hop 1"], "change": {"<R>": {"convers": "<R>"}}"#),
+            "mine.json[0].change.<R>: {\"convers\":\"<R>\"} is not an expression (did you mean \"converse\"?)",
+        ),
+        (
+            entry(r#""source": ["one_hop 1"], "change": {"<R>": {"value": "lefft"}}"#),
+            "mine.json[0].change.<R>: unknown relation \"lefft\" (did you mean \"left\"?)",
+        ),
+        (
+            entry(r#""source": ["one_hop 1"], "change": {"<Z>": "<C>"}"#),
+            "mine.json[0].change.<Z>: \"<C>\" is a parameter of another type",
+        ),
+        (
+            entry(r#""source": ["one_hop 1"], "change": {"<C>": {"other": "<C>"}}"#),
+            "mine.json[0].change.<C>: \"other\" is for attribute types of two values",
+        ),
+        (
+            entry(r#""source": ["zero_hop 1"], "family": "one_hop 1""#),
+            "mine.json[0].change: says nothing of \"<R>\", a parameter that zero_hop 1 does not have",
+        ),
+        (
+            entry(
+                r#""source": ["zero_hop 0"], "then": [{"type": "exst", "inputs": ["asked"]}], "text": ["Is there {X}?"]"#,
+            ),
+            "mine.json[0]: text: \"{X}\", but zero_hop 0 has no subject",
+        ),
+        (
+            entry(
+                r#""source": ["same_relate 0"], "then": [{"type": "exst", "inputs": ["asked"]}], "text": ["Is there?"]"#,
+            ),
+            "mine.json[0].nodes[3]: unknown function \"exst\" (did you mean \"exist\"?)",
+        ),
+        (
+            entry(
+                r#""source": ["same_relate 0"], "then": [{"type": "count", "inputs": ["asked"]}], "text": ["Whence the <Z> <C> <M> <S>?"]"#,
+            ),
+            "mine.json[0]: text: \"Whence\" is not a word of the dataset's questions, as a test in distribution needs",
+        ),
+        (
+            entry(r#""source": ["zero_hop 1"], "when": {"answer": ["yess"]}"#),
+            "mine.json[0].when: unknown answer \"yess\" (did you mean \"yes\"?)",
+        ),
+        (entry(r#""source": ["zero_hop 1"], "when": {"single": [0]}"#), "mine.json[0].when: node 0 is not a filter"),
+        (
+            entry(r#""source": ["zero_hop 1"], "family": "zero_hop""#),
+            "mine.json[0]: family: \"zero_hop\" is more than one family",
+        ),
+        (entry(r#""sauce": ["zero_hop 1"]"#), "mine.json:1:36: unknown field `sauce`"),
+        ("[]".to_owned(), "test: no tests in it"),
+    ];
+    for (entries, expected) in cases {
+        let error = CASE.of_entries(&entries).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}\n{expected}");
+    }
+}
+
+#[test]
+fn a_relation_that_execution_refutes_is_named_with_both_questions() {
+    let wrong =
+        r#"[{"test": "t", "tier": "in", "source": ["zero_hop 1"], "change": {"<S>": null}, "relation": "flip"}]"#;
+    let suite = CASE.of_entries(wrong).unwrap();
+    let error = CASE.pairs_of(&suite, QuestionRule::Any, "t").unwrap_err().to_string();
+    assert!(error.starts_with("mine.json[0]: the relation does not hold: \""), "{error}");
+    assert!(error.contains("is answered yes, but \"") && error.ends_with("is answered yes, not no"), "{error}");
+}
