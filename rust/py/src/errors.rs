@@ -22,7 +22,7 @@ pub fn to_python(error: impl Into<Error>) -> PyErr {
     match error {
         Error::Vocab(_) => raise::<VocabularyError>(error),
         Error::Scene(_) | Error::Split(split::SplitError::Scene(_)) => raise::<SceneError>(error),
-        Error::Template(_) | Error::QuestionTokens(_) => raise::<TemplateError>(error),
+        Error::Template(_) | Error::Suite(_) | Error::QuestionTokens(_) => raise::<TemplateError>(error),
         Error::Split(_) => raise::<SplitError>(error),
         Error::Program(_) | Error::Tokens(_) | Error::Encode(_) | Error::Batch(_) => raise::<ProgramError>(error),
     }

@@ -15,6 +15,7 @@ mod questions;
 mod scenes;
 mod splits;
 mod studio;
+mod suites;
 mod templates;
 mod text_reader;
 mod vocabulary;
@@ -62,6 +63,8 @@ mod _core {
     use super::splits::{PyMinimalPool, PyPoolScan, PySplitStream};
     #[pymodule_export]
     use super::studio::{PyNativeStudio, encode_png};
+    #[pymodule_export]
+    use super::suites::{PyPairs, PySuite};
     #[pymodule_export]
     use super::templates::PyTemplates;
     #[pymodule_export]

@@ -195,6 +195,16 @@ impl TemplateSet {
         Ok(Self { families, lexicon, fingerprint: hasher.finalize().to_hex().to_string() })
     }
 
+    /// The set with more families, numbered after its own.
+    pub(crate) fn extended(&self, more: Vec<Family>) -> Self {
+        let mut set = self.clone();
+        for mut family in more {
+            family.index = set.families.len() as u32;
+            set.families.push(family);
+        }
+        set
+    }
+
     pub fn families(&self) -> &[Family] {
         &self.families
     }

@@ -17,7 +17,7 @@ mod test;
 
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};
-pub use original::{Original, OriginalError, OriginalReader};
+pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
 pub use pairs::{Pair, PairMaker, Pairs, SkipCounts};
 pub use partner::Skip;
 pub use relation::Relation;

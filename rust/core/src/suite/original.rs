@@ -8,6 +8,7 @@ use crate::question::reading::{QuestionReader, Reading};
 use crate::question::template::MAX_NODES;
 use crate::question::text_buffer::TextBuffer;
 use crate::vocab::{Answer, Vocabulary};
+use rayon::prelude::*;
 use thiserror::Error;
 
 /// A question of a dataset with its parameters.
@@ -34,6 +35,19 @@ pub enum OriginalError {
     Answer { row: usize, answer: i32 },
 }
 
+/// The columns of a split's file, one entry or row for each question.
+#[derive(Clone, Copy, Debug)]
+pub struct OriginalRows<'a> {
+    /// Rows of `question_width` tokens, end to end.
+    pub questions: &'a [i32],
+    pub question_width: usize,
+    /// Rows of `program_width` tokens, end to end.
+    pub programs: &'a [i32],
+    pub program_width: usize,
+    pub families: &'a [i32],
+    pub answers: &'a [i32],
+}
+
 /// Reads the rows of a split's file.
 pub struct OriginalReader<'a> {
     templates: &'a TemplateSet,
@@ -57,6 +71,20 @@ impl<'a> OriginalReader<'a> {
         let of = |name: &String| vocab.answer(known.iter().position(|known| known == name)? as u16);
         let answers = answers.iter().map(of).collect();
         Self { templates, vocab, reader: QuestionReader::new(templates), programs, words, answers }
+    }
+
+    /// The questions of all rows; uses all cores.
+    ///
+    /// # Errors
+    /// Names the first row that was not made from these templates.
+    pub fn read_rows(&self, rows: OriginalRows<'_>) -> Result<Vec<Original>, OriginalError> {
+        let questions = rows.questions.par_chunks_exact(rows.question_width.max(1));
+        let programs = rows.programs.par_chunks_exact(rows.program_width.max(1));
+        let columns = rows.families.par_iter().zip(rows.answers);
+        let read = |buffer: &mut TextBuffer, (row, ((question, program), (&family, &answer)))| {
+            self.read(row, question, program, family, answer, buffer)
+        };
+        questions.zip(programs).zip(columns).enumerate().map_init(TextBuffer::default, read).collect()
     }
 
     /// The question of a row: numbers of its tokens, program tokens, family and answer.

@@ -10,7 +10,7 @@ use super::relation::Relation;
 use super::test::{Case, Suite};
 use crate::holdout::Holdout;
 use crate::program::{Function, Program, Step};
-use crate::question::TemplateSet;
+use crate::question::instantiate::{Question, relations_needed};
 use crate::question::search::QuestionRule;
 use crate::question::text_buffer::TextBuffer;
 use crate::rng::{StreamKey, StreamRng};
@@ -27,6 +27,8 @@ pub struct Pair {
     /// The original's place in the list of originals.
     pub original: usize,
     pub original_text: String,
+    /// The partner's family among those of the suite's templates.
+    pub family: u16,
     pub text: String,
     pub program: Program,
     pub answer: Answer,
@@ -88,13 +90,12 @@ impl<'a> PairMaker<'a> {
     /// `rule` is what partners may say of what is held out; `key` names the draws of the file.
     pub fn new(
         suite: &'a Suite,
-        templates: &'a TemplateSet,
         vocab: &'a Vocabulary,
         rule: QuestionRule,
         holdout: Option<&'a Holdout>,
         key: StreamKey,
     ) -> Self {
-        Self { suite, at: Surroundings { templates, vocab, rule, holdout }, key }
+        Self { suite, at: Surroundings { templates: &suite.templates, vocab, rule, holdout }, key }
     }
 
     /// The pairs on originals, each with its scene; uses all cores.
@@ -102,13 +103,7 @@ impl<'a> PairMaker<'a> {
     /// # Errors
     /// The relation of an entry does not hold for one of them.
     pub fn make(&self, originals: &[(Original, SceneView<'_>)]) -> Result<Pairs, SuiteError> {
-        let texts: Vec<String> = originals
-            .par_iter()
-            .map_init(TextBuffer::default, |buffer, (original, _)| {
-                let family = &self.at.templates.families()[usize::from(original.family)];
-                family.say(&original.reading, self.at.templates.lexicon(), buffer)
-            })
-            .collect();
+        let texts = self.texts(originals);
         let mut all = Pairs::default();
         for test in 0..self.suite.tests.len() as u16 {
             self.make_test(test, originals, &texts, &mut all)?;
@@ -116,7 +111,20 @@ impl<'a> PairMaker<'a> {
         Ok(all)
     }
 
-    fn make_test(
+    /// The texts of originals; uses all cores.
+    pub fn texts(&self, originals: &[(Original, SceneView<'_>)]) -> Vec<String> {
+        let say = |buffer: &mut TextBuffer, (original, _): &(Original, SceneView<'_>)| {
+            let family = &self.at.templates.families()[usize::from(original.family)];
+            family.say(&original.reading, self.at.templates.lexicon(), buffer)
+        };
+        originals.par_iter().map_init(TextBuffer::default, say).collect()
+    }
+
+    /// Adds the pairs of one test to `all`; `texts` are those of the originals.
+    ///
+    /// # Errors
+    /// As `make`.
+    pub fn make_test(
         &self,
         test: u16,
         originals: &[(Original, SceneView<'_>)],
@@ -247,6 +255,7 @@ impl<'a> PairMaker<'a> {
             test,
             original: place,
             original_text: original_text.to_owned(),
+            family: case.target,
             text,
             answer: draft.answer,
             relation: draft.relation,
@@ -269,6 +278,39 @@ impl<'a> PairMaker<'a> {
             in_image: holdout.members(self.at.vocab, scene) != 0,
             by_answer: !by_original && answered(&original.program, original.answer).is_some_and(|p| self.mentions(&p)),
         }
+    }
+}
+
+impl Pair {
+    /// Both questions, the original of the pair first; `scene_index` is their scene's index in its pool.
+    pub fn questions(
+        &self,
+        (original, scene): &(Original, SceneView<'_>),
+        scene_index: u64,
+        vocab: &Vocabulary,
+    ) -> [Question; 2] {
+        let question = |family: u16, text: &str, program: &Program, answer: Answer| {
+            let (relation_needed, n_relations) = relations_needed(&program.steps, word_of(answer), *scene, vocab);
+            let (text, program) = (text.to_owned(), program.clone());
+            Question { scene: scene_index, family, answer, text, program, relation_needed, n_relations }
+        };
+        let mut both = [
+            question(original.family, &self.original_text, &original.program, original.answer),
+            question(self.family, &self.text, &self.program, self.answer),
+        ];
+        if self.is_swapped {
+            both.reverse();
+        }
+        both
+    }
+}
+
+/// The word that stands for an answer.
+fn word_of(answer: Answer) -> u32 {
+    match answer {
+        Answer::Bool(truth) => u32::from(truth),
+        Answer::Integer(number) => u32::from(number),
+        Answer::Value(_, value) => u32::from(value),
     }
 }
 

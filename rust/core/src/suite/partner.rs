@@ -5,7 +5,7 @@ use super::error::{Refutation, SuiteError};
 use super::expression::Expression;
 use super::original::Original;
 use super::relation::Relation;
-use super::test::{Case, RelationRule, Target};
+use super::test::{Case, RelationRule};
 use crate::holdout::Holdout;
 use crate::program::{Program, execute};
 use crate::question::TemplateSet;
@@ -62,7 +62,7 @@ pub(super) struct Draft {
 impl Case {
     /// The values that can stand in the place of the answer: whether the answer itself can, and the foils.
     pub fn foils(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> (bool, Vec<u8>) {
-        let family = self.target.family(at.templates);
+        let family = &at.templates.families()[usize::from(self.target)];
         let place = self.values.iter().position(Expression::needs_foil);
         let n = place.map_or(0, |place| match family.params[place].kind {
             ParamKind::Attribute(kind) => at.vocab.n_values(usize::from(kind)) as u8,
@@ -82,7 +82,7 @@ impl Case {
         scene: SceneView<'_>,
         at: Surroundings<'_>,
     ) -> Result<Draft, Skip> {
-        let family = self.target.family(at.templates);
+        let family = &at.templates.families()[usize::from(self.target)];
         let mut reading = Reading {
             phrasing: original.reading.phrasing,
             values: [None; MAX_PARAMS],
@@ -132,8 +132,8 @@ impl Case {
         rng: &mut StreamRng,
         buffer: &mut TextBuffer,
     ) -> Result<String, Skip> {
-        let (family, lexicon) = (self.target.family(at.templates), at.templates.lexicon());
-        let keeps_family = matches!(&self.target, Target::Known(number) if *number == original.family);
+        let (family, lexicon) = (&at.templates.families()[usize::from(self.target)], at.templates.lexicon());
+        let keeps_family = self.target == original.family;
         if !keeps_family {
             draft.reading.phrasing = rng.below(family.phrasings.len() as u32) as u8;
             draft.reading.worded.kept = rng.word() as u32;

@@ -10,6 +10,7 @@ use crate::question::template::{Family, RawNode, RawTemplate, TemplateSet, read_
 use crate::vocab::Vocabulary;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A test of pairs: originals of some families, each with a partner.
 #[derive(Clone, Debug)]
@@ -28,20 +29,13 @@ pub struct PairTest {
 pub(super) struct Case {
     /// Names the entry in messages.
     pub place: String,
-    pub target: Target,
+    /// The family of the partners.
+    pub target: u16,
     /// By the target's parameters.
     pub values: Vec<Expression>,
     pub condition: Condition,
     pub wording: WordingRule,
     pub relation: RelationRule,
-}
-
-/// The family of the partners.
-#[derive(Clone, Debug)]
-pub(super) enum Target {
-    Known(u16),
-    /// One that the entry makes, with its number behind those of the dataset.
-    Own(Box<Family>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,15 +52,8 @@ pub(super) enum RelationRule {
 pub struct Suite {
     pub name: String,
     pub tests: Vec<PairTest>,
-}
-
-impl Target {
-    pub fn family<'a>(&'a self, templates: &'a TemplateSet) -> &'a Family {
-        match self {
-            Self::Known(number) => &templates.families()[usize::from(*number)],
-            Self::Own(family) => family,
-        }
-    }
+    /// The dataset's templates, and behind them the families that entries make of them.
+    pub templates: Arc<TemplateSet>,
 }
 
 impl Suite {
@@ -89,31 +76,20 @@ impl Suite {
                 sources.insert((file.clone(), place as u32), template);
             }
         }
-        let reader =
-            SuiteReader { templates, vocab, sources, subjects, words: templates.words().into_iter().collect() };
+        let words = templates.words().into_iter().collect();
+        let mut reader = SuiteReader { name, templates, vocab, sources, subjects, words, own: Vec::new(), entry: 0 };
         let mut tests: Vec<PairTest> = Vec::new();
         for (file, bytes) in files {
             for (i, entry) in read_entries(&format!("{file}.json"), bytes)?.iter().enumerate() {
                 let place = format!("{file}.json[{i}]");
+                reader.entry = i as u32;
                 reader.add(entry, &place, &mut tests)?;
             }
         }
         if tests.is_empty() {
             return Err(SuiteError::entry(name, "no tests in it".to_owned()));
         }
-        Ok(Self { name: name.to_owned(), tests })
-    }
-
-    /// The words of all partners that the dataset's own templates do not have, sorted.
-    pub fn new_words(&self, templates: &TemplateSet) -> Vec<String> {
-        let known: BTreeSet<String> = templates.words().into_iter().collect();
-        let cases = self.tests.iter().flat_map(|test| test.cases.values().flatten());
-        let own = cases.filter_map(|case| match &case.target {
-            Target::Own(family) => Some(family),
-            Target::Known(_) => None,
-        });
-        let words: BTreeSet<String> = own.flat_map(|family| words_of(family, templates)).collect();
-        words.difference(&known).cloned().collect()
+        Ok(Self { name: name.to_owned(), tests, templates: Arc::new(templates.extended(reader.own)) })
     }
 }
 
@@ -123,16 +99,21 @@ fn words_of(family: &Family, templates: &TemplateSet) -> Vec<String> {
 
 /// Reads entries for one set of templates.
 struct SuiteReader<'a> {
+    name: &'a str,
     templates: &'a TemplateSet,
     vocab: &'a Vocabulary,
     /// The templates as their files have them, by file and number.
     sources: BTreeMap<(String, u32), RawTemplate>,
     subjects: &'a BTreeMap<String, Vec<String>>,
     words: BTreeSet<String>,
+    /// The families that entries make.
+    own: Vec<Family>,
+    /// The number of the entry in its file.
+    entry: u32,
 }
 
-impl SuiteReader<'_> {
-    fn add(&self, entry: &Entry, place: &str, tests: &mut Vec<PairTest>) -> Result<(), SuiteError> {
+impl<'a> SuiteReader<'a> {
+    fn add(&mut self, entry: &Entry, place: &str, tests: &mut Vec<PairTest>) -> Result<(), SuiteError> {
         let fault = |problem: String| SuiteError::entry(place, problem);
         let number = match tests.iter().position(|test| test.name == entry.test) {
             Some(number) => number,
@@ -165,10 +146,11 @@ impl SuiteReader<'_> {
     }
 
     /// The families of a name: "one_hop 3", "one_hop" for all of a file, "all".
-    fn families(&self, name: &str) -> Result<Vec<&Family>, String> {
-        let all = || self.templates.families().iter();
+    fn families(&self, name: &str) -> Result<Vec<&'a Family>, String> {
+        let templates = self.templates;
+        let all = || templates.families().iter();
         let is_meant = |family: &&Family| name == "all" || name == family.file || name == name_of(family);
-        let found: Vec<&Family> = all().filter(is_meant).collect();
+        let found: Vec<&'a Family> = all().filter(is_meant).collect();
         if found.is_empty() {
             let names: Vec<String> = all().map(name_of).chain(all().map(|family| family.file.clone())).collect();
             let hint = suggestion(name, names.iter().map(String::as_str));
@@ -177,10 +159,11 @@ impl SuiteReader<'_> {
         Ok(found)
     }
 
-    fn case(&self, entry: &Entry, source: &Family, place: &str) -> Result<Case, SuiteError> {
+    fn case(&mut self, entry: &Entry, source: &Family, place: &str) -> Result<Case, SuiteError> {
         let fault = |at: &str, problem: String| SuiteError::entry(&format!("{place}.{at}"), problem);
         let target = self.target(entry, source, place)?;
-        let family = target.family(self.templates);
+        let n_known = self.templates.families().len();
+        let family = self.templates.families().get(target).unwrap_or_else(|| &self.own[target - n_known]);
         let change = of_each_type(&entry.change);
         for name in change.keys() {
             find_param(&family.params, name).map_err(|problem| fault("change", problem))?;
@@ -203,9 +186,7 @@ impl SuiteReader<'_> {
         if entry.wording == WordingRule::Phrasing && family.phrasings.len() < 2 {
             return Err(fault("wording", format!("{} has one phrasing alone", name_of(family))));
         }
-        if entry.wording != WordingRule::Keep
-            && !matches!(&target, Target::Known(number) if u32::from(*number) == source.index)
-        {
+        if entry.wording != WordingRule::Keep && target != source.index as usize {
             return Err(fault("wording", "is for partners of the original's own family".to_owned()));
         }
         let relation = match &entry.relation {
@@ -221,15 +202,16 @@ impl SuiteReader<'_> {
             }
         };
         let condition = Condition::read(&entry.when, source, self.vocab).map_err(|problem| fault("when", problem))?;
-        Ok(Case { place: place.to_owned(), target, values, condition, wording: entry.wording, relation })
+        Ok(Case { place: place.to_owned(), target: target as u16, values, condition, wording: entry.wording, relation })
     }
 
-    fn target(&self, entry: &Entry, source: &Family, place: &str) -> Result<Target, SuiteError> {
+    /// The number of the family of an entry's partners, which is made where there is none.
+    fn target(&mut self, entry: &Entry, source: &Family, place: &str) -> Result<usize, SuiteError> {
         let fault = |problem: String| SuiteError::entry(place, problem);
         if let Some(name) = &entry.family {
             let found = self.families(name).map_err(|problem| fault(format!("family: {problem}")))?;
             return match found.as_slice() {
-                [family] if entry.text.is_empty() && entry.then.is_empty() => Ok(Target::Known(family.index as u16)),
+                [family] if entry.text.is_empty() && entry.then.is_empty() => Ok(family.index as usize),
                 [family] => self.own(entry, family, &name_of(source), place),
                 _ => Err(fault(format!("family: \"{}\" is more than one family", shown(name)))),
             };
@@ -238,21 +220,26 @@ impl SuiteReader<'_> {
             if !entry.params.is_empty() {
                 return Err(fault("params: nothing takes them; they go with \"then\"".to_owned()));
             }
-            return Ok(Target::Known(source.index as u16));
+            return Ok(source.index as usize);
         }
         self.own(entry, source, &name_of(source), place)
     }
 
     /// A family of the entry's own, on the nodes of a known one.
-    fn own(&self, entry: &Entry, base: &Family, source: &str, place: &str) -> Result<Target, SuiteError> {
+    fn own(&mut self, entry: &Entry, base: &Family, source: &str, place: &str) -> Result<usize, SuiteError> {
         let fault = |problem: String| SuiteError::entry(place, problem);
+        let number = self.templates.families().len() + self.own.len();
+        if number > usize::from(u16::MAX) {
+            return Err(fault(format!("over {} families in all", u16::MAX)));
+        }
         let raw = self.sources.get(&(base.file.clone(), base.index_in_file));
         let mut raw = raw.cloned().ok_or_else(|| fault(format!("no template of {}", name_of(base))))?;
         follow(&mut raw, &entry.then).map_err(|problem| fault(format!("then: {problem}")))?;
         raw.params.extend(entry.params.iter().cloned());
         raw.text = self.texts(entry, source).map_err(|problem| fault(format!("text: {problem}")))?;
         let mut family = raw.family(place)?;
-        (family.file, family.index_in_file) = (base.file.clone(), base.index_in_file);
+        family.index_in_file = self.entry;
+        family.file = format!("suites/{}/{}", self.name, place.split_once(".json").map_or(place, |(file, _)| file));
         if entry.tier == Tier::In {
             let words = words_of(&family, self.templates);
             if let Some(word) = words.iter().find(|word| !self.words.contains(*word)) {
@@ -262,7 +249,8 @@ impl SuiteReader<'_> {
                 )));
             }
         }
-        Ok(Target::Own(Box::new(family)))
+        self.own.push(family);
+        Ok(number)
     }
 
     /// The entry's texts, with each of the source's subjects in the place of `{X}`.

@@ -76,14 +76,7 @@ impl Case {
 
     fn pairs_of(&self, suite: &Suite, rule: QuestionRule, key: &str) -> Result<Pairs, SuiteError> {
         let holdout = pair(&self.vocab);
-        let maker = PairMaker::new(
-            suite,
-            &self.templates.set,
-            &self.vocab,
-            rule,
-            Some(&holdout),
-            StreamKey::new(&[key.as_bytes()]),
-        );
+        let maker = PairMaker::new(suite, &self.vocab, rule, Some(&holdout), StreamKey::new(&[key.as_bytes()]));
         let view = |original: Original| {
             let scene = self.graphs[self.questions[original.row].scene as usize].view();
             (original, scene)

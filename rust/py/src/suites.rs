@@ -1,0 +1,250 @@
+//! The handles of a suite of paired tests, and of the pairs that it makes of a split's questions.
+
+use crate::choice::Choice;
+use crate::conversion::{self, Values};
+use crate::errors::{SplitError, TemplateError, raise};
+use crate::interrupt::in_pieces;
+use crate::programs::PyProgramTokens;
+use crate::questions::{Images, PyQuestionBatch};
+use crate::scenes::PySceneGraphs;
+use crate::templates::PyTemplates;
+use crate::world::PyWorld;
+use clevrhope_core::question::search::QuestionRule;
+use clevrhope_core::rng::StreamKey;
+use clevrhope_core::suite::{OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, Skip, Suite, Tier};
+use clevrhope_core::vocab::Vocabulary;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A suite of paired tests, prepared for a set of templates.
+///
+/// Args:
+///     name: of the suite.
+///     files: its entries, as (name without folder or suffix, content).
+///     subjects: the noun phrases that stand for {X} in texts, by source family, such as "one_hop 3".
+///     templates: those of the dataset.
+///     template_files: the same templates, as (name without folder or suffix, content).
+///
+/// Raises:
+///     TemplateError: an entry that does not fit the templates; names the file, the entry and the place in it.
+#[pyclass(name = "Suite", module = "clevrhope._core", frozen)]
+pub struct PySuite {
+    suite: Arc<Suite>,
+    base: PyTemplates,
+}
+
+#[pymethods]
+impl PySuite {
+    #[new]
+    #[pyo3(signature = (name, *, files, subjects, templates, template_files))]
+    fn new(
+        name: &str,
+        files: Vec<(String, Vec<u8>)>,
+        subjects: BTreeMap<String, Vec<String>>,
+        templates: &PyTemplates,
+        template_files: Vec<(String, Vec<u8>)>,
+    ) -> PyResult<Self> {
+        let suite = Suite::new(name, &files, &subjects, &templates.templates, &template_files, &templates.vocab);
+        Ok(Self { suite: Arc::new(suite.map_err(raise::<TemplateError>)?), base: templates.clone() })
+    }
+
+    /// Name, tier ("in" or "beyond" the dataset's words and functions) and type of each test.
+    #[getter]
+    fn tests(&self) -> Vec<(&str, &str, &str)> {
+        let tier = |tier: Tier| match tier {
+            Tier::In => "in",
+            Tier::Beyond => "beyond",
+        };
+        self.suite.tests.iter().map(|test| (test.name.as_str(), tier(test.tier), test.kind.as_str())).collect()
+    }
+
+    /// The dataset's templates, and behind them the families that the suite's entries make of them.
+    #[getter]
+    fn templates(&self) -> PyTemplates {
+        PyTemplates { vocab: self.base.vocab.clone(), templates: self.suite.templates.clone() }
+    }
+
+    /// The pairs on the N questions of a split's file. Uses all cores.
+    ///
+    /// Args:
+    ///     questions: (N, Q) rows of tokens.
+    ///     programs: (N, P) rows of tokens.
+    ///     families: (N,) global indices of families.
+    ///     answers: (N,) numbers of answers.
+    ///     image_idxs: (N,) indices of the questions' scenes in their pool.
+    ///     scenes: those that the questions are about.
+    ///     scene_rows: (N,) the place of each question's scene among `scenes`.
+    ///     words: the tokens of questions by number.
+    ///     tokens: those of programs.
+    ///     answer_names: the answers by number.
+    ///     world: of the pool.
+    ///     seed: of the dataset.
+    ///     hop: the sub-dataset, part of what names the draws.
+    ///     split: of the questions, as well.
+    ///     pool: of their scenes.
+    ///     pair: the held-out values, if any.
+    ///     rule: what partners may say of them: "any", "without", "unimplied" or "with".
+    ///
+    /// Raises:
+    ///     TemplateError: a question that was not made from these templates, or an entry whose relation does not hold.
+    ///     ValueError: arrays of different lengths.
+    ///     IndexError: a scene that is not there.
+    #[allow(clippy::too_many_arguments)] // The columns of a file, what they mean, and what decides the draws.
+    #[pyo3(signature = (questions, programs, families, answers, image_idxs, scenes, scene_rows, *, words, tokens,
+        answer_names, world, seed, hop, split, pool, pair, rule))]
+    fn pairs(
+        &self,
+        py: Python<'_>,
+        questions: PyReadonlyArray2<'_, i32>,
+        programs: PyReadonlyArray2<'_, i32>,
+        families: PyReadonlyArray1<'_, i32>,
+        answers: PyReadonlyArray1<'_, i32>,
+        image_idxs: PyReadonlyArray1<'_, i32>,
+        scenes: &PySceneGraphs,
+        scene_rows: PyReadonlyArray1<'_, i64>,
+        words: Vec<String>,
+        tokens: &PyProgramTokens,
+        answer_names: Vec<String>,
+        world: &PyWorld,
+        seed: u64,
+        hop: &str,
+        split: &str,
+        pool: &str,
+        pair: Option<Values>,
+        rule: Choice<QuestionRule>,
+    ) -> PyResult<PyPairs> {
+        let vocab = &self.base.vocab;
+        conversion::same_vocabulary(vocab, &scenes.0.vocab)?;
+        let ((questions, question_width), (programs, program_width)) =
+            (conversion::rows(&questions)?, conversion::rows(&programs)?);
+        let (families, answers, images) = (families.as_slice()?, answers.as_slice()?, image_idxs.as_slice()?);
+        let n = families.len();
+        for length in [questions.len() / question_width, programs.len() / program_width, answers.len(), images.len()] {
+            conversion::same_length(n, length)?;
+        }
+        let scene_rows = scene_rows.as_slice()?;
+        conversion::same_length(n, scene_rows.len())?;
+        let views = scene_rows.iter().map(|&row| scenes.get(usize::try_from(row).unwrap_or(usize::MAX)));
+        let views = views.map(|graph| graph.map(|graph| graph.view())).collect::<PyResult<Vec<_>>>()?;
+        let holdout = pair.map(|pair| conversion::holdout(vocab, &pair)).transpose()?;
+        let holdout = match (holdout, world.world.palette()) {
+            (Some(holdout), Some(palette)) => Some(holdout.within(vocab, palette).map_err(raise::<SplitError>)?),
+            (holdout, _) => holdout,
+        };
+        let rows = OriginalRows { questions, question_width, programs, program_width, families, answers };
+        let reader = OriginalReader::new(&self.base.templates, vocab, &tokens.tokens, &words, &answer_names);
+        let originals = py.detach(|| reader.read_rows(rows)).map_err(raise::<TemplateError>)?;
+        py.check_signals()?;
+        let originals: Vec<_> = originals.into_iter().zip(views).collect();
+        let seed = seed.to_le_bytes();
+        let key = [b"suite", self.suite.name.as_bytes(), &seed, hop.as_bytes(), split.as_bytes()];
+        let maker = PairMaker::new(&self.suite, vocab, rule.0, holdout.as_ref(), StreamKey::new(&key));
+        let texts = py.detach(|| maker.texts(&originals));
+        let mut made = Pairs::default();
+        in_pieces(py, self.suite.tests.len(), 1, |mut tests| {
+            tests
+                .try_for_each(|test| maker.make_test(test as u16, &originals, &texts, &mut made))
+                .map_err(raise::<TemplateError>)
+        })?;
+        let both = |pair: &Pair| pair.questions(&originals[pair.original], images[pair.original] as u64, vocab);
+        let questions = py.detach(|| made.pairs.iter().flat_map(both).collect());
+        let batch =
+            PyQuestionBatch::new(vocab.clone(), self.suite.templates.clone(), Images::OfPool(pool.into()), questions);
+        Ok(PyPairs { vocab: vocab.clone(), batch: Py::new(py, batch)?, made })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Suite {} of {} tests>", self.suite.name, self.suite.tests.len())
+    }
+}
+
+/// K pairs of questions of one split, in the order of tests and originals.
+#[pyclass(name = "Pairs", module = "clevrhope._core", frozen)]
+pub struct PyPairs {
+    vocab: Arc<Vocabulary>,
+    batch: Py<PyQuestionBatch>,
+    made: Pairs,
+}
+
+impl PyPairs {
+    fn column<'py, T: numpy::Element>(&self, py: Python<'py>, of: impl Fn(&Pair) -> T) -> Bound<'py, PyArray1<T>> {
+        PyArray1::from_iter(py, self.made.pairs.iter().map(of))
+    }
+}
+
+#[pymethods]
+impl PyPairs {
+    fn __len__(&self) -> usize {
+        self.made.pairs.len()
+    }
+
+    /// The 2 K questions: of each pair its original, then its partner.
+    #[getter]
+    fn questions<'py>(&self, py: Python<'py>) -> Bound<'py, PyQuestionBatch> {
+        self.batch.bind(py).clone()
+    }
+
+    /// (K,) the number of each pair's test.
+    #[getter]
+    fn tests<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        self.column(py, |pair| i32::from(pair.test))
+    }
+
+    /// (K,) the row of the split's file that the pair was made from.
+    #[getter]
+    fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        self.column(py, |pair| pair.original as i32)
+    }
+
+    /// (K,) whether that question is the pair's partner, not its original.
+    #[getter]
+    fn swapped<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.column(py, |pair| pair.is_swapped)
+    }
+
+    /// (K,) how the partner's answer follows from the original's: 0 the same, 1 yes and no exchanged, 2 yes exactly
+    /// for the answer in `values`, 3 yes exactly for a number above 0.
+    #[getter]
+    fn relations<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
+        self.column(py, |pair| pair.relation.number() as i8)
+    }
+
+    /// (K,) numbers of `Vocabulary.answers` that relations speak of; -1 where they speak of none.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let number = |answer| self.vocab.answer_index(answer).map_or(-1, i32::from);
+        self.column(py, |pair| if let Relation::Is(answer) = pair.relation { number(answer) } else { -1 })
+    }
+
+    /// (K,) how pairs touch the held-out values, a bit each: 1 the question of the split mentions them, 2 the one that
+    /// was made does, 4 the image shows them, 8 what the first asks for and its answer are these values together.
+    #[getter]
+    fn touches<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
+        self.column(py, |pair| {
+            let of = &pair.touches;
+            let bits = [of.by_original, of.by_partner, of.in_image, of.by_answer];
+            (0..).zip(bits).fold(0, |all, (place, bit)| all | u8::from(bit) << place)
+        })
+    }
+
+    /// Test, reason and number of the questions that have no partner.
+    #[getter]
+    fn skipped(&self) -> Vec<(u16, &'static str, u64)> {
+        let reason = |skip: Skip| match skip {
+            Skip::Condition => "it does not meet the test's conditions",
+            Skip::Value => "a value would be set that may not be, or unset that must be",
+            Skip::NoFoil => "there is no other value that its partner could ask for",
+            Skip::Rule => "its partner would break the split's rule",
+            Skip::NoAnswer => "its partner would have no answer on the image",
+            Skip::Unchanged => "its partner would have the same words",
+            Skip::Surplus => "it was left out to balance the answers",
+        };
+        self.made.skipped.iter().map(|(&(test, skip), &n)| (test, reason(skip), n)).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Pairs: {} of questions>", self.made.pairs.len())
+    }
+}
