@@ -1,6 +1,6 @@
 """Types of the engine's binding; `help(clevrhope._core)` says what each name is for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, final
 
@@ -18,6 +18,7 @@ __all__ = [
     "CountingPool",
     "MinimalPool",
     "NativeStudio",
+    "Pairs",
     "PoolScan",
     "ProgramTokens",
     "Programs",
@@ -25,6 +26,7 @@ __all__ = [
     "SceneBatch",
     "SceneGraphs",
     "SplitStream",
+    "Suite",
     "Templates",
     "TextReader",
     "Vocabulary",
@@ -138,6 +140,8 @@ class SceneBatch:
 @final
 class SceneGraphs:
     @staticmethod
+    def joined(vocabulary: Vocabulary, handles: Sequence[SceneGraphs]) -> SceneGraphs: ...
+    @staticmethod
     def from_json(vocabulary: Vocabulary, data: bytes, *, file: str) -> SceneGraphs: ...
     def __len__(self) -> int: ...
     @property
@@ -170,7 +174,7 @@ class Templates:
         files: Sequence[tuple[str, bytes]],
         order: Sequence[str],
         synonyms: bytes,
-        world: World,
+        vocabulary: Vocabulary,
         *,
         synonyms_file: str = "synonyms.json",
     ) -> Templates: ...
@@ -325,6 +329,63 @@ class AuditReader:
         scene_idxs: npt.NDArray[np.int64],
         width: int,
     ) -> npt.NDArray[np.int8]: ...
+
+@final
+class Suite:
+    def __new__(
+        cls,
+        name: str,
+        *,
+        files: Sequence[tuple[str, bytes]],
+        subjects: Mapping[str, Sequence[str]],
+        templates: Templates,
+        template_files: Sequence[tuple[str, bytes]],
+    ) -> Suite: ...
+    @property
+    def tests(self) -> list[tuple[str, Literal["in", "beyond"], str]]: ...
+    @property
+    def templates(self) -> Templates: ...
+    def pairs(
+        self,
+        questions: _Tokens,
+        programs: _Tokens,
+        families: npt.NDArray[np.int32],
+        answers: npt.NDArray[np.int32],
+        image_idxs: npt.NDArray[np.int32],
+        scenes: SceneGraphs,
+        scene_rows: _Numbers,
+        *,
+        words: Sequence[str],
+        tokens: ProgramTokens,
+        answer_names: Sequence[str],
+        seed: int,
+        hop: str,
+        split: str,
+        pool: str,
+        pair: _Pair | None,
+        palette: bytes | None,
+        rule: _QuestionRule,
+    ) -> Pairs: ...
+
+@final
+class Pairs:
+    def __len__(self) -> int: ...
+    @property
+    def questions(self) -> QuestionBatch: ...
+    @property
+    def tests(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def rows(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def swapped(self) -> _Truths: ...
+    @property
+    def relations(self) -> npt.NDArray[np.int8]: ...
+    @property
+    def values(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def touches(self) -> npt.NDArray[np.uint8]: ...
+    @property
+    def skipped(self) -> list[tuple[int, str, int]]: ...
 
 @final
 class AuditFindings:

@@ -52,7 +52,7 @@ def test_class_docs_say_what_constructors_raise() -> None:
 def templates_of(world: _core.World) -> _core.Templates:
     folder = question_templates()
     files = [("zero_hop", (folder / "zero_hop.json").read_bytes())]
-    return _core.Templates(files, [], (folder / "synonyms.json").read_bytes(), world)
+    return _core.Templates(files, [], (folder / "synonyms.json").read_bytes(), world.vocabulary)
 
 
 def handles(world: _core.World) -> Iterator[tuple[object, str]]:

@@ -33,7 +33,7 @@ def vocabulary() -> _core.Vocabulary:
 def templates(world: _core.World) -> _core.Templates:
     folder = question_templates()
     files = [("zero_hop", (folder / "zero_hop.json").read_bytes())]
-    return _core.Templates(files, [], (folder / "synonyms.json").read_bytes(), world)
+    return _core.Templates(files, [], (folder / "synonyms.json").read_bytes(), world.vocabulary)
 
 
 @pytest.fixture(scope="module")

@@ -94,6 +94,18 @@ class Layout:
         """A split's questions as CLEVR's files have them."""
         return self.hop(hop) / f"{split}_questions.json"
 
+    def suite(self, hop: str, suite: str) -> Path:
+        """The folder of a suite of paired tests on a sub-dataset."""
+        return self.hop(hop) / "suites" / suite
+
+    def suite_h5(self, hop: str, suite: str, split: str) -> Path:
+        """The pairs of a suite on a split's questions as arrays."""
+        return self.suite(hop, suite) / f"{split}.h5"
+
+    def suite_json(self, hop: str, suite: str, split: str) -> Path:
+        """The same as a CLEVR question file."""
+        return self.suite(hop, suite) / f"{split}_questions.json"
+
     def hop_datasheet(self, hop: str) -> Path:
         """The datasheet of a sub-dataset."""
         return self.hop(hop) / "DATASHEET.md"
@@ -110,6 +122,7 @@ class Layout:
                 if folder.is_dir():
                     yield folder
         yield from sorted((self.root / "hops").glob("*/plots"))
+        yield from sorted((self.root / "hops").glob("*/suites/*"))
 
     def relative(self, path: Path) -> str:
         """The name of a file in the manifest: its path below the root, with forward slashes."""

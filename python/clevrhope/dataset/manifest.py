@@ -80,6 +80,8 @@ class Manifest:
     """Pool -> number of scenes in use, size so far, kinds of image files."""
     palettes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Palette -> its types, rows of combinations, and the values held out; written where there are any."""
+    suites: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]] = field(default_factory=dict)
+    """HOP -> suite of paired tests -> split -> pairs, and questions that they were made of."""
     checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """HOP -> what passed the check for leaks since its questions last changed."""
     files: Mapping[str, FileRecord] = field(default_factory=dict)
@@ -245,6 +247,13 @@ def part_of(shard: Mapping[str, Any] | None, path: Path) -> str | None:
     return f"{number}/{of}"
 
 
+def _sorted(nested: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested mappings in the order of their names."""
+    return {
+        name: _sorted(each) if isinstance(each, Mapping) else each for name, each in sorted(nested.items())
+    }
+
+
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Writes a manifest whole; keys and files have a fixed order, so equal folders have equal manifests."""
     raw = {
@@ -260,6 +269,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         "splits": manifest.splits,
         "pools": {name: manifest.pools[name] for name in sorted(manifest.pools)},
         **({"palettes": dict(sorted(manifest.palettes.items()))} if manifest.palettes else {}),
+        **({"suites": _sorted(manifest.suites)} if manifest.suites else {}),
         "checked": manifest.checked,
     }
     if manifest.shard is not None:
@@ -324,6 +334,9 @@ MANIFEST = Fields(
                 {"held_out": Nullable(ListOf(TEXT))},
             ),
             keys=NAME,
+        ),
+        "suites": MapOf(
+            MapOf(MapOf(Fields({"pairs": COUNT, "originals": COUNT}), keys=NAME), keys=NAME), keys=NAME
         ),
         "shard": Nullable(Fields({**_PART.needed, **_PART.optional})),
     },

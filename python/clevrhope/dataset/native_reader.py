@@ -138,7 +138,9 @@ def vocabulary_of(vocab: Vocab) -> Vocabulary:
     return vocabulary_with(attributes)
 
 
-def vocabulary_with(attributes: Mapping[str, Sequence[str]], *, file: str = "vocab.json") -> Vocabulary:
+def vocabulary_with(
+    attributes: Mapping[str, Sequence[str]], *, file: str = "vocab.json", largest_count: int = _MOST_OBJECTS
+) -> Vocabulary:
     """A native vocabulary with these types' values; `file` is for messages.
 
     The core makes a vocabulary from a properties file, so the values get some look, which nothing here sees.
@@ -150,4 +152,4 @@ def vocabulary_with(attributes: Mapping[str, Sequence[str]], *, file: str = "voc
         plural: dict.fromkeys(attributes.get(kind, ()), look) for kind, (plural, look) in _PROPERTIES.items()
     }
     data = json.dumps(properties).encode()
-    return Vocabulary(data, file="vocab.json", largest_count=_MOST_OBJECTS)
+    return Vocabulary(data, file="vocab.json", largest_count=largest_count)

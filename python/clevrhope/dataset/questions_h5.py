@@ -95,9 +95,18 @@ class QuestionWriter:
     meets plain Python and not the HDF5 library halfway through its own structures.
     """
 
-    def __init__(self, path: Path, *, hop: str, split: str, pool: str, prefixes: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        hop: str,
+        split: str,
+        pool: str,
+        prefixes: Sequence[int] = (),
+        attributes: Mapping[str, object] | None = None,
+    ) -> None:
         self._path = path
-        self._attributes: dict[str, object] = {"hop": hop, "split": split, "pool": pool}
+        self._attributes: dict[str, object] = {"hop": hop, "split": split, "pool": pool, **(attributes or {})}
         if prefixes:
             self._attributes["prefixes"] = np.asarray(prefixes, dtype=np.int32)
         self._memory = io.BytesIO()
@@ -114,7 +123,8 @@ class QuestionWriter:
     ) -> None:
         if kind is None:
             self._flush(self._n_pending)
-            self._write("orig_idxs", np.arange(self._n_written, dtype=np.int32), at=0)
+            if "orig_idxs" not in self._file:
+                self._write("orig_idxs", np.arange(self._n_written, dtype=np.int32), at=0)
             for name, value in self._attributes.items():
                 self._file.attrs[name] = value
         self._file.close()
@@ -144,7 +154,8 @@ class QuestionWriter:
             for name, values in joined.items():
                 self._write(name, values[begin:end], at=self._n_written)
             self._n_written += end - begin
-        self._pending = [QuestionArrays(**{name: values[n:] for name, values in joined.items()})]
+        kind = type(self._pending[0])
+        self._pending = [kind(**{name: values[n:] for name, values in joined.items()})]
         self._n_pending -= n
 
     def _write(self, name: str, values: npt.NDArray[np.generic], *, at: int) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from clevrhope import _core
-from clevrhope._core import QuestionBatch, SceneBatch, Templates, World
+from clevrhope._core import QuestionBatch, SceneBatch, Templates, Vocabulary, World
 from clevrhope.errors import TemplateError
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import FILE_NAME, Fields, ListOf, check_form
@@ -19,31 +19,37 @@ FAMILIES = "families.json"
 """Files in a folder of templates with the words for values, and with the order of the template files."""
 
 
-def read_templates(world: World, folder: Path | str | None = None) -> Templates:
+def read_templates(source: World | Vocabulary, folder: Path | str | None = None) -> Templates:
     """Reads a folder of question templates in CLEVR's format, the original's own included.
 
     Families are numbered through CLEVR's files as CLEVR v1.0 numbers them, then through other files by name;
     a `families.json` in the folder gives another order.
 
     Args:
-        world: whose attribute values the questions name.
+        source: whose attribute values the questions name.
         folder: JSON files; by default the package's templates.
 
     Raises:
         TemplateError: an invalid folder; names the file, the template and the place in it.
     """
     folder = Path(folder or assets.question_templates())
+    vocabulary = source.vocabulary if isinstance(source, World) else source
+    synonyms = synonyms_path(folder)
+    return Templates(
+        template_files(folder), _order(folder), _read(synonyms), vocabulary, synonyms_file=str(synonyms)
+    )
+
+
+def template_files(folder: Path) -> list[tuple[str, bytes]]:
+    """The template files of a folder, by name without suffix.
+
+    Raises:
+        TemplateError: there are none, or one cannot be read.
+    """
     files = sorted(path for path in folder.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
     if not files:
         raise TemplateError(f"{folder}: no JSON files; expected question templates in CLEVR's format")
-    synonyms = synonyms_path(folder)
-    return Templates(
-        [(path.stem, _read(path)) for path in files],
-        _order(folder),
-        _read(synonyms),
-        world,
-        synonyms_file=str(synonyms),
-    )
+    return [(path.stem, _read(path)) for path in files]
 
 
 def synonyms_path(folder: Path) -> Path:

@@ -150,6 +150,17 @@ impl PySceneGraphs {
         Ok(Self(Graphs::new(vocab, graphs)))
     }
 
+    /// The scenes of several handles of one vocabulary, in order.
+    ///
+    /// Raises:
+    ///     VocabularyError: handles of two vocabularies.
+    #[staticmethod]
+    fn joined(vocabulary: &PyVocabulary, handles: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        handles.iter().try_for_each(|handle| conversion::same_vocabulary(&vocabulary.0, &handle.0.vocab))?;
+        let graphs = handles.iter().flat_map(|handle| handle.0.graphs.iter().cloned()).collect();
+        Ok(Self(Graphs::new(vocabulary.0.clone(), graphs)))
+    }
+
     fn __len__(&self) -> usize {
         self.0.graphs.len()
     }

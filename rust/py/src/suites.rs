@@ -2,15 +2,15 @@
 
 use crate::choice::Choice;
 use crate::conversion::{self, Values};
-use crate::errors::{SplitError, TemplateError, raise};
+use crate::errors::{SplitError, TemplateError, raise, to_python};
 use crate::interrupt::in_pieces;
 use crate::programs::PyProgramTokens;
 use crate::questions::{Images, PyQuestionBatch};
 use crate::scenes::PySceneGraphs;
 use crate::templates::PyTemplates;
-use crate::world::PyWorld;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::rng::StreamKey;
+use clevrhope_core::scene::Palette;
 use clevrhope_core::suite::{OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, Skip, Suite, Tier};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -79,12 +79,12 @@ impl PySuite {
     ///     words: the tokens of questions by number.
     ///     tokens: those of programs.
     ///     answer_names: the answers by number.
-    ///     world: of the pool.
     ///     seed: of the dataset.
     ///     hop: the sub-dataset, part of what names the draws.
     ///     split: of the questions, as well.
     ///     pool: of their scenes.
     ///     pair: the held-out values, if any.
+    ///     palette: the combinations of values in the pool, as JSON; None where all occur.
     ///     rule: what partners may say of them: "any", "without", "unimplied" or "with".
     ///
     /// Raises:
@@ -93,7 +93,7 @@ impl PySuite {
     ///     IndexError: a scene that is not there.
     #[allow(clippy::too_many_arguments)] // The columns of a file, what they mean, and what decides the draws.
     #[pyo3(signature = (questions, programs, families, answers, image_idxs, scenes, scene_rows, *, words, tokens,
-        answer_names, world, seed, hop, split, pool, pair, rule))]
+        answer_names, seed, hop, split, pool, pair, palette, rule))]
     fn pairs(
         &self,
         py: Python<'_>,
@@ -107,12 +107,12 @@ impl PySuite {
         words: Vec<String>,
         tokens: &PyProgramTokens,
         answer_names: Vec<String>,
-        world: &PyWorld,
         seed: u64,
         hop: &str,
         split: &str,
         pool: &str,
         pair: Option<Values>,
+        palette: Option<&[u8]>,
         rule: Choice<QuestionRule>,
     ) -> PyResult<PyPairs> {
         let vocab = &self.base.vocab;
@@ -129,8 +129,10 @@ impl PySuite {
         let views = scene_rows.iter().map(|&row| scenes.get(usize::try_from(row).unwrap_or(usize::MAX)));
         let views = views.map(|graph| graph.map(|graph| graph.view())).collect::<PyResult<Vec<_>>>()?;
         let holdout = pair.map(|pair| conversion::holdout(vocab, &pair)).transpose()?;
-        let holdout = match (holdout, world.world.palette()) {
-            (Some(holdout), Some(palette)) => Some(holdout.within(vocab, palette).map_err(raise::<SplitError>)?),
+        let palette =
+            palette.map(|json| Palette::from_json(vocab, pool, json, "palette")).transpose().map_err(to_python)?;
+        let holdout = match (holdout, palette) {
+            (Some(holdout), Some(palette)) => Some(holdout.within(vocab, &palette).map_err(raise::<SplitError>)?),
             (holdout, _) => holdout,
         };
         let rows = OriginalRows { questions, question_width, programs, program_width, families, answers };

@@ -2,7 +2,7 @@
 
 use crate::conversion::{self, Values};
 use crate::errors::to_python;
-use crate::world::PyWorld;
+use crate::vocabulary::PyVocabulary;
 use clevrhope_core::question::TemplateSet;
 use clevrhope_core::vocab::Vocabulary;
 use pyo3::prelude::*;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 ///     files: template files as (name without folder or suffix, content).
 ///     order: families are numbered through the files in this order; files that are not in it follow by name.
 ///     synonyms: the JSON object of words for values.
-///     world: whose vocabulary the templates use.
+///     vocabulary: whose values the templates name.
 ///     synonyms_file: the name of the synonyms' file, for messages.
 ///
 /// Raises:
@@ -29,15 +29,15 @@ pub struct PyTemplates {
 #[pymethods]
 impl PyTemplates {
     #[new]
-    #[pyo3(signature = (files, order, synonyms, world, *, synonyms_file = "synonyms.json"))]
+    #[pyo3(signature = (files, order, synonyms, vocabulary, *, synonyms_file = "synonyms.json"))]
     fn new(
         files: Vec<(String, Vec<u8>)>,
         order: Vec<String>,
         synonyms: &[u8],
-        world: &PyWorld,
+        vocabulary: &PyVocabulary,
         synonyms_file: &str,
     ) -> PyResult<Self> {
-        let vocab = world.vocab.clone();
+        let vocab = vocabulary.0.clone();
         let templates =
             TemplateSet::from_files(&vocab, &files, &order, (synonyms_file, synonyms)).map_err(to_python)?;
         Ok(Self { vocab, templates: Arc::new(templates) })

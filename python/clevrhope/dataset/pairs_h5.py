@@ -1,0 +1,95 @@
+"""The HDF5 file of a suite's pairs on one split: both questions of each pair as rows, written and read.
+
+The file is that of a split (`questions_h5`) with 2 K rows for K pairs, the original of a pair before its
+partner, and these columns besides:
+
+| dataset    | shape | type  | holds |
+|------------|-------|-------|-------|
+| pair_idxs  | (2K,) | int32 | the pair's number |
+| role       | (2K,) | int8  | 0 for the original, 1 for the partner |
+| test       | (2K,) | int16 | the test's number; the attribute `tests` has the names |
+| tier       | (2K,) | int8  | 0 for a test in the dataset's own words and functions, 1 for one beyond them |
+| cell       | (2K,) | int8  | 2 if the original mentions the held-out pair, plus 1 if the partner does |
+| touches    | (2K,) | int8  | 1 if the image shows the held-out pair, plus 2 if an answer completes it |
+| relation   | (2K,) | int8  | of the answers: 0 same, 1 flip, 2 is, 3 positive |
+| value      | (2K,) | int32 | of `is`: the number of the answer for which the partner is yes; else -1 |
+| orig_idxs  | (2K,) | int32 | the question's row in the split's own file; -1 for one that the suite made |
+
+Attributes of the file, besides those of a split: `suite`, `tests`, `types` (the type of question of each
+test; "" for none), `n_originals` (questions of the split when the pairs were made).
+"""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
+from clevrhope.dataset.questions_h5 import QUESTIONS, Ints, QuestionArrays
+
+Bytes = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class PairArrays(QuestionArrays):
+    """Questions of pairs, a row each; shapes and meanings as in the table above."""
+
+    pair_idxs: Ints
+    role: Bytes
+    test: npt.NDArray[np.int16]
+    tier: Bytes
+    cell: Bytes
+    touches: Bytes
+    relation: Bytes
+    value: Ints
+    orig_idxs: Ints
+
+
+_COLUMN = Array("iu")
+_OWN = [each.name for each in fields(PairArrays) if each.name not in QuestionArrays.__dataclass_fields__]
+
+PAIRS = Schema(
+    "a file of paired tests",
+    {**QUESTIONS.arrays, **dict.fromkeys(_OWN, _COLUMN)},
+    names=(*QUESTIONS.names, "suite"),
+)
+"""The content of a file of pairs."""
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """The pairs of a suite on one split."""
+
+    suite: str
+    hop: str
+    split: str
+    pool: str
+    tests: tuple[str, ...]
+    """Names of the tests by number."""
+    types: tuple[str, ...]
+    """The type of question of each test; "" for none."""
+    n_originals: int
+    """Questions of the split when the pairs were made."""
+    rows: PairArrays
+
+    def __len__(self) -> int:
+        return len(self.rows) // 2
+
+
+def read_pairs(path: Path) -> PairFile:
+    """All pairs of a file.
+
+    Raises:
+        DatasetError: the file is missing, damaged or not a file of paired tests.
+    """
+    with reading_hdf5(path, PAIRS) as file:
+        rows = PairArrays(**{each.name: file[each.name][:] for each in fields(PairArrays)})
+        attributes = file.attrs
+        return PairFile(
+            **{name: str(attributes[name]) for name in ("suite", "hop", "split", "pool")},
+            tests=tuple(map(str, attributes["tests"])),
+            types=tuple(map(str, attributes["types"])),
+            n_originals=int(attributes["n_originals"]),
+            rows=rows,
+        )

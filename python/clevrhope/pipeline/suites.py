@@ -1,0 +1,321 @@
+"""Suites of paired tests on the questions of a finished dataset: `clevrhope suite`."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from clevrhope._core import Pairs, ProgramTokens, SceneGraphs, Suite, Vocabulary
+from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file
+from clevrhope.dataset.contents import check_whole
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, existing_manifest, write_manifest
+from clevrhope.dataset.native_reader import vocabulary_with
+from clevrhope.dataset.pairs_h5 import PairArrays
+from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_questions
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
+from clevrhope.pipeline.engine import RELATIONS
+from clevrhope.questions import Templates, read_templates
+from clevrhope.questions.suites import read_suite, suite_folder
+from clevrhope.runtime import assets
+from clevrhope.runtime.atomic import record, sweep
+from clevrhope.runtime.lock import locked
+from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.palettes import Palette, parse_pool_name
+
+TIERS = ("in", "beyond")
+ROLES = ("original", "partner")
+
+
+@dataclass(frozen=True)
+class TestCounts:
+    """How a test came out on one split."""
+
+    __test__ = False  # pytest would take a class of this name for a group of tests
+
+    test: str
+    tier: str
+    n_pairs: int
+    cells: Mapping[str, int]
+    """Pairs by who mentions the held-out pair: "10" for the original alone, for instance."""
+    skipped: Mapping[str, int]
+    """Questions without a partner, by reason."""
+
+
+@dataclass(frozen=True)
+class SuiteSplit:
+    """The pairs on one split."""
+
+    hop: str
+    split: str
+    n_originals: int
+    tests: tuple[TestCounts, ...]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of all tests."""
+        return sum(each.n_pairs for each in self.tests)
+
+
+def make_suite(
+    folder: Path,
+    name: str,
+    *,
+    hops: Sequence[str] | None = None,
+    suite_files: Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[SuiteSplit, ...]:
+    """Writes the pairs of a suite for the test sets of whole scenes of a finished dataset.
+
+    Args:
+        folder: the dataset's.
+        name: of the suite.
+        hops: the sub-datasets; all of the folder's if not given.
+        suite_files: a folder with a suite of one's own; without it, the suite is one of the package's. If it
+            lies in `suites/` of a folder of templates that the dataset was made with, these are used.
+        progress: shows how far the work is.
+
+    Raises:
+        DatasetError: the folder is not a finished dataset, or a file in it is not whole.
+        ConfigError: a sub-dataset that is not there.
+        TemplateError: no such suite, an entry that is wrong, or questions that other templates made.
+    """
+    progress = progress or Silent()
+    layout = Layout(folder)
+    existing_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
+    check_whole(layout)
+    with locked(folder):
+        manifest = existing_manifest(layout.manifest)
+        maker = _Maker(layout, manifest, name, suite_folder(name, suite_files))
+        wanted = _splits(manifest, hops)
+        sweep(layout.folders())
+        made = []
+        with progress.stage(f"Making pairs of {name}", total=len(wanted), unit="splits") as advance:
+            for hop, split in wanted:
+                manifest, counts = maker.write(manifest, hop, split)
+                write_manifest(layout.manifest, manifest)
+                made.append(counts)
+                advance(1)
+    return tuple(made)
+
+
+def _splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
+    """The test sets of whole scenes of these sub-datasets."""
+    types = [(kind, list(values)) for kind, values in manifest.world["attributes"].items()]
+    for hop in hops or ():
+        if hop not in manifest.splits:
+            known = list(manifest.splits)
+            raise ConfigError(
+                f'--hop: no sub-dataset "{hop}"{suggestion(hop, known)}; there are: {", ".join(known)}'
+            )
+    found = [
+        (parse_hop(hop, types), split)
+        for hop in manifest.splits
+        if hops is None or hop in hops
+        for split in manifest.splits[hop]
+        if SPLITS[split].drawn == "stream" and SPLITS[split].role == "test"
+    ]
+    if not found:
+        raise ConfigError("there is no test set of whole scenes, on which paired tests are made")
+    return found
+
+
+class _Maker:
+    """Makes the pairs of one suite on a folder's splits."""
+
+    def __init__(self, layout: Layout, manifest: Manifest, name: str, folder: Path) -> None:
+        self._layout, self._name, self._manifest = layout, name, manifest
+        self._vocab = read_vocab(layout.vocab)
+        self._vocabulary = vocabulary_with(
+            manifest.world["attributes"], largest_count=manifest.world["constraints"]["max_objects"]
+        )
+        templates, template_folder = _templates(manifest, self._vocabulary, folder)
+        self._suite = read_suite(name, templates, folder=folder, template_folder=template_folder)
+        self._tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
+        numbers = self._vocab.answer_token_to_idx
+        self._answers = np.asarray([numbers[text] for text in self._vocabulary.answers], dtype=np.int32)
+        self._scenes: dict[str, tuple[SceneGraphs, Ints]] = {}
+
+    def write(self, manifest: Manifest, hop: Hop, split: str) -> tuple[Manifest, SuiteSplit]:
+        """Writes the pairs on a split; gives the manifest that lists them, and what was made."""
+        rows = read_questions(self._layout.questions_h5(hop.name, split))
+        pool = str(manifest.splits[hop.name][split]["pool"])
+        pairs = self._pairs(rows, hop, split, pool)
+        arrays = self._arrays(pairs, rows)
+        h5, questions = (
+            self._layout.suite_h5(hop.name, self._name, split),
+            self._layout.suite_json(hop.name, self._name, split),
+        )
+        h5.parent.mkdir(parents=True, exist_ok=True)
+        tests = self._suite.tests
+        attributes = {
+            "suite": self._name,
+            "tests": [test for test, _, _ in tests],
+            "types": [kind for _, _, kind in tests],
+            "n_originals": len(rows),
+        }
+        with QuestionWriter(h5, hop=hop.name, split=split, pool=pool, attributes=attributes) as writer:
+            writer.append(arrays)
+        with rows_file(questions, key="questions", info=question_info(split)) as add_rows:
+            add_rows(self._json_rows(pairs, arrays, split))
+        files = {self._layout.relative(path): record(path) for path in (h5, questions)}
+        suites = {each: dict(of_hop) for each, of_hop in manifest.suites.items()}
+        entry = {"pairs": len(pairs), "originals": len(rows)}
+        of_hop = suites.setdefault(hop.name, {})
+        of_hop[self._name] = {**of_hop.get(self._name, {}), split: entry}
+        manifest = replace(manifest.with_files(files), suites=suites)
+        return manifest, SuiteSplit(hop.name, split, len(rows), tuple(_counts(self._suite, pairs)))
+
+    def _json_rows(self, pairs: Pairs, arrays: PairArrays, split: str) -> list[bytes]:
+        """The questions of pairs as rows of a question file, with what makes them pairs."""
+        columns = zip(
+            pairs.questions.json_rows(split=split),
+            arrays.pair_idxs.tolist(),
+            arrays.role.tolist(),
+            arrays.test.tolist(),
+            arrays.cell.tolist(),
+            arrays.orig_idxs.tolist(),
+            strict=True,
+        )
+        return [
+            row[:-1]
+            + (
+                f', "suite": "{self._name}", "pair_index": {pair}, "role": "{ROLES[role]}", '
+                f'"test": {json.dumps(self._suite.tests[test][0])}, "tier": "{self._suite.tests[test][1]}", '
+                f'"cell": "{cell >> 1}{cell & 1}", "original_index": {original if original >= 0 else "null"}}}'
+            ).encode()
+            for row, pair, role, test, cell, original in columns
+        ]
+
+    def _pairs(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> Pairs:
+        graphs, indices = self._pool(pool)
+        places = np.searchsorted(indices, rows.image_idxs)
+        places = np.minimum(places, len(indices) - 1)
+        missing = indices[places] != rows.image_idxs
+        if missing.any():
+            index = int(rows.image_idxs[missing][0])
+            raise DatasetError(f"{self._layout.scenes(pool)}: scene {index} is not there; restore its file")
+        rule = SPLITS[split].rule if hop.pair else "any"
+        implied = self._manifest.settings.strictness == "implied"
+        try:
+            return self._suite.pairs(
+                rows.questions,
+                rows.programs,
+                rows.question_families,
+                rows.answers,
+                rows.image_idxs,
+                graphs,
+                places.astype(np.int64),
+                words=self._vocab.questions(),
+                tokens=self._tokens,
+                answer_names=self._vocab.answers(),
+                seed=self._manifest.seed,
+                hop=hop.name,
+                split=split,
+                pool=pool,
+                pair=list(hop.pair) if hop.pair else None,
+                palette=self._palette(pool),
+                # Where the pair is in every question, a partner may leave it out.
+                rule="any" if rule == "with" else "unimplied" if rule == "without" and implied else rule,
+            )
+        except TemplateError as error:
+            raise TemplateError(f"{self._layout.questions_h5(hop.name, split)}: {error}") from error
+
+    def _pool(self, pool: str) -> tuple[SceneGraphs, Ints]:
+        """The scenes of a pool, and their indices in order."""
+        if pool not in self._scenes:
+            files = self._layout.scene_files(pool)
+            try:
+                handles = [
+                    SceneGraphs.from_json(self._vocabulary, read_bytes(path, "a scene file"), file=str(path))
+                    for path in files
+                ]
+            except SceneError as error:
+                raise DatasetError(str(error)) from error
+            if not handles:
+                raise DatasetError(f"{self._layout.scenes(pool)}: no scene files; restore them")
+            indices = np.concatenate([read_scene_indices(path) for path in files])
+            self._scenes[pool] = SceneGraphs.joined(self._vocabulary, handles), indices
+        return self._scenes[pool]
+
+    def _palette(self, pool: str) -> bytes | None:
+        _, name = parse_pool_name(pool)
+        if not name:
+            return None
+        raw = self._manifest.palettes[name]
+        rows = tuple(tuple(map(tuple, row)) for row in raw["rows"])
+        held_out = raw.get("held_out")
+        return Palette(tuple(raw["types"]), rows, tuple(held_out) if held_out else None).data(pool)
+
+    def _arrays(self, pairs: Pairs, rows: QuestionArrays) -> PairArrays:
+        """The pairs as the file holds them."""
+        batch, templates = pairs.questions, self._suite.templates
+        width = max(rows.questions.shape[1], templates.question_width)
+        words, n_words = batch.question_tokens(self._vocab.questions(), width)
+        programs, n_functions = batch.program_tokens(
+            self._tokens, max(rows.programs.shape[1], templates.program_width)
+        )
+        touches, swapped, tests = pairs.touches, pairs.swapped, pairs.tests
+        by_original, by_partner = touches & 1, touches >> 1 & 1
+        cell = np.where(swapped, by_partner * 2 + by_original, by_original * 2 + by_partner)
+        tiers = np.asarray([TIERS.index(tier) for _, tier, _ in self._suite.tests], dtype=np.int8)
+        values = np.where(pairs.values >= 0, self._answers[pairs.values], -1)
+        original = np.stack([np.where(swapped, -1, pairs.rows), np.where(swapped, pairs.rows, -1)], axis=1)
+        return PairArrays(
+            questions=words,
+            question_lengths=n_words,
+            programs=programs,
+            program_lengths=n_functions,
+            answers=self._answers[batch.answers],
+            image_idxs=batch.image_idxs.astype(np.int32),
+            question_families=batch.question_families,
+            relation_needed=batch.relation_needed(RELATIONS),
+            pair_idxs=np.repeat(np.arange(len(pairs), dtype=np.int32), 2),
+            role=np.tile(np.asarray([0, 1], dtype=np.int8), len(pairs)),
+            test=np.repeat(tests.astype(np.int16), 2),
+            tier=np.repeat(tiers[tests], 2),
+            cell=np.repeat(cell.astype(np.int8), 2),
+            touches=np.repeat((touches >> 2).astype(np.int8), 2),
+            relation=np.repeat(pairs.relations, 2),
+            value=np.repeat(values.astype(np.int32), 2),
+            orig_idxs=original.reshape(-1).astype(np.int32),
+        )
+
+
+def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:
+    """What was made of each test."""
+    skipped: dict[int, Counter[str]] = {}
+    for test, reason, n in pairs.skipped:
+        skipped.setdefault(test, Counter())[reason] += n
+    tests, touches = pairs.tests, pairs.touches
+    for number, (name, tier, _) in enumerate(suite.tests):
+        mine = touches[tests == number]
+        cells = Counter(f"{each & 1}{each >> 1 & 1}" for each in mine.tolist())
+        yield TestCounts(
+            name, tier, len(mine), dict(sorted(cells.items())), dict(skipped.get(number, Counter()))
+        )
+
+
+def _templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
+    """The templates that the dataset was made with: the package's, or those that the suite's folder is in."""
+    beside = suite.resolve().parent.parent
+    for folder in dict.fromkeys((assets.question_templates(), beside)):
+        if not any(folder.glob("*.json")):
+            continue
+        templates = read_templates(vocabulary, folder)
+        if templates.fingerprint == manifest.templates["fingerprint"]:
+            return templates, folder
+    name = manifest.config.get("templates", "question_templates")
+    raise TemplateError(
+        f"the dataset was made with other templates ({name}, fingerprint "
+        f"{manifest.templates['fingerprint'][:12]}...); give the suite's folder with --templates, such as "
+        f"{name}/suites/{suite.name}"
+    )

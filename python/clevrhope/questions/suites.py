@@ -1,0 +1,63 @@
+"""Suites of paired tests, read for the templates of a dataset (docs/suites.md describes the files)."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from clevrhope._core import Suite, Templates
+from clevrhope.errors import TemplateError
+from clevrhope.questions import template_files
+from clevrhope.runtime import assets
+from clevrhope.runtime.forms import TEXT, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import read_object
+from clevrhope.runtime.paths import is_name
+from clevrhope.runtime.settings import suggestion
+
+SUBJECTS = "subjects.json"
+"""The file of a suite with the noun phrases that stand for {X} in its texts."""
+
+
+def suite_names() -> list[str]:
+    """The suites that come with the package."""
+    return sorted(path.name for path in (assets.question_templates() / "suites").iterdir() if path.is_dir())
+
+
+def suite_folder(name: str, folder: Path | None = None) -> Path:
+    """The folder of a suite: one of the package's, or a user's own.
+
+    Raises:
+        TemplateError: there is no such suite, or it has a name that a folder cannot have.
+    """
+    if not is_name(name):
+        raise TemplateError(f'"{name}" cannot be the name of a suite; use letters, digits, - and _')
+    if folder is not None:
+        return folder
+    known = suite_names()
+    if name not in known:
+        raise TemplateError(f'no suite "{name}"{suggestion(name, known)}; there are: {", ".join(known)}')
+    return assets.question_templates() / "suites" / name
+
+
+def read_suite(name: str, templates: Templates, *, folder: Path, template_folder: Path) -> Suite:
+    """A suite, prepared for the templates of a dataset.
+
+    Args:
+        name: of the suite, part of what decides its draws.
+        templates: those of the dataset.
+        folder: of the suite's files, lists of entries.
+        template_folder: the folder that the templates were read from.
+
+    Raises:
+        TemplateError: an entry that does not fit the templates; names the file and the place in it.
+    """
+    entries = [each for each in template_files(folder) if f"{each[0]}.json" != SUBJECTS]
+    subjects: Mapping[str, Sequence[str]] = {}
+    if (folder / SUBJECTS).is_file():
+        subjects = read_object(folder / SUBJECTS, "noun phrases by family", error=TemplateError)
+        check_form(subjects, MapOf(ListOf(TEXT)), folder / SUBJECTS, error=TemplateError)
+    return Suite(
+        name,
+        files=entries,
+        subjects=subjects,
+        templates=templates,
+        template_files=template_files(template_folder),
+    )
