@@ -106,6 +106,10 @@ class Layout:
         """The same as a CLEVR question file."""
         return self.suite(hop, suite) / f"{split}_questions.json"
 
+    def suite_vocab(self, hop: str, suite: str) -> Path:
+        """Numbers of words, functions and answers of a suite: the dataset's, and its own behind them."""
+        return self.suite(hop, suite) / "vocab.json"
+
     def hop_datasheet(self, hop: str) -> Path:
         """The datasheet of a sub-dataset."""
         return self.hop(hop) / "DATASHEET.md"

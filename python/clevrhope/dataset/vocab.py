@@ -52,6 +52,21 @@ def make_vocab(words: Iterable[str], program_tokens: Iterable[str], answers: Ite
     return Vocab(_numbered(words), _numbered(program_tokens), _numbered(answers))
 
 
+def extended_vocab(vocab: Vocab, *, words: Iterable[str] = (), program_tokens: Iterable[str] = ()) -> Vocab:
+    """A vocabulary that keeps all numbers of another one; what is new follows, words sorted."""
+
+    def extended(numbers: Mapping[str, int], more: Iterable[str]) -> dict[str, int]:
+        new = [token for token in dict.fromkeys(more) if token not in numbers]
+        first = max(numbers.values(), default=-1) + 1
+        return {**numbers, **{token: first + place for place, token in enumerate(new)}}
+
+    return Vocab(
+        extended(vocab.question_token_to_idx, sorted(words)),
+        extended(vocab.program_token_to_idx, program_tokens),
+        vocab.answer_token_to_idx,
+    )
+
+
 def write_vocab(path: Path, vocab: Vocab) -> None:
     """Writes vocab.json whole."""
     content = {name: getattr(vocab, name) for name in _MAPS}

@@ -16,7 +16,7 @@ from clevrhope.dataset.manifest import Manifest, existing_manifest, write_manife
 from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.pairs_h5 import PairArrays
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_questions
-from clevrhope.dataset.vocab import read_vocab
+from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
 from clevrhope.pipeline.engine import RELATIONS
 from clevrhope.questions import Templates, read_templates
@@ -139,6 +139,7 @@ class _Maker:
         )
         templates, template_folder = _templates(manifest, self._vocabulary, folder)
         self._suite = read_suite(name, templates, folder=folder, template_folder=template_folder)
+        self._vocab = extended_vocab(self._vocab, words=self._suite.templates.words)
         self._tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
         numbers = self._vocab.answer_token_to_idx
         self._answers = np.asarray([numbers[text] for text in self._vocabulary.answers], dtype=np.int32)
@@ -166,7 +167,9 @@ class _Maker:
             writer.append(arrays)
         with rows_file(questions, key="questions", info=question_info(split)) as add_rows:
             add_rows(self._json_rows(pairs, arrays, split))
-        files = {self._layout.relative(path): record(path) for path in (h5, questions)}
+        vocab = self._layout.suite_vocab(hop.name, self._name)
+        write_vocab(vocab, self._vocab)
+        files = {self._layout.relative(path): record(path) for path in (h5, questions, vocab)}
         suites = {each: dict(of_hop) for each, of_hop in manifest.suites.items()}
         entry = {"pairs": len(pairs), "originals": len(rows)}
         of_hop = suites.setdefault(hop.name, {})
@@ -190,9 +193,9 @@ class _Maker:
             + (
                 f', "suite": "{self._name}", "pair_index": {pair}, "role": "{ROLES[role]}", '
                 f'"test": {json.dumps(self._suite.tests[test][0])}, "tier": "{self._suite.tests[test][1]}", '
-                f'"cell": "{cell >> 1}{cell & 1}", "original_index": {original if original >= 0 else "null"}}}'
+                f'"cell": "{cell >> 1}{cell & 1}", "original_index": {"null" if row_of < 0 else row_of}}}'
             ).encode()
-            for row, pair, role, test, cell, original in columns
+            for row, pair, role, test, cell, row_of in columns
         ]
 
     def _pairs(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> Pairs:
