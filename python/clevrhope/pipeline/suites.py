@@ -34,6 +34,9 @@ from clevrhope.splits.palettes import Palette, parse_pool_name
 TIERS = ("in", "beyond")
 ROLES = ("original", "partner")
 
+MAX_SCENE_FILE_BYTES = 1 << 30
+"""The most bytes of a scene file; 10,000 scenes of 32 objects take a quarter of it."""
+
 
 @dataclass(frozen=True)
 class TestCounts:
@@ -237,10 +240,7 @@ class _Maker:
         if pool not in self._scenes:
             files = self._layout.scene_files(pool)
             try:
-                handles = [
-                    SceneGraphs.from_json(self._vocabulary, read_bytes(path, "a scene file"), file=str(path))
-                    for path in files
-                ]
+                handles = [self._graphs(path) for path in files]
             except SceneError as error:
                 raise DatasetError(str(error)) from error
             if not handles:
@@ -248,6 +248,10 @@ class _Maker:
             indices = np.concatenate([read_scene_indices(path) for path in files])
             self._scenes[pool] = SceneGraphs.joined(self._vocabulary, handles), indices
         return self._scenes[pool]
+
+    def _graphs(self, path: Path) -> SceneGraphs:
+        content = read_bytes(path, "a scene file", max_bytes=MAX_SCENE_FILE_BYTES)
+        return SceneGraphs.from_json(self._vocabulary, content, file=str(path))
 
     def _palette(self, pool: str) -> bytes | None:
         _, name = parse_pool_name(pool)
