@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,16 @@ def answers(
 )
 @click.option("--seed", type=Whole(0), help="Seed of the bootstrap; if left out, one is drawn and printed.")
 @click.option("--partial", is_flag=True, help="Score incomplete predictions, and say how many are missing.")
+@click.option(
+    "--suite",
+    metavar="NAME",
+    help="Score the pairs of this suite (carets, rad) instead: accuracy, consistency and RAD.",
+)
+@click.option(
+    "--tier",
+    type=click.Choice(["in", "beyond", "both"]),
+    help="With --suite, only pairs in the dataset's own words and functions, or the others.  [default: both]",
+)
 @no_progress_option
 @json_option
 def score(
@@ -121,9 +132,23 @@ def score(
     by: str | None,
     families: bool,
     as_json: bool,
+    suite: str | None,
+    tier: str | None,
     **choices: Any,
 ) -> None:
     """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals."""
+    if choices["seed"] is None:
+        choices["seed"] = secrets.randbelow(2**32)
+    if suite is not None:
+        if by is not None or families or choices["partial"]:
+            raise click.UsageError(
+                "--suite does not go with --by, --families or --partial: pairs have breakdowns of their own, "
+                "and those that lack an answer are always left out and counted"
+            )
+        _score_suite(folder, suite, predictions, hops, tier or "both", as_json=as_json, choices=choices)
+        return
+    if tier is not None:
+        raise click.UsageError("--tier is about paired tests; name their suite with --suite")
     from clevrhope.metrics import score as run
     from clevrhope.metrics.answer_key import BREAKDOWNS
     from clevrhope.metrics.score_tables import scores_json, scores_lines
@@ -132,11 +157,10 @@ def score(
         breakdowns = [name for name in BREAKDOWNS if name != "family" or families or as_json]
     else:
         breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
-    seed = choices["seed"]
     scores = run(
         folder,
         predictions,
-        seed=secrets.randbelow(2**32) if seed is None else seed,
+        seed=choices["seed"],
         bootstrap=choices["bootstrap"],
         by=breakdowns,
         hops=hops or None,
@@ -149,6 +173,33 @@ def score(
         click.echo("\n".join(scores_lines(scores)))
         if by is None and not families:
             click.echo("For the breakdown by question family, add --families.")
+
+
+def _score_suite(
+    folder: Path,
+    suite: str,
+    predictions: tuple[Path, ...],
+    hops: tuple[str, ...],
+    tier: str,
+    *,
+    as_json: bool,
+    choices: Mapping[str, Any],
+) -> None:
+    """Prints the scores of a suite."""
+    from clevrhope.metrics.suites import score_suite
+    from clevrhope.metrics.suites.tables import suite_scores_json, suite_scores_lines
+
+    scores = score_suite(
+        folder,
+        suite,
+        predictions,
+        seed=choices["seed"],
+        bootstrap=choices["bootstrap"],
+        tier=tier,
+        hops=hops or None,
+        progress=shown_progress(choices),
+    )
+    click.echo(json.dumps(suite_scores_json(scores)) if as_json else "\n".join(suite_scores_lines(scores)))
 
 
 @click.command(short_help="Makes the paper's tables and figures.")

@@ -4,11 +4,14 @@ They are found by their files, not in the manifest: a file that is there is whol
 lists 400,000 files.
 """
 
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_shard
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
@@ -49,6 +52,32 @@ def splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
     """The finished splits of a HOP: the paper's in its order, then others by name."""
     names = {path.stem for path in layout.hop(hop).glob("[!.]*.h5")}
     return (*(name for name in SPLITS if name in names), *sorted(names.difference(SPLITS)))
+
+
+def suite_splits_in(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:
+    """The splits of a HOP that have pairs of a suite, in their order; none where the suite was not made."""
+    names = {path.stem for path in layout.suite(hop, suite).glob("[!.]*.h5")} if is_name(suite) else set()
+    return tuple(name for name in SPLITS if name in names)
+
+
+def suite_splits(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:
+    """The splits of a HOP that have pairs of a suite, of which there has to be one.
+
+    Raises:
+        ConfigError: there is none; the message has the command that makes the suite.
+    """
+    found = suite_splits_in(layout, hop, suite)
+    if not found:
+        raise ConfigError(
+            f'{layout.root}: no suite "{suite}" of {hop}; to make it: '
+            f"{suite_command(layout.root, suite, hop)}"
+        )
+    return found
+
+
+def suite_command(folder: Path, suite: str, hop: str | None = None) -> str:
+    """The command that makes a suite, of one HOP or of all."""
+    return shlex.join(["clevrhope", "suite", suite, str(folder), *(["--hop", hop] if hop else [])])
 
 
 def find_hop(layout: Layout, name: str) -> str:
