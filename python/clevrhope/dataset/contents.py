@@ -54,6 +54,12 @@ def splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
     return (*(name for name in SPLITS if name in names), *sorted(names.difference(SPLITS)))
 
 
+def suites_in(layout: Layout, hop: str) -> tuple[str, ...]:
+    """The suites of paired tests that were made on a HOP, by name."""
+    folders = sorted((layout.hop(hop) / "suites").glob("[!.]*"))
+    return tuple(path.name for path in folders if suite_splits_in(layout, hop, path.name))
+
+
 def suite_splits_in(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:
     """The splits of a HOP that have pairs of a suite, in their order; none where the suite was not made."""
     names = {path.stem for path in layout.suite(hop, suite).glob("[!.]*.h5")} if is_name(suite) else set()
