@@ -19,6 +19,9 @@ from clevrhope.cli.arguments import (
     shown_progress,
 )
 
+_suite = click.option(
+    "--suite", metavar="NAME", help="The questions of this suite of paired tests, in place of the test sets."
+)
 _OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The JSON Lines file to write.")
 
 
@@ -33,8 +36,11 @@ _OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The
 )
 @only_hops
 @click.option("--size", metavar="25k|N", help="Use only the first N questions of train.  [default: all]")
+@_suite
 @_OUT
-def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, out: Path) -> None:
+def baseline(
+    folder: Path, kind: str, hops: tuple[str, ...], size: str | None, suite: str | None, out: Path
+) -> None:
     """Writes the predictions of a simple baseline, or of the symbolic oracle, on the test sets of DIR."""
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.layout import Layout
@@ -43,10 +49,11 @@ def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, o
     from clevrhope.training.request import parse_size
 
     n_train = None if size is None else parse_size(size)
-    n = write_predictions(out, run(folder, kind, hops=hops, size=n_train))
+    n = write_predictions(out, run(folder, kind, hops=hops, size=n_train, suite=suite))
     only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in hops)
     click.echo(f"{out}: {n:,} predictions of {kind}")
-    click.echo(f"To score them: clevrhope score {folder} {out}{only}")
+    with_suite = f" --suite {suite}" if suite else ""
+    click.echo(f"To score them: clevrhope score {folder} {out}{only}{with_suite}")
 
 
 @click.command(short_help="Writes requests for a model that only answers questions.")
@@ -54,12 +61,20 @@ def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, o
 @click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this test set; repeatable.")
 @only_hops
 @click.option("--limit", type=Whole(1), metavar="N", help="Only the first N questions of each split.")
+@_suite
 @_OUT
-def ask(folder: Path, splits: tuple[str, ...], hops: tuple[str, ...], limit: int | None, out: Path) -> None:
+def ask(
+    folder: Path,
+    splits: tuple[str, ...],
+    hops: tuple[str, ...],
+    limit: int | None,
+    suite: str | None,
+    out: Path,
+) -> None:
     """Writes requests (image, question, possible answers) for a model that is not trained here."""
     from clevrhope.metrics.request_files import write_requests
 
-    n = write_requests(folder, out, splits=read_names(splits), hops=hops, limit=limit)
+    n = write_requests(folder, out, splits=read_names(splits), hops=hops, suite=suite, limit=limit)
     click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
     click.echo(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
 

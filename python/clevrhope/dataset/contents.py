@@ -74,11 +74,36 @@ def suite_splits(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:
     """
     found = suite_splits_in(layout, hop, suite)
     if not found:
-        raise ConfigError(
-            f'{layout.root}: no suite "{suite}" of {hop}; to make it: '
-            f"{suite_command(layout.root, suite, hop)}"
-        )
+        raise no_suite(layout.root, suite, hop)
     return found
+
+
+def choose_suite(
+    layout: Layout, suite: str, hops: Sequence[str], splits: Sequence[str] = ()
+) -> tuple[tuple[str, str], ...]:
+    """The (HOP, split) pairs that have a suite, of the named HOPs and splits, all where none is named.
+
+    Raises:
+        ConfigError: a named HOP is not there or lacks the suite, no HOP has it, or it is not on a split.
+        DatasetError: as `hops_in`.
+    """
+    chosen = [find_hop(layout, name) for name in hops] or [
+        hop for hop in hops_in(layout) if suite_splits_in(layout, hop, suite)
+    ]
+    if not chosen:
+        raise no_suite(layout.root, suite)
+    found = [(hop, split) for hop in dict.fromkeys(chosen) for split in suite_splits(layout, hop, suite)]
+    known = tuple(dict.fromkeys(split for _, split in found))
+    for name in splits:
+        if name not in known:
+            raise _no_split(layout, name, f"the suite {suite}", known)
+    return tuple(each for each in found if not splits or each[1] in splits)
+
+
+def no_suite(folder: Path, suite: str, hop: str | None = None) -> ConfigError:
+    """The error that a HOP, or the whole folder, lacks a suite."""
+    of = f" of {hop}" if hop else ""
+    return ConfigError(f'{folder}: no suite "{suite}"{of}; to make it: {suite_command(folder, suite, hop)}')
 
 
 def suite_command(folder: Path, suite: str, hop: str | None = None) -> str:

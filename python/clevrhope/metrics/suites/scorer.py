@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.contents import suite_command
+from clevrhope.dataset.contents import no_suite
 from clevrhope.dataset.pairs_h5 import TIERS, PairFile
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
@@ -115,11 +115,7 @@ def _hops_with(key: AnswerKey, suite: str, wanted: Sequence[str] | None) -> list
     found = [hop for hop in wanted or key.splits if key.suite_splits(hop, suite)]
     without = [hop for hop in wanted or () if hop not in found]
     if without or not found:
-        hop = without[0] if without else None
-        of = f" of {hop}" if hop else ""
-        raise ConfigError(
-            f'{key.folder}: no suite "{suite}"{of}; to make it: {suite_command(key.folder, suite, hop)}'
-        )
+        raise no_suite(key.folder, suite, without[0] if without else None)
     return found
 
 
