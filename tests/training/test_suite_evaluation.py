@@ -148,7 +148,9 @@ def test_unknown_words_are_read_as_such_and_counted(
     (made,) = answer(suite="carets")
     assert made.unknown_words == ("blorp",)
     notes = {(row.get("suite"), row.get("note")) for row in rows(made.path)}
-    assert notes == {(None, None), ("carets", "1 words of the questions were read as <UNK>: blorp")}
+    note = "1 words of the questions were read as <UNK>: blorp"
+    assert notes == {(None, None), ("carets", note)}
+    assert score_suite(folder, "carets", made.path, seed=1, bootstrap=0).notes == (note,)
     command = ["evaluate", str(tmp_path / "run"), "--suite", "carets", "--checkpoint", "last", "--quiet"]
     assert run_command([*command, "--device", "cpu"]) == 0
     assert "; words read as <UNK>: 1" in capsys.readouterr().out

@@ -16,7 +16,7 @@ from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import difference, existing_manifest
 from clevrhope.dataset.mentions import mentions_together
-from clevrhope.dataset.pairs_h5 import PairFile, read_pairs
+from clevrhope.dataset.pairs_h5 import TIERS, PairFile, read_pairs
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.measure import SceneCounts
@@ -130,11 +130,17 @@ class AnswerKey:
             path = self._layout.suite_h5(hop, suite, split)
             pairs = read_pairs(path)
             check_numbers(path, "answers", pairs.rows.answers, len(self._vocab.answers()))
-            check_numbers(path, "test", pairs.rows.test, len(pairs.tests))
+            limits = {"test": len(pairs.tests), "tier": len(TIERS), "cell": 4, "relation": 4}
+            for name, limit in limits.items():
+                check_numbers(path, name, getattr(pairs.rows, name), limit)
             rows, answers = pairs.rows, self.test_set(hop, split).answers
             is_own = rows.orig_idxs >= 0
             places = rows.orig_idxs[is_own]
-            fit = len(rows) % 2 == 0 and places.max(initial=-1) < len(answers)
+            fit = (
+                len(rows) % 2 == 0
+                and len(pairs.types) == len(pairs.tests)
+                and places.max(initial=-1) < len(answers)
+            )
             if not (fit and np.array_equal(answers[places], rows.answers[is_own])):
                 raise DatasetError(
                     f"{path}: made of other questions than the split has now; make it again: "

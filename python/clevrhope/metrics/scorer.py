@@ -105,9 +105,9 @@ def collect(files: Iterable[Path], collector: Collector, progress: Progress) -> 
                 advance(len(block))
 
 
-def notes_of(files: Iterable[Path]) -> tuple[str, ...]:
-    """The notes of files, each once."""
-    return tuple(dict.fromkeys(note for file in files if (note := read_origin(file).note)))
+def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, ...]:
+    """The notes of files, or of their rows about a suite, each once."""
+    return tuple(dict.fromkeys(note for file in files if (note := read_origin(file, suite=suite).note)))
 
 
 def check_draws(bootstrap: int, seed: int) -> None:

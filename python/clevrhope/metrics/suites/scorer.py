@@ -102,7 +102,7 @@ def score_suite(
         conditions=tuple(conditions),
         missing=tuple(missing.examples),
         hops_missing=tuple(hop for hop in there if hop not in answered),
-        notes=notes_of(files),
+        notes=tuple(dict.fromkeys((*notes_of(files), *notes_of(files, suite=suite)))),
     )
 
 
