@@ -180,8 +180,15 @@ impl<'a> SuiteReader<'a> {
             },
         };
         let values: Vec<Expression> = family.params.iter().map(value).collect::<Result<_, _>>()?;
-        if values.iter().filter(|value| value.needs_foil()).count() > 1 {
-            return Err(fault("change", "two foils; a partner has at most one".to_owned()));
+        let foils: Vec<&Expression> = values.iter().filter(|value| value.needs_foil()).collect();
+        let is_fine = match foils.as_slice() {
+            [] | [Expression::Foil | Expression::AnswerOrFoil] => true,
+            [a, b] => **a != **b && ![*a, *b].contains(&&Expression::Foil),
+            _ => false,
+        };
+        if !is_fine {
+            let problem = "expected one foil, or one coin of answer and foil and one of foil and answer";
+            return Err(fault("change", problem.to_owned()));
         }
         if entry.wording == WordingRule::Phrasing && family.phrasings.len() < 2 {
             return Err(fault("wording", format!("{} has one phrasing alone", name_of(family))));
