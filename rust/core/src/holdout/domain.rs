@@ -36,17 +36,20 @@ pub trait Domain {
     // The search takes a step at each node, nearly always by one of these effects; the others stay out of the way.
     #[inline(always)]
     fn step(&self, effect: Effect, values: Self::Values, [a, b]: [Self::State; 2]) -> (Self::State, bool) {
-        match effect {
-            Effect::StartsAnew => (Self::ANYTHING, false),
-            Effect::Keeps => (a, false),
-            Effect::Joins => self.join(a, b),
-            _ => self.long_step(effect, values, [a, b]),
+        if effect == Effect::StartsAnew {
+            (Self::ANYTHING, false)
+        } else if effect == Effect::Keeps {
+            (a, false)
+        } else if effect == Effect::Joins {
+            self.join(a, b)
+        } else {
+            self.step_by_any(effect, values, [a, b])
         }
     }
 
     /// The same for any effect.
     #[inline(never)]
-    fn long_step(&self, effect: Effect, values: Self::Values, [a, b]: [Self::State; 2]) -> (Self::State, bool) {
+    fn step_by_any(&self, effect: Effect, values: Self::Values, [a, b]: [Self::State; 2]) -> (Self::State, bool) {
         match effect {
             Effect::StartsAnew => (Self::ANYTHING, false),
             Effect::Keeps => (a, false),
