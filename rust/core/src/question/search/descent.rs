@@ -279,7 +279,10 @@ impl Searcher {
                 NodeKind::RelateFilter(_) => Some(candidate.key_objects & related()),
                 NodeKind::Filter(_) | NodeKind::Plain(_) => Some(candidate.key_objects & input),
                 // This is the output itself, since no tail follows.
-                NodeKind::Add(function, _) => task.output(function, candidate.choice.combination, input),
+                NodeKind::Apply(function) => {
+                    let inputs = node.inputs.map(|input| self.outputs[row][usize::from(input)]);
+                    task.output(function, candidate.choice.combination, inputs)
+                }
             };
             match set.and_then(|set| node.kind.tail().of(set)) {
                 Some(output) => self.outputs[row][at] = output,
