@@ -15,6 +15,7 @@ mod parse;
 mod plain;
 mod prelim_sets;
 mod reachable;
+mod suites;
 mod template_errors;
 mod windows;
 mod world;
