@@ -147,8 +147,11 @@ class _Maker:
         )
         templates, template_folder = _templates(manifest, self._vocabulary, folder)
         self._suite = read_suite(name, templates, folder=folder, template_folder=template_folder)
-        self._vocab = extended_vocab(self._vocab, words=self._suite.templates.words)
-        self._tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
+        tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
+        self._tokens = tokens.extended(self._suite.templates.functions)
+        self._vocab = extended_vocab(
+            self._vocab, words=self._suite.templates.words, program_tokens=self._tokens.names
+        )
         numbers = self._vocab.answer_token_to_idx
         self._answers = np.asarray([numbers[text] for text in self._vocabulary.answers], dtype=np.int32)
         self._scenes: dict[str, tuple[SceneGraphs, Ints]] = {}

@@ -73,7 +73,7 @@ pub trait Domain {
             let inputs = step.inputs.map(|input| states.get(usize::from(input)).copied().unwrap_or(Self::ANYTHING));
             let values = match step.function.signature().argument {
                 Argument::Value(kind) => self.value(usize::from(kind), step.argument),
-                Argument::Nothing | Argument::Relation => Self::Values::default(),
+                Argument::Nothing | Argument::Relation | Argument::Number => Self::Values::default(),
             };
             let (state, is_asked) = self.step(step.function.effect(), values, inputs);
             states.push(state);

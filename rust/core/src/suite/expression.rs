@@ -70,6 +70,13 @@ impl Expression {
                         .map(|number| Self::Value(number as u8))
                         .ok_or_else(|| format!("unknown relation \"{}\"{hint}", shown(name)))
                 }
+                ParamKind::Number => {
+                    let known = vocab.numerals().iter().position(|known| known == name);
+                    let most = vocab.largest_count();
+                    known
+                        .map(|number| Self::Value(number as u8))
+                        .ok_or_else(|| format!("\"{}\" is not a number from 0 to {most}", shown(name)))
+                }
             },
             (_, Some(("converse", name))) if kind == ParamKind::Relation => place(name, kind).map(Self::Converse),
             (_, Some(("other", name))) => match kind {

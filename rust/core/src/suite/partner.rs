@@ -66,6 +66,7 @@ impl Case {
         let place = self.values.iter().position(Expression::needs_foil);
         let n = place.map_or(0, |place| match family.params[place].kind {
             ParamKind::Attribute(kind) => at.vocab.n_values(usize::from(kind)) as u8,
+            ParamKind::Number => at.vocab.largest_count() + 1,
             ParamKind::Relation => 0,
         });
         let answer = super::expression::answer_value(original.answer);
@@ -117,6 +118,7 @@ impl Case {
                 let value = reading.values[usize::from(param)]?;
                 match family.params[usize::from(param)].kind {
                     ParamKind::Attribute(kind) => Relation::Is(Answer::Value(kind, value)),
+                    ParamKind::Number => Relation::Is(Answer::Integer(value)),
                     ParamKind::Relation => return None,
                 }
             }

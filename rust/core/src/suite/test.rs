@@ -5,6 +5,7 @@ use super::entry::{Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_
 use super::error::SuiteError;
 use super::expression::Expression;
 use crate::message::{shown, suggestion};
+use crate::program::Type;
 use crate::question::param::{Param, ParamKind, find_param};
 use crate::question::template::{Family, RawNode, RawTemplate, TemplateSet, read_templates};
 use crate::vocab::Vocabulary;
@@ -180,6 +181,15 @@ impl<'a> SuiteReader<'a> {
             },
         };
         let values: Vec<Expression> = family.params.iter().map(value).collect::<Result<_, _>>()?;
+        for (param, expression) in family.params.iter().zip(&values) {
+            let is_answer =
+                matches!(expression, Expression::Answer | Expression::AnswerOrFoil | Expression::FoilOrAnswer);
+            if is_answer && !gives(source.output(), param.kind) {
+                let (source, output) = (name_of(source), source.output());
+                let problem = format!("the answer of {source} is of the type {output}, which this parameter is not");
+                return Err(fault(&format!("change.{}", param.name), problem));
+            }
+        }
         let foils: Vec<&Expression> = values.iter().filter(|value| value.needs_foil()).collect();
         let is_fine = match foils.as_slice() {
             [] | [Expression::Foil | Expression::AnswerOrFoil] => true,
@@ -323,6 +333,15 @@ fn follow(template: &mut RawTemplate, then: &[NextNode]) -> Result<(), String> {
         template.nodes.push(RawNode { kind: node.kind.clone(), inputs, side_inputs: node.side_inputs.clone() });
     }
     Ok(())
+}
+
+/// Whether an answer of a type is a value of a kind of parameter.
+fn gives(output: Type, kind: ParamKind) -> bool {
+    match kind {
+        ParamKind::Attribute(kind) => output == Type::Value(kind),
+        ParamKind::Number => output == Type::Integer,
+        ParamKind::Relation => false,
+    }
 }
 
 /// The name by which entries call a family.

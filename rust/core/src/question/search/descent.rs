@@ -278,7 +278,10 @@ impl Searcher {
                 NodeKind::Relate => Some(related()),
                 NodeKind::RelateFilter(_) => Some(candidate.key_objects & related()),
                 // This is the output itself, since no tail follows.
-                NodeKind::Add(function, _) => task.output(function, candidate.choice.combination, input),
+                NodeKind::Apply(function) => {
+                    let inputs = node.inputs.map(|input| self.outputs[row][usize::from(input)]);
+                    task.output(function, candidate.choice.combination, inputs)
+                }
                 // Not listed by name, because so few cases are compared one by one, which is faster than a jump table.
                 _ => Some(candidate.key_objects & input),
             };

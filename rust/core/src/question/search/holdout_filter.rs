@@ -151,7 +151,9 @@ fn named_by<D: Domain>(
 ) -> D::Values {
     match kind {
         NodeKind::Filter(_) | NodeKind::RelateFilter(_) => of_combination(choice.combination),
-        NodeKind::Add(_, kind) => domain.value(usize::from(kind), choice.combination as u8),
+        NodeKind::Apply(function) => function
+            .added_type()
+            .map_or(D::Values::default(), |kind| domain.value(usize::from(kind), choice.combination as u8)),
         NodeKind::Plain(_) | NodeKind::Relate => D::Values::default(),
     }
 }
