@@ -309,7 +309,7 @@ fn of_each_type(change: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
 }
 
 /// Appends nodes to a template, whose last node is left out unless one of them takes it as "last"; "asked" is the input
-/// of that node.
+/// of that node, and "previous" the node appended before.
 fn follow(template: &mut RawTemplate, then: &[NextNode]) -> Result<(), String> {
     let is = |name: &str, input: &Value| input.as_str() == Some(name);
     let Some(last) = template.nodes.last() else { return Ok(()) };
@@ -318,15 +318,17 @@ fn follow(template: &mut RawTemplate, then: &[NextNode]) -> Result<(), String> {
         template.nodes.pop();
     }
     let first = template.nodes.len();
-    for node in then {
+    for (number, node) in then.iter().enumerate() {
         let input = |input: &Value| match input {
+            _ if is("previous", input) && number > 0 => Ok(first + number - 1),
             _ if is("last", input) => Ok(first.saturating_sub(1)),
             _ if is("asked", input) => asked.ok_or_else(|| "the source's last node has no input".to_owned()),
             Value::Number(number) => {
                 number.as_u64().map(|number| number as usize).ok_or_else(|| format!("{number} is not a node"))
             }
             other => {
-                Err(format!("{} is not a node; expected \"last\", \"asked\" or a number", shown(&other.to_string())))
+                let names = "\"last\", \"asked\", \"previous\" (of a second node) or a number";
+                Err(format!("{} is not a node; expected {names}", shown(&other.to_string())))
             }
         };
         let inputs = node.inputs.iter().map(input).collect::<Result<_, _>>()?;
