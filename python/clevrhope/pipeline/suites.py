@@ -20,7 +20,7 @@ from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
 from clevrhope.pipeline.engine import RELATIONS
 from clevrhope.questions import Templates, read_templates
-from clevrhope.questions.suites import read_suite, suite_folder
+from clevrhope.questions.suites import read_suite, suite_fingerprint, suite_folder
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record, sweep
 from clevrhope.runtime.lock import locked
@@ -142,6 +142,7 @@ class _Maker:
         )
         templates, template_folder = _templates(manifest, self._vocabulary, folder)
         self._suite = read_suite(name, templates, folder=folder, template_folder=template_folder)
+        self._fingerprint = suite_fingerprint(folder)
         self._vocab = extended_vocab(self._vocab, words=self._suite.templates.words)
         self._tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
         numbers = self._vocab.answer_token_to_idx
@@ -165,6 +166,7 @@ class _Maker:
             "tests": [test for test, _, _ in tests],
             "types": [kind for _, _, kind in tests],
             "n_originals": len(rows),
+            "fingerprint": self._fingerprint,
         }
         with QuestionWriter(h5, hop=hop.name, split=split, pool=pool, attributes=attributes) as writer:
             writer.append(arrays)
