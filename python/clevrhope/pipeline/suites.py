@@ -97,6 +97,8 @@ def make_suite(
     check_whole(layout)
     with locked(folder):
         manifest = existing_manifest(layout.manifest)
+        if not manifest.complete:
+            raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
         maker = _Maker(layout, manifest, name, suite_folder(name, suite_files))
         wanted = _splits(manifest, hops)
         sweep(layout.folders())

@@ -138,8 +138,8 @@ impl WordReader {
             let role = |token: &u32| self.role(*token);
             let has_are = between.iter().any(|token| role(token) == Role::Are);
             // In "are any of the matte things either cubes or ..." the verb comes before its subject.
-            let says_of_previous = (has_are || follows_are)
-                && between.iter().all(|token| matches!(role(token), Role::Are | Role::Link));
+            let says_of_previous =
+                (has_are || follows_are) && between.iter().all(|token| matches!(role(token), Role::Are | Role::Link));
             if says_of_previous {
                 subject = previous;
             } else if between.iter().any(|token| role(token) == Role::Semicolon) {
