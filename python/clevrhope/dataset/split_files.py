@@ -28,7 +28,7 @@ Value: TypeAlias = tuple[str, str]
 """Attribute type and value: ("material", "rubber")."""
 
 Step: TypeAlias = tuple[str, str, tuple[int, ...]]
-"""A function, the value or relation that it takes ("" for none), and the numbers of its input steps."""
+"""A function, the value, relation or number that it takes ("" for none), and the numbers of its inputs."""
 
 COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_lengths", "program_lengths")
 """Arrays with a number a question."""
