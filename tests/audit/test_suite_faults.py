@@ -94,8 +94,19 @@ def wrong_answer(data: SpoiltSuite) -> None:
     data.pairs(change, "carets")
 
 
+def first_of(arrays: dict[str, Any], test: int) -> int:
+    """The row at which the first pair of a test begins."""
+    return int(np.flatnonzero(arrays["test"] == test)[0])
+
+
 def wrong_relation(data: SpoiltSuite) -> None:
-    data.pairs(lambda arrays: arrays["relation"].__setitem__(slice(0, 2), 1), "carets")
+    """The same answer is said to be exchanged."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        row = first_of(arrays, data.test("rephrase", "carets"))
+        arrays["relation"][row : row + 2] = 1
+
+    data.pairs(change, "carets")
 
 
 def relation_of_another_test(data: SpoiltSuite) -> None:
@@ -194,7 +205,8 @@ def swap(arrays: dict[str, Any], row: int) -> None:
 
 def swapped_pair(data: SpoiltSuite) -> None:
     """Rephrasing is symmetric, but there the split's question is always the original."""
-    data.pairs(lambda arrays: swap(arrays, 0), "carets")
+    test = data.test("rephrase", "carets")
+    data.pairs(lambda arrays: swap(arrays, first_of(arrays, test)), "carets")
 
 
 def exchanged_roles(data: SpoiltSuite) -> None:
@@ -367,7 +379,7 @@ FAULTS: list[tuple[Plant, str, str]] = [
             "pair_index": 7,
             "role": "original",
             "test": "synonyms",
-            "tier": "beyond",
+            "tier": "in",
             "original_index": 3,
         }.items()
     ),

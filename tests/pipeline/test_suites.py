@@ -298,7 +298,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "change": ({"change": {"<C>": "foils"}}, 'mine.json[0].change.<C>: "foils" is not an expression'),
     "relation": ({"relation": {"is": "<Q>"}}, "mine.json[0].relation: "),
     "when": ({"when": {"answer": ["jes"]}}, 'mine.json[0].when: unknown answer "jes"'),
-    "key": ({"sourc": ["all"]}, "mine.json"),
+    "key": ({"sourc": ["all"]}, "unknown field `sourc`"),
     "refuted": ({"relation": "flip"}, "mine.json[0]: the relation does not hold: "),
 }
 

@@ -278,7 +278,7 @@ class _Maker:
         return Palette(tuple(raw["types"]), rows, tuple(held_out) if held_out else None).data(pool)
 
     def _blocks(self, pairs: Pairs, rows: QuestionArrays) -> Iterator["_Block"]:
-        """The pairs as the files hold them, some at a time."""
+        """The pairs as the files hold them, some at a time; an empty block where there are none."""
         templates = self._suite.templates
         widths = (
             max(rows.questions.shape[1], templates.question_width),
@@ -299,7 +299,7 @@ class _Maker:
             "value": values.astype(np.int32),
         }
         originals = np.stack([np.where(swapped, -1, pairs.rows), np.where(swapped, pairs.rows, -1)], axis=1)
-        for first in range(0, len(pairs), PAIRS_A_BLOCK):
+        for first in range(0, max(1, len(pairs)), PAIRS_A_BLOCK):
             some = slice(first, first + PAIRS_A_BLOCK)
             n = len(tests[some])
             batch = pairs.questions.take(2 * first, 2 * (first + n))

@@ -32,8 +32,11 @@ class AnswerCheck:
         functions: dict[tuple[str, str], list[int]] = {}
         for token, number in vocab.functions.items():
             function, _, value = token.rstrip("]").partition("[")
-            functions.setdefault((function.rpartition("_")[2], value), []).append(number)
+            kind = function.rpartition("_")[2]
+            named = (kind if kind in kinds.values() else "", value)
+            functions.setdefault(named, []).append(number)
         self._functions = functions
+        """Functions that take an answer as argument, by its attribute type ("" for a number) and name."""
 
     def check_relations(self, place: SuitePlace, arrays: PairArrays, sides: Sides, check: Check) -> None:
         """Compares the partner's answer of each pair with what its relation gives for the original's."""

@@ -58,7 +58,9 @@ class _SuiteChecks:
         self._families = family_places(self._templates)
         self._sources: dict[tuple[str, str], SuiteSource | None] = {}
         self._readers: dict[tuple[str, ...], TextReader] = {}
-        self._unknown: Counter[str] = Counter()
+        self._unread: Counter[str] = Counter()
+        self._several: Counter[str] = Counter()
+        self._ambiguous: Counter[str] = Counter()
         self._shares: dict[str, Counter[bool]] = {}
 
     def check(self, place: SuitePlace) -> None:
@@ -89,13 +91,22 @@ class _SuiteChecks:
                 self._shares.setdefault(f"{place.suite} {test}", Counter()).update(found)
             families = [*self._families, *(source.places if source else ())]
             texts = self._reader(place.suite, arrays.fingerprint, vocab)
-            self._unknown[place.suite] += questions.check_texts(sides, texts, n_families=len(families))
+            counts = questions.check_texts(sides, texts, n_families=len(families))
+            self._unread[place.suite] += counts.unread
+            self._several[place.suite] += counts.several
+            self._ambiguous[place.suite] += counts.ambiguous
             if place.json.is_file() and folder.is_readable(place.json):
                 check_question_file(folder, place, arrays, pool, reader, families, lines.files)
 
     def add_notes(self) -> None:
         """Notes what was not read, and how often originals are answered yes where a coin decides on sides."""
-        for suite, n in self._unknown.items():
+        for suite, n in self._several.items():
+            if n:
+                self._lines.texts.notes.append(
+                    f"{n:,} texts of {suite} have several readings; for {self._ambiguous[suite]:,} of them "
+                    "the readings have different answers"
+                )
+        for suite, n in self._unread.items():
             if n:
                 self._lines.texts.notes.append(
                     f"{n:,} texts of {suite} were not read: their templates follow from files of the suite "

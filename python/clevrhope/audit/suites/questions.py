@@ -33,6 +33,15 @@ class Mentions:
     implied: Flags
 
 
+@dataclass(frozen=True)
+class TextCounts:
+    """How many texts were not read, have several readings, and have readings with different answers."""
+
+    unread: int
+    several: int
+    ambiguous: int
+
+
 class QuestionCheck:
     """The questions of one suite's file."""
 
@@ -107,7 +116,9 @@ class QuestionCheck:
                 implied = mentions.implied & ~mentions.by_program
                 broken.append((implied, f"asks for a {words} through likenesses"))
         else:
-            differs = mentions.by_words != mentions.by_program
+            # Beyond CLEVR's words, a value may stand behind its object: "is the matte thing a cylinder".
+            may_be_apart = (self._arrays.columns["tier"] != 0) & mentions.by_program
+            differs = (mentions.by_words != mentions.by_program) & ~may_be_apart
             broken = [(differs, f"mentions {words} in its words or in its program, but not in both")]
         for flags, problem in broken:
             for row in sides.made[flags[sides.made]].tolist():
@@ -155,10 +166,10 @@ class QuestionCheck:
             self._lines.mentions.fault(self._place.file, row, PROBLEMS[violation], self.text(row))
         self._lines.mentions.n_faults += sum(counts.values()) - len(listed)
 
-    def check_texts(self, sides: Sides, reader: TextReader, *, n_families: int) -> int:
-        """Parses the texts that were made back; returns how many are of families beyond `n_families`.
+    def check_texts(self, sides: Sides, reader: TextReader, *, n_families: int) -> TextCounts:
+        """Parses the texts that were made back, but for those of families beyond `n_families`.
 
-        These are of a suite whose files are not known, and are left out.
+        These are of a suite whose files are not known.
         """
         check, arrays = self._lines.texts, self._arrays
         questions = arrays.tokens("questions", 0, len(arrays))
@@ -169,6 +180,7 @@ class QuestionCheck:
         answers = np.ascontiguousarray(arrays.columns["answers"], dtype=np.int32)
         readable = sides.made[families[sides.made] < n_families]
         check.n_checked += len(readable)
+        n_several = n_ambiguous = 0
         for first in range(0, len(readable), ROWS_A_BATCH):
             rows = readable[first : first + ROWS_A_BATCH]
             flags, _ = reader.read(
@@ -179,10 +191,12 @@ class QuestionCheck:
                 self._pool.native,
                 self._rows[rows],
             )
+            n_several += int(np.count_nonzero(flags & TextReader.SEVERAL))
+            n_ambiguous += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
             for flag, problem in TEXT_PROBLEMS.items():
                 for row in rows[(flags & flag) != 0].tolist():
                     check.fault(self._place.file, row, problem, self.text(row))
-        return len(sides.made) - len(readable)
+        return TextCounts(len(sides.made) - len(readable), n_several, n_ambiguous)
 
     def text(self, row: int) -> str:
         """The text of a question."""

@@ -135,18 +135,14 @@ class _Reader:
         """The template of the family that an entry makes of a known one."""
         nodes, then = list(base["nodes"]), entry.get("then", [])
         last = len(nodes) - 1
-        inputs = {"last": last, "asked": next(iter(nodes[last]["inputs"]), None)}
+        asked = next(iter(nodes[last]["inputs"]), None)
         # The last node stays where something takes it: it asks, and so does what follows.
         if then and not any("last" in each["inputs"] for each in then):
             nodes.pop()
-        nodes += [
-            {
-                "type": each["type"],
-                "inputs": [inputs[at] if isinstance(at, str) else at for at in each["inputs"]],
-                "side_inputs": each.get("side_inputs", []),
-            }
-            for each in then
-        ]
+        for each in then:
+            at = {"last": last, "asked": asked, "previous": len(nodes) - 1}
+            inputs = [at[name] if isinstance(name, str) else name for name in each["inputs"]]
+            nodes.append({"type": each["type"], "inputs": inputs, "side_inputs": each.get("side_inputs", [])})
         return {
             "text": [
                 text.replace("{X}", subject)
