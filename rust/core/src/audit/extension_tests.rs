@@ -312,3 +312,33 @@ fn offers_of_a_type_are_alternatives() {
     }
     assert!([0, 2, 3].iter().all(|&i| found[i] > 30) && only_by_offers > 100, "{found:?} {only_by_offers}");
 }
+
+/// What is read of random programs of CLEVR's own functions, as it was before suites had functions of their own.
+#[test]
+fn programs_of_clevrs_own_functions_are_read_as_ever() {
+    let vocab = samples::vocabulary();
+    let of_clevr = |function: &&Function| match function.origin() {
+        Origin::ClevrQuestions | Origin::ClevrEngine => true,
+        Origin::Suites | Origin::Tests => false,
+    };
+    let functions: Vec<Function> = Function::all().iter().filter(of_clevr).copied().collect();
+    let pairs = [["rubber", "cylinder"], ["red", "cube"], ["small", "metal"]];
+    let pairs = pairs.map(|pair| Holdout::new(&vocab, &pair).unwrap());
+    let (mut mentioned, mut implied, mut answered) = ([0; 3], [0; 3], 0);
+    let mut digest = blake3::Hasher::new();
+    for seed in 0..10_000 {
+        let program = samples::random_program_of(&functions, &vocab, seed);
+        for (i, pair) in pairs.iter().enumerate() {
+            let (mentions, implies) = (pair.is_mentioned_in(&program), pair.is_implied_in(&program));
+            mentioned[i] += u32::from(mentions);
+            implied[i] += u32::from(implies);
+            digest.update(&[u8::from(mentions), u8::from(implies)]);
+        }
+        let answer = execute(&program, samples::random_scene(&vocab, 4, seed).view(), &vocab);
+        let number = answer.ok().and_then(|answer| vocab.answer_index(answer));
+        answered += u32::from(number.is_some());
+        digest.update(&number.unwrap_or(u16::MAX).to_le_bytes());
+    }
+    assert_eq!((mentioned, implied, answered), ([1_880, 1_874, 2_486], [1_886, 1_879, 2_492], 6_117));
+    assert_eq!(&digest.finalize().to_hex()[..16], "07f3dda66c2ecadb");
+}

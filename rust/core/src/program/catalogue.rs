@@ -224,9 +224,9 @@ catalogue! {
         Verify(kind) "verify" (Object) [Value(kind)] -> Bool, Adds
             => |facts, value, object, _| facts.value(kind, object) == u32::from(value);
         /// The object itself, with a value named as one that it may have: `offer_color[red]`, `offer_color[blue]`, then
-        /// `query_color` is a question of choice. Each value joins the object's description. Several are alternatives;
-        /// but they are of one type, and no description is of two values of a type, so that adding all of them asks
-        /// for what adding each to an alternative of its own does.
+        /// `query_color` is a question of choice. The values offered are alternatives, but nothing that is held out has
+        /// two values of one type: so adding all of them to the object's description asks for the same as adding each
+        /// to an alternative of its own.
         Offer(kind) "offer" (Object) [Value(kind)] -> Object, Adds => |_, _, object, _| object;
         /// Whether an integer is this number.
         CountIs "count_is" (Integer) [Number] -> Bool, StartsAnew => |_, number, n, _| n == u32::from(number);
