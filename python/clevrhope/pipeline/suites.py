@@ -22,7 +22,7 @@ from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
 from clevrhope.pipeline.engine import RELATIONS
 from clevrhope.questions import Templates, read_templates
-from clevrhope.questions.suites import read_suite, suite_folder
+from clevrhope.questions.suites import read_suite, suite_fingerprint, suite_folder
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record, sweep
 from clevrhope.runtime.lock import locked
@@ -102,6 +102,8 @@ def make_suite(
     check_whole(layout)
     with locked(folder):
         manifest = existing_manifest(layout.manifest)
+        if not manifest.complete:
+            raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
         maker = _Maker(layout, manifest, name, suite_folder(name, suite_files))
         wanted = _splits(manifest, hops)
         sweep(layout.folders())
@@ -147,6 +149,7 @@ class _Maker:
         )
         templates, template_folder = _templates(manifest, self._vocabulary, folder)
         self._suite = read_suite(name, templates, folder=folder, template_folder=template_folder)
+        self._fingerprint = suite_fingerprint(folder)
         tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
         self._tokens = tokens.extended(self._suite.templates.functions)
         self._vocab = extended_vocab(
@@ -172,6 +175,7 @@ class _Maker:
             "tests": [test for test, _, _ in tests],
             "types": [kind for _, _, kind in tests],
             "n_originals": len(rows),
+            "fingerprint": self._fingerprint,
         }
         with (
             QuestionWriter(h5, hop=hop.name, split=split, pool=pool, attributes=attributes) as writer,
@@ -274,7 +278,7 @@ class _Maker:
         return Palette(tuple(raw["types"]), rows, tuple(held_out) if held_out else None).data(pool)
 
     def _blocks(self, pairs: Pairs, rows: QuestionArrays) -> Iterator["_Block"]:
-        """The pairs as the files hold them, some at a time."""
+        """The pairs as the files hold them, some at a time; an empty block where there are none."""
         templates = self._suite.templates
         widths = (
             max(rows.questions.shape[1], templates.question_width),
@@ -295,7 +299,7 @@ class _Maker:
             "value": values.astype(np.int32),
         }
         originals = np.stack([np.where(swapped, -1, pairs.rows), np.where(swapped, pairs.rows, -1)], axis=1)
-        for first in range(0, len(pairs), PAIRS_A_BLOCK):
+        for first in range(0, max(1, len(pairs)), PAIRS_A_BLOCK):
             some = slice(first, first + PAIRS_A_BLOCK)
             n = len(tests[some])
             batch = pairs.questions.take(2 * first, 2 * (first + n))
