@@ -135,6 +135,40 @@ def test_tokens_give_what_files_give(test_data: Path) -> None:
     assert [sorted(texts)[number - 4] for number in answers] == [texts[number] for number in expected]
 
 
+def test_tokens_of_a_suite_come_after_those_of_a_dataset(scene: dict[str, Any]) -> None:
+    vocabulary = default_vocabulary()
+    own = _core.ProgramTokens(vocabulary)
+    assert len(own.names) == 44
+    suite = own.extended(["verify_size", "not", "count", "count_is", "verify_size"])
+    further = ["verify_size[small]", "verify_size[large]", "not", *(f"count_is[{n}]" for n in range(11))]
+    assert suite.names == own.names + further
+    names = {name: i for i, name in enumerate(suite.names)}
+    row = [1, *(names[name] for name in ("not", "count_is[3]", "count", "scene")), 2]
+    scenes = _core.SceneGraphs.from_json(vocabulary, json.dumps([scene]).encode(), file="scene")
+    answers = _core.execute_tokens(suite, np.array([row], np.int32), scenes, np.zeros(1, np.uint32))
+    assert vocabulary.answers[answers[0]] == ("no" if len(scene["objects"]) == 3 else "yes")
+    with pytest.raises(ProgramError, match=r'unknown function "verify_sizes" \(did you mean "verify_size"'):
+        own.extended(["verify_sizes"])
+
+
+def test_a_number_is_a_string_in_a_program(scene: dict[str, Any]) -> None:
+    nodes: list[dict[str, Any]] = [
+        {"function": "scene", "inputs": []},
+        {"function": "count", "inputs": [0]},
+        {"function": "count_is", "inputs": [1], "value_inputs": [str(len(scene["objects"]))]},
+    ]
+    assert execute(nodes, scene) is True
+    assert [(step.function, step.value, step.output) for step in trace(nodes, scene)][2] == (
+        "count_is",
+        nodes[2]["value_inputs"][0],
+        True,
+    )
+    assert Program(nodes).nodes()[2] == nodes[2]
+    nodes[2]["value_inputs"] = ["11"]
+    with pytest.raises(ProgramError, match=r'program\[2\]: "11" is not a number from 0 to 10'):
+        execute(nodes, scene)
+
+
 def test_rows_that_have_no_answer_are_marked(scene: dict[str, Any]) -> None:
     vocabulary = default_vocabulary()
     scenes = _core.SceneGraphs.from_json(vocabulary, json.dumps([scene]).encode(), file="scene")

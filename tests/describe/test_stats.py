@@ -173,6 +173,8 @@ def test_what_functions_ask_for_and_name() -> None:
         "yes/no",
         "count",
     ]
+    for name in ("and", "or", "not", "verify_color[red]", "verify_relation[left]", "count_is[3]"):
+        assert answer_type(name) == "yes/no"
     assert [relation_of(name) for name in ("relate[behind]", "same_color", "filter_color[red]")] == [
         "behind",
         "same color",

@@ -157,5 +157,7 @@ def test_runs_are_fewer_than_the_tokens_of_levels() -> None:
 def test_arities_are_read_off_names() -> None:
     names = ["<NULL>", "<START>", "<END>", "<UNK>", "scene", "filter_color[red]", "union", "exist"]
     assert _core.program_arities(names).tolist() == [-1, -1, -1, -1, 0, 1, 2, 1]
+    names = ["offer_shape[cube]", "verify_color[red]", "count_is[3]", "not", "and", "verify_relation[left]"]
+    assert _core.program_arities(names).tolist() == [1, 1, 1, 1, 2, 2]
     with pytest.raises(ProgramError, match='program token 4: unknown function "uniqe"'):
         _core.program_arities([*names[:4], "uniqe"])

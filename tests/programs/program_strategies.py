@@ -15,6 +15,7 @@ VALUES = {
     "shape": ["cube", "sphere", "cylinder"],
 }
 RELATIONS = ["left", "right", "behind", "front"]
+NUMBERS = [str(number) for number in range(11)]
 # function -> (types of inputs, type of output); what takes a value is told by its name
 SIGNATURES: dict[str, tuple[list[str], str]] = {
     "scene": ([], "set"),
@@ -28,12 +29,32 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "less_than": (["integer", "integer"], "bool"),
     "greater_than": (["integer", "integer"], "bool"),
     "equal_object": (["object", "object"], "bool"),
+    "and": (["bool", "bool"], "bool"),
+    "or": (["bool", "bool"], "bool"),
+    "not": (["bool"], "bool"),
+    "count_is": (["integer"], "bool"),
+    "verify_relation": (["object", "object"], "bool"),
 }
+BEYOND_CLEVR = ["equal_object", "and", "or", "not", "count_is", "verify_relation"]
+"""Functions that no question of CLEVR uses."""
 for _kind in VALUES:
     SIGNATURES[f"filter_{_kind}"] = (["set"], "set")
     SIGNATURES[f"query_{_kind}"] = (["object"], _kind)
     SIGNATURES[f"same_{_kind}"] = (["object"], "set")
     SIGNATURES[f"equal_{_kind}"] = ([_kind, _kind], "bool")
+    SIGNATURES[f"verify_{_kind}"] = (["object"], "bool")
+    SIGNATURES[f"offer_{_kind}"] = (["object"], "object")
+    BEYOND_CLEVR += [f"verify_{_kind}", f"offer_{_kind}"]
+
+
+def choices_of(function: str) -> list[str]:
+    """The values that a function can take; none if it takes none."""
+    if function == "count_is":
+        return NUMBERS
+    if function in ("relate", "verify_relation"):
+        return RELATIONS
+    verb, _, kind = function.partition("_")
+    return VALUES[kind] if verb in ("filter", "verify", "offer") else []
 
 
 def random_scene(rng: Random, most: int = 10) -> Scene:
@@ -85,8 +106,7 @@ def random_program(rng: Random, scene: Scene) -> Nodes:
 
     def apply(function: str, depth: int) -> int:
         inputs = [make(wanted, depth - 1) for wanted in SIGNATURES[function][0]]
-        verb, _, kind = function.partition("_")
-        choices = {"relate": RELATIONS, "filter": VALUES.get(kind)}.get(verb)
+        choices = choices_of(function)
         return add(function, rng.choice(choices) if choices else None, *inputs)
 
     if rng.random() < 0.1:

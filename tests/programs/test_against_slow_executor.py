@@ -11,7 +11,15 @@ import pytest
 import slow_executor
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from program_strategies import SIGNATURES, Nodes, Scene, random_program, random_scene, scenes_and_programs
+from program_strategies import (
+    BEYOND_CLEVR,
+    SIGNATURES,
+    Nodes,
+    Scene,
+    random_program,
+    random_scene,
+    scenes_and_programs,
+)
 
 from clevrhope import ProgramError, _core, execute, execute_batch, select_split, trace
 from clevrhope.programs import INVALID, answer_text, default_vocabulary
@@ -80,8 +88,8 @@ def test_a_batch_of_all_pairs_is_the_slow_one(
 def test_tokens_are_the_public_models(pair: tuple[Scene, Nodes]) -> None:
     scene, nodes = pair
     vocabulary = default_vocabulary()
-    names = [*_core.ProgramTokens(vocabulary).names, "equal_object"]  # which no CLEVR question uses
-    tokens = _core.ProgramTokens(vocabulary, names)
+    tokens = _core.ProgramTokens(vocabulary).extended(BEYOND_CLEVR)
+    names = tokens.names
     programs = _core.Programs.from_json(vocabulary, json.dumps(nodes).encode(), file="program")
     expected = slow_executor.prefix_tokens(nodes)
     if len(expected) > 60:
@@ -115,7 +123,7 @@ def test_the_random_programs_are_worth_running() -> None:
         functions.update(node["function"] for node, _ in zip(nodes, outputs, strict=False))
         ends["failed" if outputs[-1] == slow_executor.FAILED else type(outputs[-1]).__name__] += 1
     assert all(functions[name] >= 15 for name in SIGNATURES), functions
-    assert all(ends[kind] >= 40 for kind in ("bool", "int", "str", "failed")), ends
+    assert all(ends[kind] >= 30 for kind in ("bool", "int", "str", "failed")), ends
 
 
 @pytest.mark.parametrize("part", ["val", "train"])

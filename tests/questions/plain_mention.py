@@ -5,8 +5,9 @@ generator's, and the two readings here share nothing either.
 
 By program: a node that gives a set has a description, a list of alternatives, each a set of values that its
 members are asked to have. `scene` has one empty alternative, a filter adds its value to each, `intersect`
-joins each with each, `union` takes both lists, and all else starts anew. The pair is mentioned when an
-alternative of any node holds both of its values.
+joins each with each, and `union` takes both lists. An object has the description of the set that it is the
+only member of, to which `verify_<type>` and `offer_<type>` add their value. All else starts anew. The pair is
+mentioned when an alternative of any node holds both of its values.
 
 By words: a noun phrase is a run of words for values ("small matte"), up to and with the noun that ends it: a
 shape, "thing", "object", or "shape" as in "what matte shape". It asks for the values that it names. A noun
@@ -26,6 +27,7 @@ TOKEN = re.compile(r"[^\s;,?.]+|[;,]")
 """The tokens that the public CLEVR models read."""
 
 _ANEW = frozenset({0})  # no alternative but the empty one
+_ADDS_ITS_VALUE = ("filter_", "verify_", "offer_")
 _SAYS_OF = frozenset({"are", "there", "that", "either"})  # nothing else between a subject and what it is
 
 
@@ -34,12 +36,14 @@ def program_mentions(steps: Sequence[Step], pair: Sequence[Value]) -> bool:
 
     Alternatives are bit masks over the pair's values: no other value matters.
     """
-    bits = {(f"filter_{kind}", value): 1 << k for k, (kind, value) in enumerate(pair)}
+    bits = {(verb + kind, value): 1 << k for k, (kind, value) in enumerate(pair) for verb in _ADDS_ITS_VALUE}
     whole = (1 << len(pair)) - 1
     descriptions: list[frozenset[int]] = []
     for function, argument, inputs in steps:
         alternatives = _ANEW
-        if function.startswith("filter_"):
+        if function == "unique":
+            alternatives = descriptions[inputs[0]]
+        elif function.startswith(_ADDS_ITS_VALUE) and function != "verify_relation":
             alternatives = descriptions[inputs[0]]
             bit = bits.get((function, argument), 0)
             if bit:
@@ -66,7 +70,7 @@ def program_implies(steps: Sequence[Step], pair: Sequence[Value]) -> bool:
         verb, _, kind = function.partition("_")
         given = [known[i] for i in inputs]
         alternatives = [frozenset[Value]()]
-        if verb == "filter":
+        if f"{verb}_" in _ADDS_ITS_VALUE and kind != "relation":
             alternatives = [each | {(kind, argument)} for each in given[0]]
         elif verb == "union":
             alternatives = given[0] + given[1]

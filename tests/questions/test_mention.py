@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from phrasing_language import VALUES, Phrasing, read_phrasings
 from plain_mention import TOKEN, WordReader, program_implies, program_mentions
+from program_strategies import Nodes, random_program, random_scene
 from token_rows import padded
 
 from clevrhope._core import AuditScenes
@@ -97,6 +98,108 @@ CYLINDERS: list[Step] = [("scene", "", ()), ("filter_shape", "cylinder", (0,))]
 def test_programs(program: list[Step], mentions: bool) -> None:
     assert program_mentions(program, RUBBER_CYLINDER) is mentions
     assert audited([("?", program)], RUBBER_CYLINDER)[:2] == ([mentions], [False])
+
+
+RUBBER: list[Step] = [
+    ("scene", "", ()),
+    ("filter_material", "rubber", (0,)),
+    ("unique", "", (1,)),
+]
+
+
+@pytest.mark.parametrize(
+    ("program", "mentions"),
+    [
+        # Is the rubber thing a cylinder? Is it a cube? Is the rubber cylinder red?
+        ([*RUBBER, ("verify_shape", "cylinder", (2,))], True),
+        ([*RUBBER, ("verify_shape", "cube", (2,))], False),
+        ([*RUBBER, ("verify_color", "red", (2,))], False),
+        # Is it a sphere, a cylinder or a cube? A choice offers each of the values.
+        (
+            [
+                *RUBBER,
+                ("offer_shape", "sphere", (2,)),
+                ("offer_shape", "cylinder", (3,)),
+                ("offer_shape", "cube", (4,)),
+                ("query_shape", "", (5,)),
+            ],
+            True,
+        ),
+        ([*RUBBER, ("offer_shape", "sphere", (2,)), ("offer_shape", "cube", (3,))], False),
+        # Is it left of the cylinder? Are there rubber things and cylinders? Is there not one cylinder?
+        (
+            [
+                *RUBBER,
+                ("scene", "", ()),
+                ("filter_shape", "cylinder", (3,)),
+                ("unique", "", (4,)),
+                ("verify_relation", "left", (2, 5)),
+            ],
+            False,
+        ),
+        (
+            [
+                *RUBBER[:2],
+                ("exist", "", (1,)),
+                ("scene", "", ()),
+                ("filter_shape", "cylinder", (3,)),
+                ("exist", "", (4,)),
+                ("and", "", (2, 5)),
+            ],
+            False,
+        ),
+        ([*CYLINDERS, ("count", "", (1,)), ("count_is", "1", (2,)), ("not", "", (3,))], False),
+    ],
+)
+def test_programs_of_paired_tests(program: list[Step], mentions: bool) -> None:
+    assert program_mentions(program, RUBBER_CYLINDER) is mentions
+    assert program_implies(program, RUBBER_CYLINDER) is mentions
+    assert audited([("?", program)], RUBBER_CYLINDER) == ([mentions], [False], [mentions])
+
+
+def random_programs(n: int) -> list[list[Step]]:
+    """Programs of any functions; without nodes that the last does not need, as a row of tokens has it."""
+    programs: list[list[Step]] = []
+    for seed in range(n):
+        rng = random.Random(seed)
+        nodes = random_program(rng, random_scene(rng))
+        needed: list[Step] = []
+
+        def add(number: int, nodes: Nodes = nodes, needed: list[Step] = needed) -> int:
+            node = nodes[number]
+            inputs = tuple(add(source) for source in node["inputs"])
+            needed.append((node["function"], "".join(node["value_inputs"]), inputs))
+            return len(needed) - 1
+
+        add(len(nodes) - 1)
+        if len(needed) <= 80:
+            programs.append(needed)
+    return programs
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "_".join(value for _, value in pair))
+def test_the_audit_reads_random_programs_as_the_definition_says(pair: tuple[Value, ...]) -> None:
+    programs = random_programs(4000)
+    expected = [program_mentions(program, pair) for program in programs]
+    assert audited([("?", program) for program in programs], pair)[0] == expected
+    assert 100 < sum(expected) < len(programs) - 100
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "_".join(value for _, value in pair))
+def test_verifying_a_value_mentions_what_filtering_by_it_does(pair: tuple[Value, ...]) -> None:
+    verified: list[list[Step]] = []
+    filtered: list[list[Step]] = []
+    for program in random_programs(1000):
+        at = next((i for i, step in enumerate(program) if step[0] == "unique"), None)
+        if at is None:
+            continue
+        (of_set,) = program[at][2]
+        for kind, value in pair:
+            verified.append([*program[: at + 1], (f"verify_{kind}", value, (at,))])
+            filtered.append([*program[:at], (f"filter_{kind}", value, (of_set,)), ("exist", "", (at,))])
+    found = [audited([("?", program) for program in programs], pair)[0] for programs in (verified, filtered)]
+    assert found[0] == found[1]
+    assert 50 < sum(found[0]) < len(verified) - 50
 
 
 def instantiate(phrasing: Phrasing, rng: random.Random) -> tuple[str, list[Step]]:

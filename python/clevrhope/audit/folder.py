@@ -18,7 +18,7 @@ from clevrhope._core import SceneBatch, object_ids
 from clevrhope.dataset.clevr_json import read_numbered_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, part_of, read_manifest
-from clevrhope.dataset.split_files import SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.questions import Templates, read_templates, synonyms_path
 from clevrhope.runtime import assets
@@ -59,6 +59,17 @@ class SplitPlace:
         return self.is_minimal or self.is_prelim
 
 
+@dataclass(frozen=True)
+class SuitePlace(SplitPlace):
+    """The pairs of a suite on a split, in files that are laid out like the split's."""
+
+    suite: str
+    json: Path
+    vocab: Path
+    split: SplitPlace
+    """The split that the originals are from."""
+
+
 class AuditFolder:
     """A finished dataset."""
 
@@ -90,6 +101,8 @@ class AuditFolder:
         self._check_groups()
         self.all_splits = tuple(self._splits())
         """The splits that the manifest lists."""
+        self.all_suites = tuple(self._suites())
+        """The suites' pairs that the manifest lists, on splits that it lists too."""
         self.left_out: list[str] = []
         """Files that cannot be read, without which the checks continue."""
 
@@ -119,6 +132,34 @@ class AuditFolder:
             for name, entry in self.manifest.splits[hop.name].items():
                 path = self.layout.questions_h5(hop.name, name)
                 yield SplitPlace(hop, name, str(entry["pool"]), path, self.layout.relative(path))
+
+    def _suites(self) -> Iterator[SuitePlace]:
+        layout = self.layout
+        for split in self.all_splits:
+            for suite, of_suite in self.manifest.suites.get(split.hop.name, {}).items():
+                if split.name in of_suite:
+                    path = layout.suite_h5(split.hop.name, suite, split.name)
+                    yield SuitePlace(
+                        split.hop,
+                        split.name,
+                        split.pool,
+                        path,
+                        layout.relative(path),
+                        suite,
+                        layout.suite_json(split.hop.name, suite, split.name),
+                        layout.suite_vocab(split.hop.name, suite),
+                        split,
+                    )
+
+    @property
+    def suites(self) -> tuple[SuitePlace, ...]:
+        """The suites' pairs of which all that the checks need can be read, as far as is known."""
+        readable = self.splits
+        return tuple(
+            each
+            for each in self.all_suites
+            if each.split in readable and self.is_readable(each.h5) and self.is_readable(each.vocab)
+        )
 
     @property
     def splits(self) -> tuple[SplitPlace, ...]:
@@ -219,6 +260,17 @@ class AuditFolder:
         """
         n = int(self.manifest.splits[split.hop.name][split.name]["questions"])
         with closing(SplitArrays(split.h5, max_rows=n)) as arrays:
+            yield arrays
+
+    @contextmanager
+    def open_pairs(self, place: SuitePlace) -> Iterator[PairArrays]:
+        """The arrays of a suite's pairs on a split.
+
+        Raises:
+            DatasetError: as for `open`.
+        """
+        n = int(self.manifest.suites[place.hop.name][place.suite][place.name]["pairs"])
+        with closing(PairArrays(place.h5, max_rows=2 * n)) as arrays:
             yield arrays
 
     def used(self, split: SplitPlace) -> npt.NDArray[np.int32]:

@@ -22,6 +22,7 @@ from clevrhope.audit.checks.visibility import MOST_SCENES, check_visibility
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.report import Check, Report
+from clevrhope.audit.suites.check import check_suites
 from clevrhope.errors import DatasetError, SceneError
 from clevrhope.runtime.progress import Advance, Progress, Silent
 
@@ -48,6 +49,15 @@ LINES: Mapping[str, Sequence[str]] = {
         "apart",
         "HDF5 and JSON",
         "minimal answers",
+    ),
+    "Reading pairs of suites": (
+        "pairs",
+        "pair programs",
+        "pair answers",
+        "pair mentions",
+        "pair texts",
+        "pair balance",
+        "pair files",
     ),
     "Looking at images": ("images", "objects in images"),
     "Looking at annotations": ("passes",),
@@ -127,6 +137,7 @@ def audit(
         "pairs",
         partial(check_pairs, opened, leaks),
     )
+    stage("Reading pairs of suites", len(opened.suites), "files", partial(check_suites, opened, leaks))
     stage("Looking at images", n_images, "images", partial(check_images, opened, cameras))
     stage("Looking at annotations", n_annotated, "images", partial(check_passes, opened))
     beside: Sequence[Mapping[str, Any]] = ()
@@ -153,7 +164,12 @@ def _needs(line: str, file: str) -> bool:
     for folder, title in (("images/", "Looking at images"), ("passes/", "Looking at annotations")):
         if file.startswith(folder):
             return line in LINES[title]
-    return line == "HDF5 and JSON" or not file.endswith("_questions.json")
+    of_suites = line in LINES["Reading pairs of suites"]
+    if "/suites/" in file and not of_suites:
+        return line == "counts" and not file.endswith("_questions.json")
+    if file.endswith("_questions.json"):
+        return line == ("pair files" if "/suites/" in file else "HDF5 and JSON")
+    return not of_suites or "/suites/" in file or file.startswith(("hops/", "scenes/"))
 
 
 def _not_done(name: str, file: str) -> Check:

@@ -115,6 +115,7 @@ def _show_summary(choices: dict[str, Any], summary: "Summary") -> None:
             "bytes": summary.n_bytes,
             "seconds": round(summary.seconds, 3),
             "splits": summary.splits,
+            "suites_removed": {suite: list(hops) for suite, hops in summary.suites.items()},
             "contact_sheet": str(summary.contact_sheet),
         }
         click.echo(json.dumps(result))
@@ -137,6 +138,9 @@ def _summary_lines(summary: "Summary") -> list[str]:
         counts = ", ".join(f"{split} {entry['questions']:,}" for split, entry in splits.items())
         lines.append(f"  {hop}: {counts}")
     lines += [f"  {sentence}" for sentence in (*summary.kept, *summary.exhausted)]
+    if summary.suites:
+        made = ", ".join(f"{suite} of {', '.join(hops)}" for suite, hops in summary.suites.items())
+        lines.append(f"  Pairs of fewer questions were removed; clevrhope suite makes them again: {made}")
     lines.append(f"To reproduce: --seed {summary.seed}")
     lines.append(f"Overview:     {summary.contact_sheet}")
     for hop in summary.hops[:3]:

@@ -20,7 +20,7 @@ from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
 
 _ROWS_AT_ONCE = 65_536
-_FILTER = re.compile(r"filter_(\w+)\[(.+)\]")
+_NAMED_VALUE = re.compile(r"(filter|verify|offer)_(\w+)\[(.+)\]")
 
 
 def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt.NDArray[np.bool_]:
@@ -59,8 +59,8 @@ def _reader(words: Vocab, vocabulary: Vocabulary, types: Sequence[str], file: Pa
     one = {kind: known[kind][0] for kind in types}
 
     def alike(token: str) -> str:
-        match = _FILTER.fullmatch(token)
-        return f"filter_{match[1]}[{one[match[1]]}]" if match and match[1] in one else token
+        match = _NAMED_VALUE.fullmatch(token)
+        return f"{match[1]}_{match[2]}[{one[match[2]]}]" if match and match[2] in one else token
 
     try:
         return AuditReader(

@@ -16,7 +16,8 @@ partner, and these columns besides:
 | orig_idxs  | (2K,) | int32 | the question's row in the split's own file; -1 for one that the suite made |
 
 Attributes of the file, besides those of a split: `suite`, `tests`, `types` (the type of question of each
-test; "" for none), `n_originals` (questions of the split when the pairs were made).
+test; "" for none), `n_originals` (questions of the split when the pairs were made), `fingerprint` (SHA-256 of
+the suite's own files).
 """
 
 from dataclasses import dataclass, fields

@@ -149,7 +149,8 @@ class QuestionWriter:
             name: np.concatenate([each.arrays()[name] for each in self._pending])
             for name in self._pending[0].arrays()
         }
-        for begin in range(0, n, COLUMN_CHUNK_ROWS):
+        begins = range(0, n, COLUMN_CHUNK_ROWS)
+        for begin in begins if n or self._n_written else (0,):  # a file without rows has its arrays, too
             end = min(begin + COLUMN_CHUNK_ROWS, n)
             for name, values in joined.items():
                 self._write(name, values[begin:end], at=self._n_written)

@@ -9,14 +9,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.hdf5 import MAX_ROWS, damage, hdf5_words, open_hdf5
+from clevrhope.dataset.hdf5 import MAX_ROWS, Schema, damage, hdf5_words, open_hdf5
 from clevrhope.dataset.json_rows import open_lines, read_list, rows_of_lines
+from clevrhope.dataset.pairs_h5 import PAIRS
 from clevrhope.dataset.questions_h5 import QUESTIONS
 from clevrhope.dataset.vocab import VOCAB
 from clevrhope.errors import DatasetError
@@ -27,13 +28,16 @@ Value: TypeAlias = tuple[str, str]
 """Attribute type and value: ("material", "rubber")."""
 
 Step: TypeAlias = tuple[str, str, tuple[int, ...]]
-"""A function, the value or relation that it takes ("" for none), and the numbers of its input steps."""
+"""A function, the value, relation or number that it takes ("" for none), and the numbers of its inputs."""
 
 COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_lengths", "program_lengths")
 """Arrays with a number a question."""
 
 WIDE = ("questions", "programs")
 """Arrays with a row of tokens a question."""
+
+PAIR_COLUMNS = ("pair_idxs", "role", "test", "tier", "cell", "touches", "relation", "value")
+"""Arrays with a number a question that files of paired tests have besides."""
 
 RELATIONS = "relation_needed"
 """The array with a row of relations a question, which the audit can do without."""
@@ -67,6 +71,9 @@ def prefix(steps: Sequence[Step]) -> list[str]:
 class SplitArrays:
     """A split's open HDF5 file: its columns are in memory, its rows of tokens are read on demand."""
 
+    _schema: ClassVar[Schema] = QUESTIONS
+    _names: ClassVar[Sequence[str]] = COLUMNS
+
     def __init__(self, path: Path, *, max_rows: int = MAX_ROWS) -> None:
         """Opens it; `max_rows` is the number of questions in the manifest, where one was read.
 
@@ -74,9 +81,9 @@ class SplitArrays:
             DatasetError: as `open_hdf5`.
         """
         self._path = path
-        self._file = open_hdf5(path, QUESTIONS, max_rows=max_rows)
+        self._file = open_hdf5(path, self._schema, max_rows=max_rows)
         try:
-            with damage(path, QUESTIONS):
+            with damage(path, self._schema):
                 self._read()
         except BaseException:
             self._file.close()
@@ -85,7 +92,7 @@ class SplitArrays:
     def _read(self) -> None:
         self.attributes: Mapping[str, Any] = dict(self._file.attrs)
         self.pool = str(self.attributes["pool"])
-        self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in COLUMNS}
+        self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in self._names}
         self._wide = {name: self._file[name] for name in (*WIDE, RELATIONS) if name in self._file}
         self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
         """Indices of the images that the split uses, each once, sorted."""
@@ -104,13 +111,31 @@ class SplitArrays:
         """
         if name not in self._wide:
             raise DatasetError(f"{self._path}: no array {name}")
-        with damage(self._path, QUESTIONS):
+        with damage(self._path, self._schema):
             rows: npt.NDArray[np.int32] = self._wide[name][first : first + n]
         return rows
 
     def close(self) -> None:
         """Closes the file."""
         self._file.close()
+
+
+class PairArrays(SplitArrays):
+    """The open HDF5 file of a suite's pairs on a split, two rows a pair."""
+
+    _schema = PAIRS
+    _names = (*COLUMNS, *PAIR_COLUMNS)
+
+    def _read(self) -> None:
+        super()._read()
+        self.tests = tuple(map(str, self.attributes["tests"]))
+        """Names of the tests by number."""
+        self.types = tuple(map(str, self.attributes["types"]))
+        """The type of question of each test."""
+        self.n_originals = int(self.attributes["n_originals"])
+        """Questions of the split when the pairs were made."""
+        self.fingerprint = str(self.attributes.get("fingerprint", ""))
+        """Of the suite's files."""
 
 
 def hdf5_fault(path: Path) -> str | None:

@@ -362,12 +362,15 @@ def measure_split(
     return tally.stats(split, pool, scenes)
 
 
+_YES_NO = frozenset({"exist", "count_is", "and", "or", "not"})
+
+
 def answer_type(last_function: str) -> str:
     """The answer type of a program's last function: "yes/no", "count", or the queried attribute type."""
     name = last_function.partition("[")[0]
     if name.startswith("query_"):
         return name.removeprefix("query_")
-    if name == "exist" or name.startswith(("equal_", "less_", "greater_")):
+    if name in _YES_NO or name.startswith(("equal_", "less_", "greater_", "verify_")):
         return "yes/no"
     return name
 

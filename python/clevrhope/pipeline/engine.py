@@ -245,8 +245,19 @@ def families_that_never_mention(templates: Templates, pair: Pair) -> list[int]:
 
 
 def vocabulary(world: World, templates: Templates) -> Vocab:
-    """All words, functions and answers that can occur in this world with these templates."""
-    return make_vocab(templates.words, ProgramTokens(world.vocabulary).names, world.answers)
+    """All words, functions and answers that can occur in this world with these templates.
+
+    Raises:
+        TemplateError: templates that use a function that CLEVR's questions, and so datasets, do not have.
+    """
+    tokens = ProgramTokens(world.vocabulary)
+    for function in templates.functions:
+        if tokens.extended([function]).names != tokens.names:
+            raise TemplateError(
+                f'a template uses "{function}", which no question of CLEVR does; datasets have no token for '
+                "it, so leave the template out"
+            )
+    return make_vocab(templates.words, tokens.names, world.answers)
 
 
 def synonyms(config: Config) -> Mapping[str, Sequence[str]]:

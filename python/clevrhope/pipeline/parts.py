@@ -18,9 +18,11 @@ from clevrhope.dataset.manifest import (
     Manifest,
     check_binding,
     difference,
+    existing_manifest,
     read_manifest,
     write_manifest,
 )
+from clevrhope.dataset.suite_files import removed_suites
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline.annotations import annotate_missing, missing_passes
 from clevrhope.pipeline.images import missing_images, render_missing
@@ -37,7 +39,7 @@ from clevrhope.pipeline.run import (
     write_text,
 )
 from clevrhope.pipeline.shard import Shard, request_as_json
-from clevrhope.pipeline.text import in_canonical_order, scenes_in_use, write_scenes
+from clevrhope.pipeline.text import in_canonical_order, scenes_in_use, without_old_suites, write_scenes
 from clevrhope.runtime.atomic import FileRecord, sweep, whole_file
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.paths import below, check_links
@@ -119,6 +121,7 @@ def merge(
         request = replace(request, seed=found[0][1].seed)
     with locked(request.out), progress.stage("Merging parts", total=len(found), unit="parts") as advance:
         resolved = resolve(request)
+        before = resolved.manifest
         check_not_part(resolved)
         _check_parts(found, resolved)
         layout = resolved.layout
@@ -131,6 +134,8 @@ def merge(
                 _place(below(folder, name), below(layout.root, name))
             for hop, entries in part.splits.items():
                 splits.setdefault(hop, {}).update(entries)
+                for split in entries:
+                    manifest = without_old_suites(layout, manifest, hop, split, files)
             manifest = manifest.with_files(files)
             advance(1)
         manifest = replace(manifest, splits=in_canonical_order(splits, resolved))
@@ -145,7 +150,8 @@ def merge(
                     for index, path in sorted(files_there.items()):
                         if index in in_use:
                             _place(path, target / path.name)
-    return build(request, make_renderer=make_renderer, progress=progress)
+    summary = build(request, make_renderer=make_renderer, progress=progress)
+    return replace(summary, suites=removed_suites(before, existing_manifest(layout.manifest)))
 
 
 def _check_is_part(out: Path, shard: Shard) -> None:

@@ -9,6 +9,7 @@ from time import monotonic
 
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.dataset.manifest import Manifest, write_manifest
+from clevrhope.dataset.suite_files import removed_suites
 from clevrhope.errors import DatasetError
 from clevrhope.images import choice
 from clevrhope.images.passes import annotator_of
@@ -58,6 +59,8 @@ class Summary:
     """One sentence for each split that keeps more than the request asked for."""
     exhausted: tuple[str, ...]
     """As `Resolved.exhausted`."""
+    suites: Mapping[str, Sequence[str]]
+    """Suite -> sub-datasets whose pairs were removed, since they were made from fewer questions."""
     n_questions: int
     n_images: int
     """Scenes in use; each has an image unless the request renders none."""
@@ -135,6 +138,7 @@ def build(
         hops=tuple(hop.name for hop in resolved.hops),
         kept=tuple(kept),
         exhausted=resolved.exhausted,
+        suites=removed_suites(resolved.manifest, manifest),
         n_questions=sum(entry["questions"] for entry in entries),
         n_images=sum(map(len, used.values())),
         n_rendered=sum(len(each.missing) for each in work) - n_copied if renderer is not None else 0,

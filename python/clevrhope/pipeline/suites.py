@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from clevrhope._core import Pairs, ProgramTokens, SceneGraphs, Suite, Vocabulary
+from clevrhope._core import Pairs, ProgramTokens, QuestionBatch, SceneGraphs, Suite, Vocabulary
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file
 from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.layout import Layout
@@ -20,7 +22,7 @@ from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
 from clevrhope.pipeline.engine import RELATIONS
 from clevrhope.questions import Templates, read_templates
-from clevrhope.questions.suites import read_suite, suite_folder
+from clevrhope.questions.suites import read_suite, suite_fingerprint, suite_folder
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record, sweep
 from clevrhope.runtime.lock import locked
@@ -32,6 +34,9 @@ from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
 ROLES = ("original", "partner")
+
+PAIRS_A_BLOCK = 32_768
+"""Pairs that are written at once, some 70 MB of JSON rows."""
 
 MAX_SCENE_FILE_BYTES = 1 << 30
 """The most bytes of a scene file; 10,000 scenes of 32 objects take a quarter of it."""
@@ -96,6 +101,8 @@ def make_suite(
     check_whole(layout)
     with locked(folder):
         manifest = existing_manifest(layout.manifest)
+        if not manifest.complete:
+            raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
         maker = _Maker(layout, manifest, name, suite_folder(name, suite_files))
         wanted = _splits(manifest, hops)
         sweep(layout.folders())
@@ -141,8 +148,12 @@ class _Maker:
         )
         templates, template_folder = _templates(manifest, self._vocabulary, folder)
         self._suite = read_suite(name, templates, folder=folder, template_folder=template_folder)
-        self._vocab = extended_vocab(self._vocab, words=self._suite.templates.words)
-        self._tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
+        self._fingerprint = suite_fingerprint(folder)
+        tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
+        self._tokens = tokens.extended(self._suite.templates.functions)
+        self._vocab = extended_vocab(
+            self._vocab, words=self._suite.templates.words, program_tokens=self._tokens.names
+        )
         numbers = self._vocab.answer_token_to_idx
         self._answers = np.asarray([numbers[text] for text in self._vocabulary.answers], dtype=np.int32)
         self._scenes: dict[str, tuple[SceneGraphs, Ints]] = {}
@@ -152,7 +163,6 @@ class _Maker:
         rows = read_questions(self._layout.questions_h5(hop.name, split))
         pool = str(manifest.splits[hop.name][split]["pool"])
         pairs = self._pairs(rows, hop, split, pool)
-        arrays = self._arrays(pairs, rows)
         h5, questions = (
             self._layout.suite_h5(hop.name, self._name, split),
             self._layout.suite_json(hop.name, self._name, split),
@@ -164,11 +174,15 @@ class _Maker:
             "tests": [test for test, _, _ in tests],
             "types": [kind for _, _, kind in tests],
             "n_originals": len(rows),
+            "fingerprint": self._fingerprint,
         }
-        with QuestionWriter(h5, hop=hop.name, split=split, pool=pool, attributes=attributes) as writer:
-            writer.append(arrays)
-        with rows_file(questions, key="questions", info=question_info(split)) as add_rows:
-            add_rows(self._json_rows(pairs, arrays, split))
+        with (
+            QuestionWriter(h5, hop=hop.name, split=split, pool=pool, attributes=attributes) as writer,
+            rows_file(questions, key="questions", info=question_info(split)) as add_rows,
+        ):
+            for block in self._blocks(pairs, rows):
+                writer.append(block.arrays)
+                add_rows(self._json_rows(block, split))
         vocab = self._layout.suite_vocab(hop.name, self._name)
         write_vocab(vocab, self._vocab)
         files = {self._layout.relative(path): record(path) for path in (h5, questions, vocab)}
@@ -179,10 +193,11 @@ class _Maker:
         manifest = replace(manifest.with_files(files), suites=suites)
         return manifest, SuiteSplit(hop.name, split, len(rows), tuple(_counts(self._suite, pairs)))
 
-    def _json_rows(self, pairs: Pairs, arrays: PairArrays, split: str) -> list[bytes]:
+    def _json_rows(self, block: "_Block", split: str) -> list[bytes]:
         """The questions of pairs as rows of a question file, with what makes them pairs."""
+        arrays, tests = block.arrays, self._suite.tests
         columns = zip(
-            pairs.questions.json_rows(split=split),
+            block.questions.json_rows(split=split, start_index=block.first_row),
             arrays.pair_idxs.tolist(),
             arrays.role.tolist(),
             arrays.test.tolist(),
@@ -194,7 +209,7 @@ class _Maker:
             row[:-1]
             + (
                 f', "suite": "{self._name}", "pair_index": {pair}, "role": "{ROLES[role]}", '
-                f'"test": {json.dumps(self._suite.tests[test][0])}, "tier": "{self._suite.tests[test][1]}", '
+                f'"test": {json.dumps(tests[test][0])}, "tier": "{tests[test][1]}", '
                 f'"cell": "{cell >> 1}{cell & 1}", "original_index": {"null" if row_of < 0 else row_of}}}'
             ).encode()
             for row, pair, role, test, cell, row_of in columns
@@ -261,39 +276,58 @@ class _Maker:
         held_out = raw.get("held_out")
         return Palette(tuple(raw["types"]), rows, tuple(held_out) if held_out else None).data(pool)
 
-    def _arrays(self, pairs: Pairs, rows: QuestionArrays) -> PairArrays:
-        """The pairs as the file holds them."""
-        batch, templates = pairs.questions, self._suite.templates
-        width = max(rows.questions.shape[1], templates.question_width)
-        words, n_words = batch.question_tokens(self._vocab.questions(), width)
-        programs, n_functions = batch.program_tokens(
-            self._tokens, max(rows.programs.shape[1], templates.program_width)
+    def _blocks(self, pairs: Pairs, rows: QuestionArrays) -> Iterator["_Block"]:
+        """The pairs as the files hold them, some at a time; an empty block where there are none."""
+        templates = self._suite.templates
+        widths = (
+            max(rows.questions.shape[1], templates.question_width),
+            max(rows.programs.shape[1], templates.program_width),
         )
+        tiers = np.asarray([TIERS.index(tier) for _, tier, _ in self._suite.tests], dtype=np.int8)
         touches, swapped, tests = pairs.touches, pairs.swapped, pairs.tests
         by_original, by_partner = touches & 1, touches >> 1 & 1
-        cell = np.where(swapped, by_partner * 2 + by_original, by_original * 2 + by_partner)
-        tiers = np.asarray([TIERS.index(tier) for _, tier, _ in self._suite.tests], dtype=np.int8)
+        cells = np.where(swapped, by_partner * 2 + by_original, by_original * 2 + by_partner)
         values = np.where(pairs.values >= 0, self._answers[pairs.values], -1)
-        original = np.stack([np.where(swapped, -1, pairs.rows), np.where(swapped, pairs.rows, -1)], axis=1)
-        return PairArrays(
-            questions=words,
-            question_lengths=n_words,
-            programs=programs,
-            program_lengths=n_functions,
-            answers=self._answers[batch.answers],
-            image_idxs=batch.image_idxs.astype(np.int32),
-            question_families=batch.question_families,
-            relation_needed=batch.relation_needed(RELATIONS),
-            pair_idxs=np.repeat(np.arange(len(pairs), dtype=np.int32), 2),
-            role=np.tile(np.asarray([0, 1], dtype=np.int8), len(pairs)),
-            test=np.repeat(tests.astype(np.int16), 2),
-            tier=np.repeat(tiers[tests], 2),
-            cell=np.repeat(cell.astype(np.int8), 2),
-            touches=np.repeat((touches >> 2).astype(np.int8), 2),
-            relation=np.repeat(pairs.relations, 2),
-            value=np.repeat(values.astype(np.int32), 2),
-            orig_idxs=original.reshape(-1).astype(np.int32),
-        )
+        of_pairs: dict[str, npt.NDArray[Any]] = {
+            "pair_idxs": np.arange(len(pairs), dtype=np.int32),
+            "test": tests.astype(np.int16),
+            "tier": tiers[tests],
+            "cell": cells.astype(np.int8),
+            "touches": (touches >> 2).astype(np.int8),
+            "relation": pairs.relations,
+            "value": values.astype(np.int32),
+        }
+        originals = np.stack([np.where(swapped, -1, pairs.rows), np.where(swapped, pairs.rows, -1)], axis=1)
+        for first in range(0, max(1, len(pairs)), PAIRS_A_BLOCK):
+            some = slice(first, first + PAIRS_A_BLOCK)
+            n = len(tests[some])
+            batch = pairs.questions.take(2 * first, 2 * (first + n))
+            words, n_words = batch.question_tokens(self._vocab.questions(), widths[0])
+            programs, n_functions = batch.program_tokens(self._tokens, widths[1])
+            arrays = PairArrays(
+                questions=words,
+                question_lengths=n_words,
+                programs=programs,
+                program_lengths=n_functions,
+                answers=self._answers[batch.answers],
+                image_idxs=batch.image_idxs.astype(np.int32),
+                question_families=batch.question_families,
+                relation_needed=batch.relation_needed(RELATIONS),
+                role=np.tile(np.asarray([0, 1], dtype=np.int8), n),
+                orig_idxs=originals[some].reshape(-1).astype(np.int32),
+                **{name: np.repeat(column[some], 2) for name, column in of_pairs.items()},
+            )
+            yield _Block(batch, arrays, 2 * first)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Pairs of a file, as questions and as arrays."""
+
+    questions: QuestionBatch
+    arrays: PairArrays
+    first_row: int
+    """The first question's row in the file."""
 
 
 def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:

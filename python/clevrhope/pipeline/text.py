@@ -9,16 +9,17 @@ import numpy as np
 
 from clevrhope.config.presets import TRAIN_PREFIXES, splits_of
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file, scene_info
-from clevrhope.dataset.layout import SCENES_A_SHARD
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints, QuestionWriter, read_scenes_in_use
+from clevrhope.dataset.suite_files import without_suites
 from clevrhope.describe.datasheet.plots import without_plots
 from clevrhope.pipeline.engine import Questions
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_groups, first_places
 from clevrhope.pipeline.prefetch import prefetch, prefetch_each
 from clevrhope.pipeline.resolution import Resolved
-from clevrhope.runtime.atomic import record
+from clevrhope.runtime.atomic import FileRecord, record
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SECOND_SPLITS
 
@@ -55,8 +56,17 @@ def write_split(
     splits.setdefault(job.hop.name, {})[job.split] = entry
     files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}
     manifest = without_plots(layout, manifest, job.hop.name)  # they show the old questions
+    manifest = without_old_suites(layout, manifest, job.hop.name, job.split, files)
     checked = {name: found for name, found in manifest.checked.items() if name != job.hop.name}
     return replace(manifest.with_files(files), splits=in_canonical_order(splits, resolved), checked=checked)
+
+
+def without_old_suites(
+    layout: Layout, manifest: Manifest, hop: str, split: str, files: Mapping[str, FileRecord]
+) -> Manifest:
+    """Removes suites of a split's old questions, if these new files hold others; returns the manifest."""
+    h5 = layout.relative(layout.questions_h5(hop, split))
+    return manifest if manifest.files.get(h5) == files[h5] else without_suites(layout, manifest, hop, split)
 
 
 def scenes_in_use(manifest: Manifest, resolved: Resolved) -> dict[str, Ints]:

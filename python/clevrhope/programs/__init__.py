@@ -1,8 +1,17 @@
 """Execution of programs on scenes, which gives the true answers of one question or of millions.
 
-Functions mean what they mean in CLEVR's question engine (Johnson et al. 2017, appendix A). Programs are read
-in both of CLEVR's spellings (`function` and `value_inputs`, `type` and `side_inputs`), and scenes as in
-CLEVR's scene files.
+Functions mean what they mean in CLEVR's question engine (Johnson et al. 2017, appendix A). Paired tests use
+some more:
+
+- `and`, `or` and `not`, of truth values;
+- `verify_color` and so on: whether an object has the value that it names;
+- `offer_color` and so on, which give their object back: `query_color` of an object with two values offered is
+  a question of choice;
+- `count_is`: whether an integer is the number that it names, "3";
+- `verify_relation`: whether its first object stands in the relation that it names to its second.
+
+Programs are read in both of CLEVR's spellings (`function` and `value_inputs`, `type` and `side_inputs`), and
+scenes as in CLEVR's scene files.
 """
 
 import json
@@ -120,7 +129,7 @@ class TracedStep:
 
     Attributes:
         function: its name.
-        value: the attribute value or relation that the function takes, if any.
+        value: the attribute value, relation or number ("3") that the function takes, if any.
         inputs: numbers of earlier nodes.
         type: ObjectSet, Object, Integer, Bool, or an attribute type.
         output: object numbers of a set, an object's number, or a value; None from a failed `unique` on.

@@ -1,5 +1,6 @@
 """Suites of paired tests, read for the templates of a dataset (docs/suites.md describes the files)."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -35,6 +36,19 @@ def suite_folder(name: str, folder: Path | None = None) -> Path:
     if name not in known:
         raise TemplateError(f'no suite "{name}"{suggestion(name, known)}; there are: {", ".join(known)}')
     return assets.question_templates() / "suites" / name
+
+
+def suite_fingerprint(folder: Path) -> str:
+    """SHA-256 of the names and contents of a suite's files, by which the audit knows where pairs come from.
+
+    Raises:
+        TemplateError: there are no files, or one cannot be read.
+    """
+    digest = hashlib.sha256()
+    for name, content in template_files(folder):
+        digest.update(f"{name}.json {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def read_suite(name: str, templates: Templates, *, folder: Path, template_folder: Path) -> Suite:

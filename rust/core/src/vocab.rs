@@ -71,6 +71,8 @@ pub struct Vocabulary {
     types: Vec<AttributeType>,
     offsets: [u8; N_TYPES + 1],
     largest_count: u8,
+    /// The integer answers as files spell them, by number.
+    numerals: Vec<String>,
 }
 
 impl Vocabulary {
@@ -117,7 +119,8 @@ impl Vocabulary {
             let problem = "differ in nothing but capital letters; folders and questions could not tell them apart";
             return Err(invalid("values", format!("\"{}\" and \"{}\" {problem}", pair[0], pair[1])));
         }
-        Ok(Self { types, offsets, largest_count })
+        let numerals = (0..=largest_count).map(|number| number.to_string()).collect();
+        Ok(Self { types, offsets, largest_count, numerals })
     }
 
     pub fn types(&self) -> &[AttributeType] {
@@ -173,6 +176,11 @@ impl Vocabulary {
     /// Largest integer answer.
     pub fn largest_count(&self) -> u8 {
         self.largest_count
+    }
+
+    /// The integer answers from 0 as files spell them: "0", "1" and so on.
+    pub fn numerals(&self) -> &[String] {
+        &self.numerals
     }
 
     /// Number of answers: yes, no, the integers from 0, every attribute value.

@@ -6,7 +6,7 @@ use crate::interrupt::in_pieces;
 use crate::scenes::PySceneGraphs;
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::program::question_file::{QuestionRecord, read_questions};
-use clevrhope_core::program::{self, BatchError, IllFormed, Program, ProgramTable, ProgramVocabulary};
+use clevrhope_core::program::{self, BatchError, Function, IllFormed, Program, ProgramTable, ProgramVocabulary};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyIndexError;
@@ -150,6 +150,18 @@ impl PyProgramTokens {
                 .map_err(ProgramError::new_err)?,
         };
         Ok(Self { vocab, tokens })
+    }
+
+    /// These tokens, by the same numbers, and after them those that some functions have beyond them.
+    ///
+    /// They come function by function in the order given, each with its values in their order.
+    ///
+    /// Raises:
+    ///     ProgramError: an unknown function.
+    fn extended(&self, functions: Vec<String>) -> PyResult<Self> {
+        let functions = functions.iter().map(|name| Function::from_name(name)).collect::<Result<Vec<_>, _>>();
+        let tokens = self.tokens.extended(&self.vocab, functions.map_err(ProgramError::new_err)?);
+        Ok(Self { vocab: self.vocab.clone(), tokens })
     }
 
     /// Token names by number, the special ones included.

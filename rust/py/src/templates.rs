@@ -62,6 +62,12 @@ impl PyTemplates {
         self.templates.words()
     }
 
+    /// Names of the functions that programs can have, in the catalogue's order.
+    #[getter]
+    fn functions(&self) -> Vec<String> {
+        self.templates.functions().iter().map(ToString::to_string).collect()
+    }
+
     /// 64 hexadecimal digits; two sets with the same ones give the same questions.
     #[getter]
     fn fingerprint(&self) -> &str {

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.folder import AuditFolder, SplitPlace
+from clevrhope.audit.folder import SplitPlace
 from clevrhope.audit.report import Check
 from clevrhope.dataset.native_reader import UNDETERMINED, Ints, QuestionReader, vocabulary_of
 from clevrhope.dataset.scene_files import PoolScenes, Rows
-from clevrhope.dataset.split_files import SplitArrays
+from clevrhope.dataset.split_files import SplitArrays, Vocab
 from clevrhope.splits.kinds import SPLITS
 
 _LENGTHS = {"questions": "question_lengths", "programs": "program_lengths"}
@@ -32,8 +32,9 @@ RELATION = "relate["
 class ColumnCheck:
     """The check of the arrays, one split after the other."""
 
-    def __init__(self, folder: AuditFolder) -> None:
-        self.check = Check(
+    def __init__(self, vocab: Vocab, check: Check | None = None) -> None:
+        """Takes the files' vocabulary, and the line that faults go to if it is not one of its own."""
+        self.check = check or Check(
             "arrays",
             "rows of tokens are as long as their lengths say, with only padding after them; "
             "`relation_needed` says for each relation whether the program without it has another answer; "
@@ -41,8 +42,8 @@ class ColumnCheck:
             "questions",
         )
         # Which relations are needed does not depend on the held-out pair.
-        self._reader = QuestionReader(folder.vocab, (), {}, vocabulary_of(folder.vocab))
-        functions = folder.vocab.functions
+        self._reader = QuestionReader(vocab, (), {}, vocabulary_of(vocab))
+        functions = vocab.functions
         relates = [number for name, number in functions.items() if name.startswith(RELATION)]
         self._is_relation = np.zeros(1 + max(functions.values(), default=0), dtype=np.bool_)
         self._is_relation[relates] = True

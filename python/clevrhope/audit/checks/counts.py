@@ -55,6 +55,7 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Check:
             _minimal(check, folder, split, n_questions, int(entry["places"]))
         advance(1)
     _unnamed(check, folder, sheets)
+    _suites(check, folder)
     for pool, entry in folder.manifest.pools.items():
         begin = f"images/{pool}/"
         listed = sum(name.startswith(begin) and name.endswith(".png") for name in folder.manifest.files)
@@ -68,7 +69,7 @@ def _unnamed(check: Check, folder: AuditFolder, sheets: Mapping[str, Mapping[str
 
     No other check would look at them, since all checks go by `splits`.
     """
-    known = {split.file for split in folder.all_splits}
+    known = {place.file for place in (*folder.all_splits, *folder.all_suites)}
     for name in folder.manifest.files:
         if name.startswith("hops/") and name.endswith(".h5"):
             check.n_checked += 1
@@ -78,6 +79,30 @@ def _unnamed(check: Check, folder: AuditFolder, sheets: Mapping[str, Mapping[str
         for split in sheets[hop.name].keys() - folder.manifest.splits[hop.name].keys():
             sheet = folder.layout.relative(folder.layout.hop_datasheet(hop.name))
             check.fault(sheet, None, "a row for a split that is not in the manifest", split)
+
+
+def _suites(check: Check, folder: AuditFolder) -> None:
+    """Compares the numbers of pairs and of originals; reports suites of no split, and files not listed."""
+    for hop, of_hop in folder.manifest.suites.items():
+        for suite, of_suite in of_hop.items():
+            for unknown in sorted(of_suite.keys() - folder.manifest.splits.get(hop, {}).keys()):
+                where = f"suites.{hop}.{suite}"
+                check.fault(
+                    "manifest.json", None, f"{where}: pairs on a split that it does not list", unknown
+                )
+    for place in folder.all_suites:
+        for path in (place.h5, place.json, place.vocab):
+            check.n_checked += 1
+            if folder.layout.relative(path) not in folder.manifest.files:
+                problem = "a file of a suite, not listed in the manifest"
+                check.fault(folder.layout.relative(path), None, problem, place.suite)
+    for place in folder.suites:
+        entry = folder.manifest.suites[place.hop.name][place.suite][place.name]
+        with folder.open_pairs(place) as pairs, folder.open(place.split) as split:
+            n_rows, n_originals, n_questions = len(pairs), pairs.n_originals, len(split)
+        _compare(check, place.file, "rows of pairs in the manifest", n_rows, 2 * entry["pairs"])
+        _compare(check, place.file, "originals in the manifest", n_questions, entry["originals"])
+        _compare(check, place.file, "attribute n_originals", n_questions, n_originals)
 
 
 def _compare(check: Check, file: str, what: str, found: int, stated: object) -> None:

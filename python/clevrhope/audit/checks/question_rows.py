@@ -33,19 +33,24 @@ def check_question_rows(folder: AuditFolder, hop: Hop, check: Check) -> None:
     Raises:
         DatasetError: a file is missing or cannot be read.
     """
-    templates = [
-        (f"{name}.json", place)
-        for name, content in folder.templates.files()
-        for place in range(len(parse_json(content, f"{name}.json")))
-    ]
+    templates = family_places(folder.templates.files())
     for split in folder.splits:
         path = folder.layout.questions_json(hop.name, split.name)
         if split.hop == hop and path.is_file() and folder.is_readable(path):
             with folder.open(split) as arrays:
-                _Rows(split, path, folder.layout.relative(path), templates, check).check(arrays)
+                RowCheck(split, path, folder.layout.relative(path), templates, check).check(arrays)
 
 
-class _Rows:
+def family_places(files: Sequence[tuple[str, bytes]]) -> list[tuple[str, int]]:
+    """(file, place in the file) of each family of these template files."""
+    return [
+        (f"{name}.json", place)
+        for name, content in files
+        for place in range(len(parse_json(content, f"{name}.json")))
+    ]
+
+
+class RowCheck:
     """The rows of one question file."""
 
     def __init__(
@@ -59,6 +64,11 @@ class _Rows:
         self._written = cache(self._as_written)
 
     def check(self, arrays: SplitArrays) -> None:
+        """Compares each row's keys with the arrays of the same split.
+
+        Raises:
+            DatasetError: a row is not a JSON object.
+        """
         self._check_prefixes(np.asarray(arrays.attributes.get("prefixes", [])).tolist())
         # A row is parsed only if its bytes are not those that this package writes: there may be 20 million.
         wanted = zip(count(), self._wanted(arrays), read_question_rows(self._path), strict=False)

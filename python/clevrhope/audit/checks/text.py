@@ -4,7 +4,7 @@ The native parser, which shares no code with what words questions, reads each te
 templates. Its readings are compared with program, family and answer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,13 @@ from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Check
 from clevrhope.dataset.native_reader import Ints, vocabulary_of
 from clevrhope.dataset.scene_files import Pools, PoolScenes
-from clevrhope.dataset.split_files import SplitArrays
+from clevrhope.dataset.split_files import SplitArrays, Vocab
 from clevrhope.dataset.vocab import by_number
 from clevrhope.runtime.progress import Advance
 
 ROWS_A_BATCH = 50_000
 
-_PROBLEMS: Mapping[int, str] = {
+PROBLEMS: Mapping[int, str] = {
     TextReader.UNREAD: "no template gives this text",
     TextReader.OTHER_PROGRAM: "its words do not mean its program",
     TextReader.OTHER_FAMILY: "its words are those of another family",
@@ -44,20 +44,25 @@ def check_text(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Chec
     return _Pass(folder, pools).run(advance)
 
 
+def text_reader(vocab: Vocab, templates: Sequence[tuple[str, bytes]], synonyms: bytes) -> TextReader:
+    """The native parser of texts of a vocabulary; `templates` are files by name, in the families' order."""
+    return TextReader(
+        vocabulary_of(vocab),
+        question_tokens=by_number(vocab.words),
+        program_tokens=by_number(vocab.functions),
+        answers=by_number(vocab.answers),
+        templates=templates,
+        synonyms=synonyms,
+    )
+
+
 class _Pass:
     """One pass over all questions."""
 
     def __init__(self, folder: AuditFolder, pools: Pools) -> None:
         self._folder, self._pools = folder, pools
         vocab, templates = folder.vocab, folder.templates
-        self._reader = TextReader(
-            vocabulary_of(vocab),
-            question_tokens=by_number(vocab.words),
-            program_tokens=by_number(vocab.functions),
-            answers=by_number(vocab.answers),
-            templates=templates.files(),
-            synonyms=templates.synonyms,
-        )
+        self._reader = text_reader(vocab, templates.files(), templates.synonyms)
         self._answers_by_family = self._reader.answers_by_family
         self._agreement = Check(
             "text",
@@ -76,7 +81,7 @@ class _Pass:
             "questions",
         )
         self._n_several = self._n_ambiguous = 0
-        self._columns = ColumnCheck(folder)
+        self._columns = ColumnCheck(vocab)
 
     def run(self, advance: Advance) -> list[Check]:
         for split in self._folder.splits:
@@ -124,7 +129,7 @@ class _Pass:
         self._agreement.n_checked += len(flags)
         self._n_several += int(np.count_nonzero(flags & TextReader.SEVERAL))
         self._n_ambiguous += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
-        for flag, problem in _PROBLEMS.items():
+        for flag, problem in PROBLEMS.items():
             for k in np.flatnonzero(flags & flag).tolist():
                 text = self._folder.decode(questions[k].tolist())
                 self._agreement.fault(split.file, first + k, problem, text)

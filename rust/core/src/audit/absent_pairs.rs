@@ -204,6 +204,10 @@ mod tests {
             ("how many blue things are either cubes or spheres", true),
             ("how many red things are either cubes or spheres", false),
             ("how many things are either blue cubes or spheres", false),
+            ("are any of the blue things either cubes or spheres", true),
+            ("are any of the spheres red things or blue things", true),
+            ("are any of the cubes red things or blue things", false),
+            ("are there any blue things the same size as the sphere", false),
         ];
         let (names, rows) = numbered(&cases.map(|(question, _)| question));
         let reader = reader(&[], &names);

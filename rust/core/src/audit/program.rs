@@ -184,6 +184,26 @@ impl ProgramReader {
             }
             Function::LessThan => Value::Truth(self.number(rest, scene)? < self.number(rest, scene)?),
             Function::GreaterThan => Value::Truth(self.number(rest, scene)? > self.number(rest, scene)?),
+            Function::And => {
+                let (a, b) = (self.truth(rest, scene)?, self.truth(rest, scene)?);
+                Value::Truth(a && b)
+            }
+            Function::Or => {
+                let (a, b) = (self.truth(rest, scene)?, self.truth(rest, scene)?);
+                Value::Truth(a || b)
+            }
+            Function::Not => Value::Truth(!self.truth(rest, scene)?),
+            Function::Verify(_) => {
+                let object = self.object(rest, scene)?;
+                Value::Truth(scene.members[token.argument] >> object & 1 == 1)
+            }
+            Function::Offer(_) => Value::Object(self.object(rest, scene)?),
+            Function::CountIs => Value::Truth(self.number(rest, scene)? as usize == token.argument),
+            Function::VerifyRelation => {
+                let (first, second) = (self.object(rest, scene)?, self.object(rest, scene)?);
+                let related = scene.related[token.argument * scene.attributes.len() + second];
+                Value::Truth(related >> first & 1 == 1)
+            }
             // The audit does not execute the functions for tests; all others are matched above.
             #[cfg(test)]
             _ => return Err(Fault::NoProgram),
@@ -200,6 +220,10 @@ impl ProgramReader {
 
     fn number(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<u32, Fault> {
         if let Value::Number(number) = self.value(rest, scene)? { Ok(number) } else { Err(Fault::NoProgram) }
+    }
+
+    fn truth(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<bool, Fault> {
+        if let Value::Truth(truth) = self.value(rest, scene)? { Ok(truth) } else { Err(Fault::NoProgram) }
     }
 }
 

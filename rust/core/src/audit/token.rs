@@ -9,7 +9,7 @@ pub(super) const MOST_TOKENS: usize = 512;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub function: Function,
-    /// The row of a value among a scene's sets, the number of a relation, or 0.
+    /// The row of a value among a scene's sets, the number of a relation, a number itself, or 0.
     pub argument: usize,
     /// The bits of its value among those that are searched for.
     pub values: u64,
@@ -29,6 +29,7 @@ impl Tokens {
             let (argument, values) = match function.signature().argument {
                 Argument::Nothing => (0, 0),
                 Argument::Relation => (RELATION_NAMES.iter().position(|name| *name == argument)?, 0),
+                Argument::Number => ((0..=vocab.largest_count()).position(|n| n.to_string() == argument)?, 0),
                 Argument::Value(kind) => {
                     let kind = usize::from(kind);
                     let value = vocab.value(kind, argument)?;

@@ -2,8 +2,8 @@
 //!
 //! A noun phrase is a run of words for values ("small matte") up to and including the noun that ends it: a shape,
 //! "thing", "object", or "shape" as in "what matte shape". It asks for the values that it names. A noun phrase that is
-//! the subject of others ("how many of the matte things are either cubes or red cylinders") asks, with each of these,
-//! for the values that both name. Synonyms and plurals are recognised, and case is ignored.
+//! the subject of others ("how many of the matte things are either cubes or red cylinders", "are any of the matte things
+//! either cubes or red cylinders") asks, with each of these, for the values that both name. Synonyms and plurals are recognised, and case is ignored.
 
 use super::error::{AuditError, MOST_VALUES};
 use std::collections::BTreeMap;
@@ -132,12 +132,14 @@ impl WordReader {
         let tokens: Vec<u32> = question.iter().map(|&token| self.form(token).unwrap_or(unknown)).collect();
         let mut phrases = Phrases { reader: self, tokens: &tokens, at: 0 };
         let (mut subject, mut previous): (Option<u64>, Option<u64>) = (None, None);
-        let mut previous_end = 0;
+        let (mut previous_end, mut follows_are) = (0, false);
         while let Some((begin, end, named)) = phrases.next() {
             let between = &tokens[previous_end.min(begin)..begin];
             let role = |token: &u32| self.role(*token);
-            let says_of_previous = between.iter().any(|token| role(token) == Role::Are)
-                && between.iter().all(|token| matches!(role(token), Role::Are | Role::Link));
+            let has_are = between.iter().any(|token| role(token) == Role::Are);
+            // In "are any of the matte things either cubes or ..." the verb comes before its subject.
+            let says_of_previous =
+                (has_are || follows_are) && between.iter().all(|token| matches!(role(token), Role::Are | Role::Link));
             if says_of_previous {
                 subject = previous;
             } else if between.iter().any(|token| role(token) == Role::Semicolon) {
@@ -148,7 +150,7 @@ impl WordReader {
             if is_found(values) {
                 return true;
             }
-            (previous, previous_end) = (Some(named), end);
+            (previous, previous_end, follows_are) = (Some(named), end, has_are);
         }
         false
     }

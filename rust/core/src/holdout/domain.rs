@@ -33,9 +33,23 @@ pub trait Domain {
     }
 
     /// The state of a function's output, and whether it asks for what is held out.
-    // The search takes a step at each node, nearly always a short one.
+    // The search takes a step at each node, nearly always by one of these effects; the others stay out of the way.
     #[inline(always)]
     fn step(&self, effect: Effect, values: Self::Values, [a, b]: [Self::State; 2]) -> (Self::State, bool) {
+        if effect == Effect::StartsAnew {
+            (Self::ANYTHING, false)
+        } else if effect == Effect::Keeps {
+            (a, false)
+        } else if effect == Effect::Joins {
+            self.join(a, b)
+        } else {
+            self.step_by_any(effect, values, [a, b])
+        }
+    }
+
+    /// The same for any effect.
+    #[inline(never)]
+    fn step_by_any(&self, effect: Effect, values: Self::Values, [a, b]: [Self::State; 2]) -> (Self::State, bool) {
         match effect {
             Effect::StartsAnew => (Self::ANYTHING, false),
             Effect::Keeps => (a, false),
@@ -59,7 +73,7 @@ pub trait Domain {
             let inputs = step.inputs.map(|input| states.get(usize::from(input)).copied().unwrap_or(Self::ANYTHING));
             let values = match step.function.signature().argument {
                 Argument::Value(kind) => self.value(usize::from(kind), step.argument),
-                Argument::Nothing | Argument::Relation => Self::Values::default(),
+                Argument::Nothing | Argument::Relation | Argument::Number => Self::Values::default(),
             };
             let (state, is_asked) = self.step(step.function.effect(), values, inputs);
             states.push(state);

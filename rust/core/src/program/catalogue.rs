@@ -1,8 +1,8 @@
 //! The catalogue of functions: one entry each, from which everything else about a function follows.
 //!
-//! An entry reads `Variant "name" (inputs) [argument] -> output, effect => |facts, argument, a, b| meaning`.
-//! A variant with a number exists once for each attribute type, and its name ends in the type's
-//! (`filter_color`). Type checking, execution (of one program or of many), tracing, JSON, tokens and
+//! An entry reads `Variant "name" (inputs) [argument] -> output, effect => |facts, argument, a, b| meaning`, and stands
+//! in the section of its origin. A variant with a number exists once for each attribute type, and its name ends in the
+//! type's (`filter_color`). Type checking, execution (of one program or of many), tracing, JSON, tokens and
 //! held-out checks all use these entries, so a new function is a new entry here. Only the audit has
 //! meanings of its own (`audit::program`), and it does not compile until the new one is added.
 //!
@@ -35,6 +35,21 @@ pub enum Argument {
     /// A value of this attribute type.
     Value(u8),
     Relation,
+    /// A number from 0 to the vocabulary's largest count.
+    Number,
+}
+
+/// Whose programs a function is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// CLEVR's questions use it, so every dataset has its tokens.
+    ClevrQuestions,
+    /// CLEVR's question engine has it, but no question of CLEVR uses it.
+    ClevrEngine,
+    /// Suites of paired tests use it; CLEVR does not know it.
+    Suites,
+    /// Only this crate's own tests have it.
+    Tests,
 }
 
 /// How the description of a function's output follows from those of its inputs.
@@ -73,15 +88,15 @@ pub struct Signature {
 
 /// Writes the enum and the methods that are read off the entries.
 macro_rules! catalogue {
-    ($(
+    ($($origin:ident {$(
         $(#[$attribute:meta])*
         $variant:ident $(($kind:ident))? $name:literal ($($input:expr),*) [$argument:expr] -> $output:expr, $effect:expr
             => |$facts:pat_param, $value:pat_param, $a:pat_param, $b:pat_param| $meaning:expr;
-    )*) => {
+    )*})*) => {
         /// A function of a program; those that exist for each attribute type carry the type's number.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Function {
-            $($(#[$attribute])* $variant $((catalogue!(@number $kind)))?,)*
+            $($($(#[$attribute])* $variant $((catalogue!(@number $kind)))?,)*)*
         }
 
         #[allow(unused_doc_comments)] // An entry's attributes stand at each of its arms.
@@ -90,7 +105,7 @@ macro_rules! catalogue {
             fn catalogue() -> &'static [Self] {
                 static ALL: LazyLock<Vec<Function>> = LazyLock::new(|| {
                     let mut all = Vec::new();
-                    $($(#[$attribute])* { catalogue!(@each all $variant $($kind)?); })*
+                    $($($(#[$attribute])* { catalogue!(@each all $variant $($kind)?); })*)*
                     all
                 });
                 &ALL
@@ -98,12 +113,14 @@ macro_rules! catalogue {
 
             /// The function's number; `N_TYPES` numbers are reserved for each variant.
             #[inline]
-            pub(super) const fn number(self) -> usize {
+            pub(crate) const fn number(self) -> usize {
                 enum Variant {
-                    $($(#[$attribute])* $variant,)*
+                    $($($(#[$attribute])* $variant,)*)*
                 }
                 match self {
-                    $($(#[$attribute])* Self::$variant $(($kind))? => Variant::$variant as usize * N_TYPES $(+ $kind as usize)?,)*
+                    $($($(#[$attribute])* Self::$variant $(($kind))? => {
+                        Variant::$variant as usize * N_TYPES $(+ $kind as usize)?
+                    })*)*
                 }
             }
 
@@ -114,11 +131,11 @@ macro_rules! catalogue {
                 use Argument::*;
                 use Type::{Bool, Integer, Object, Set};
                 match self {
-                    $($(#[$attribute])* Self::$variant $(($kind))? => Signature {
+                    $($($(#[$attribute])* Self::$variant $(($kind))? => Signature {
                         inputs: at_most_two(&[$($input),*]),
                         argument: $argument,
                         output: $output,
-                    },)*
+                    },)*)*
                 }
             }
 
@@ -128,14 +145,22 @@ macro_rules! catalogue {
             pub const fn effect(self) -> Effect {
                 use Effect::*;
                 match self {
-                    $($(#[$attribute])* Self::$variant $(($kind))? => $effect,)*
+                    $($($(#[$attribute])* Self::$variant $(($kind))? => $effect,)*)*
+                }
+            }
+
+            /// Whose programs it is for.
+            #[allow(unused_variables)]
+            pub const fn origin(self) -> Origin {
+                match self {
+                    $($($(#[$attribute])* Self::$variant $(($kind))? => Origin::$origin,)*)*
                 }
             }
 
             /// The name without the attribute type, and the type if there is one.
             const fn name_parts(self) -> (&'static str, Option<u8>) {
                 match self {
-                    $($(#[$attribute])* Self::$variant $(($kind))? => ($name, catalogue!(@option $($kind)?)),)*
+                    $($($(#[$attribute])* Self::$variant $(($kind))? => ($name, catalogue!(@option $($kind)?)),)*)*
                 }
             }
 
@@ -144,10 +169,10 @@ macro_rules! catalogue {
             #[allow(unused_variables)]
             pub(super) fn apply<A: Apply>(self, to: A) -> A::Done {
                 match self {
-                    $($(#[$attribute])* Self::$variant $(($kind))? => to.apply(
+                    $($($(#[$attribute])* Self::$variant $(($kind))? => to.apply(
                         #[inline(always)]
                         |$facts: A::Facts, $value: u8, $a: u32, $b: u32| Ok(u32::from($meaning))
-                    ),)*
+                    ),)*)*
                 }
             }
         }
@@ -160,47 +185,77 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    /// All objects.
-    Scene "scene" () [Nothing] -> Set, StartsAnew => |facts, _, _, _| facts.everything();
-    /// The members of a set that have a value.
-    Filter(kind) "filter" (Set) [Value(kind)] -> Set, Adds => |facts, value, set, _| set & facts.having(kind, value);
-    /// The only member of a set; for any other set the program has no answer.
-    Unique "unique" (Set) [Nothing] -> Object, Keeps
-        => |_, _, set, _| if set.count_ones() == 1 { set.trailing_zeros() } else { return Err(Invalid) };
-    /// The objects that stand in a relation to an object.
-    Relate "relate" (Object) [Relation] -> Set, StartsAnew => |facts, relation, object, _| facts.related(relation, object);
-    Union "union" (Set, Set) [Nothing] -> Set, TakesEither => |_, _, a, b| a | b;
-    Intersect "intersect" (Set, Set) [Nothing] -> Set, Joins => |_, _, a, b| a & b;
-    Count "count" (Set) [Nothing] -> Integer, StartsAnew => |_, _, set, _| set.count_ones();
-    Exist "exist" (Set) [Nothing] -> Bool, StartsAnew => |_, _, set, _| set != 0;
-    /// An object's value of a type.
-    Query(kind) "query" (Object) [Nothing] -> Type::Value(kind), Keeps => |facts, _, object, _| facts.value(kind, object);
-    /// The other objects that have an object's value of a type.
-    Same(kind) "same" (Object) [Nothing] -> Set, Likens(kind)
-        => |facts, _, object, _| facts.having(kind, facts.value(kind, object) as u8) & !(1 << object);
-    /// Whether two values of a type are the same.
-    Equal(kind) "equal" (Type::Value(kind), Type::Value(kind)) [Nothing] -> Bool, Compares(kind) => |_, _, a, b| a == b;
-    EqualInteger "equal_integer" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a == b;
-    LessThan "less_than" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a < b;
-    GreaterThan "greater_than" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a > b;
-    EqualObject "equal_object" (Object, Object) [Nothing] -> Bool, Identifies => |_, _, a, b| a == b;
-    // Functions for tests: one of each effect.
-    #[cfg(test)]
-    Verify(kind) "verify" (Object) [Value(kind)] -> Bool, Adds => |facts, value, object, _| facts.value(kind, object) == u32::from(value);
-    #[cfg(test)]
-    First "first" (Set) [Nothing] -> Set, Keeps => |_, _, set, _| set & set.wrapping_neg();
-    #[cfg(test)]
-    Others "others" (Set) [Nothing] -> Set, StartsAnew => |facts, _, set, _| facts.everything() & !set;
-    #[cfg(test)]
-    Either "either" (Set, Set) [Nothing] -> Set, TakesEither => |_, _, a, b| a ^ b;
-    #[cfg(test)]
-    Overlap "overlap" (Set, Set) [Nothing] -> Bool, Joins => |_, _, a, b| a & b != 0;
-    #[cfg(test)]
-    Like(kind) "like" (Object) [Nothing] -> Set, Likens(kind) => |facts, _, object, _| facts.having(kind, facts.value(kind, object) as u8);
-    #[cfg(test)]
-    Differ(kind) "differ" (Type::Value(kind), Type::Value(kind)) [Nothing] -> Bool, Compares(kind) => |_, _, a, b| a != b;
-    #[cfg(test)]
-    DifferObject "differ_object" (Object, Object) [Nothing] -> Bool, Identifies => |_, _, a, b| a != b;
+    ClevrQuestions {
+        /// All objects.
+        Scene "scene" () [Nothing] -> Set, StartsAnew => |facts, _, _, _| facts.everything();
+        /// The members of a set that have a value.
+        Filter(kind) "filter" (Set) [Value(kind)] -> Set, Adds => |facts, value, set, _| set & facts.having(kind, value);
+        /// The only member of a set; for any other set the program has no answer.
+        Unique "unique" (Set) [Nothing] -> Object, Keeps
+            => |_, _, set, _| if set.count_ones() == 1 { set.trailing_zeros() } else { return Err(Invalid) };
+        /// The objects that stand in a relation to an object.
+        Relate "relate" (Object) [Relation] -> Set, StartsAnew
+            => |facts, relation, object, _| facts.related(relation, object);
+        Union "union" (Set, Set) [Nothing] -> Set, TakesEither => |_, _, a, b| a | b;
+        Intersect "intersect" (Set, Set) [Nothing] -> Set, Joins => |_, _, a, b| a & b;
+        Count "count" (Set) [Nothing] -> Integer, StartsAnew => |_, _, set, _| set.count_ones();
+        Exist "exist" (Set) [Nothing] -> Bool, StartsAnew => |_, _, set, _| set != 0;
+        /// An object's value of a type.
+        Query(kind) "query" (Object) [Nothing] -> Type::Value(kind), Keeps
+            => |facts, _, object, _| facts.value(kind, object);
+        /// The other objects that have an object's value of a type.
+        Same(kind) "same" (Object) [Nothing] -> Set, Likens(kind)
+            => |facts, _, object, _| facts.having(kind, facts.value(kind, object) as u8) & !(1 << object);
+        /// Whether two values of a type are the same.
+        Equal(kind) "equal" (Type::Value(kind), Type::Value(kind)) [Nothing] -> Bool, Compares(kind)
+            => |_, _, a, b| a == b;
+        EqualInteger "equal_integer" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a == b;
+        LessThan "less_than" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a < b;
+        GreaterThan "greater_than" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a > b;
+    }
+    ClevrEngine {
+        EqualObject "equal_object" (Object, Object) [Nothing] -> Bool, Identifies => |_, _, a, b| a == b;
+    }
+    Suites {
+        And "and" (Bool, Bool) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a & b;
+        Or "or" (Bool, Bool) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a | b;
+        Not "not" (Bool) [Nothing] -> Bool, StartsAnew => |_, _, truth, _| truth ^ 1;
+        /// Whether an object has a value.
+        Verify(kind) "verify" (Object) [Value(kind)] -> Bool, Adds
+            => |facts, value, object, _| facts.value(kind, object) == u32::from(value);
+        /// The object itself, with a value named as one that it may have: `offer_color[red]`, `offer_color[blue]`, then
+        /// `query_color` is a question of choice. The values offered are alternatives, but nothing that is held out has
+        /// two values of one type: so adding all of them to the object's description asks for the same as adding each
+        /// to an alternative of its own.
+        Offer(kind) "offer" (Object) [Value(kind)] -> Object, Adds => |_, _, object, _| object;
+        /// Whether an integer is this number.
+        CountIs "count_is" (Integer) [Number] -> Bool, StartsAnew => |_, number, n, _| n == u32::from(number);
+        /// Whether the first object stands in a relation to the second.
+        VerifyRelation "verify_relation" (Object, Object) [Relation] -> Bool, StartsAnew
+            => |facts, relation, a, b| facts.related(relation, b) >> a & 1;
+    }
+    Tests {
+        // One of each effect.
+        #[cfg(test)]
+        Lacks(kind) "lacks" (Object) [Value(kind)] -> Bool, Adds
+            => |facts, value, object, _| facts.value(kind, object) != u32::from(value);
+        #[cfg(test)]
+        First "first" (Set) [Nothing] -> Set, Keeps => |_, _, set, _| set & set.wrapping_neg();
+        #[cfg(test)]
+        Others "others" (Set) [Nothing] -> Set, StartsAnew => |facts, _, set, _| facts.everything() & !set;
+        #[cfg(test)]
+        Either "either" (Set, Set) [Nothing] -> Set, TakesEither => |_, _, a, b| a ^ b;
+        #[cfg(test)]
+        Overlap "overlap" (Set, Set) [Nothing] -> Bool, Joins => |_, _, a, b| a & b != 0;
+        #[cfg(test)]
+        Like(kind) "like" (Object) [Nothing] -> Set, Likens(kind)
+            => |facts, _, object, _| facts.having(kind, facts.value(kind, object) as u8);
+        #[cfg(test)]
+        Differ(kind) "differ" (Type::Value(kind), Type::Value(kind)) [Nothing] -> Bool, Compares(kind)
+            => |_, _, a, b| a != b;
+        #[cfg(test)]
+        DifferObject "differ_object" (Object, Object) [Nothing] -> Bool, Identifies => |_, _, a, b| a != b;
+    }
 }
 
 const fn at_most_two(types: &[Type]) -> [Option<Type>; 2] {
@@ -211,23 +266,20 @@ const fn at_most_two(types: &[Type]) -> [Option<Type>; 2] {
     }
 }
 
-/// Number of functions for tests, at the catalogue's end.
-const N_FOR_TESTS: usize = if cfg!(test) { 5 + 3 * N_TYPES } else { 0 };
-
 impl Function {
-    /// Every function in the catalogue's order.
+    /// Every function in the catalogue's order, except those for tests.
     pub fn all() -> &'static [Self] {
         let all = Self::catalogue();
-        &all[..all.len() - N_FOR_TESTS]
+        &all[..all.partition_point(|function| function.origin() != Origin::Tests)]
     }
 
-    /// The functions for tests, which `all` does not list, so that they do not change the numbers of tokens.
+    /// The functions for tests, which `all` does not list.
     #[cfg(test)]
     pub(crate) fn for_tests() -> &'static [Self] {
         &Self::catalogue()[Self::all().len()..]
     }
 
-    /// The function's output on a scene. `argument` is the value or relation, `inputs` are the inputs' outputs (0
+    /// The function's output on a scene. `argument` is the value, relation or number, `inputs` are the inputs' outputs (0
     /// where there are fewer than two).
     #[inline(always)]
     pub(crate) fn meaning<F: Facts>(self, facts: F, argument: u8, inputs: [u32; 2]) -> Result<u32, Invalid> {
@@ -251,6 +303,19 @@ impl Function {
             [None, _] => 0,
             [Some(_), None] => 1,
             [Some(_), Some(_)] => 2,
+        }
+    }
+
+    /// The attribute type of the value that it adds to its input's description; None if it adds none.
+    pub const fn added_type(self) -> Option<u8> {
+        let adds = match self.effect() {
+            Effect::Adds => true,
+            Effect::StartsAnew | Effect::Keeps | Effect::TakesEither | Effect::Joins => false,
+            Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => false,
+        };
+        match self.signature().argument {
+            Argument::Value(kind) if adds => Some(kind),
+            Argument::Value(_) | Argument::Nothing | Argument::Relation | Argument::Number => None,
         }
     }
 
@@ -287,15 +352,36 @@ impl fmt::Display for Type {
 mod tests {
     use super::*;
 
+    /// The names of the functions of an origin, in the catalogue's order.
+    fn names(origin: Origin) -> String {
+        let functions = Function::all().iter().filter(|function| function.origin() == origin);
+        functions.map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
-    fn the_catalogue_is_that_of_clevr() {
-        let names: Vec<String> = Function::all().iter().map(ToString::to_string).collect();
+    fn the_catalogue_is_that_of_clevr_and_of_suites() {
         assert_eq!(
-            names.join(" "),
+            names(Origin::ClevrQuestions),
             "scene filter_size filter_color filter_material filter_shape unique relate union intersect count exist \
              query_size query_color query_material query_shape same_size same_color same_material same_shape \
-             equal_size equal_color equal_material equal_shape equal_integer less_than greater_than equal_object"
+             equal_size equal_color equal_material equal_shape equal_integer less_than greater_than"
         );
+        assert_eq!(names(Origin::ClevrEngine), "equal_object");
+        assert_eq!(
+            names(Origin::Suites),
+            "and or not verify_size verify_color verify_material verify_shape offer_size offer_color offer_material \
+             offer_shape count_is verify_relation"
+        );
+        assert_eq!(names(Origin::Tests), "");
+        assert!(Function::for_tests().iter().all(|function| function.origin() == Origin::Tests));
+    }
+
+    #[test]
+    fn numbers_of_functions_do_not_move() {
+        let number = |name| Function::from_name(name).unwrap().number();
+        let numbers = ["scene", "filter_shape", "query_size", "equal_shape", "greater_than", "equal_object", "and"];
+        assert_eq!(numbers.map(number), [0, 7, 32, 43, 52, 56, 60]);
+        assert!(Function::all().is_sorted_by_key(|function| function.number()));
     }
 
     #[test]
@@ -316,7 +402,20 @@ mod tests {
         assert_eq!(filter.inputs, [Some(Type::Set), None]);
         assert_eq!((filter.argument, filter.output), (Argument::Value(1), Type::Set));
         assert_eq!(Function::Equal(3).signature().inputs, [Some(Type::Value(3)); 2]);
+        let verify = Function::VerifyRelation.signature();
+        assert_eq!((verify.inputs, verify.argument), ([Some(Type::Object); 2], Argument::Relation));
+        assert_eq!(Function::CountIs.signature().argument, Argument::Number);
         assert_eq!(Function::Scene.arity(), 0);
         assert_eq!(Function::Union.arity(), 2);
+    }
+
+    #[test]
+    fn functions_that_add_a_value_say_of_which_type() {
+        for function in [Function::Filter(2), Function::Verify(2), Function::Offer(2)] {
+            assert_eq!(function.added_type(), Some(2), "{function}");
+        }
+        for function in [Function::Relate, Function::CountIs, Function::VerifyRelation, Function::Query(2)] {
+            assert_eq!(function.added_type(), None, "{function}");
+        }
     }
 }

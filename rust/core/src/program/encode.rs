@@ -3,13 +3,13 @@
 //! The form is that of the HDF5 files of the public CLEVR models (Johnson et al. 2017b,
 //! `preprocess_questions`, prefix mode): `<START>`, the last function, the tokens of its first input,
 //! those of its second, `<END>`, then `<NULL>` up to the row's width. A token is a function's name, with
-//! the value in square brackets if it takes one: `filter_color[red]`. Each input is written out in full,
+//! the argument in square brackets if it takes one: `filter_color[red]`, `count_is[3]`. Each input is written out in full,
 //! so a step that two others share is written twice, and an unused step is left out.
 
-use super::{Argument, Fault, Function, MAX_STEPS, Program, Signature, Step, Type};
+use super::{Argument, Fault, Function, MAX_STEPS, Origin, Program, Signature, Step, Type};
 use crate::message::shown;
 use crate::vocab::Vocabulary;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 pub const NULL: i32 = 0;
@@ -84,17 +84,27 @@ pub enum EncodeError {
 impl ProgramVocabulary {
     /// The tokens of all functions that CLEVR's questions use: its own 44 for its own vocabulary.
     ///
-    /// `equal_object` is left out: no CLEVR question uses it, and it would shift the numbers of other tokens.
+    /// Other functions are left out: they would shift the numbers of these tokens. `extended` appends them.
     pub fn new(vocab: &Vocabulary) -> Self {
-        let functions = Function::all().iter().copied().filter(|&function| function != Function::EqualObject);
-        Self::of(vocab, functions)
+        let is_of_clevr = |function: &Function| function.origin() == Origin::ClevrQuestions;
+        Self::of(vocab, Function::all().iter().copied().filter(is_of_clevr))
     }
 
-    /// The special tokens, then those of the functions with every value they can take, sorted by name.
+    /// The special tokens, then those of the functions with every argument they can take, sorted by name.
     pub fn of(vocab: &Vocabulary, functions: impl IntoIterator<Item = Function>) -> Self {
         let tokens: BTreeMap<String, Token> =
             functions.into_iter().flat_map(|function| tokens_of(function, vocab)).collect();
         Self::numbered(tokens.into_iter().map(|(name, token)| (name, Some(token))))
+    }
+
+    /// These tokens by the same numbers, then those of `functions` that are not among them, as a suite of questions
+    /// needs them beside a dataset: function by function in the order given, each with its arguments in their order.
+    pub fn extended(&self, vocab: &Vocabulary, functions: impl IntoIterator<Item = Function>) -> Self {
+        let mut known: BTreeSet<String> = self.names.iter().cloned().collect();
+        let own = self.names.iter().cloned().zip(self.tokens.iter().copied()).skip(SPECIAL_NAMES.len());
+        let further = functions.into_iter().flat_map(|function| tokens_of(function, vocab));
+        let further = further.filter(|(name, _)| known.insert(name.clone()));
+        Self::numbered(own.chain(further.map(|(name, token)| (name, Some(token)))))
     }
 
     /// The tokens of a `vocab.json` (`program_token_to_idx`), by number.
@@ -269,7 +279,7 @@ pub fn check_special_names(names: &[&str], kind: &str) -> Result<(), String> {
 fn tokens_of(function: Function, vocab: &Vocabulary) -> Vec<(String, Token)> {
     match function.signature().argument {
         Argument::Nothing => vec![(function.to_string(), Token::new(function, 0))],
-        argument => {
+        argument @ (Argument::Value(_) | Argument::Relation | Argument::Number) => {
             let names = argument.names(vocab).into_iter().enumerate();
             names.map(|(i, name)| (format!("{function}[{name}]"), Token::new(function, i as u8))).collect()
         }
@@ -372,6 +382,33 @@ mod tests {
     }
 
     #[test]
+    fn an_extended_vocabulary_keeps_its_numbers() {
+        let vocab = samples::vocabulary();
+        let clevr = ProgramVocabulary::new(&vocab);
+        let functions = ["count_is", "verify_relation", "not", "count", "verify_shape", "not", "and"];
+        let suite = clevr.extended(&vocab, functions.map(|name| Function::from_name(name).unwrap()));
+        let (own, further) = suite.names().split_at(clevr.names().len());
+        assert_eq!(own, clevr.names());
+        assert_eq!(
+            further.join(" "),
+            "count_is[0] count_is[1] count_is[2] count_is[3] count_is[4] count_is[5] count_is[6] count_is[7] count_is[8] \
+             count_is[9] count_is[10] verify_relation[left] verify_relation[right] verify_relation[behind] \
+             verify_relation[front] not verify_shape[cube] verify_shape[sphere] verify_shape[cylinder] and"
+        );
+        // It is the vocabulary of its own names, and of a program of CLEVR's functions makes the same row.
+        let names = suite.names().iter().map(String::as_str);
+        assert_eq!(ProgramVocabulary::from_names(&vocab, names), Ok(suite.clone()));
+        let program = samples::program("scene; filter_color[red] 0; count 1");
+        assert_eq!(suite.encode(&program), clevr.encode(&program));
+        let program = samples::program("scene; count 0; count_is[3] 1; not 2");
+        assert_eq!(clevr.encode(&program), Err(EncodeError::NoToken(Function::Not)));
+        let row = suite.encode(&program).unwrap();
+        assert_eq!(suite.decode(&row, 0), Ok(program));
+        // What a vocabulary has already changes nothing.
+        assert_eq!(suite.extended(&vocab, [Function::Scene, Function::CountIs]), suite);
+    }
+
+    #[test]
     fn a_vocabulary_file_that_does_not_fit_is_refused() {
         let vocab = samples::vocabulary();
         let fault = |names: &[&str]| ProgramVocabulary::from_names(&vocab, names.iter().copied()).unwrap_err();
@@ -382,6 +419,8 @@ mod tests {
         assert!(with("filter_color[cube]").ends_with("\"cube\" is a shape, not a color"));
         assert_eq!(with("filter_color"), "program token 4: \"filter_color\" takes one value, got 0");
         assert_eq!(with("count[red]"), "program token 4: \"count\" takes no value, got 1");
+        assert_eq!(with("count_is[11]"), "program token 4: \"11\" is not a number from 0 to 10");
+        assert_eq!(with("count_is"), "program token 4: \"count_is\" takes one value, got 0");
     }
 
     #[test]
@@ -391,6 +430,10 @@ mod tests {
             "<START> less_than count filter_color[red] scene count scene <END>"
         );
         // A step that two share is written for each; one that nobody needs is not.
+        assert_eq!(
+            tokens("scene; count 0; count_is[3] 1; scene; unique 3; verify_size[small] 4; or 2 5; not 6"),
+            "<START> not or count_is[3] count scene verify_size[small] unique scene <END>"
+        );
         assert_eq!(
             tokens("scene; unique 0; filter_size[small] 0; count 2; count 0; less_than 4 3"),
             "<START> less_than count scene count filter_size[small] scene <END>"
@@ -482,7 +525,7 @@ mod tests {
         }
 
         #[test]
-        fn any_row_decodes_or_is_refused(row in prop::collection::vec(-2..45i32, 0..20)) {
+        fn any_row_decodes_or_is_refused(row in prop::collection::vec(-2..90i32, 0..20)) {
             let vocabulary = all_tokens();
             for row in [row.clone(), [&[START], row.as_slice(), &[END]].concat()] {
                 if let Ok(program) = vocabulary.decode(&row, 0) {

@@ -168,6 +168,65 @@ mod tests {
     }
 
     #[test]
+    fn the_functions_of_suites_mean_what_they_say() {
+        const BLUE: &str = "scene; filter_color[blue] 0; unique 1";
+        let truth = |nodes: &str| match run_on_three(nodes).0 {
+            Ok(Answer::Bool(truth)) => truth,
+            other => panic!("{nodes}: {other:?}"),
+        };
+        for (shape, expected) in [("sphere", true), ("cube", false), ("cylinder", false)] {
+            assert_eq!(truth(&format!("{BLUE}; verify_shape[{shape}] 2")), expected, "{shape}");
+        }
+        assert!(truth(&format!("{BLUE}; verify_size[large] 2")) && !truth(&format!("{BLUE}; verify_size[small] 2")));
+        for n in 0..=10 {
+            assert_eq!(truth(&format!("scene; count 0; count_is[{n}] 1")), n == 3, "{n}");
+        }
+        // Is the blue thing left of the small one; is the small one left of the blue one?
+        let two = format!("{BLUE}; filter_size[small] 0; unique 3");
+        assert!(
+            !truth(&format!("{two}; verify_relation[left] 2 4")) && truth(&format!("{two}; verify_relation[left] 4 2"))
+        );
+        assert!(truth(&format!("{two}; verify_relation[right] 2 4")));
+        assert!(!truth(&format!("{BLUE}; verify_relation[left] 2 2")));
+        for (a, b) in [(false, false), (false, true), (true, false), (true, true)] {
+            let is = |truth| if truth { "exist 0" } else { "exist 1" };
+            let both =
+                |function| truth(&format!("scene; filter_shape[cylinder] 0; {}; {}; {function} 2 3", is(a), is(b)));
+            assert_eq!((both("and"), both("or")), (a && b, a || b));
+            assert_eq!(truth(&format!("scene; filter_shape[cylinder] 0; {}; not 2", is(a))), !a);
+        }
+    }
+
+    #[test]
+    fn an_offer_gives_the_object_back_whatever_its_value() {
+        let (answer, outputs) = run_on_three(
+            "scene; filter_color[blue] 0; unique 1; offer_shape[cube] 2; offer_shape[cylinder] 3; query_shape 4",
+        );
+        assert_eq!(answer, Ok(Answer::Value(3, 1)));
+        assert_eq!(outputs[2..5], [2, 2, 2].map(Output::Object));
+    }
+
+    #[test]
+    fn verifying_a_value_is_finding_the_object_among_those_that_have_it() {
+        let vocab = samples::vocabulary();
+        let mut counts = [0; 2];
+        for seed in 0..200 {
+            let scene = samples::random_scene(&vocab, 2, seed);
+            for value in ["red", "blue"] {
+                let filtered = "scene; filter_shape[cube] 0";
+                let run = |nodes: String| execute(&program(&nodes), scene.view(), &vocab);
+                let verified = run(format!("{filtered}; unique 1; verify_color[{value}] 2"));
+                let found = run(format!("{filtered}; filter_color[{value}] 1; exist 2"));
+                if let Ok(Answer::Bool(truth)) = verified {
+                    assert_eq!(found, verified);
+                    counts[usize::from(truth)] += 1;
+                }
+            }
+        }
+        assert!(counts.iter().all(|&n| n > 20), "{counts:?}");
+    }
+
+    #[test]
     fn a_trace_gives_every_output() {
         let (_, outputs) = run_on_three("scene; filter_color[blue] 0; unique 1; relate[left] 2; exist 3");
         let sets = [vec![0, 1, 2], vec![2], vec![0, 1]].map(Output::Set);

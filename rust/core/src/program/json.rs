@@ -113,12 +113,13 @@ impl Program {
 }
 
 impl Step {
-    /// The name of the step's value or relation.
+    /// The name of the step's value, relation or number.
     pub fn argument_name<'v>(&self, vocab: &'v Vocabulary) -> Option<&'v str> {
         match self.function.signature().argument {
             Argument::Nothing => None,
             Argument::Value(kind) => Some(vocab.value_name(usize::from(kind), usize::from(self.argument))),
             Argument::Relation => Some(RELATION_NAMES[usize::from(self.argument)]),
+            Argument::Number => Some(&vocab.numerals()[usize::from(self.argument)]),
         }
     }
 }

@@ -19,7 +19,7 @@ pub mod typecheck;
 pub(crate) mod samples;
 
 pub use batch::{BatchError, ILL_FORMED, INVALID, IllFormed, execute_batch, execute_tokens};
-pub use catalogue::{Argument, Effect, Function, Signature, Type};
+pub use catalogue::{Argument, Effect, Function, Origin, Signature, Type};
 pub use encode::{EncodeError, ProgramVocabulary, TokenError};
 pub use execute::{Output, execute, trace};
 pub use facts::Invalid;
@@ -35,7 +35,8 @@ pub const MAX_STEPS: usize = 256;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Step {
     pub function: Function,
-    /// Number of the value (of `filter`) or relation (of `relate`); 0 for functions that take neither.
+    /// Number of the value (of `filter`) or relation (of `relate`), or the number itself (of `count_is`); 0 for functions
+    /// that take none.
     pub argument: u8,
     /// Numbers of earlier steps: as many as the function takes, the rest 0.
     pub inputs: [u8; 2],

@@ -39,7 +39,9 @@ pub fn program(text: &str) -> Program {
         let function = Function::from_name(name).unwrap();
         let argument = match function.signature().argument {
             Argument::Nothing => 0,
-            wanted => wanted.parse(value.trim_end_matches(']'), &vocab).unwrap(),
+            wanted @ (Argument::Value(_) | Argument::Relation | Argument::Number) => {
+                wanted.parse(value.trim_end_matches(']'), &vocab).unwrap()
+            }
         };
         let mut inputs = [0; 2];
         words.zip(&mut inputs).for_each(|(word, input)| *input = word.parse().unwrap());
@@ -50,13 +52,17 @@ pub fn program(text: &str) -> Program {
 
 /// A well-typed program of up to 20 steps, of any functions that the types allow.
 pub fn random_program(vocab: &Vocabulary, seed: u64) -> Program {
+    random_program_of(Function::all(), vocab, seed)
+}
+
+/// The same of some functions, and of filters.
+pub fn random_program_of(functions: &[Function], vocab: &Vocabulary, seed: u64) -> Program {
     let mut rng = StreamKey::new(&[b"test program"]).at(seed);
     let length = 2 + rng.below(18);
     let mut steps = vec![Step { function: Function::Scene, argument: 0, inputs: [0, 0] }];
     while (steps.len() as u32) < length || !ends_in_an_answer(&steps) {
         // Filters are drawn often, or few programs would get far.
-        let function =
-            if rng.below(3) == 0 { Function::Filter(rng.below(4) as u8) } else { any(&mut rng, Function::all()) };
+        let function = if rng.below(3) == 0 { Function::Filter(rng.below(4) as u8) } else { any(&mut rng, functions) };
         steps.extend(random_step(function, &steps, vocab, &mut rng));
     }
     Program { steps }
@@ -75,7 +81,7 @@ fn random_step(function: Function, steps: &[Step], vocab: &Vocabulary, rng: &mut
         let sources: Vec<u8> = (0..steps.len() as u8).filter(fits).collect();
         *input = if sources.is_empty() { return None } else { any(rng, &sources) };
     }
-    let argument = rng.below(signature.argument.names(vocab).len() as u32) as u8;
+    let argument = rng.below(signature.argument.n_choices(vocab) as u32) as u8;
     Some(Step { function, argument, inputs })
 }
 

@@ -210,7 +210,7 @@ fn lower(vocab: &Vocabulary, steps: &[Step], arguments: &mut Vec<u8>) -> Vec<Ins
         let inputs = [place(a, arity > 0), place(b, arity > 1)];
         let argument = match step.function.signature().argument {
             Argument::Nothing => 0,
-            Argument::Value(_) | Argument::Relation => {
+            Argument::Value(_) | Argument::Relation | Argument::Number => {
                 arguments.push(step.argument);
                 (arguments.len() - 1 - start) as u16
             }

@@ -62,12 +62,23 @@ impl Fault {
 }
 
 impl Argument {
-    /// The names of the values or relations that it can be, by number; empty for `Nothing`.
+    /// The names of the values, relations or numbers that it can be, by number; empty for `Nothing`.
     pub fn names(self, vocab: &Vocabulary) -> Vec<&str> {
         match self {
             Self::Nothing => Vec::new(),
             Self::Value(kind) => vocab.types()[usize::from(kind)].values.iter().map(String::as_str).collect(),
             Self::Relation => RELATION_NAMES.to_vec(),
+            Self::Number => vocab.numerals().iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Number of the arguments that it can be; a function that takes none has the argument 0.
+    pub fn n_choices(self, vocab: &Vocabulary) -> usize {
+        match self {
+            Self::Nothing => 1,
+            Self::Value(kind) => vocab.n_values(usize::from(kind)),
+            Self::Relation => vocab.n_relations(),
+            Self::Number => vocab.numerals().len(),
         }
     }
 
@@ -84,6 +95,10 @@ impl Argument {
             Self::Nothing => "value",
             Self::Value(kind) => TYPE_NAMES[usize::from(kind)],
             Self::Relation => "relation",
+            Self::Number => {
+                let (name, largest) = (shown(name), vocab.largest_count());
+                return Err(Fault::UnknownValue(format!("\"{name}\" is not a number from 0 to {largest}")));
+            }
         };
         Err(Fault::UnknownValue(match vocab.find_value(name) {
             Ok((kind, _)) => format!("\"{}\" is a {}, not a {wanted}", shown(name), TYPE_NAMES[kind]),
@@ -105,7 +120,9 @@ impl Function {
     pub(super) fn parse_argument<S: Deref<Target = str>>(self, values: &[S], vocab: &Vocabulary) -> Result<u8, Fault> {
         match (self.signature().argument, values) {
             (Argument::Nothing, []) => Ok(0),
-            (wanted @ (Argument::Value(_) | Argument::Relation), [name]) => wanted.parse(name, vocab),
+            (wanted @ (Argument::Value(_) | Argument::Relation | Argument::Number), [name]) => {
+                wanted.parse(name, vocab)
+            }
             (wanted, values) => {
                 let expected = if wanted == Argument::Nothing { "no value" } else { "one value" };
                 Err(Fault::ArgumentCount { function: self, expected, found: values.len() })
@@ -144,7 +161,7 @@ impl Program {
                     return Err(Fault::InputType { function, input, expected, found, source_node }.at(place, node));
                 }
             }
-            let known = function.signature().argument.names(vocab).len().max(1);
+            let known = function.signature().argument.n_choices(vocab);
             if usize::from(step.argument) >= known {
                 let text =
                     format!("argument {} of \"{function}\"; arguments are numbered below {known}", step.argument);
@@ -215,5 +232,18 @@ mod tests {
             "unknown relation \"lefft\" (did you mean \"left\"?); known: left, right, behind, front"
         );
         assert_eq!(Argument::Value(3).parse("sphere", &vocab), Ok(1));
+    }
+
+    #[test]
+    fn numbers_end_at_the_largest_count() {
+        let vocab = samples::vocabulary();
+        assert_eq!(Argument::Number.parse("10", &vocab), Ok(10));
+        for name in ["11", "-1", "03", "three", ""] {
+            let message = Argument::Number.parse(name, &vocab).unwrap_err().to_string();
+            assert_eq!(message, format!("\"{name}\" is not a number from 0 to 10"));
+        }
+        for argument in [Argument::Value(3), Argument::Relation, Argument::Number] {
+            assert_eq!(argument.n_choices(&vocab), argument.names(&vocab).len(), "{argument:?}");
+        }
     }
 }

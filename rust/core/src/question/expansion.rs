@@ -46,7 +46,7 @@ impl<'a> ProgramBuilder<'a> {
         let last = match kind {
             NodeKind::Plain(function) => self.step(function, 0, inputs),
             NodeKind::Relate => self.step(Function::Relate, argument(), inputs),
-            NodeKind::Add(function, _) => self.step(function, argument(), inputs),
+            NodeKind::Apply(function) => self.step(function, argument(), inputs),
             NodeKind::Filter(tail) => self.filter(inputs[0], chosen, tail),
             NodeKind::RelateFilter(tail) => {
                 let related = self.step(Function::Relate, argument(), inputs);

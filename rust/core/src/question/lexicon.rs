@@ -1,4 +1,4 @@
-//! The words for values, relations and things.
+//! The words for values, relations, numbers and things.
 
 use super::text_buffer::{CHUNK, TextBuffer};
 use crate::message::shown;
@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 
 /// The type whose unset value has a word, "thing".
 pub(super) const SHAPE: usize = 3;
-/// Maximum number of words for one value or relation.
+/// Maximum number of words for one value, relation or number.
 const MOST_WORDS: usize = 1_000;
 
-/// The words for values, relations and things.
+/// The words for values, relations, numbers and things.
 #[derive(Clone, Debug)]
 pub struct Lexicon {
     /// For each attribute type, the words for no value and for each value; then an unused entry for no relation,
-    /// and the words for each relation.
+    /// and the words for each relation; then the same for numbers.
     lists: Vec<Vec<Word>>,
-    /// Start of each type's lists; relations come last.
-    starts: [usize; N_TYPES + 1],
+    /// Start of each type's lists; relations and numbers come last.
+    starts: [usize; N_TYPES + 2],
 }
 
 /// One or more words for a value, as questions have them.
@@ -63,7 +63,7 @@ impl Lexicon {
             let words = words.remove(name).unwrap_or_else(|| vec![name.to_owned()]);
             words.iter().map(|word| Word::new(word)).collect()
         };
-        let (mut lists, mut starts) = (Vec::new(), [0; N_TYPES + 1]);
+        let (mut lists, mut starts) = (Vec::new(), [0; N_TYPES + 2]);
         for (kind, attribute) in vocab.types().iter().enumerate() {
             starts[kind] = lists.len();
             lists.push(if kind == SHAPE { of("thing") } else { Vec::new() });
@@ -72,6 +72,9 @@ impl Lexicon {
         starts[N_TYPES] = lists.len();
         lists.push(Vec::new());
         lists.extend(RELATION_NAMES.iter().map(|relation| of(relation)));
+        starts[N_TYPES + 1] = lists.len();
+        lists.push(Vec::new());
+        lists.extend(vocab.numerals().iter().map(|number| of(number)));
         Ok(Self { lists, starts })
     }
 
@@ -95,13 +98,14 @@ impl Lexicon {
     }
 }
 
-/// Refuses a word for two values, or for a value and "thing": a question with it would be ambiguous. The plurals of
-/// nouns, which are shapes and "thing", count as well.
+/// Refuses a word for two values or numbers, or for a value and "thing": a question with it would be ambiguous. The
+/// plurals of nouns, which are shapes and "thing", count as well.
 fn each_word_says_one_thing(vocab: &Vocabulary, words: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
     let mut name_by_form: BTreeMap<String, &str> = BTreeMap::new();
     let values = vocab.types().iter().enumerate();
     let values = values.flat_map(|(kind, attribute)| attribute.values.iter().map(move |value| (value.as_str(), kind)));
-    for (name, kind) in values.chain([("thing", SHAPE)]) {
+    let numbers = vocab.numerals().iter().map(|number| (number.as_str(), place(ParamKind::Number)));
+    for (name, kind) in values.chain(numbers).chain([("thing", SHAPE)]) {
         let own = [name.to_owned()];
         for word in words.get(name).map_or(own.as_slice(), Vec::as_slice) {
             let plural = (kind == SHAPE).then(|| format!("{word}s"));
@@ -125,6 +129,7 @@ fn place(kind: ParamKind) -> usize {
     match kind {
         ParamKind::Attribute(kind) => usize::from(kind),
         ParamKind::Relation => N_TYPES,
+        ParamKind::Number => N_TYPES + 1,
     }
 }
 
@@ -145,6 +150,7 @@ mod tests {
             format!("\"cube\" would be said of both cube and cylinder{end}")
         );
         assert_eq!(refused("thing", &["thing", "Red"]), format!("\"Red\" would be said of both red and thing{end}"));
+        assert_eq!(refused("3", &["three", "2"]), format!("\"2\" would be said of both 2 and 3{end}"));
         assert_eq!(refused("red", &["cubes"]), format!("\"cubes\" would be said of both red and cube{end}"));
         assert!(refused("red", &["x"; 1_001]).starts_with("\"red\" has 1001 words; at most 1000"));
         let twice = BTreeMap::from([("red".to_owned(), vec!["crimson".to_owned(), "crimson".to_owned()])]);

@@ -41,6 +41,7 @@ impl Memo {
         mix(key.rotate_left(32) ^ word.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
+    #[inline]
     pub fn contains(&self, key: u64) -> bool {
         self.slots[self.slot(key)].0 == self.generation
     }

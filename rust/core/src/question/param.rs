@@ -1,15 +1,29 @@
 //! Parameters of templates.
 
 use crate::message::{shown, suggestion};
+use crate::program::catalogue::Argument;
 
 /// Maximum number of parameters of a template (a three-hop chain has 19).
 pub const MAX_PARAMS: usize = 40;
 
-/// The kind of value of a parameter: of an attribute type, or a relation.
+/// The kind of value of a parameter: of an attribute type, a relation, or a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     Attribute(u8),
     Relation,
+    Number,
+}
+
+impl ParamKind {
+    /// The kind of parameter that gives a function its argument; None for a function that takes none.
+    pub(super) fn of(argument: Argument) -> Option<Self> {
+        match argument {
+            Argument::Nothing => None,
+            Argument::Value(kind) => Some(Self::Attribute(kind)),
+            Argument::Relation => Some(Self::Relation),
+            Argument::Number => Some(Self::Number),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -56,8 +56,7 @@ pub struct QuestionReader<'a> {
 }
 
 /// A parameter's kind, and the letters before and after it in its word.
-type SlotKey = (ParamKey, String, String);
-type ParamKey = (bool, u8);
+type SlotKey = (u8, String, String);
 
 impl<'a> QuestionReader<'a> {
     pub fn new(templates: &'a TemplateSet) -> Self {
@@ -200,7 +199,7 @@ impl Slot {
             for (number, word) in words.iter().enumerate() {
                 add(value, number, word.as_str());
             }
-            if words.is_empty() && kind != ParamKind::Relation {
+            if words.is_empty() && matches!(kind, ParamKind::Attribute(_)) {
                 add(value, 0, "");
             }
         }
@@ -208,10 +207,12 @@ impl Slot {
     }
 }
 
-fn key_of(kind: ParamKind) -> ParamKey {
+/// A number for each kind of parameter.
+fn key_of(kind: ParamKind) -> u8 {
     match kind {
-        ParamKind::Attribute(kind) => (true, kind),
-        ParamKind::Relation => (false, 0),
+        ParamKind::Attribute(kind) => kind,
+        ParamKind::Relation => u8::MAX,
+        ParamKind::Number => u8::MAX - 1,
     }
 }
 

@@ -43,8 +43,8 @@ pub enum NodeKind {
     Plain(Function),
     /// `relate`, its relation a parameter.
     Relate,
-    /// A function that adds a value of a type, such as `filter_<type>`; the value is a parameter.
-    Add(Function, u8),
+    /// A function whose argument is a parameter, such as `filter_<type>`, `verify_<type>` or `count_is`.
+    Apply(Function),
     /// `filter*`: any combination of values, then the tail.
     Filter(Tail),
     /// `relate_filter*`: a relation, any combination of values, then the tail.
@@ -218,6 +218,15 @@ impl TemplateSet {
         &self.fingerprint
     }
 
+    /// The functions that programs of these templates' questions can have, each once, in the catalogue's order.
+    pub fn functions(&self) -> Vec<Function> {
+        let nodes = self.families.iter().flat_map(|family| &family.nodes);
+        let mut functions: Vec<Function> = nodes.flat_map(|node| node.kind.functions()).collect();
+        functions.sort_unstable_by_key(|function| function.number());
+        functions.dedup();
+        functions
+    }
+
     /// All tokens of these templates' questions, sorted.
     pub fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = self
@@ -287,13 +296,15 @@ impl Reader {
 
     fn param_kind(&self, i: usize, name: &str) -> Result<ParamKind, TemplateError> {
         let lower = name.to_ascii_lowercase();
-        if lower == "relation" {
-            return Ok(ParamKind::Relation);
+        match lower.as_str() {
+            "relation" => return Ok(ParamKind::Relation),
+            "number" => return Ok(ParamKind::Number),
+            _ => {}
         }
         match TYPE_NAMES.iter().position(|t| *t == lower) {
             Some(kind) => Ok(ParamKind::Attribute(kind as u8)),
             None => {
-                let hint = suggestion(name, ["Size", "Color", "Material", "Shape", "Relation"]);
+                let hint = suggestion(name, ["Size", "Color", "Material", "Shape", "Relation", "Number"]);
                 self.fault(&format!(".params[{i}]"), format!("unknown parameter type \"{}\"{hint}", shown(name)))
             }
         }
@@ -461,15 +472,12 @@ impl NodeKind {
             return Ok(*kind);
         }
         match Function::from_name(name) {
-            Ok(function) => match (function.signature().argument, function.effect()) {
-                (Argument::Nothing, _) => Ok(Self::Plain(function)),
-                (Argument::Relation, _) if function == Function::Relate => Ok(Self::Relate),
-                (Argument::Value(kind), Effect::Adds) if function.arity() == 1 => Ok(Self::Add(function, kind)),
-                // The search offers no parameter that such a function could take.
-                (Argument::Relation | Argument::Value(_), _) => {
-                    Err(format!("\"{name}\" cannot be a node: templates choose relations and values that are added"))
-                }
-            },
+            // Questions whose answer does not need a relation are left out, which the search does for `relate` alone.
+            Ok(Function::Relate) => Ok(Self::Relate),
+            Ok(function) => Ok(match function.signature().argument {
+                Argument::Nothing => Self::Plain(function),
+                Argument::Value(_) | Argument::Relation | Argument::Number => Self::Apply(function),
+            }),
             Err(_) => {
                 let names: Vec<String> = Function::all().iter().map(ToString::to_string).collect();
                 let known = MACROS.iter().map(|(name, _)| *name).chain(names.iter().map(String::as_str));
@@ -483,7 +491,7 @@ impl NodeKind {
     pub(super) fn tail(self) -> Tail {
         match self {
             Self::Filter(tail) | Self::RelateFilter(tail) => tail,
-            Self::Plain(_) | Self::Relate | Self::Add(..) => Tail::Set,
+            Self::Plain(_) | Self::Relate | Self::Apply(_) => Tail::Set,
         }
     }
 
@@ -491,9 +499,10 @@ impl NodeKind {
     pub(super) fn effects(self) -> [Effect; 2] {
         let after = self.tail().function().map_or(Effect::Keeps, Function::effect);
         match self {
-            Self::Plain(function) => [function.effect(), after],
+            Self::Apply(function) if function.added_type().is_some() => [Effect::Keeps, after],
+            Self::Plain(function) | Self::Apply(function) => [function.effect(), after],
             Self::Relate | Self::RelateFilter(_) => [Function::Relate.effect(), after],
-            Self::Add(..) | Self::Filter(_) => [Effect::Keeps, after],
+            Self::Filter(_) => [Effect::Keeps, after],
         }
     }
 
@@ -501,7 +510,7 @@ impl NodeKind {
     pub(super) fn added_types(self) -> u8 {
         match self {
             Self::Plain(_) | Self::Relate => 0,
-            Self::Add(_, kind) => 1 << kind,
+            Self::Apply(function) => function.added_type().map_or(0, |kind| 1 << kind),
             Self::Filter(_) | Self::RelateFilter(_) => (1 << N_TYPES) - 1,
         }
     }
@@ -510,15 +519,26 @@ impl NodeKind {
     pub(crate) fn needed_params(self, params: &[u8]) -> &[u8] {
         match self {
             Self::Plain(_) | Self::Filter(_) => &[],
-            Self::Relate | Self::Add(..) => params,
+            Self::Relate | Self::Apply(_) => params,
             Self::RelateFilter(_) => &params[..1],
+        }
+    }
+
+    /// The functions that programs can have for it.
+    fn functions(self) -> Vec<Function> {
+        let filters = (0..N_TYPES as u8).map(Function::Filter);
+        match self {
+            Self::Plain(function) | Self::Apply(function) => vec![function],
+            Self::Relate => vec![Function::Relate],
+            Self::Filter(tail) => filters.chain(tail.function()).collect(),
+            Self::RelateFilter(tail) => filters.chain([Function::Relate]).chain(tail.function()).collect(),
         }
     }
 
     /// The types of its inputs.
     pub fn inputs(self) -> Vec<Type> {
         match self {
-            Self::Plain(function) | Self::Add(function, _) => {
+            Self::Plain(function) | Self::Apply(function) => {
                 function.signature().inputs.into_iter().flatten().collect()
             }
             Self::Relate | Self::RelateFilter(_) => vec![Type::Object],
@@ -529,7 +549,7 @@ impl NodeKind {
     /// The type of its output.
     pub fn output(self) -> Type {
         match self {
-            Self::Plain(function) | Self::Add(function, _) => function.signature().output,
+            Self::Plain(function) | Self::Apply(function) => function.signature().output,
             Self::Relate => Type::Set,
             Self::Filter(tail) | Self::RelateFilter(tail) => {
                 tail.function().map_or(Type::Set, |f| f.signature().output)
@@ -543,7 +563,7 @@ impl NodeKind {
         match self {
             Self::Plain(_) => Vec::new(),
             Self::Relate => vec![ParamKind::Relation],
-            Self::Add(_, kind) => vec![ParamKind::Attribute(kind)],
+            Self::Apply(function) => ParamKind::of(function.signature().argument).into_iter().collect(),
             Self::Filter(_) => all.collect(),
             Self::RelateFilter(_) => std::iter::once(ParamKind::Relation).chain(all).collect(),
         }

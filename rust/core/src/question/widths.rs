@@ -37,7 +37,7 @@ impl Family {
         let mut sizes: Vec<usize> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let own = match node.kind {
-                NodeKind::Plain(_) | NodeKind::Relate | NodeKind::Add(..) => 1,
+                NodeKind::Plain(_) | NodeKind::Relate | NodeKind::Apply(_) => 1,
                 // A relation is a function as each filter is.
                 NodeKind::Filter(tail) | NodeKind::RelateFilter(tail) => {
                     filters(&node.params) + usize::from(tail.function().is_some())

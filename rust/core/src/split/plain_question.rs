@@ -69,7 +69,7 @@ impl PlainQuestions<'_> {
             .iter()
             .map(|param| match param.kind {
                 ParamKind::Attribute(kind) => values[usize::from(kind)],
-                _ => None,
+                ParamKind::Relation | ParamKind::Number => None,
             })
             .collect();
         let phrasing = &family.phrasings[rng.below(family.phrasings.len() as u32) as usize];

@@ -80,7 +80,7 @@ pub(super) enum SetOfNode {
     },
 }
 
-/// A node that follows those of the source; its inputs are "last", "asked" or numbers of the source's nodes.
+/// A node that follows those of the source; its inputs are "last", "asked", "previous" or numbers of nodes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NextNode {

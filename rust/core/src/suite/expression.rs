@@ -17,12 +17,22 @@ pub(super) enum Expression {
     Answer,
     /// Another value than the original's answer.
     Foil,
-    /// By a coin the answer or a foil, so that the partner's answer is yes or no.
+    /// By a coin the answer or a foil.
     AnswerOrFoil,
+    /// By the same coin the other one of the two.
+    FoilOrAnswer,
     /// The opposite of the original's relation.
     Converse(u8),
     /// The other value of a type that has two.
     Other(u8),
+}
+
+/// What stands in the place of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Substitute {
+    /// What the coin says: whether `AnswerOrFoil` is the answer.
+    pub is_answer: bool,
+    pub foil: u8,
 }
 
 const NAMES: [&str; 5] = ["coin", "converse", "foil", "answer", "other"];
@@ -60,6 +70,13 @@ impl Expression {
                         .map(|number| Self::Value(number as u8))
                         .ok_or_else(|| format!("unknown relation \"{}\"{hint}", shown(name)))
                 }
+                ParamKind::Number => {
+                    let known = vocab.numerals().iter().position(|known| known == name);
+                    let most = vocab.largest_count();
+                    known
+                        .map(|number| Self::Value(number as u8))
+                        .ok_or_else(|| format!("\"{}\" is not a number from 0 to {most}", shown(name)))
+                }
             },
             (_, Some(("converse", name))) if kind == ParamKind::Relation => place(name, kind).map(Self::Converse),
             (_, Some(("other", name))) => match kind {
@@ -68,7 +85,8 @@ impl Expression {
                 }
                 _ => Err("\"other\" is for attribute types of two values".to_owned()),
             },
-            (_, Some(("coin", Value::Array(two)))) if is_answer_and_foil(two) => Ok(Self::AnswerOrFoil),
+            (_, Some(("coin", Value::Array(two)))) if are(two, ["answer", "foil"]) => Ok(Self::AnswerOrFoil),
+            (_, Some(("coin", Value::Array(two)))) if are(two, ["foil", "answer"]) => Ok(Self::FoilOrAnswer),
             _ => {
                 let name = raw.as_str().or(only_key.map(|(key, _)| key.as_str())).unwrap_or("");
                 let hint = suggestion(name, NAMES);
@@ -78,16 +96,19 @@ impl Expression {
     }
 
     /// The value for an original, and the number of the word for it where that is the original's.
-    ///
-    /// `foil` is the value that stands for the answer or its foil.
-    pub fn value(&self, original: &Original, foil: Option<u8>) -> (Option<u8>, Option<u8>) {
+    pub fn value(&self, original: &Original, substitute: Option<Substitute>) -> (Option<u8>, Option<u8>) {
+        let answer = answer_value(original.answer);
+        let foil = substitute.map(|substitute| substitute.foil);
+        let is_answer = substitute.is_some_and(|substitute| substitute.is_answer);
         let of = |param: u8| original.reading.values[usize::from(param)];
         match *self {
             Self::Unset => (None, None),
             Self::Value(value) => (Some(value), None),
             Self::Param(param) => (of(param), Some(original.reading.worded.words[usize::from(param)])),
-            Self::Answer => (answer_value(original.answer), None),
-            Self::Foil | Self::AnswerOrFoil => (foil, None),
+            Self::Answer => (answer, None),
+            Self::Foil => (foil, None),
+            Self::AnswerOrFoil => (if is_answer { answer } else { foil }, None),
+            Self::FoilOrAnswer => (if is_answer { foil } else { answer }, None),
             Self::Converse(param) => (of(param).map(|relation| CONVERSE[usize::from(relation)]), None),
             Self::Other(param) => (of(param).map(|value| 1 - value), None),
         }
@@ -95,7 +116,7 @@ impl Expression {
 
     /// Whether the value is one that has to be found for each original.
     pub fn needs_foil(&self) -> bool {
-        matches!(self, Self::Foil | Self::AnswerOrFoil)
+        matches!(self, Self::Foil | Self::AnswerOrFoil | Self::FoilOrAnswer)
     }
 }
 
@@ -108,6 +129,6 @@ pub(super) fn answer_value(answer: Answer) -> Option<u8> {
     }
 }
 
-fn is_answer_and_foil(two: &[Value]) -> bool {
-    matches!(two, [Value::String(a), Value::String(b)] if a == "answer" && b == "foil")
+fn are(values: &[Value], names: [&str; 2]) -> bool {
+    values.iter().map(Value::as_str).eq(names.into_iter().map(Some))
 }

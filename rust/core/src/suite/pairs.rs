@@ -3,7 +3,7 @@
 use super::balance::{Candidate, assign};
 use super::entry::Sides;
 use super::error::SuiteError;
-use super::expression::{Expression, answer_value};
+use super::expression::{Expression, Substitute, answer_value};
 use super::original::Original;
 use super::partner::{Skip, Surroundings};
 use super::relation::Relation;
@@ -75,15 +75,26 @@ struct Given<'a> {
     scene: SceneView<'a>,
     text: &'a str,
     /// What stands in the place of its answer.
-    value: Option<u8>,
+    substitute: Option<Substitute>,
+}
+
+/// What stands in the place of an original's answer, if anything does; or why it has no partner.
+type Asked = Result<Option<Substitute>, Skip>;
+
+/// Within it, values are balanced: the type of the answer, and whether the original mentions what is held out.
+type Group = (Option<u8>, bool);
+
+/// What a first look at an original finds.
+enum Found {
+    Ready(Option<Substitute>),
+    Waits(Waiting),
 }
 
 /// An original that waits for the value that its partner asks for.
 struct Waiting {
     place: usize,
     candidate: Candidate,
-    /// Within these, values are balanced: the type of the answer, and whether the original mentions what is held out.
-    group: (Option<u8>, bool),
+    group: Group,
 }
 
 impl<'a> PairMaker<'a> {
@@ -133,17 +144,17 @@ impl<'a> PairMaker<'a> {
     ) -> Result<(), SuiteError> {
         let key =
             StreamKey::new(&[b"paired test", self.key.as_bytes(), self.suite.tests[usize::from(test)].name.as_bytes()]);
-        let asked = self.values(test, originals, &key);
-        let make = |buffer: &mut TextBuffer, (place, asked): (usize, Option<Result<Option<u8>, Skip>>)| {
+        let asked = self.substitutes(test, originals, &key);
+        let make = |buffer: &mut TextBuffer, (place, asked): (usize, Option<Asked>)| {
             let (original, scene) = &originals[place];
-            let (value, case) = match (asked, self.case(test, original, *scene)) {
-                (Some(Ok(value)), Some(Ok(case))) => (value, case),
+            let (substitute, case) = match (asked, self.case(test, original, *scene)) {
+                (Some(Ok(substitute)), Some(Ok(case))) => (substitute, case),
                 (Some(Err(skip)), _) | (_, Some(Err(skip))) => return Ok(Some(Err(skip))),
                 (None, _) | (_, None) => return Ok(None),
             };
             let mut rng = key.at(original.row as u64);
             let _ = rng.coin(); // The coin that decided on yes or no.
-            let given = Given { place, original, scene: *scene, text: &texts[place], value };
+            let given = Given { place, original, scene: *scene, text: &texts[place], substitute };
             self.pair(test, case, given, &mut rng, buffer).map(Some)
         };
         let made = asked.into_par_iter().enumerate().map_init(TextBuffer::default, make);
@@ -165,51 +176,55 @@ impl<'a> PairMaker<'a> {
         Some(case.ok_or(Skip::Condition))
     }
 
-    /// By original, what stands in the place of the answer (None where nothing does) or why it has no partner; None
-    /// for originals that the test does not take.
-    #[allow(clippy::type_complexity)] // It is said above.
-    fn values(
+    /// Looks for what an original's partner would need; None for an original that the test does not take.
+    fn find(
         &self,
         test: u16,
-        originals: &[(Original, SceneView<'_>)],
+        place: usize,
+        (original, scene): &(Original, SceneView<'_>),
         key: &StreamKey,
-    ) -> Vec<Option<Result<Option<u8>, Skip>>> {
-        enum Found {
-            Ready(Option<u8>),
-            Waits(Waiting),
-        }
-        let find = |(place, (original, scene)): (usize, &(Original, SceneView<'_>))| {
-            let case = match self.case(test, original, *scene)? {
-                Ok(case) => case,
-                Err(skip) => return Some(Err(skip)),
-            };
-            let Some(expression) = case.values.iter().find(|value| value.needs_foil()) else {
-                return Some(Ok(Found::Ready(None)));
-            };
-            let (answer_fits, foils) = case.foils(original, *scene, self.at);
-            let Some(answer) = answer_value(original.answer).filter(|_| !foils.is_empty()) else {
-                return Some(Err(Skip::NoFoil));
-            };
-            let mut rng = key.at(original.row as u64);
-            let yes = rng.coin();
-            if *expression == Expression::Foil {
-                return Some(Ok(Found::Ready(Some(foils[rng.below(foils.len() as u32) as usize]))));
-            }
-            if !answer_fits {
-                return Some(Err(Skip::NoFoil));
-            }
-            let kind = if let Answer::Value(kind, _) = original.answer { Some(kind) } else { None };
-            let candidate = Candidate { yes, answer, foils };
-            Some(Ok(Found::Waits(Waiting { place, candidate, group: (kind, self.mentions(&original.program)) })))
+    ) -> Option<Result<Found, Skip>> {
+        let case = match self.case(test, original, *scene)? {
+            Ok(case) => case,
+            Err(skip) => return Some(Err(skip)),
         };
+        if !case.values.iter().any(Expression::needs_foil) {
+            return Some(Ok(Found::Ready(None)));
+        }
+        let (answer_fits, foils) = case.foils(original, *scene, self.at);
+        let takes = |expression: Expression| case.values.contains(&expression);
+        if foils.is_empty() || !(answer_fits || takes(Expression::Foil)) {
+            return Some(Err(Skip::NoFoil));
+        }
+        let mut rng = key.at(original.row as u64);
+        let is_answer = rng.coin();
+        // Where both are named, or the foil alone, there is nothing to balance.
+        let is_balanced = !takes(Expression::FoilOrAnswer) && !takes(Expression::Foil);
+        Some(Ok(match answer_value(original.answer).filter(|_| is_balanced) {
+            Some(answer) => {
+                let kind = if let Answer::Value(kind, _) = original.answer { Some(kind) } else { None };
+                let group = (kind, self.mentions(&original.program));
+                Found::Waits(Waiting { place, candidate: Candidate { yes: is_answer, answer, foils }, group })
+            }
+            None => {
+                let foil = foils[rng.below(foils.len() as u32) as usize];
+                Found::Ready(Some(Substitute { is_answer, foil }))
+            }
+        }))
+    }
+
+    /// By original, what stands in the place of its answer, or why it has no partner; None for originals that the
+    /// test does not take.
+    fn substitutes(&self, test: u16, originals: &[(Original, SceneView<'_>)], key: &StreamKey) -> Vec<Option<Asked>> {
+        let find = |(place, original)| self.find(test, place, original, key);
         let found: Vec<_> = originals.par_iter().enumerate().map(find).collect();
-        let mut values: Vec<Option<Result<Option<u8>, Skip>>> = Vec::with_capacity(found.len());
-        let mut groups: BTreeMap<(Option<u8>, bool), Vec<Waiting>> = BTreeMap::new();
+        let mut asked: Vec<Option<Asked>> = Vec::with_capacity(found.len());
+        let mut groups: BTreeMap<Group, Vec<Waiting>> = BTreeMap::new();
         for found in found {
-            values.push(match found {
+            asked.push(match found {
                 None => None,
                 Some(Err(skip)) => Some(Err(skip)),
-                Some(Ok(Found::Ready(value))) => Some(Ok(value)),
+                Some(Ok(Found::Ready(substitute))) => Some(Ok(substitute)),
                 Some(Ok(Found::Waits(waiting))) => {
                     groups.entry(waiting.group).or_default().push(waiting);
                     Some(Err(Skip::Surplus))
@@ -220,13 +235,14 @@ impl<'a> PairMaker<'a> {
             let mut rng = StreamKey::new(&[b"values", key.as_bytes()]).at(number);
             let (places, candidates): (Vec<usize>, Vec<Candidate>) =
                 group.into_iter().map(|waiting| (waiting.place, waiting.candidate)).unzip();
-            for (place, value) in places.into_iter().zip(assign(&candidates, &mut rng)) {
-                if value.is_some() {
-                    values[place] = Some(Ok(value));
+            let values = assign(&candidates, &mut rng);
+            for ((place, candidate), value) in places.into_iter().zip(&candidates).zip(values) {
+                if let Some(foil) = value {
+                    asked[place] = Some(Ok(Some(Substitute { is_answer: candidate.yes, foil })));
                 }
             }
         }
-        values
+        asked
     }
 
     /// A pair, or why there is none.
@@ -241,8 +257,8 @@ impl<'a> PairMaker<'a> {
         rng: &mut StreamRng,
         buffer: &mut TextBuffer,
     ) -> Result<Result<Pair, Skip>, SuiteError> {
-        let Given { place, original, scene, text: original_text, value } = given;
-        let mut draft = match case.draft(original, value, scene, self.at) {
+        let Given { place, original, scene, text: original_text, substitute } = given;
+        let mut draft = match case.draft(original, substitute, scene, self.at) {
             Ok(draft) => draft,
             Err(skip) => return Ok(Err(skip)),
         };

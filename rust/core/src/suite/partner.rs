@@ -2,7 +2,7 @@
 
 use super::entry::WordingRule;
 use super::error::{Refutation, SuiteError};
-use super::expression::Expression;
+use super::expression::{Expression, Substitute};
 use super::original::Original;
 use super::relation::Relation;
 use super::test::{Case, RelationRule};
@@ -66,19 +66,21 @@ impl Case {
         let place = self.values.iter().position(Expression::needs_foil);
         let n = place.map_or(0, |place| match family.params[place].kind {
             ParamKind::Attribute(kind) => at.vocab.n_values(usize::from(kind)) as u8,
+            ParamKind::Number => at.vocab.largest_count() + 1,
             ParamKind::Relation => 0,
         });
         let answer = super::expression::answer_value(original.answer);
-        let fits = |foil: u8| self.draft(original, Some(foil), scene, at).is_ok();
-        let others = (0..n).filter(|&value| Some(value) != answer && fits(value)).collect();
-        (answer.is_some_and(fits), others)
+        let fits =
+            |is_answer: bool, foil: u8| self.draft(original, Some(Substitute { is_answer, foil }), scene, at).is_ok();
+        let others: Vec<u8> = (0..n).filter(|&value| Some(value) != answer && fits(false, value)).collect();
+        (others.first().is_some_and(|&foil| answer.is_some() && fits(true, foil)), others)
     }
 
     /// The partner with a value in the place of the answer, if the test has one.
     pub fn draft(
         &self,
         original: &Original,
-        foil: Option<u8>,
+        substitute: Option<Substitute>,
         scene: SceneView<'_>,
         at: Surroundings<'_>,
     ) -> Result<Draft, Skip> {
@@ -90,7 +92,7 @@ impl Case {
         };
         let mut has_word = [false; MAX_PARAMS];
         for (place, expression) in self.values.iter().enumerate() {
-            let (value, word) = expression.value(original, foil);
+            let (value, word) = expression.value(original, substitute);
             reading.values[place] = value;
             reading.worded.words[place] = word.unwrap_or(0);
             has_word[place] = word.is_some();
@@ -116,6 +118,7 @@ impl Case {
                 let value = reading.values[usize::from(param)]?;
                 match family.params[usize::from(param)].kind {
                     ParamKind::Attribute(kind) => Relation::Is(Answer::Value(kind, value)),
+                    ParamKind::Number => Relation::Is(Answer::Integer(value)),
                     ParamKind::Relation => return None,
                 }
             }

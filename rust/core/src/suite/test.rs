@@ -5,6 +5,7 @@ use super::entry::{Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_
 use super::error::SuiteError;
 use super::expression::Expression;
 use crate::message::{shown, suggestion};
+use crate::program::Type;
 use crate::question::param::{Param, ParamKind, find_param};
 use crate::question::template::{Family, RawNode, RawTemplate, TemplateSet, read_templates};
 use crate::vocab::Vocabulary;
@@ -180,8 +181,24 @@ impl<'a> SuiteReader<'a> {
             },
         };
         let values: Vec<Expression> = family.params.iter().map(value).collect::<Result<_, _>>()?;
-        if values.iter().filter(|value| value.needs_foil()).count() > 1 {
-            return Err(fault("change", "two foils; a partner has at most one".to_owned()));
+        for (param, expression) in family.params.iter().zip(&values) {
+            let is_answer =
+                matches!(expression, Expression::Answer | Expression::AnswerOrFoil | Expression::FoilOrAnswer);
+            if is_answer && !gives(source.output(), param.kind) {
+                let (source, output) = (name_of(source), source.output());
+                let problem = format!("the answer of {source} is of the type {output}, which this parameter is not");
+                return Err(fault(&format!("change.{}", param.name), problem));
+            }
+        }
+        let foils: Vec<&Expression> = values.iter().filter(|value| value.needs_foil()).collect();
+        let is_fine = match foils.as_slice() {
+            [] | [Expression::Foil | Expression::AnswerOrFoil] => true,
+            [a, b] => **a != **b && ![*a, *b].contains(&&Expression::Foil),
+            _ => false,
+        };
+        if !is_fine {
+            let problem = "expected one foil, or one coin of answer and foil and one of foil and answer";
+            return Err(fault("change", problem.to_owned()));
         }
         if entry.wording == WordingRule::Phrasing && family.phrasings.len() < 2 {
             return Err(fault("wording", format!("{} has one phrasing alone", name_of(family))));
@@ -292,7 +309,7 @@ fn of_each_type(change: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
 }
 
 /// Appends nodes to a template, whose last node is left out unless one of them takes it as "last"; "asked" is the input
-/// of that node.
+/// of that node, and "previous" the node appended before.
 fn follow(template: &mut RawTemplate, then: &[NextNode]) -> Result<(), String> {
     let is = |name: &str, input: &Value| input.as_str() == Some(name);
     let Some(last) = template.nodes.last() else { return Ok(()) };
@@ -301,21 +318,32 @@ fn follow(template: &mut RawTemplate, then: &[NextNode]) -> Result<(), String> {
         template.nodes.pop();
     }
     let first = template.nodes.len();
-    for node in then {
+    for (number, node) in then.iter().enumerate() {
         let input = |input: &Value| match input {
+            _ if is("previous", input) && number > 0 => Ok(first + number - 1),
             _ if is("last", input) => Ok(first.saturating_sub(1)),
             _ if is("asked", input) => asked.ok_or_else(|| "the source's last node has no input".to_owned()),
             Value::Number(number) => {
                 number.as_u64().map(|number| number as usize).ok_or_else(|| format!("{number} is not a node"))
             }
             other => {
-                Err(format!("{} is not a node; expected \"last\", \"asked\" or a number", shown(&other.to_string())))
+                let names = "\"last\", \"asked\", \"previous\" (of a second node) or a number";
+                Err(format!("{} is not a node; expected {names}", shown(&other.to_string())))
             }
         };
         let inputs = node.inputs.iter().map(input).collect::<Result<_, _>>()?;
         template.nodes.push(RawNode { kind: node.kind.clone(), inputs, side_inputs: node.side_inputs.clone() });
     }
     Ok(())
+}
+
+/// Whether an answer of a type is a value of a kind of parameter.
+fn gives(output: Type, kind: ParamKind) -> bool {
+    match kind {
+        ParamKind::Attribute(kind) => output == Type::Value(kind),
+        ParamKind::Number => output == Type::Integer,
+        ParamKind::Relation => false,
+    }
 }
 
 /// The name by which entries call a family.

@@ -6,7 +6,7 @@ use clevrhope_core::Program;
 use clevrhope_core::audit::{Names, QuestionRow};
 use clevrhope_core::program::encode::ProgramVocabulary;
 use clevrhope_core::program::question_file::read_questions;
-use clevrhope_core::program::{ProgramTable, execute, trace};
+use clevrhope_core::program::{Function, ProgramTable, execute, trace};
 use clevrhope_core::scene::SceneGraph;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -21,7 +21,12 @@ pub fn program() -> Value {
         {"inputs": [3, 4], "function": "intersect", "value_inputs": []},
         {"inputs": [5], "type": "count", "side_inputs": []},
         {"inputs": [1], "function": "count", "value_inputs": []},
-        {"inputs": [6, 7], "function": "less_than", "value_inputs": []}
+        {"inputs": [6, 7], "function": "less_than", "value_inputs": []},
+        {"inputs": [7], "function": "count_is", "value_inputs": ["3"]},
+        {"inputs": [2], "function": "offer_shape", "value_inputs": ["cube"]},
+        {"inputs": [10, 2], "function": "verify_relation", "value_inputs": ["left"]},
+        {"inputs": [8, 9], "function": "or", "value_inputs": []},
+        {"inputs": [12, 11], "function": "and", "value_inputs": []}
     ])
 }
 
@@ -32,7 +37,7 @@ fn question() -> Value {
 
 /// A program that was read goes everywhere that programs go.
 fn use_program(program: &Program) {
-    let tokens = ProgramVocabulary::new(&VOCAB);
+    let tokens = ProgramVocabulary::new(&VOCAB).extended(&VOCAB, Function::all().iter().copied());
     let mut row = [0; 40];
     checked(tokens.encode(program));
     checked(tokens.encode_into(program, &mut row));

@@ -7,7 +7,7 @@ use clevrhope_core::audit::{
 };
 use clevrhope_core::chunk::{Cut, deflate_chunks, inflate_chunks};
 use clevrhope_core::program::encode::ProgramVocabulary;
-use clevrhope_core::program::{IllFormed, SceneTable, execute_tokens, levels, plan_levels, plan_runs};
+use clevrhope_core::program::{Function, IllFormed, SceneTable, execute_tokens, levels, plan_levels, plan_runs};
 use clevrhope_core::question::tokens::QuestionVocabulary;
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -17,7 +17,8 @@ const WIDTH: usize = 12;
 static SCENES: LazyLock<FinishedScenes> = LazyLock::new(|| {
     FinishedScenes::from_json(crate::scenes::SCENES.to_string().as_bytes(), "s.json", &VOCAB).unwrap()
 });
-static TOKENS: LazyLock<ProgramVocabulary> = LazyLock::new(|| ProgramVocabulary::new(&VOCAB));
+static TOKENS: LazyLock<ProgramVocabulary> =
+    LazyLock::new(|| ProgramVocabulary::new(&VOCAB).extended(&VOCAB, Function::all().iter().copied()));
 
 fn names(list: &[&str]) -> Vec<String> {
     list.iter().map(ToString::to_string).collect()
@@ -29,7 +30,7 @@ fn pair() -> Vec<(String, String)> {
 
 /// Tokens that mostly are some.
 fn token() -> impl Strategy<Value = i32> {
-    prop_oneof![8 => 0i32..50, 1 => any::<i32>(), 1 => prop::sample::select(vec![-1, i32::MIN, i32::MAX, 1 << 16])]
+    prop_oneof![8 => 0i32..100, 1 => any::<i32>(), 1 => prop::sample::select(vec![-1, i32::MIN, i32::MAX, 1 << 16])]
 }
 
 fn rows() -> impl Strategy<Value = Vec<i32>> {
@@ -40,8 +41,19 @@ fn rows() -> impl Strategy<Value = Vec<i32>> {
 
 /// A name of a token: some that are near one.
 fn token_name() -> impl Strategy<Value = String> {
-    let known =
-        ["<NULL>", "scene", "filter_color[red]", "filter_color[", "filter_[red]", "relate[left]", "relate", "[", "]"];
+    let known = [
+        "<NULL>",
+        "scene",
+        "filter_color[red]",
+        "filter_color[",
+        "filter_[red]",
+        "count_is[3]",
+        "count_is[03]",
+        "relate[left]",
+        "relate",
+        "[",
+        "]",
+    ];
     prop_oneof![prop::sample::select(known.map(str::to_owned).to_vec()), any::<String>(), Just("x".repeat(100_000))]
 }
 

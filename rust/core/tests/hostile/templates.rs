@@ -3,6 +3,7 @@
 use crate::documents::damage;
 use crate::{SYNONYMS, VOCAB, WORLD, checked};
 use clevrhope_core::audit::{Names, TextParser};
+use clevrhope_core::program::Function;
 use clevrhope_core::program::encode::{ProgramVocabulary, SPECIAL_NAMES};
 use clevrhope_core::question::TemplateSet;
 use clevrhope_core::question::generator::QuestionGenerator;
@@ -10,7 +11,7 @@ use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::question::tokens::QuestionVocabulary;
 use clevrhope_core::scene::{Pool, SceneGraph};
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::LazyLock;
 
 static SCENES: LazyLock<Vec<SceneGraph>> = LazyLock::new(|| {
@@ -18,14 +19,33 @@ static SCENES: LazyLock<Vec<SceneGraph>> = LazyLock::new(|| {
     scenes.iter().map(|scene| scene.graph(&VOCAB)).collect()
 });
 
-/// A chain, a comparison and a conjunction.
+/// A chain, a comparison and a conjunction; and a question of choice and one about a number.
 fn templates() -> Value {
     let files: [&[u8]; 3] = [
         include_bytes!("../../../../question_templates/one_hop.json"),
         include_bytes!("../../../../question_templates/comparison.json"),
         include_bytes!("../../../../question_templates/single_and.json"),
     ];
-    files.map(|bytes| serde_json::from_slice::<Vec<Value>>(bytes).unwrap().swap_remove(0)).to_vec().into()
+    let own = files.map(|bytes| serde_json::from_slice::<Vec<Value>>(bytes).unwrap().swap_remove(0));
+    let of_suites = json!([
+        {"text": ["Is the <C> thing a <S> or a <S2>?"],
+         "nodes": [
+            {"type": "scene", "inputs": []},
+            {"type": "filter_color", "inputs": [0], "side_inputs": ["<C>"]},
+            {"type": "unique", "inputs": [1]},
+            {"type": "offer_shape", "inputs": [2], "side_inputs": ["<S>"]},
+            {"type": "offer_shape", "inputs": [3], "side_inputs": ["<S2>"]},
+            {"type": "query_shape", "inputs": [4]}],
+         "params": [{"type": "Color", "name": "<C>"}, {"type": "Shape", "name": "<S>"}, {"type": "Shape", "name": "<S2>"}]},
+        {"text": ["Are <N> things <C>?"],
+         "nodes": [
+            {"type": "scene", "inputs": []},
+            {"type": "filter_color", "inputs": [0], "side_inputs": ["<C>"]},
+            {"type": "count", "inputs": [1]},
+            {"type": "count_is", "inputs": [2], "side_inputs": ["<N>"]}],
+         "params": [{"type": "Color", "name": "<C>"}, {"type": "Number", "name": "<N>"}]}
+    ]);
+    own.into_iter().chain(of_suites.as_array().into_iter().flatten().cloned()).collect()
 }
 
 /// Templates that were read are asked with, and read backwards.
@@ -47,7 +67,7 @@ fn use_templates(templates: &[u8], synonyms: &[u8]) -> bool {
             texts.push(row);
         }
     }
-    let functions = ProgramVocabulary::new(&VOCAB);
+    let functions = ProgramVocabulary::new(&VOCAB).extended(&VOCAB, Function::all().iter().copied());
     let names = Names::new(&words, functions.names(), &["no".to_owned(), "yes".to_owned()]);
     let parser = checked(TextParser::new(&names, &files, synonyms));
     if let Some(parser) = &parser {

@@ -45,7 +45,7 @@ impl<'a> Engine<'a> {
                 let values = chosen_values(node.kind, *choice, self.searcher.options.combinations());
                 let first = match node.kind {
                     NodeKind::Filter(_) => 1,
-                    NodeKind::Add(_, kind) => 1 + usize::from(kind),
+                    NodeKind::Apply(function) => function.attribute_type().map_or(0, |kind| 1 + usize::from(kind)),
                     _ => 0,
                 };
                 let mut all = [None; 5];

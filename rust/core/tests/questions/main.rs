@@ -16,6 +16,7 @@ mod plain;
 mod prelim_sets;
 mod reachable;
 mod reading;
+mod suite_functions;
 mod suites;
 mod template_errors;
 mod windows;

@@ -15,6 +15,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+/// Functions that take a parameter as their argument and are no filters.
+const APPLIED: [&str; 4] = ["verify_", "offer_", "count_is", "verify_relation"];
+
 /// A value or none for size, colour, material and shape.
 pub type Combination = [Option<u8>; 4];
 
@@ -27,7 +30,7 @@ pub enum Value {
     Word(u32),
 }
 
-/// What was chosen at one node: a relation, then a value of each type, or none.
+/// What was chosen at one node: a relation or a number, then a value of each type, or none.
 pub type Choice = [Option<u8>; 5];
 
 /// A question found: its answer, and what was chosen at each node that has a choice.
@@ -84,6 +87,8 @@ struct Node {
     params: Vec<(usize, usize)>,
     /// The node's function where it has no parameter, else what follows its filters.
     function: Option<Function>,
+    /// The node's function where its parameter is the argument of no filter and no `relate`.
+    applied: Option<Function>,
     n_choices_before: usize,
 }
 
@@ -138,14 +143,17 @@ impl<'a> Plain<'a> {
             let raw = &template.nodes[at];
             let slot = |place: usize| {
                 let kinds = ["Relation", "Size", "Color", "Material", "Shape"];
-                kinds.iter().position(|kind| *kind == template.params[place].kind).unwrap()
+                let kind = template.params[place].kind.replace("Number", "Relation");
+                kinds.iter().position(|known| *known == kind).unwrap()
             };
             let params: Vec<_> = raw.side_inputs.iter().map(|name| place(name)).map(|p| (p, slot(p))).collect();
             let tails = [("unique", Function::Unique), ("count", Function::Count), ("exist", Function::Exist)];
             let tail = tails.into_iter().find(|(tail, _)| raw.kind.ends_with(tail)).map(|(_, function)| function);
             let function = if params.is_empty() { Some(Function::from_name(&raw.kind).unwrap()) } else { tail };
+            let is_applied = APPLIED.iter().any(|start| raw.kind.starts_with(start));
+            let applied = is_applied.then(|| Function::from_name(&raw.kind).unwrap());
             let n_choices_before = template.nodes[..at].iter().filter(|n| !n.side_inputs.is_empty()).count();
-            Node { kind: raw.kind.clone(), inputs: raw.inputs.clone(), params, function, n_choices_before }
+            Node { kind: raw.kind.clone(), inputs: raw.inputs.clone(), params, function, applied, n_choices_before }
         };
         let constraint = |raw: &RawConstraint| {
             let param = |i: usize| place(raw.params[i].as_str().unwrap());
@@ -259,10 +267,15 @@ impl<'a> Plain<'a> {
     fn take(&self, state: &mut State, option: &Choice) -> bool {
         let node = &self.nodes[state.step_of.len()];
         let inputs: Vec<usize> = node.inputs.iter().map(|&i| state.step_of[i]).collect();
-        let relate = option[0].map(|relation| (Function::Relate, relation));
-        let filters = (0..4u8).filter_map(|kind| Some((Function::Filter(kind), option[usize::from(kind) + 1]?)));
+        let applied = node.applied.map(|function| (function, option[node.params[0].1].unwrap()));
+        let option_of_filters = if applied.is_some() { [None; 5] } else { *option };
+        let relate = option_of_filters[0].map(|relation| (Function::Relate, relation));
+        let filters =
+            (0..4u8).filter_map(|kind| Some((Function::Filter(kind), option_of_filters[usize::from(kind) + 1]?)));
         let mut last = inputs;
-        for (function, argument) in relate.into_iter().chain(filters).chain(node.function.map(|f| (f, 0))) {
+        for (function, argument) in
+            applied.into_iter().chain(relate).chain(filters).chain(node.function.map(|f| (f, 0)))
+        {
             if !self.push(state, function, argument, &last) {
                 return false;
             }
@@ -344,11 +357,12 @@ impl<'a> Plain<'a> {
         } else if is(&["relate_filter", "relate_filter_unique", "relate_filter_count", "relate_filter_exist"]) {
             let Value::Object(input) = input else { panic!("{} on {input:?}", node.kind) };
             self.relate_filter_offer(&node.kind, *input)
-        } else if node.kind == "relate" {
-            let always = (0..RELATION_NAMES.len() as u8).map(|r| [Some(r), None, None, None, None]).collect();
+        } else if is(&["relate", "verify_relation", "count_is"]) {
+            let n = if is(&["count_is"]) { self.vocab.largest_count() + 1 } else { RELATION_NAMES.len() as u8 };
+            let always = (0..n).map(|r| [Some(r), None, None, None, None]).collect();
             Offer { always, ..Offer::default() }
         } else {
-            let kind = self.vocab.type_index(node.kind.strip_prefix("filter_").unwrap()).unwrap();
+            let kind = self.vocab.type_index(node.kind.split_once('_').unwrap().1).unwrap();
             let always = (0..self.vocab.n_values(kind) as u8)
                 .map(|value| {
                     let mut option = [None; 5];
@@ -482,6 +496,15 @@ fn apply(function: Function, argument: u8, inputs: &[&Value], scene: &TestScene)
         (Function::EqualObject, [Object(a), Object(b)]) => Word(u32::from(a == b)),
         (Function::LessThan, [Word(a), Word(b)]) => Word(u32::from(a < b)),
         (Function::GreaterThan, [Word(a), Word(b)]) => Word(u32::from(a > b)),
+        (Function::And, [Word(a), Word(b)]) => Word(u32::from(*a == 1 && *b == 1)),
+        (Function::Or, [Word(a), Word(b)]) => Word(u32::from(*a == 1 || *b == 1)),
+        (Function::Not, [Word(truth)]) => Word(u32::from(*truth == 0)),
+        (Function::Verify(kind), [Object(o)]) => Word(u32::from(value_of(*o, kind) == argument)),
+        (Function::Offer(_), [Object(o)]) => Object(*o),
+        (Function::CountIs, [Word(n)]) => Word(u32::from(*n == u32::from(argument))),
+        (Function::VerifyRelation, [Object(a), Object(b)]) => {
+            Word(u32::from(scene.related[usize::from(argument)][usize::from(*b)].contains(a)))
+        }
         (function, inputs) => panic!("{function} on {inputs:?}"),
     })
 }

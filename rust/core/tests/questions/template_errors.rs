@@ -82,6 +82,14 @@ fn wrong_parameters_are_named() {
         message(r#""type": "Material""#, r#""type": "Materiel""#),
         r#"one_hop.json[0].params[2]: unknown parameter type "Materiel" (did you mean "Material"?)"#
     );
+    assert_eq!(
+        message(r#""type": "relate", "inputs": [1]"#, r#""type": "verify_color", "inputs": [1]"#),
+        "one_hop.json[0].nodes[2]: verify_color takes the parameters [Attribute(1)], got [Relation]"
+    );
+    assert_eq!(
+        message(r#""type": "relate", "inputs": [1]"#, r#""type": "verify_relation", "inputs": [1]"#),
+        "one_hop.json[0].nodes[2]: verify_relation takes 2 inputs, got 1"
+    );
 }
 
 #[test]

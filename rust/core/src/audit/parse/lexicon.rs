@@ -1,11 +1,11 @@
 //! The surface forms of parameters: the sequences of tokens that can stand for their values.
 
-use super::names::{Names, RELATION, SHAPE};
+use super::names::{NUMBER, Names, RELATION, SHAPE};
 use crate::audit::error::FileError;
 use crate::message::{json_cause, shown};
 use std::collections::BTreeMap;
 
-/// A surface form of a value: its tokens, and the number of the value's function (None: no value).
+/// A surface form of a value: its tokens, and the number of the function that stands for it (None: no value).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SurfaceForm {
     pub tokens: Box<[i32]>,
@@ -58,7 +58,7 @@ impl Slot {
 }
 
 impl<'a> Slots<'a> {
-    /// `synonyms` is a JSON object from a value, relation or "thing" to words; a missing name stands for itself.
+    /// `synonyms` is a JSON object from a value, relation, number or "thing" to words; a missing name stands for itself.
     pub fn new(names: &'a Names, synonyms: &[u8]) -> Result<Self, FileError> {
         let synonyms = serde_json::from_slice(synonyms).map_err(|error| FileError {
             place: "synonyms".to_owned(),
@@ -98,7 +98,7 @@ impl<'a> Slots<'a> {
             for word in self.words("thing") {
                 slot.add(tokens(&word), None);
             }
-        } else if kind != RELATION {
+        } else if kind != RELATION && kind != NUMBER {
             slot.may_be_empty = before.is_empty() && after.is_empty();
             slot.add(tokens(""), None);
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 /// The type that has a word for no value, "thing".
 pub const SHAPE: &str = "shape";
 pub const RELATION: &str = "relation";
+pub const NUMBER: &str = "number";
 
 /// Numbers by name; the maps are only looked up, so their order does not matter.
 #[derive(Clone, Debug)]
@@ -13,7 +14,7 @@ pub struct Names {
     vowels: Vec<bool>,
     functions: HashMap<String, i32>,
     answers: HashMap<String, i32>,
-    /// By kind, each value with the number of its function.
+    /// By kind, each value with the number of the function that stands for it.
     values: BTreeMap<String, Vec<(String, i32)>>,
 }
 
@@ -26,7 +27,15 @@ impl Names {
             let Some((function, value)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
                 continue;
             };
-            let kind = if function == "relate" { RELATION } else { function.trim_start_matches("filter_") };
+            let kind = match function {
+                "relate" => RELATION,
+                "count_is" => NUMBER,
+                // Other functions take the same values as these.
+                _ => match function.strip_prefix("filter_") {
+                    Some(kind) => kind,
+                    None => continue,
+                },
+            };
             values.entry(kind.to_owned()).or_default().push((value.to_owned(), number));
         }
         let starts_with_vowel = |word: &String| word.to_lowercase().starts_with(['a', 'e', 'i', 'o', 'u']);
@@ -66,7 +75,8 @@ impl Names {
         self.answers.get(name).copied()
     }
 
-    /// The values of a type of parameter, each with the number of its function.
+    /// The values of a type of parameter, each with the number of the function that stands for it: `filter_color[red]`,
+    /// `relate[left]` or `count_is[3]`.
     pub fn values(&self, kind: &str) -> Option<&[(String, i32)]> {
         self.values.get(kind).map(Vec::as_slice)
     }

@@ -95,6 +95,10 @@ impl TextParser {
         let function = |step: &Step| match step {
             Step::Function(number) => Some(*number),
             Step::Param(param) => values[usize::from(*param)],
+            Step::Applied(param, functions) => {
+                let value = values[usize::from(*param)]?;
+                functions.iter().find(|(of_value, _)| *of_value == value).map(|(_, function)| *function)
+            }
         };
         let mut program = Vec::with_capacity(family.program.len());
         program.extend(family.program.iter().filter_map(function));

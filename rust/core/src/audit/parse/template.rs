@@ -47,18 +47,20 @@ impl Allowed {
 #[derive(Clone, Debug)]
 pub struct Param {
     pub name: String,
-    /// `size`, `color` and so on, or `relation`.
+    /// `size`, `color` and so on, `relation` or `number`.
     pub kind: String,
     pub allowed: Allowed,
 }
 
 /// Part of a program in prefix order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A function's number.
     Function(i32),
-    /// The function of a parameter's value; nothing if it has none.
+    /// The function that stands for a parameter's value; nothing if it has none.
     Param(u8),
+    /// Another function of a parameter's value: its number for each number of one that stands for a value.
+    Applied(u8, Vec<(i32, i32)>),
 }
 
 /// A word of a phrasing, or a parameter with the text around it up to spaces.
@@ -217,7 +219,9 @@ impl RawFamily {
         for side in &node.side_inputs {
             let place = self.params.iter().position(|param| param.name == *side);
             let place = place.ok_or_else(|| format!("node {at} takes {}, which is not a parameter", shown(side)))?;
-            if self.params[place].kind.eq_ignore_ascii_case(RELATION) {
+            if applies(&node.kind) {
+                filters.push(Step::Applied(place as u8, applied(&node.kind, &self.params[place].kind, names)));
+            } else if self.params[place].kind.eq_ignore_ascii_case(RELATION) {
                 relation = Some(Step::Param(place as u8));
             } else {
                 filters.push(Step::Param(place as u8));
@@ -249,6 +253,17 @@ fn macro_tail(kind: &str) -> Option<Option<&str>> {
         "_unique" | "_count" | "_exist" => Some(Some(&rest[1..])),
         _ => None,
     }
+}
+
+/// Whether a node with parameters is a function other than those that stand for values: `verify_color` of a color.
+fn applies(kind: &str) -> bool {
+    macro_tail(kind).is_none() && kind != "relate" && !kind.starts_with("filter_")
+}
+
+/// For each function that stands for a value of a parameter, the function `kind` of that value.
+fn applied(kind: &str, param: &str, names: &Names) -> Vec<(i32, i32)> {
+    let values = names.values(&param.to_lowercase()).unwrap_or(&[]);
+    values.iter().map(|(value, number)| (*number, names.function(&format!("{kind}[{value}]")))).collect()
 }
 
 /// The function that gives a family's answer: that of a macro, or the node's own.
@@ -362,6 +377,8 @@ mod tests {
         assert_eq!(macro_tail("relate"), None);
         assert_eq!(last_function("filter_count"), "count");
         assert_eq!(last_function("query_size"), "query_size");
+        assert!(["verify_size", "offer_shape", "count_is", "verify_relation"].into_iter().all(applies));
+        assert!(!["filter", "filter_size", "relate", "relate_filter_unique"].into_iter().any(applies));
     }
 
     #[test]

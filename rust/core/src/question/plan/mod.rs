@@ -104,7 +104,9 @@ impl Plan {
 
     /// The same from node `from` on, given the descriptions of the nodes before it.
     pub fn can_mention_from(&self, from: usize, descriptions: &mut [Description], holdout: &Holdout) -> bool {
-        self.can_ask_from(from, descriptions, &Mentions(holdout), holdout)
+        // Usually some choice can name all of it by itself, and then it does not matter what was asked before.
+        let names_all = |node: &PlanNode| holdout.bits_of_types(node.added_types) == holdout.full();
+        self.nodes[from..].iter().any(names_all) || self.can_ask_from(from, descriptions, &Mentions(holdout), holdout)
     }
 
     /// Whether any choice of values from node `from` on asks for what is held out.

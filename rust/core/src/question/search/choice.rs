@@ -8,7 +8,7 @@ use crate::vocab::N_TYPES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Choice {
     pub relation: u8,
-    /// The combination of values, or the one value of a plain filter.
+    /// The combination of values, or the one argument of a function.
     pub combination: u32,
 }
 
@@ -48,7 +48,7 @@ pub fn chosen_values(kind: NodeKind, choice: Choice, combinations: &Combinations
     let (from, to) = match kind {
         NodeKind::Plain(_) => (0, 0),
         NodeKind::Relate => (0, 1),
-        NodeKind::Add(..) => {
+        NodeKind::Apply(_) => {
             values[0] = Some(choice.combination as u8);
             (0, 1)
         }

@@ -277,9 +277,13 @@ impl Searcher {
                 NodeKind::Relate if usize::from(task.plan.relates[row - 1]) == at => Some(task.scene.everything()),
                 NodeKind::Relate => Some(related()),
                 NodeKind::RelateFilter(_) => Some(candidate.key_objects & related()),
-                NodeKind::Filter(_) | NodeKind::Plain(_) => Some(candidate.key_objects & input),
                 // This is the output itself, since no tail follows.
-                NodeKind::Add(function, _) => task.output(function, candidate.choice.combination, input),
+                NodeKind::Apply(function) => {
+                    let inputs = node.inputs.map(|input| self.outputs[row][usize::from(input)]);
+                    task.output(function, candidate.choice.combination, inputs)
+                }
+                // Not listed by name, because so few cases are compared one by one, which is faster than a jump table.
+                _ => Some(candidate.key_objects & input),
             };
             match set.and_then(|set| node.kind.tail().of(set)) {
                 Some(output) => self.outputs[row][at] = output,

@@ -5,7 +5,7 @@ use super::choice::{Candidate, Choice};
 use super::searcher::{Searcher, State};
 use super::source::Criteria;
 use super::task::Task;
-use crate::holdout::{Description, Domain, Holdout, Implications, Mentions};
+use crate::holdout::{AbsentPairs, Description, Domain, Holdout, Implications, Mentions};
 use crate::program::catalogue::Type;
 use crate::question::plan::PlanNode;
 use crate::question::template::NodeKind;
@@ -26,12 +26,7 @@ impl Searcher {
         if task.implied.is_some_and(|holdout| self.learn(holdout, node, at)) {
             return false;
         }
-        if let Some(absent) = task.absent {
-            let (named, is_absent) = node.before(absent, &self.named);
-            self.named[at] = named;
-            return !is_absent;
-        }
-        true
+        !task.absent.is_some_and(|absent| self.name(absent, node, at))
     }
 
     /// Describes a choice; `chosen` describes the objects that it chooses from, with its values.
@@ -42,12 +37,29 @@ impl Searcher {
             self.descriptions[at] = node.after(&Mentions(holdout), chosen);
         }
         if let Some(absent) = task.absent {
-            let named = named_by(node.kind, choice, absent, |combination| absent.combination(combination));
-            self.named[at] = node.describe(absent, named, &self.named).0;
+            self.name_choice(absent, node, at, choice);
         }
         if let Some(holdout) = task.implied {
             self.learn_choice(holdout, node, at, choice);
         }
+    }
+
+    /// Records the values in the description of a node without a choice; whether something absent is among them.
+    // Most pools have no palette, so this stays out of the way of the others.
+    #[cold]
+    #[inline(never)]
+    fn name(&mut self, absent: &AbsentPairs, node: &PlanNode, at: usize) -> bool {
+        let (named, is_absent) = node.before(absent, &self.named);
+        self.named[at] = named;
+        is_absent
+    }
+
+    /// Records the values in the description of a choice.
+    #[cold]
+    #[inline(never)]
+    fn name_choice(&mut self, absent: &AbsentPairs, node: &PlanNode, at: usize, choice: Choice) {
+        let values = named_by(node.kind, choice, absent, |combination| absent.combination(combination));
+        self.named[at] = node.describe(absent, values, &self.named).0;
     }
 
     /// Records what is known about the objects of a node without a choice; whether that implies the conjunction.
@@ -139,7 +151,9 @@ fn named_by<D: Domain>(
 ) -> D::Values {
     match kind {
         NodeKind::Filter(_) | NodeKind::RelateFilter(_) => of_combination(choice.combination),
-        NodeKind::Add(_, kind) => domain.value(usize::from(kind), choice.combination as u8),
+        NodeKind::Apply(function) => function
+            .added_type()
+            .map_or(D::Values::default(), |kind| domain.value(usize::from(kind), choice.combination as u8)),
         NodeKind::Plain(_) | NodeKind::Relate => D::Values::default(),
     }
 }

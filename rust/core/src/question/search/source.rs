@@ -36,8 +36,8 @@ enum SourceKind {
     Relations(Tail),
     /// The relations of an object.
     Relation,
-    /// A function on an input, with each value of a type.
-    Values(Function, u8),
+    /// A function on inputs, with each of its arguments.
+    Arguments(Function, [u32; 2]),
 }
 
 const N_RELATIONS: u32 = RELATION_NAMES.len() as u32;
@@ -129,7 +129,7 @@ impl Searcher {
                     self.list_keys(wanted, wanted.mention, (relation, related), is_option, listed);
                 }
             }
-            SourceKind::Relation | SourceKind::Values(..) => {}
+            SourceKind::Relation | SourceKind::Arguments(..) => {}
         }
         if wanted.others_live(source) {
             self.stats.options += u64::from(source.others);
@@ -192,8 +192,8 @@ impl Searcher {
                     Tail::Set => !0,
                 }
             }
-            SourceKind::Values(function, _) => {
-                let outputs = (0..others).filter_map(|value| task.output(function, value, input));
+            SourceKind::Arguments(function, inputs) => {
+                let outputs = (0..others).filter_map(|argument| task.output(function, argument, inputs));
                 outputs.fold(0, |outcomes, output| outcomes | 1 << (output & 63))
             }
             SourceKind::Relation => !0,
@@ -228,8 +228,10 @@ impl Searcher {
                 let (kind, keys) = (SourceKind::Relations(tail), N_RELATIONS * n_keys);
                 return Source { kind, input, keys, others, is_empty };
             }
-            NodeKind::Add(function, kind) => {
-                (SourceKind::Values(function, kind), 0, task.vocab.n_values(usize::from(kind)) as u32)
+            NodeKind::Apply(function) => {
+                let inputs = node.inputs.map(|input| self.outputs[0][usize::from(input)]);
+                let n_arguments = function.signature().argument.n_choices(task.vocab);
+                (SourceKind::Arguments(function, inputs), 0, n_arguments as u32)
             }
             NodeKind::Relate | NodeKind::Plain(_) => (SourceKind::Relation, 0, N_RELATIONS),
         };
@@ -255,9 +257,10 @@ impl Searcher {
                 let related = task.scene.related(place as usize, source.input as usize);
                 wanted.admit(Choice { relation: place as u8, combination: 0 }, (0, 0), 0, wanted.outcome(related)?)
             }
-            SourceKind::Values(function, kind) => {
-                let output = task.output(function, place, source.input);
-                let bits = task.holdout.map_or(0, |h| h.bits(usize::from(kind), place as u8));
+            SourceKind::Arguments(function, inputs) => {
+                let output = task.output(function, place, inputs);
+                let added = task.holdout.zip(function.added_type());
+                let bits = added.map_or(0, |(holdout, kind)| holdout.bits(usize::from(kind), place as u8));
                 let choice = Choice { relation: 0, combination: place };
                 wanted.admit(choice, (0, bits), 0, output.filter(|&output| wanted.may_live(output))?)
             }

@@ -103,10 +103,10 @@ impl<'a> Task<'a> {
         Self { scene, vocab, plan, accept, rule, max_options, holdout, absent, implied }
     }
 
-    /// A function's output for a value, if it has one.
-    // Few families choose a single value, so this stays out of the way of the others.
+    /// A function's output for an argument, if it has one.
+    // Few families choose a single argument, so this stays out of the way of the others.
     #[inline(never)]
-    pub(super) fn output(&self, function: Function, value: u32, input: u32) -> Option<u32> {
-        function.meaning((self.scene, self.vocab), value as u8, [input, 0]).ok()
+    pub(super) fn output(&self, function: Function, argument: u32, inputs: [u32; 2]) -> Option<u32> {
+        function.meaning((self.scene, self.vocab), argument as u8, inputs).ok()
     }
 }

@@ -1,0 +1,153 @@
+"""The checks of answers: how those of a pair go together, and that no value tells what the answer is."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.audit.folder import SuitePlace
+from clevrhope.audit.report import Check
+from clevrhope.audit.suites.sides import Flags, Sides
+from clevrhope.audit.suites.source import FLIP, IS, POSITIVE, SAME, SuiteSource
+from clevrhope.dataset.split_files import PairArrays, Vocab
+
+IN_WORDS: Mapping[int, str] = {
+    SAME: "the same",
+    FLIP: "exchanged",
+    IS: "yes exactly for the value",
+    POSITIVE: "yes exactly for a number above 0",
+}
+
+
+class AnswerCheck:
+    """The answers of one vocabulary, and the checks of those of pairs."""
+
+    def __init__(self, vocab: Vocab) -> None:
+        self._names = {number: name for name, number in vocab.answers.items()}
+        self._yes, self._no = (vocab.answers.get(name, -1) for name in ("yes", "no"))
+        kinds: dict[str, str] = {value: kind for kind, value in vocab.values()}
+        self._kind = {number: kinds.get(name, "") for number, name in self._names.items()}
+        """Attribute type of each answer that is a value; "" for the others."""
+        functions: dict[tuple[str, str], list[int]] = {}
+        for token, number in vocab.functions.items():
+            function, _, value = token.rstrip("]").partition("[")
+            kind = function.rpartition("_")[2]
+            named = (kind if kind in kinds.values() else "", value)
+            functions.setdefault(named, []).append(number)
+        self._functions = functions
+        """Functions that take an answer as argument, by its attribute type ("" for a number) and name."""
+
+    def check_relations(self, place: SuitePlace, arrays: PairArrays, sides: Sides, check: Check) -> None:
+        """Compares the partner's answer of each pair with what its relation gives for the original's."""
+        n = len(sides.given)
+        check.n_checked += n
+        answers = sides.column(arrays, "answers")
+        relations, values = (arrays.columns[name][: 2 * n : 2] for name in ("relation", "value"))
+        expected = self._partner(answers[:, 0], relations, values)
+        for k in np.flatnonzero(expected != answers[:, 1]).tolist():
+            said = IN_WORDS.get(int(relations[k]), "none that is known")
+            first, second = (self._name(answer) for answer in answers[k])
+            problem = f"the answers {first} and {second} are not {said}"
+            check.fault(place.file, 2 * k, problem, self._name(values[k]))
+        wrong = np.where(relations == IS, ~np.isin(values, list(self._names)), values != -1)
+        for k in np.flatnonzero(wrong).tolist():
+            problem = "value is not an answer where the relation is `is`, and -1 elsewhere"
+            check.fault(place.file, 2 * k, problem, values[k])
+        self._check_values_asked(place, arrays, sides, relations == IS, values, check)
+
+    def _partner(
+        self, given: npt.NDArray[np.int32], relations: npt.NDArray[np.int8], values: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.int64]:
+        """(K,) the partner's answer that follows from the original's (K,); -1 where none does."""
+        is_yes, is_no = given == self._yes, given == self._no
+        numbers = np.asarray([name.isdecimal() for name in self._table()], dtype=bool)
+        above = np.asarray([name.isdecimal() and int(name) > 0 for name in self._table()], dtype=bool)
+        at = np.clip(given, 0, len(numbers) - 1)
+
+        def yes_if(truth: Flags) -> npt.NDArray[np.int64]:
+            return np.where(truth, self._yes, self._no)
+
+        return np.select(
+            [
+                relations == SAME,
+                (relations == FLIP) & (is_yes | is_no),
+                relations == IS,
+                (relations == POSITIVE) & numbers[at],
+            ],
+            [given, yes_if(is_no), yes_if(given == values), yes_if(above[at])],
+            default=-1,
+        )
+
+    def _table(self) -> list[str]:
+        return [self._names.get(number, "") for number in range(1 + max(self._names, default=0))]
+
+    def _check_values_asked(
+        self,
+        place: SuitePlace,
+        arrays: PairArrays,
+        sides: Sides,
+        wanted: Flags,
+        values: npt.NDArray[np.int32],
+        check: Check,
+    ) -> None:
+        """Checks that the partner's program names the value that its answer is yes for."""
+        programs = arrays.tokens("programs", 0, len(arrays))
+        for value in np.unique(values[wanted]).tolist():
+            tokens = self._functions.get((self._kind.get(value, ""), self._name(value)), [])
+            pairs = np.flatnonzero(wanted & (values == value))
+            partners = programs[2 * pairs + 1]
+            for k in pairs[~np.isin(partners, tokens).any(axis=1)].tolist():
+                problem = "the partner's program does not ask for the value"
+                check.fault(place.file, 2 * k, problem, self._name(value))
+
+    def check_balance(
+        self,
+        place: SuitePlace,
+        arrays: PairArrays,
+        sides: Sides,
+        mentions: Flags,
+        source: SuiteSource | None,
+        check: Check,
+    ) -> None:
+        """Counts how often each value is asked for with yes and with no; `mentions` (K,) is of originals."""
+        n = len(sides.given)
+        relations, values, tests = (
+            arrays.columns[name][: 2 * n : 2].tolist() for name in ("relation", "value", "test")
+        )
+        partners = arrays.columns["answers"][1 : 2 * n : 2].tolist()
+        asked: dict[tuple[int, str, bool], dict[int, Counter[bool]]] = {}
+        for relation, value, test, partner, mention in zip(
+            relations, values, tests, partners, mentions.tolist(), strict=True
+        ):
+            if relation == IS:
+                group = asked.setdefault((test, self._kind.get(value, ""), mention), {})
+                group.setdefault(value, Counter())[partner == self._yes] += 1
+        for (test, _, mention), of_value in asked.items():
+            name = arrays.tests[test] if 0 <= test < len(arrays.tests) else f"test {test}"
+            total = sum(of_value.values(), Counter())
+            rules = source.tests.get(name) if source else None
+            if not rules.is_balanced if rules else len(total) == 1:
+                note = f"{place.file}: {name} asks for no value with both answers"
+                check.notes.append(note)
+                continue
+            check.n_checked += total.total()
+            where = " of originals that mention the pair" if mention else ""
+            for value, counts in of_value.items():
+                if counts[True] != counts[False]:
+                    problem = f"{name}{where} asks for {self._name(value)} with yes and with no"
+                    check.fault(place.file, None, problem, f"{counts[True]} and {counts[False]} times")
+
+    def shares(self, place: SuitePlace, arrays: PairArrays, sides: Sides) -> dict[str, Counter[bool]]:
+        """Of tests in which a coin decides on sides, how many originals are answered yes and no."""
+        n = len(sides.given)
+        tests, answers = (arrays.columns[name][: 2 * n : 2] for name in ("test", "answers"))
+        found: dict[str, Counter[bool]] = {}
+        for test in np.unique(tests[sides.swapped]).tolist():
+            if 0 <= test < len(arrays.tests):
+                mine = answers[tests == test]
+                found[arrays.tests[test]] = Counter((mine == self._yes).tolist())
+        return found
+
+    def _name(self, answer: int) -> str:
+        return self._names.get(int(answer), str(int(answer)))

@@ -1,0 +1,61 @@
+"""The lines of the audit's report that the checks of suites fill."""
+
+from dataclasses import dataclass, fields
+
+from clevrhope.audit.report import Check
+
+
+@dataclass(frozen=True)
+class PairLines:
+    """A line for each thing that is proved of pairs."""
+
+    pairs: Check
+    programs: Check
+    answers: Check
+    mentions: Check
+    texts: Check
+    balance: Check
+    files: Check
+
+    def all(self) -> list[Check]:
+        """The lines in the report's order."""
+        return [getattr(self, each.name) for each in fields(self)]
+
+
+def pair_lines() -> PairLines:
+    """Lines of which nothing is checked yet."""
+    return PairLines(
+        Check(
+            "pairs",
+            "every pair has a question of its split, the same in every array, and one that the suite made of "
+            "it about the same image, in a family that the test makes; vocabularies keep the dataset's "
+            "numbers",
+            "pairs",
+        ),
+        Check(
+            "pair programs",
+            "every program of a pair, executed again, gives the stored answer and needs the stored "
+            "relations; lengths and padding fit its tokens",
+            "questions",
+        ),
+        Check("pair answers", "the answers of each pair go together as its relation says", "pairs"),
+        Check(
+            "pair mentions",
+            "`cell` and `touches` say whether questions mention, the image shows and an answer completes "
+            "what is held out; no question that was made breaks the rule of its split, in program or words",
+            "pairs",
+        ),
+        Check(
+            "pair texts",
+            "each text that a suite made, parsed back through the templates, means its program, family and "
+            "answer, and differs from its original's",
+            "questions",
+        ),
+        Check(
+            "pair balance",
+            "where partners ask for the answer or another value, each value is asked for with yes as often "
+            "as with no, in each test, for each type of answer, with and without a mention in the original",
+            "pairs",
+        ),
+        Check("pair files", "HDF5, JSON and scene files agree on every question of a pair", "questions"),
+    )

@@ -1,0 +1,73 @@
+"""The comparison of a suite's question file in JSON with its arrays in HDF5."""
+
+import json
+from collections.abc import Sequence
+from itertools import count
+
+from clevrhope.audit.checks.json_agreement import JsonAgreement
+from clevrhope.audit.checks.question_rows import RowCheck
+from clevrhope.audit.folder import AuditFolder, SuitePlace
+from clevrhope.audit.leaks.report import Violations
+from clevrhope.audit.report import Check
+from clevrhope.audit.suites.structure import TIERS
+from clevrhope.dataset.native_reader import QuestionReader
+from clevrhope.dataset.scene_files import PoolScenes
+from clevrhope.dataset.split_files import PairArrays, read_question_rows
+from clevrhope.runtime.json_text import parse_json
+
+ROLES = ("original", "partner")
+"""By number, as files have them."""
+
+
+def check_question_file(
+    folder: AuditFolder,
+    place: SuitePlace,
+    arrays: PairArrays,
+    pool: PoolScenes,
+    reader: QuestionReader,
+    families: Sequence[tuple[str, int]],
+    check: Check,
+) -> None:
+    """Compares each row's question, and what makes it one of a pair; `families` are their places in files.
+
+    Raises:
+        DatasetError: the file cannot be read, or a row is not a question.
+    """
+    found = Violations()
+    agreement = JsonAgreement(reader, place.json, folder.layout.root, place.file, found, numbered=False)
+    agreement.compare(arrays, pool)
+    for each in found.listed:
+        check.fault(each.file, each.index, each.problem, each.value)
+    check.n_faults += sum(found.counts.values()) - len(found.listed)
+    file = folder.layout.relative(place.json)
+    RowCheck(place, place.json, file, families, check).check(arrays)
+    _check_pairs(place, file, arrays, check)
+    check.n_checked += len(arrays)
+
+
+def _check_pairs(place: SuitePlace, file: str, arrays: PairArrays, check: Check) -> None:
+    """Compares what the rows say of their pairs with the columns."""
+    names = ("pair_idxs", "role", "test", "tier", "cell", "orig_idxs")
+    columns = zip(*(arrays.columns[name].tolist() for name in names), strict=True)
+    rows = zip(count(), columns, read_question_rows(place.json), strict=False)
+    for k, (pair, role, test, tier, cell, original), (line, row) in rows:
+        wanted = {
+            "suite": place.suite,
+            "pair_index": pair,
+            "role": _name(ROLES, role),
+            "test": _name(arrays.tests, test),
+            "tier": _name(TIERS, tier),
+            "cell": f"{cell >> 1}{cell & 1}",
+            "original_index": None if original < 0 else original,
+        }
+        # As in question_rows, a row is parsed only if it is not written as this package does it.
+        if row.endswith(b", " + json.dumps(wanted)[1:].encode()):
+            continue
+        fields = parse_json(row, place.json, line=line)
+        for name, value in wanted.items():
+            if fields.get(name) != value:
+                check.fault(file, k, f"{name} is not {value}, as in HDF5", fields.get(name))
+
+
+def _name(names: Sequence[str], number: int) -> str:
+    return names[number] if 0 <= number < len(names) else str(number)

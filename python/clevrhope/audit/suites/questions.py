@@ -1,0 +1,210 @@
+"""The checks of what the questions of pairs ask for: programs, mentions, and the texts that were made."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope._core import TextReader
+from clevrhope.audit.checks.columns import ColumnCheck
+from clevrhope.audit.checks.text import PROBLEMS as TEXT_PROBLEMS
+from clevrhope.audit.checks.text import ROWS_A_BATCH
+from clevrhope.audit.folder import SuitePlace
+from clevrhope.audit.leaks.check import PROBLEMS
+from clevrhope.audit.leaks.palette import PaletteCheck
+from clevrhope.audit.leaks.report import MAX_LISTED
+from clevrhope.audit.suites.lines import PairLines
+from clevrhope.audit.suites.sides import Flags, Sides
+from clevrhope.dataset.native_reader import NO_SCENE, WHY, Ints, QuestionReader
+from clevrhope.dataset.scene_files import MISSING, PoolScenes, Rows
+from clevrhope.dataset.split_files import PairArrays, Vocab
+from clevrhope.splits.kinds import SPLITS
+
+Numbers = npt.NDArray[np.int64]
+START, END = 1, 2
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """Which of the N rows of a file mention what is held out, by program or words, or imply it."""
+
+    by_program: Flags
+    by_words: Flags
+    implied: Flags
+
+
+@dataclass(frozen=True)
+class TextCounts:
+    """How many texts were not read, have several readings, and have readings with different answers."""
+
+    unread: int
+    several: int
+    ambiguous: int
+
+
+class QuestionCheck:
+    """The questions of one suite's file."""
+
+    def __init__(
+        self,
+        place: SuitePlace,
+        arrays: PairArrays,
+        pool: PoolScenes,
+        vocab: Vocab,
+        reader: QuestionReader,
+        lines: PairLines,
+    ) -> None:
+        self._place, self._arrays, self._pool, self._vocab = place, arrays, pool, vocab
+        self._reader, self._lines = reader, lines
+        self._words = {number: word for word, number in vocab.words.items()}
+        self._answers = {number: name for name, number in vocab.answers.items()}
+        self._rows: Rows = pool.rows(arrays.columns["image_idxs"])
+
+    def check_programs(self, columns: ColumnCheck) -> Mentions:
+        """Executes every program again, and looks at lengths, padding and needed relations."""
+        arrays, check = self._arrays, self._lines.programs
+        for k in np.flatnonzero(self._rows == MISSING).tolist():
+            problem = f"its scene is not among those of {self._pool.name}"
+            check.fault(self._place.file, k, problem, arrays.columns["image_idxs"][k])
+        found: list[tuple[Flags, Flags, Flags]] = [(np.zeros(0, bool),) * 3]
+        for first in range(0, len(arrays), ROWS_A_BATCH):
+            wide = self._wide(first)
+            scenes = self._rows[first : first + ROWS_A_BATCH]
+            read = self._reader.read(wide["questions"], wide["programs"], self._pool.native, scenes)
+            stored = arrays.columns["answers"][first : first + len(scenes)]
+            given = read.answers
+            for k in np.flatnonzero((given != stored) & (given != NO_SCENE)).tolist():
+                answer = int(given[k])
+                problem = (
+                    f"its program has no answer ({WHY[answer]})"
+                    if answer in WHY
+                    else f"its program gives {self._answers[answer]}, not the answer"
+                )
+                value = self._answers.get(int(stored[k]), stored[k])
+                check.fault(self._place.file, first + k, problem, value)
+            columns.look_at_rows(self._place, arrays, first, wide, self._pool, scenes)
+            found.append((read.by_program, read.by_words, read.implied))
+        return Mentions(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+    def check_mentions(
+        self, sides: Sides, mentions: Mentions, *, may_imply: bool, palette: PaletteCheck
+    ) -> None:
+        """Compares `cell` and `touches` with what programs mention, and applies the split's rule."""
+        check, place, pair = self._lines.mentions, self._place, self._place.hop.pair
+        n = len(sides.given)
+        check.n_checked += n
+        by_program = mentions.by_program[: 2 * n].reshape(n, 2)
+        completes = self._completed(sides) & ~mentions.by_program[sides.given]
+        shown = np.zeros(n, bool)
+        there = self._rows[: 2 * n : 2] != MISSING
+        if pair:
+            shown[there] = self._pool.holding(pair)[self._rows[: 2 * n : 2][there]]
+        expected = {"cell": by_program @ np.asarray([2, 1]), "touches": shown + 2 * completes}
+        for name, column in expected.items():
+            stored = sides.column(self._arrays, name)[:, 0]
+            for k in np.flatnonzero((stored != column) & there).tolist():
+                check.fault(
+                    place.file, 2 * k, f"{name} is not {column[k]}, by its programs and image", stored[k]
+                )
+        words = pair and place.hop.words
+        if pair and SPLITS[place.name].asked == "never":
+            broken = [
+                (mentions.by_program, f"mentions {words} in its program"),
+                (mentions.by_words, f"mentions {words} in its words"),
+            ]
+            if not may_imply:
+                implied = mentions.implied & ~mentions.by_program
+                broken.append((implied, f"asks for a {words} through likenesses"))
+        else:
+            # Beyond CLEVR's words, a value may stand behind its object: "is the matte thing a cylinder".
+            may_be_apart = (self._arrays.columns["tier"] != 0) & mentions.by_program
+            differs = (mentions.by_words != mentions.by_program) & ~may_be_apart
+            broken = [(differs, f"mentions {words} in its words or in its program, but not in both")]
+        for flags, problem in broken:
+            for row in sides.made[flags[sides.made]].tolist():
+                check.fault(place.file, row, problem, self.text(row))
+        self._check_palette(sides, palette)
+
+    def _completed(self, sides: Sides) -> Flags:
+        """(K,) whether the split's question asks for a value of what would be held out with its answer.
+
+        A program that ends in `query_color unique ...` says so if `filter_color[its answer] ...` does.
+        """
+        n, found = len(sides.given), np.zeros(len(sides.given), bool)
+        if not n:
+            return found
+        programs = self._arrays.tokens("programs", 0, len(self._arrays))[sides.given].copy()
+        answers = self._arrays.columns["answers"][sides.given]
+        functions, asks = self._vocab.functions, np.zeros(n, bool)
+        for kind, value in self._vocab.values():
+            query, unique = functions.get(f"query_{kind}", -1), functions.get("unique", -1)
+            mine = (
+                (programs[:, 1] == query)
+                & (programs[:, 2] == unique)
+                & (answers == self._vocab.answers.get(value, -1))
+            )
+            programs[mine, 1:-1] = programs[mine, 2:]
+            programs[mine, 1] = functions[f"filter_{kind}[{value}]"]
+            asks |= mine
+        no_words = np.full((n, 2), [START, END], dtype=np.int32)
+        no_scenes = np.full(n, MISSING, dtype=np.int64)
+        found = self._reader.read(no_words, programs, self._pool.native, no_scenes).by_program
+        completed: Flags = found & asks
+        return completed
+
+    def _check_palette(self, sides: Sides, palette: PaletteCheck) -> None:
+        reader = palette.reader(self._place.name)
+        if reader is None or not len(sides.made):
+            return
+        wide = {
+            name: np.ascontiguousarray(self._arrays.tokens(name, 0, len(self._arrays))[sides.made])
+            for name in ("questions", "programs")
+        }
+        listed, counts = reader.violations(wide["questions"], wide["programs"], MAX_LISTED)
+        for k, violation in listed:
+            row = int(sides.made[k])
+            self._lines.mentions.fault(self._place.file, row, PROBLEMS[violation], self.text(row))
+        self._lines.mentions.n_faults += sum(counts.values()) - len(listed)
+
+    def check_texts(self, sides: Sides, reader: TextReader, *, n_families: int) -> TextCounts:
+        """Parses the texts that were made back, but for those of families beyond `n_families`.
+
+        These are of a suite whose files are not known.
+        """
+        check, arrays = self._lines.texts, self._arrays
+        questions = arrays.tokens("questions", 0, len(arrays))
+        same = (questions[sides.given] == questions[sides.made]).all(axis=1)
+        for row in sides.made[same].tolist():
+            check.fault(self._place.file, row, "it has its original's words", self.text(row))
+        families = np.ascontiguousarray(arrays.columns["question_families"], dtype=np.int32)
+        answers = np.ascontiguousarray(arrays.columns["answers"], dtype=np.int32)
+        readable = sides.made[families[sides.made] < n_families]
+        check.n_checked += len(readable)
+        n_several = n_ambiguous = 0
+        for first in range(0, len(readable), ROWS_A_BATCH):
+            rows = readable[first : first + ROWS_A_BATCH]
+            flags, _ = reader.read(
+                np.ascontiguousarray(questions[rows]),
+                np.ascontiguousarray(arrays.tokens("programs", 0, len(arrays))[rows]),
+                families[rows],
+                answers[rows],
+                self._pool.native,
+                self._rows[rows],
+            )
+            n_several += int(np.count_nonzero(flags & TextReader.SEVERAL))
+            n_ambiguous += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
+            for flag, problem in TEXT_PROBLEMS.items():
+                for row in rows[(flags & flag) != 0].tolist():
+                    check.fault(self._place.file, row, problem, self.text(row))
+        return TextCounts(len(sides.made) - len(readable), n_several, n_ambiguous)
+
+    def text(self, row: int) -> str:
+        """The text of a question."""
+        tokens = self._arrays.tokens("questions", row, 1)[0].tolist()
+        return " ".join(self._words.get(token, "?") for token in tokens if token > END)
+
+    def _wide(self, first: int) -> dict[str, Ints]:
+        return {
+            name: np.ascontiguousarray(self._arrays.tokens(name, first, ROWS_A_BATCH))
+            for name in ("questions", "programs")
+        }

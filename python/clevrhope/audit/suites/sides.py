@@ -1,0 +1,45 @@
+"""The two sides of each pair in a suite's file: which rows are the split's, and which were made."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.split_files import PairArrays
+
+Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The K pairs of a file; an odd row at its end belongs to none.
+
+    Attributes:
+        given: (K,) rows of the questions that are the split's own.
+        made: (K,) rows of the questions that the suite made.
+        originals: (K,) rows of the former in the split's file; -1 where a pair does not have exactly one.
+        swapped: (K,) whether the split's question is the pair's partner.
+    """
+
+    given: Places
+    made: Places
+    originals: Places
+    swapped: Flags
+
+    @classmethod
+    def of(cls, arrays: PairArrays) -> "Sides":
+        """Finds them by `orig_idxs`, which is -1 for a question that the suite made."""
+        n = len(arrays) // 2
+        numbers = arrays.columns["orig_idxs"][: 2 * n].reshape(n, 2).astype(np.int64)
+        is_given = numbers >= 0
+        swapped = is_given[:, 1] & ~is_given[:, 0]
+        first = 2 * np.arange(n)
+        originals = np.where(is_given.sum(axis=1) == 1, numbers.max(axis=1, initial=-1), -1)
+        return cls(first + swapped, first + 1 - swapped, originals, swapped)
+
+    def column(self, arrays: PairArrays, name: str) -> npt.NDArray[Any]:
+        """(K, 2) a column of the file, the two questions of a pair side by side."""
+        n = len(self.given)
+        return arrays.columns[name][: 2 * n].reshape(n, 2)

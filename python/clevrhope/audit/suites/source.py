@@ -1,0 +1,155 @@
+"""What the entries of a suite's files say of its pairs, and the templates of the families that they make.
+
+This is the audit's own reading of these files (docs/suites.md describes them). A family of an entry's own is
+derived as a template in CLEVR's format, so that the audit's parser reads its texts like those of any other.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clevrhope.errors import DatasetError
+from clevrhope.questions import template_files
+from clevrhope.questions.suites import SUBJECTS, suite_fingerprint
+from clevrhope.runtime.json_text import parse_json
+
+SAME, FLIP, IS, POSITIVE = range(4)
+"""Relations by their number in files."""
+
+_RELATIONS = {"same": SAME, "flip": FLIP, "positive": POSITIVE}
+
+
+@dataclass
+class TestRules:
+    """What the entries of a test say."""
+
+    __test__ = False  # pytest would take a class of this name for a group of tests
+
+    tier: str
+    kind: str
+    """The type of question; "" for none."""
+    swaps: bool
+    """Whether a coin decides which question of a pair is called the original."""
+    is_balanced: bool = True
+    """Whether every partner that is yes for one answer asks for the answer or another value by a coin."""
+    relations: dict[tuple[int, int], set[int]] = field(default_factory=dict)
+    """(family of the dataset's question, family of the other) -> relations that their answers can have."""
+
+
+@dataclass(frozen=True)
+class SuiteSource:
+    """A suite's entries, read for the templates of a dataset."""
+
+    tests: Mapping[str, TestRules]
+    """In the order of their numbers."""
+    templates: Sequence[tuple[str, bytes]]
+    """Template files of the families that entries make, which follow the dataset's."""
+    places: Sequence[tuple[str, int]]
+    """(file, number of the entry) of each of these families, as question files name them."""
+
+
+def find_source(
+    suite: str, fingerprint: str, folders: Sequence[Path], templates: Sequence[tuple[str, bytes]]
+) -> SuiteSource | None:
+    """The source of a suite: that of its name in one of some folders of suites, if its files are the same.
+
+    Args:
+        suite: the name.
+        fingerprint: of the files that the pairs were made from.
+        folders: folders of suites.
+        templates: the dataset's template files, by name and in the order of their families.
+
+    Raises:
+        DatasetError: the files are not a suite.
+    """
+    for folder in folders:
+        path = folder / suite
+        if any(path.glob("*.json")) and suite_fingerprint(path) == fingerprint:
+            try:
+                return _Reader(suite, path, templates).read()
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+                raise DatasetError(f"{path}: not a suite of paired tests ({error!r})") from error
+    return None
+
+
+class _Reader:
+    """Reads the entries of one suite."""
+
+    def __init__(self, suite: str, folder: Path, templates: Sequence[tuple[str, bytes]]) -> None:
+        self._suite = suite
+        self._files = {
+            name: parse_json(content, folder / f"{name}.json") for name, content in template_files(folder)
+        }
+        self._subjects: Mapping[str, Sequence[str]] = self._files.pop(Path(SUBJECTS).stem, {})
+        self._known: list[tuple[str, str, Mapping[str, Any]]] = [
+            (file, f"{file} {place}", template)
+            for file, content in templates
+            for place, template in enumerate(parse_json(content, f"{file}.json"))
+        ]
+        """File, name and template of each family of the dataset."""
+        self._tests: dict[str, TestRules] = {}
+        self._places: list[tuple[str, int]] = []
+
+    def read(self) -> SuiteSource:
+        derived = []
+        for file, entries in self._files.items():
+            name = f"suites/{self._suite}/{file}"
+            own: list[Mapping[str, Any]] = []
+            for number, entry in enumerate(entries):
+                for template in self._add(entry):
+                    own.append(template)
+                    self._places.append((f"{name}.json", number))
+            derived.append((name, json.dumps(own).encode()))
+        return SuiteSource(self._tests, derived, self._places)
+
+    def _add(self, entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Notes an entry's rules, and gives the templates that it makes."""
+        rules = self._tests.setdefault(
+            entry["test"], TestRules(entry["tier"], entry.get("type", ""), entry.get("sides") == "coin")
+        )
+        relation = entry["relation"]
+        number = _RELATIONS[relation] if isinstance(relation, str) else IS
+        if number == IS:
+            rules.is_balanced &= any(isinstance(v, dict) and "coin" in v for v in entry["change"].values())
+        makes_one = bool(entry.get("text") or entry.get("then"))
+        for name in entry["source"]:
+            for source in self._named(name):
+                base = self._one(entry["family"]) if entry.get("family") else source
+                target = len(self._known) + len(self._places) if makes_one else base
+                rules.relations.setdefault((source, target), set()).add(number)
+                if makes_one:
+                    yield self._derived(entry, self._known[base][2], self._known[source][1])
+
+    def _named(self, name: str) -> list[int]:
+        """The families of a name: "one_hop 3", all of the file "one_hop", or "all"."""
+        names = enumerate(self._known)
+        return [number for number, (file, family, _) in names if name in ("all", file, family)]
+
+    def _one(self, name: str) -> int:
+        (family,) = self._named(name)
+        return family
+
+    def _derived(self, entry: Mapping[str, Any], base: Mapping[str, Any], source: str) -> Mapping[str, Any]:
+        """The template of the family that an entry makes of a known one."""
+        nodes, then = list(base["nodes"]), entry.get("then", [])
+        last = len(nodes) - 1
+        asked = next(iter(nodes[last]["inputs"]), None)
+        # The last node stays where something takes it: it asks, and so does what follows.
+        if then and not any("last" in each["inputs"] for each in then):
+            nodes.pop()
+        for each in then:
+            at = {"last": last, "asked": asked, "previous": len(nodes) - 1}
+            inputs = [at[name] if isinstance(name, str) else name for name in each["inputs"]]
+            nodes.append({"type": each["type"], "inputs": inputs, "side_inputs": each.get("side_inputs", [])})
+        return {
+            "text": [
+                text.replace("{X}", subject)
+                for text in entry["text"]
+                for subject in (self._subjects[source] if "{X}" in text else ("",))
+            ],
+            "nodes": nodes,
+            "params": [*base["params"], *entry.get("params", [])],
+            "constraints": base.get("constraints", []),
+        }

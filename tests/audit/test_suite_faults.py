@@ -1,0 +1,488 @@
+"""Faults planted in suites of paired tests: found, each by its own line of the audit's report, and named."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from spoiling import Row, Spoilt, failed
+
+from clevrhope.audit import Check, audit
+from clevrhope.audit.run import LINES
+from clevrhope.config.presets import PRESETS
+from clevrhope.pipeline import Request, build
+from clevrhope.pipeline.limits import Limits
+from clevrhope.pipeline.suites import make_suite
+from clevrhope.runtime import assets
+
+HOP = "rubber_cylinder"
+IID, OOD = "complex_iid", "complex_ood"
+OF_SUITES = LINES["Reading pairs of suites"]
+
+
+def with_suites(out: Path, *, hops: tuple[str, ...] = (HOP,), **changes: Any) -> Path:
+    """A folder's test sets of whole scenes, and both of the package's suites."""
+    sizes = replace(PRESETS["demo"].sizes, train=60, complex_iid=450, complex_ood=150, test=150)
+    limits = changes.pop("limits", Limits())
+    config = replace(PRESETS["demo"], sizes=sizes, **changes)
+    splits = (IID, OOD, "test") if "none" in hops else (IID, OOD)
+    build(Request(out=out, hops=hops, splits=splits, config=config, limits=limits, seed=3, render=False))
+    for suite in ("carets", "rad"):
+        make_suite(out, suite)
+    return out
+
+
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return with_suites(tmp_path_factory.mktemp("audit") / "paired")
+
+
+@pytest.fixture
+def data(paired: Path, tmp_path: Path) -> "SpoiltSuite":
+    shutil.copytree(paired, tmp_path / "spoilt")
+    return SpoiltSuite(tmp_path / "spoilt")
+
+
+class SpoiltSuite(Spoilt):
+    """A folder with suites that may be written to."""
+
+    def file(self, suite: str, split: str = IID) -> str:
+        return f"hops/{HOP}/suites/{suite}/{split}.h5"
+
+    def pairs(self, change: Callable[[dict[str, Any]], None], suite: str, split: str = IID) -> None:
+        """Changes the arrays of a suite's pairs."""
+        with h5py.File(self.path(self.file(suite, split)), "r+") as file:
+            arrays = {name: file[name][:] for name in file}
+            change(arrays)
+            for name, values in arrays.items():
+                del file[name]
+                file[name] = values
+        self.sign()
+
+    def attribute(self, name: str, value: object, suite: str) -> None:
+        with h5py.File(self.path(self.file(suite)), "r+") as file:
+            file.attrs[name] = value
+        self.sign()
+
+    def test(self, name: str, suite: str) -> int:
+        with h5py.File(self.path(self.file(suite))) as file:
+            return list(file.attrs["tests"]).index(name)
+
+    def rows(self, change: Callable[[list[Row]], None], suite: str) -> None:
+        self._rows(self.file(suite).replace(".h5", "_questions.json"), "questions", change)
+
+    def answer(self, name: str) -> int:
+        return self.vocab["answer_token_to_idx"][name]
+
+
+Plant = Callable[[SpoiltSuite], None]
+
+
+def made_rows(arrays: dict[str, Any]) -> Any:
+    return np.flatnonzero(arrays["orig_idxs"] < 0)
+
+
+def wrong_answer(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        arrays["answers"][made_rows(arrays)[0]] = data.answer("metal")
+
+    data.pairs(change, "carets")
+
+
+def first_of(arrays: dict[str, Any], test: int) -> int:
+    """The row at which the first pair of a test begins."""
+    return int(np.flatnonzero(arrays["test"] == test)[0])
+
+
+def wrong_relation(data: SpoiltSuite) -> None:
+    """The same answer is said to be exchanged."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        row = first_of(arrays, data.test("rephrase", "carets"))
+        arrays["relation"][row : row + 2] = 1
+
+    data.pairs(change, "carets")
+
+
+def relation_of_another_test(data: SpoiltSuite) -> None:
+    """Yes and no are exchanged, and the original is answered no: `is yes` would hold as well."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        row = 2 * int(np.flatnonzero(arrays["relation"][::2] == 1)[0])
+        arrays["relation"][row : row + 2], arrays["value"][row : row + 2] = 2, data.answer("blue")
+        arrays["answers"][row : row + 2] = data.answer("no")
+
+    data.pairs(change, "carets")
+
+
+def value_that_nobody_asks_for(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        no = (arrays["answers"][1::2] == data.answer("no")) & (arrays["relation"][::2] == 2)
+        k = int(np.flatnonzero(no & (arrays["test"][::2] == data.test("is_there_color", "rad")))[0])
+        others = {data.answer(name) for name in ("red", "blue", "cyan")}
+        others -= {int(arrays["value"][2 * k]), int(arrays["answers"][2 * k])}
+        arrays["value"][2 * k : 2 * k + 2] = min(others)
+
+    data.pairs(change, "rad")
+
+
+def wrong_cell(data: SpoiltSuite) -> None:
+    data.pairs(lambda arrays: arrays["cell"].__setitem__(slice(0, 2), 3), "carets")
+
+
+def wrong_touches(data: SpoiltSuite) -> None:
+    data.pairs(lambda arrays: arrays["touches"].__setitem__(slice(4, 6), 1), "rad")
+
+
+def not_shown(data: SpoiltSuite) -> None:
+    data.pairs(lambda arrays: arrays["touches"].__setitem__(slice(4, 6), 0), "rad", OOD)
+
+
+def changed_word(data: SpoiltSuite) -> None:
+    """A made question says blue in place of red; its program stays."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        made = made_rows(arrays)
+        words = arrays["questions"][made]
+        k, place = np.argwhere(words == data.word("red"))[0]
+        arrays["questions"][made[k], place] = data.word("blue")
+
+    data.pairs(change, "carets")
+
+
+def words_of_the_original(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        arrays["questions"][1], arrays["question_lengths"][1] = (
+            arrays["questions"][0],
+            arrays["question_lengths"][0],
+        )
+
+    data.pairs(change, "carets")
+
+
+def another_family(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        arrays["question_families"][made_rows(arrays)[0]] = 89
+
+    data.pairs(change, "rad")
+
+
+def changed_original(data: SpoiltSuite) -> None:
+    """The words of an original are not those of its row in the split's file."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        arrays["questions"][0, 1] = arrays["questions"][0, 2]
+
+    data.pairs(change, "carets")
+
+
+def another_original(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        arrays["orig_idxs"][-2] += 1
+
+    data.pairs(change, "rad")
+
+
+def foreign_original(data: SpoiltSuite) -> None:
+    data.pairs(lambda arrays: arrays["orig_idxs"].__setitem__(-2, 450), "rad")
+
+
+def made_question_with_an_original(data: SpoiltSuite) -> None:
+    data.pairs(lambda arrays: arrays["orig_idxs"].__setitem__(1, 7), "carets")
+
+
+def swap(arrays: dict[str, Any], row: int) -> None:
+    """Exchanges the questions of the pair that begins at a row; what makes them a pair stays."""
+    stays = {"pair_idxs", "role", "test", "tier", "touches", "relation", "value", "cell"}
+    for name in arrays.keys() - stays:
+        arrays[name][[row, row + 1]] = arrays[name][[row + 1, row]]
+
+
+def swapped_pair(data: SpoiltSuite) -> None:
+    """Rephrasing is symmetric, but there the split's question is always the original."""
+    test = data.test("rephrase", "carets")
+    data.pairs(lambda arrays: swap(arrays, first_of(arrays, test)), "carets")
+
+
+def exchanged_roles(data: SpoiltSuite) -> None:
+    data.pairs(lambda arrays: arrays["role"].__setitem__(slice(0, 2), [1, 0]), "carets")
+
+
+def pair_twice(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        for values in arrays.values():
+            values[2:4] = values[0:2]
+        arrays["pair_idxs"][2:4] = 1
+
+    data.pairs(change, "carets")
+
+
+def unbalanced_values(data: SpoiltSuite) -> None:
+    """A pair whose value is asked for with no is lost, in both files and all numbers."""
+
+    def lost(arrays: dict[str, Any]) -> int:
+        asks = arrays["relation"] == 2
+        return 2 * int(np.flatnonzero(asks[::2] & (arrays["answers"][1::2] == data.answer("no")))[0])
+
+    row = -1
+
+    def change(arrays: dict[str, Any]) -> None:
+        nonlocal row
+        row = lost(arrays)
+        for name in arrays:
+            arrays[name] = np.delete(arrays[name], [row, row + 1], axis=0)
+        arrays["pair_idxs"] = np.repeat(np.arange(len(arrays["role"]) // 2, dtype=np.int32), 2)
+
+    def leave_out(rows: list[Row]) -> None:
+        del rows[row : row + 2]
+        for k, each in enumerate(rows):
+            each["question_index"], each["pair_index"] = k, k // 2
+
+    data.pairs(change, "rad")
+    data.rows(leave_out, "rad")
+
+    def count(raw: Row) -> None:
+        raw["suites"][HOP]["rad"][IID]["pairs"] -= 1
+
+    data.manifest(count)
+
+
+def mention_in_program_and_words(data: SpoiltSuite) -> None:
+    """A metal cylinder of a made question becomes a rubber one, in a split that never asks for one."""
+    functions = data.vocab["program_token_to_idx"]
+
+    def change(arrays: dict[str, Any]) -> None:
+        programs, questions = arrays["programs"], arrays["questions"]
+        metal, cylinder = (functions[f"filter_{name}"] for name in ("material[metal]", "shape[cylinder]"))
+        made = made_rows(arrays)
+        beside = (programs[made, :-1] == cylinder) & (programs[made, 1:] == metal)
+        k, place = np.argwhere(beside)[0]
+        row = int(made[k])
+        programs[row, place + 1] = functions["filter_material[rubber]"]
+        for word in ("metal", "metallic", "shiny"):
+            questions[row, questions[row] == data.word(word)] = data.word("rubber")
+
+    data.pairs(change, "carets")
+
+
+def mention_in_words(data: SpoiltSuite) -> None:
+    """A made question asks for a shiny cylinder; its words are changed alone."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        made = made_rows(arrays)
+        words = arrays["questions"][made]
+        shiny = np.isin(words[:, :-1], [data.word("shiny"), data.word("metal"), data.word("metallic")])
+        beside = shiny & np.isin(words[:, 1:], [data.word("cylinder"), data.word("cylinders")])
+        k, place = np.argwhere(beside)[0]
+        arrays["questions"][made[k], place] = data.word("matte")
+
+    data.pairs(change, "carets")
+
+
+def another_length(data: SpoiltSuite) -> None:
+    data.pairs(lambda arrays: arrays["question_lengths"].__setitem__(1, 4), "carets")
+
+
+def other_answer_in_json(data: SpoiltSuite) -> None:
+    data.rows(lambda rows: rows[1].__setitem__("answer", "metal"), "carets")
+
+
+def in_json(key: str, value: object) -> Plant:
+    def plant(data: SpoiltSuite) -> None:
+        data.rows(lambda rows: rows[1].__setitem__(key, value), "carets")
+
+    plant.__name__ = f"another_{key}"
+    return plant
+
+
+def lost_row_in_json(data: SpoiltSuite) -> None:
+    data.rows(lambda rows: rows.pop(), "carets")
+
+
+def another_suite(data: SpoiltSuite) -> None:
+    data.attribute("suite", "rad", "carets")
+
+
+def another_test_name(data: SpoiltSuite) -> None:
+    with h5py.File(data.path(data.file("carets"))) as file:
+        tests = list(file.attrs["tests"])
+    data.attribute("tests", [*tests[1:], tests[0]], "carets")
+
+
+def other_number_of_originals(data: SpoiltSuite) -> None:
+    data.attribute("n_originals", 449, "carets")
+
+
+def other_number_in_the_manifest(data: SpoiltSuite) -> None:
+    data.manifest(lambda raw: raw["suites"][HOP]["rad"][IID].update(pairs=1000))
+
+
+def suite_that_the_manifest_lacks(data: SpoiltSuite) -> None:
+    data.manifest(lambda raw: raw["suites"][HOP].pop("rad"))
+
+
+def suite_of_no_split(data: SpoiltSuite) -> None:
+    data.manifest(lambda raw: raw["suites"][HOP]["rad"].update(train={"pairs": 1, "originals": 1}))
+
+
+def other_numbers_of_words(data: SpoiltSuite) -> None:
+    path = data.path(f"hops/{HOP}/suites/carets/vocab.json")
+    vocab = json.loads(path.read_text())
+    numbers = vocab["question_token_to_idx"]
+    numbers["?!"] = numbers.pop("left")
+    path.write_text(json.dumps(vocab))
+    data.sign()
+
+
+CARETS, RAD = (f"hops/{HOP}/suites/{suite}/{IID}" for suite in ("carets", "rad"))
+
+FAULTS: list[tuple[Plant, str, str]] = [
+    (wrong_answer, "pair programs", f"{CARETS}.h5"),
+    (wrong_answer, "pair answers", f"{CARETS}.h5"),
+    (wrong_answer, "pair files", f"{CARETS}.h5"),
+    (wrong_relation, "pair answers", f"{CARETS}.h5"),
+    (relation_of_another_test, "pairs", f"{CARETS}.h5"),
+    (value_that_nobody_asks_for, "pair answers", f"{RAD}.h5"),
+    (value_that_nobody_asks_for, "pair balance", f"{RAD}.h5"),
+    (wrong_cell, "pair mentions", f"{CARETS}.h5"),
+    (wrong_cell, "pair files", f"{CARETS}_questions.json"),
+    (wrong_touches, "pair mentions", f"{RAD}.h5"),
+    (not_shown, "pair mentions", f"{RAD.replace(IID, OOD)}.h5"),
+    (changed_word, "pair texts", f"{CARETS}.h5"),
+    (words_of_the_original, "pair texts", f"{CARETS}.h5"),
+    (another_family, "pair texts", f"{RAD}.h5"),
+    (another_family, "pairs", f"{RAD}.h5"),
+    (changed_original, "pairs", f"{CARETS}.h5"),
+    (another_original, "pairs", f"{RAD}.h5"),
+    (foreign_original, "pairs", f"{RAD}.h5"),
+    (made_question_with_an_original, "pairs", f"{CARETS}.h5"),
+    (swapped_pair, "pairs", f"{CARETS}.h5"),
+    (exchanged_roles, "pairs", f"{CARETS}.h5"),
+    (pair_twice, "pairs", f"{CARETS}.h5"),
+    (unbalanced_values, "pair balance", f"{RAD}.h5"),
+    (mention_in_program_and_words, "pair mentions", f"{CARETS}.h5"),
+    (mention_in_words, "pair mentions", f"{CARETS}.h5"),
+    (another_length, "pair programs", f"{CARETS}.h5"),
+    (other_answer_in_json, "pair files", f"{CARETS}.h5"),
+    *(
+        (in_json(key, value), "pair files", f"{CARETS}_questions.json")
+        for key, value in {
+            "split": "val",
+            "question_index": 6,
+            "template_index": 99,
+            "suite": "rad",
+            "pair_index": 7,
+            "role": "original",
+            "test": "synonyms",
+            "tier": "in",
+            "original_index": 3,
+        }.items()
+    ),
+    (lost_row_in_json, "pair files", f"{CARETS}_questions.json"),
+    (another_suite, "pairs", f"{CARETS}.h5"),
+    (another_test_name, "pairs", f"{CARETS}.h5"),
+    (other_number_of_originals, "counts", f"{CARETS}.h5"),
+    (other_number_in_the_manifest, "counts", f"{RAD}.h5"),
+    (suite_that_the_manifest_lacks, "counts", f"{RAD}.h5"),
+    (suite_of_no_split, "counts", "manifest.json"),
+    (other_numbers_of_words, "pairs", f"hops/{HOP}/suites/carets/vocab.json"),
+]
+
+
+@pytest.mark.parametrize(
+    ("plant", "line", "file"), FAULTS, ids=[f"{plant.__name__}-{line}" for plant, line, _ in FAULTS]
+)
+def test_a_planted_fault_is_found_on_its_line(data: SpoiltSuite, plant: Plant, line: str, file: str) -> None:
+    plant(data)
+    found = failed(audit(data.root))
+    assert line in found, {name: str(each.faults[0]) for name, each in found.items()}
+    assert file in {fault.file for fault in found[line].faults}
+    # Questions of the dataset itself are as they were.
+    assert found.keys() <= {*OF_SUITES, "counts"}
+
+
+def test_values_that_are_out_of_balance_fail_no_other_line(data: SpoiltSuite) -> None:
+    unbalanced_values(data)
+    (line,) = failed(audit(data.root)).values()
+    assert line.name == "pair balance"
+    (fault,) = line.faults
+    assert " asks for " in fault.problem
+
+
+def lines(folder: Path, **choices: Any) -> dict[str, Check]:
+    report = audit(folder, **choices)
+    assert report.ok, {name: str(each.faults[0]) for name, each in failed(report).items()}
+    return {each.name: each for each in report.checks if each.name in OF_SUITES}
+
+
+def test_nothing_is_wrong_with_suites_as_they_were_made(paired: Path) -> None:
+    found = lines(paired)
+    assert {each.result for each in found.values()} == {"passed"}
+    n_pairs = found["pairs"].n_checked
+    manifest = json.loads((paired / "manifest.json").read_text())
+    of_splits = [split for suite in manifest["suites"][HOP].values() for split in suite.values()]
+    assert n_pairs == sum(split["pairs"] for split in of_splits) > 1000
+    assert found["pair answers"].n_checked == found["pair texts"].n_checked == n_pairs
+    assert found["pair programs"].n_checked == found["pair files"].n_checked == 2 * n_pairs
+    assert "carets fewer_more" in found["pair balance"].note
+
+
+def test_without_suites_nothing_is_checked(clean: Path) -> None:
+    found = lines(clean)
+    assert {(each.result, each.note) for each in found.values()} == {
+        ("not done", "this folder has no suites of paired tests")
+    }
+
+
+def test_suites_of_other_kinds_of_folders(tmp_path: Path) -> None:
+    implied = with_suites(tmp_path / "implied", hops=(HOP, "none"), strictness="implied")
+    palette = with_suites(tmp_path / "palette", hops=("cyan_cylinder",), limits=Limits((4,)))
+    for folder in (implied, palette):
+        assert {each.result for each in lines(folder).values()} == {"passed"}
+
+
+def test_a_file_that_cannot_be_read_leaves_out_its_pairs_alone(data: SpoiltSuite) -> None:
+    whole = {each.name: each for each in audit(data.root).checks}
+    path = data.path(data.file("rad"))
+    path.write_bytes(path.read_bytes()[:1000])
+    found = {each.name: each for each in audit(data.root).checks}
+    assert list(found) == list(whole)
+    for name in OF_SUITES:
+        assert found[name].result == "in part"
+        assert 0 < found[name].n_checked < whole[name].n_checked
+    assert found["text"].result == "passed"
+    assert found["text"].n_checked == whole["text"].n_checked
+
+
+OWN = {
+    "test": "some",
+    "tier": "beyond",
+    "source": ["single_or 0"],
+    "then": [{"type": "exist", "inputs": ["asked"]}],
+    "text": ["Is it true that {X} exist?"],
+    "relation": "positive",
+}
+
+
+def test_texts_of_an_own_suite_are_read_where_its_files_are_given(tmp_path: Path) -> None:
+    own = tmp_path / "templates"
+    shutil.copytree(assets.question_templates(), own, ignore=shutil.ignore_patterns("suites"))
+    (own / "suites" / "mine").mkdir(parents=True)
+    (own / "suites" / "mine" / "tests.json").write_text(json.dumps([OWN]))
+    subjects = {"single_or 0": ["<Z> <C> <M> <S>s or <Z2> <C2> <M2> <S2>s"]}
+    (own / "suites" / "mine" / "subjects.json").write_text(json.dumps(subjects))
+    out = with_suites(tmp_path / "out")
+    (split, *_) = make_suite(out, "mine", suite_files=own / "suites" / "mine")
+    assert split.n_pairs > 2
+    note = lines(out)["pair texts"].note
+    assert note.endswith(
+        " that are not the package's; give a folder with them in suites/mine with --templates"
+    )
+    whole = lines(out, templates=own)["pair texts"]
+    assert whole.note == ""
+    assert whole.n_checked == lines(out)["pairs"].n_checked

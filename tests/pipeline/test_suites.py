@@ -1,0 +1,341 @@
+"""`clevrhope suite`: the same bytes however it runs, files that belong to the folder, errors in sentences."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import request, tree
+
+from clevrhope.__main__ import run_command
+from clevrhope.audit import audit
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.questions_h5 import read_questions
+from clevrhope.pipeline import build, build_part, merge, parse_shard, suites
+from clevrhope.pipeline.suites import make_suite
+from clevrhope.runtime import assets
+
+HOP = "rubber_cylinder"
+SPLITS = ("complex_iid", "complex_ood", "test")
+SIZES = {"train": 60, "complex_iid": 180, "complex_ood": 40, "test": 90}
+LARGER = {**SIZES, "complex_iid": 270}
+
+
+def make(out: Path, **changes: Any) -> Path:
+    """A folder with a pair and `none`, without images."""
+    asked = request(out, hops=(HOP, "none"), splits=SPLITS, render=False, sizes=SIZES)
+    build(request(out, **{"hops": asked.hops, "splits": SPLITS, "render": False, "sizes": SIZES, **changes}))
+    return out
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("suites") / "plain")
+
+
+@pytest.fixture(scope="module")
+def paired(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With both suites of the package."""
+    out = tmp_path_factory.mktemp("suites") / "paired"
+    shutil.copytree(plain, out)
+    for suite in ("carets", "rad"):
+        assert run_command(["suite", suite, str(out), "--quiet"]) == 0
+    return out
+
+
+@pytest.fixture
+def folder(plain: Path, tmp_path: Path) -> Path:
+    shutil.copytree(plain, tmp_path / "out")
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def with_pairs(paired: Path, tmp_path: Path) -> Path:
+    shutil.copytree(paired, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_files_are_listed_and_everything_else_stays(plain: Path, paired: Path) -> None:
+    layout, before, after = Layout(paired), tree(plain), tree(paired)
+    new = after.keys() - before.keys()
+    places = [(HOP, "complex_iid"), (HOP, "complex_ood"), ("none", "test")]
+    wanted = {
+        layout.relative(path)
+        for hop, split in places
+        for suite in ("carets", "rad")
+        for path in (
+            layout.suite_h5(hop, suite, split),
+            layout.suite_json(hop, suite, split),
+            layout.suite_vocab(hop, suite),
+        )
+    }
+    assert new == wanted
+    assert {name for name in before if after[name] != before[name]} == {"manifest.json"}
+    manifest = read_manifest(layout.manifest)
+    assert manifest is not None
+    assert {name: manifest.files[name].sha256 for name in new} == {name: after[name] for name in new}
+    assert audit(paired).ok
+    for hop, split in places:
+        rows = read_questions(layout.questions_h5(hop, split))
+        for suite in ("carets", "rad"):
+            pairs = read_pairs(layout.suite_h5(hop, suite, split))
+            entry = manifest.suites[hop][suite][split]
+            assert entry == {"pairs": len(pairs), "originals": len(rows)}
+            assert (pairs.suite, pairs.hop, pairs.split) == (suite, hop, split)
+            with layout.suite_json(hop, suite, split).open() as file:
+                asked = json.load(file)["questions"]
+            assert [row["pair_index"] for row in asked] == pairs.rows.pair_idxs.tolist()
+            assert len(pairs) > (20 if suite == "carets" else 5)
+
+
+def test_a_suite_that_is_made_again_has_the_same_bytes(with_pairs: Path) -> None:
+    before = tree(with_pairs)
+    for suite in ("rad", "carets"):
+        assert run_command(["suite", suite, str(with_pairs), "--quiet"]) == 0
+    assert tree(with_pairs) == before
+
+
+def test_one_thread_and_one_pair_at_a_time_give_the_same_bytes(folder: Path, paired: Path) -> None:
+    for arguments in (("carets",), ("rad", "--hop", "none"), ("rad", "--hop", HOP)):
+        subprocess.run(
+            [sys.executable, "-m", "clevrhope", "suite", arguments[0], folder, *arguments[1:], "--quiet"],
+            env={**os.environ, "RAYON_NUM_THREADS": "1"},
+            check=True,
+        )
+    assert tree(folder) == tree(paired)
+
+
+def test_a_run_that_was_killed_leaves_nothing_in_the_way(
+    folder: Path, paired: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends after the first split, and once more while a file of the second is being written."""
+    written = suites.write_manifest
+    with monkeypatch.context() as patch:
+
+        def write(path: Path, manifest: Any) -> None:
+            written(path, manifest)
+            raise KeyboardInterrupt
+
+        patch.setattr(suites, "write_manifest", write)
+        with pytest.raises(KeyboardInterrupt):
+            make_suite(folder, "carets")
+    partial = Layout(folder).suite(HOP, "carets") / ".clevrhope-complex_ood.h5.partial"
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    partial.write_bytes(b"half")
+    make_suite(folder, "carets")
+    assert not partial.exists()
+    make_suite(folder, "rad")
+    assert tree(folder) == tree(paired)
+
+
+def test_a_larger_split_loses_its_suites(with_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = Layout(with_pairs)
+    summary = build(request(with_pairs, hops=(HOP, "none"), splits=SPLITS, render=False, sizes=LARGER))
+    assert summary.suites == {"carets": [HOP], "rad": [HOP]}
+    there = {name for name in tree(with_pairs) if "/suites/" in name}
+    assert not {name for name in there if "complex_iid" in name}
+    assert {f"hops/{HOP}/suites/rad/vocab.json", f"hops/{HOP}/suites/rad/complex_ood.h5"} < there
+    manifest = read_manifest(layout.manifest)
+    assert manifest is not None
+    assert {name for name in manifest.files if "/suites/" in name} == there
+    assert manifest.suites[HOP]["rad"].keys() == {"complex_ood"}
+    assert audit(with_pairs).ok
+    for suite in ("carets", "rad"):
+        make_suite(with_pairs, suite)
+    at_once = make(with_pairs.with_name("at_once"), sizes=LARGER)
+    for suite in ("carets", "rad"):
+        make_suite(at_once, suite)
+    assert tree(with_pairs) == tree(at_once)
+
+
+def test_the_last_split_of_a_suite_takes_its_folder_along(with_pairs: Path) -> None:
+    build(request(with_pairs, hops=("none",), splits=("test",), render=False, sizes={**SIZES, "test": 180}))
+    layout = Layout(with_pairs)
+    manifest = read_manifest(layout.manifest)
+    assert manifest is not None
+    assert manifest.suites.keys() == {HOP}
+    assert not layout.suite("none", "carets").parent.exists()
+    assert audit(with_pairs).ok
+
+
+def test_the_command_says_which_suites_to_make_again(
+    with_pairs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = ["build", "--hop", HOP, "--splits", "complex_iid", "--no-render", "--out", str(with_pairs)]
+    assert run_command([*again, "--quiet"]) == 0
+    assert run_command([*again, "--test-questions", "300"]) == 0
+    said = "Pairs of fewer questions were removed; clevrhope suite makes them again: "
+    assert f"{said}carets of {HOP}, rad of {HOP}\n" in capsys.readouterr().out
+    assert run_command([*again, "--test-questions", "310", "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["suites_removed"] == {}
+
+
+def test_question_files_that_come_later_leave_pairs_as_they_are(tmp_path: Path) -> None:
+    out = make(tmp_path / "out", question_json=False)
+    make_suite(out, "rad")
+    before = {name: content for name, content in tree(out).items() if "/suites/" in name}
+    make(out)
+    assert {name: content for name, content in tree(out).items() if "/suites/" in name} == before
+    assert audit(out).ok
+
+
+def test_suites_are_of_whole_datasets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = request(tmp_path / "part", hops=(HOP, "none"), splits=SPLITS, render=False, sizes=SIZES)
+    build_part(asked, parse_shard("1/1"))
+    assert run_command(["suite", "rad", str(asked.out)]) == 1
+    assert "part 1/1 of a dataset, made by build --shard; join the parts first" in capsys.readouterr().err
+    assert not list(asked.out.glob("hops/*/suites"))
+    whole = make(tmp_path / "whole")
+    make_suite(whole, "rad")
+    larger = request(tmp_path / "larger", hops=(HOP, "none"), splits=SPLITS, render=False, sizes=LARGER)
+    build_part(larger, parse_shard("1/1"))
+    into = request(whole, hops=(HOP, "none"), splits=SPLITS, render=False, sizes=LARGER)
+    assert merge([larger.out], into).suites == {"rad": [HOP]}
+    assert audit(whole).ok
+
+
+def test_json_is_one_object(with_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run_command(["suite", "rad", str(with_pairs), "--hop", HOP, "--json", "--quiet"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["suite"], [each["split"] for each in said["splits"]]) == (
+        "rad",
+        ["complex_iid", "complex_ood"],
+    )
+    tests = {test["test"]: test for test in said["splits"][0]["tests"]}
+    assert tests["any"]["n_pairs"] == sum(tests["any"]["cells"].values()) > 0
+    assert tests["is_there_color"]["tier"] == "in"
+
+
+def test_a_table_says_what_was_made(with_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["suite", "carets", str(with_pairs)]) == 0
+    out = capsys.readouterr().out
+    assert f"{HOP} complex_ood: " in out
+    assert "of 40 questions" in out
+    assert "rephrase" in out
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert run_command(["suite", *arguments]) in (1, 2)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+    return err
+
+
+BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
+    "a near name": (lambda out: ["caret", str(out)], 'no suite "caret" (did you mean "carets"?)'),
+    "no name": (lambda out: ["../carets", str(out)], "cannot be the name of a suite; use letters, digits"),
+    "no such pair": (
+        lambda out: ["rad", str(out), "--hop", "rubber_cylinders"],
+        f'--hop: no sub-dataset "rubber_cylinders" (did you mean "{HOP}"?); there are: ',
+    ),
+    "not a dataset": (
+        lambda out: ["rad", str(out / "hops")],
+        "not a dataset of clevrhope (no manifest.json)",
+    ),
+    "no folder": (lambda out: ["rad", str(out / "none")], "not a dataset of clevrhope"),
+    "no entries": (lambda out: ["mine", str(out), "--templates", str(out / "hops")], "no JSON files"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_INPUT)
+def test_bad_input_is_an_error_in_a_sentence(
+    folder: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments, said = BAD_INPUT[name]
+    before = tree(folder)
+    assert said in refused(arguments(folder), capsys)
+    assert tree(folder) == before
+
+
+def test_an_unfinished_folder_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Layout(folder).manifest
+    path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
+    assert "not finished yet; run its build again before its suites" in refused(["rad", str(folder)], capsys)
+
+
+def own_templates(to: Path) -> Path:
+    """The package's templates with another phrasing of their own."""
+    shutil.copytree(assets.question_templates(), to)
+    path = to / "zero_hop.json"
+    raw = json.loads(path.read_text())
+    raw[0]["text"].append("Exactly how many <Z> <C> <M> <S>s are there?")
+    path.write_text(json.dumps(raw))
+    return to
+
+
+def test_a_dataset_of_other_templates_needs_the_suite_beside_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = own_templates(tmp_path / "own")
+    out = make(tmp_path / "out", templates=own)
+    err = refused(["rad", str(out)], capsys)
+    assert "the dataset was made with other templates (own, fingerprint " in err
+    assert "such as own/suites/rad" in err
+    assert run_command(["suite", "rad", str(out), "--templates", str(own / "suites" / "rad"), "--quiet"]) == 0
+    assert audit(out, templates=own).ok
+
+
+ENTRY = {
+    "test": "order",
+    "tier": "in",
+    "source": ["comparison 0", "comparison 1", "comparison 2", "comparison 3"],
+    "change": {"<*>": "<*2>", "<*2>": "<*>"},
+    "relation": "same",
+}
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "source": ({"source": ["zero_hops 0"]}, 'mine.json[0]: source: unknown family "zero_hops 0"'),
+    "family": ({"family": "zero_hop 11"}, 'mine.json[0]: family: unknown family "zero_hop 11"'),
+    "change": ({"change": {"<C>": "foils"}}, 'mine.json[0].change.<C>: "foils" is not an expression'),
+    "relation": ({"relation": {"is": "<Q>"}}, "mine.json[0].relation: "),
+    "when": ({"when": {"answer": ["jes"]}}, 'mine.json[0].when: unknown answer "jes"'),
+    "key": ({"sourc": ["all"]}, "unknown field `sourc`"),
+    "refuted": ({"relation": "flip"}, "mine.json[0]: the relation does not hold: "),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_entry_is_named_with_file_and_place(
+    folder: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes, said = WRONG[name]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "mine.json").write_text(json.dumps([{**ENTRY, **changes}]))
+    before = tree(folder)
+    assert said in refused(["mine", str(folder), "--templates", str(tmp_path / "mine")], capsys)
+    assert {name for name in tree(folder) if not name.startswith(".")} == before.keys()
+
+
+def test_a_suite_may_have_no_pairs_on_a_split(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    never = {**ENTRY, "when": {"answer": ["yes"], "set": ["<C>", "<C2>", "<M>", "<M2>", "<Z>", "<Z2>"]}}
+    (tmp_path / "mine" / "mine.json").write_text(json.dumps([never]))
+    made = make_suite(folder, "mine", suite_files=tmp_path / "mine")
+    assert [each.n_pairs for each in made] == [0, 0, 0]
+    pairs = read_pairs(Layout(folder).suite_h5(HOP, "mine", "complex_iid"))
+    assert (len(pairs), pairs.rows.questions.shape[0]) == (0, 0)
+    report = audit(folder)
+    assert report.ok
+    lines = {each.name: each for each in report.checks}
+    assert lines["pairs"].note == "this folder has nothing to check here"
+
+
+def test_an_own_suite_is_made(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "mine.json").write_text(json.dumps([ENTRY]))
+    arguments = ["suite", "mine", str(folder), "--templates", str(tmp_path / "mine"), "--quiet"]
+    assert run_command(arguments) == 0
+    before = tree(folder)
+    assert read_pairs(Layout(folder).suite_h5(HOP, "mine", "complex_iid")).tests == ("order",)
+    assert run_command(arguments) == 0
+    assert tree(folder) == before
+    assert audit(folder).ok
