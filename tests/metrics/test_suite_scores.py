@@ -208,12 +208,15 @@ def test_pairs_without_an_answer_are_left_out_and_named(scored: Score) -> None:
     assert "4 pairs lack an answer and are left out: rubber" in "\n".join(suite_scores_lines(scores))
 
 
-def test_tiers_apart(scored: Score) -> None:
+def test_tiers_apart(scored: Score, folder: Path) -> None:
     sizes = {
         tier: [split.n_pairs for split in scored(all_right(), tier=tier).condition(HOP).splits.values()]
         for tier in ("in", "beyond", "both")
     }
     assert sizes == {"in": [5, 2], "beyond": [1], "both": [6, 2]}
+    write_suite(folder, HOP, "complex_iid", IID_PAIRS[:2])
+    with pytest.raises(ConfigError, match='the suite "mine" has no pair of tier "beyond"'):
+        scored(right_answers({HOP: QUESTIONS[HOP]}), tier="beyond")
     with pytest.raises(ConfigError, match='no tier "out"'):
         scored(all_right(), tier="out")
 
@@ -428,5 +431,7 @@ def test_the_command_prints_tables_or_one_object(
         assert "--suite does not go with" in capsys.readouterr().err
     assert run_command(["score", str(built), str(given), "--tier", "in"]) == 2
     assert "name their suite with --suite" in capsys.readouterr().err
-    assert run_command([*ask, "--tier", "beyond"]) == 2
-    assert 'has no pair of tier "beyond"' in capsys.readouterr().err
+    assert run_command([*ask, "--tier", "in"]) == 0
+    in_words = capsys.readouterr().out
+    assert "  negation" in text
+    assert "  negation" not in in_words

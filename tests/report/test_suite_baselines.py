@@ -88,7 +88,8 @@ def test_requests_and_replies_there_and_back(folder: Path, tmp_path: Path) -> No
         files.append(tmp_path / f"{name}_predictions.jsonl")
         given = ["answers", str(replies), "--requests", str(requests), "--out", str(files[-1])]
         assert run_command(given) == 0
-    assert lines(tmp_path / "suite.jsonl")[0]["id"] == f"{HOP}/carets/complex_iid/1"
+    first = lines(tmp_path / "suite.jsonl")[0]
+    assert first["id"] == f"{HOP}/carets/complex_iid/{first['question_index']}"
     for split, each in scored(folder, "carets", *files).items():
         mean = each.overall.mean
         assert (mean.n_missing, mean.both_right.value) == (0, 100.0)

@@ -18,7 +18,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.suite_reader import open_suite
-from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab, write_vocab
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.suites import make_suite
@@ -137,26 +137,28 @@ def test_a_suite_that_was_not_made(answer: Evaluate, folder: Path) -> None:
 def test_unknown_words_are_read_as_such_and_counted(
     answer: Evaluate, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A suite's vocabulary has a word of its own in place of one that its questions use."""
+    """They are words of the tests beyond the dataset's own words."""
     layout = Layout(folder)
-    vocab = read_vocab(layout.suite_vocab(HOP, "carets"))
-    words = {"blorp" if word == "cube" else word: k for word, k in vocab.question_token_to_idx.items()}
-    write_vocab(
-        layout.suite_vocab(HOP, "carets"),
-        Vocab(words, vocab.program_token_to_idx, vocab.answer_token_to_idx),
-    )
+    names = read_vocab(layout.suite_vocab(HOP, "carets")).questions()
+    known = read_vocab(tmp_path / "run/vocab.json").question_token_to_idx
+    used: set[str] = set()
+    for split in SPLITS:
+        rows_of_pairs = read_pairs(layout.suite_h5(HOP, "carets", split)).rows
+        used |= {names[token] for token in np.unique(rows_of_pairs.questions).tolist()}
+    unknown = tuple(sorted(used.difference(known)))
+    assert len(unknown) > 1
     (made,) = answer(suite="carets")
-    assert made.unknown_words == ("blorp",)
+    assert made.unknown_words == unknown
     notes = {(row.get("suite"), row.get("note")) for row in rows(made.path)}
-    note = "1 words of the questions were read as <UNK>: blorp"
+    note = f"{len(unknown)} words of the questions were read as <UNK>: {', '.join(unknown)}"
     assert notes == {(None, None), ("carets", note)}
     assert score_suite(folder, "carets", made.path, seed=1, bootstrap=0).notes == (note,)
     command = ["evaluate", str(tmp_path / "run"), "--suite", "carets", "--checkpoint", "last", "--quiet"]
     assert run_command([*command, "--device", "cpu"]) == 0
-    assert "; words read as <UNK>: 1" in capsys.readouterr().out
+    assert f"; words read as <UNK>: {len(unknown)}" in capsys.readouterr().out
     assert run_command([*command, "--device", "cpu", "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
-    assert told["unknown_words"] == ["blorp"]
+    assert told["unknown_words"] == list(unknown)
 
 
 def test_ways_without_an_answer(run: Train, folder: Path, tmp_path: Path) -> None:
@@ -164,19 +166,18 @@ def test_ways_without_an_answer(run: Train, folder: Path, tmp_path: Path) -> Non
     run(model="tiny_models:Silent", dataset=folder)
     layout = Layout(folder)
     vocab = read_vocab(layout.suite_vocab(HOP, "carets"))
-    functions = {"frob" if name == "union" else name: k for name, k in vocab.program_token_to_idx.items()}
-    write_vocab(
-        layout.suite_vocab(HOP, "carets"),
-        Vocab(vocab.question_token_to_idx, functions, vocab.answer_token_to_idx),
-    )
+    known = read_vocab(tmp_path / "run/vocab.json").program_token_to_idx
+    unknown = [number for name, number in vocab.program_token_to_idx.items() if name not in known]
+    assert unknown
     made = {each.way: each for each in evaluate(tmp_path / "run", suite="carets", device="cpu")}
     for split in SPLITS:
         of_suite = open_suite(layout, HOP, "carets", split, vocab=vocab)
         ((_, _, programs),) = of_suite.blocks()
-        has_union = (programs == vocab.program_token_to_idx["union"]).any(axis=1)
+        has_unknown = np.isin(programs, unknown).any(axis=1)
+        assert has_unknown.any()
         assert made["yes"].unanswered[f"carets/{split}"] == 0
         # It writes no program for every fifth question.
-        expected = has_union | (np.arange(len(of_suite)) % 5 == 0)
+        expected = has_unknown | (np.arange(len(of_suite)) % 5 == 0)
         assert made["symbolic"].unanswered[f"carets/{split}"] == expected.sum()
     (condition,) = score_suite(folder, "carets", made["yes"].path, seed=1, bootstrap=0).conditions
     by_test = {part.name: part.mean for part in condition.splits["complex_iid"].parts["test"]}
