@@ -15,7 +15,8 @@ from short_runs import HOP, Train
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.pairs_h5 import PairArrays, read_pairs
+from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.suite_reader import open_suite
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
@@ -123,6 +124,25 @@ def test_rows_of_other_weights_or_of_another_file_of_pairs_do_not_stay(
         answer(suite="rad")
     answer()
     assert {suite for suite, _ in places(made.path)} == {None}
+
+
+def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path) -> None:
+    path = Layout(folder).suite_h5(HOP, "rad", "complex_ood")
+    pairs = read_pairs(path)
+    none = {name: rows[:0] for name, rows in pairs.rows.arrays().items()}
+    attributes = {"suite": "rad", "tests": pairs.tests, "types": pairs.types, "n_originals": 0}
+    with QuestionWriter(path, hop=HOP, split="complex_ood", pool=pairs.pool, attributes=attributes) as writer:
+        writer.append(PairArrays(**none))
+    (made,) = answer(suite="rad")
+    assert set(made.percent) == {*SPLITS, "rad/complex_iid"}
+    (condition,) = score_suite(folder, "rad", made.path, seed=1, bootstrap=0).conditions
+    assert list(condition.splits) == ["complex_iid"]
+    guesses, requests = tmp_path / "guesses.jsonl", tmp_path / "requests.jsonl"
+    for command in (["baseline", "--kind", "symbolic", "--out", guesses], ["ask", "--out", requests]):
+        name, *rest = map(str, command)
+        assert run_command([name, str(folder), "--suite", "rad", *rest]) == 0
+    for each in (guesses, requests):
+        assert set(places(each)) == {("rad", "complex_iid")}
 
 
 def test_a_suite_that_was_not_made(answer: Evaluate, folder: Path) -> None:

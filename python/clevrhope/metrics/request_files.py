@@ -111,6 +111,8 @@ def _requests(
             place, rows = {"hop": hop, "split": split, "suite": suite}, reader.rows.tolist()
             name = f"{hop}/{suite}/{split}"
         detokenizer = Detokenizer(vocab)
+        if not rows:  # a suite may have no pairs on a split
+            continue
         n = len(reader) if limit is None else min(limit, len(reader))
         path_of = _image_paths(layout, reader, n, out)
         for first, questions, _ in reader.blocks():

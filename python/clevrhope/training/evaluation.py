@@ -148,7 +148,9 @@ def evaluate(
     ways, program_ways = answer_methods(model)
     parts = [Part("", split) for split in chosen]
     parts += [Part(suite, split) for split in chosen if suite is not None]
-    asked = {part: _asked(layout, hop, part, there=there, here=vocab) for part in parts}
+    read = {part: _asked(layout, hop, part, there=there, here=vocab) for part in parts}
+    # A suite may have no pairs on a split.
+    asked = {part: each for part, each in read.items() if each.rows or not part.suite}
     into = RunFolder(out) if out else folder
     made_by = {name: _digests(folder.checkpoint(name), about, layout, hop, every) for name in names}
     # Read before the first answer, as an error after hours of answering would be late.
@@ -157,7 +159,7 @@ def evaluate(
         for name in names
         for way in (*ways, *program_ways)
     }
-    todo = {each: [part for part in parts if part not in lines] for each, lines in kept.items()}
+    todo = {each: [part for part in asked if part not in lines] for each, lines in kept.items()}
     sets = {
         part: Questions(each.reader, store, where)
         for part, each in asked.items()
