@@ -1,4 +1,4 @@
-"""How fast pairs of questions are scored, from arrays of answers and from a file of predictions."""
+"""How fast pairs of questions are made, and scored from arrays of answers and from a file of predictions."""
 
 import json
 import statistics
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.questions_h5 import Ints, read_columns
 from clevrhope.dataset.vocab import read_vocab
@@ -43,16 +44,19 @@ def pairs_per_second(n_pairs: int = 1_000_000, repetitions: int = 3) -> float:
     return statistics.median(rates)
 
 
-def pairs_per_second_from_lines(
+def file_pairs_per_second(
     n_pairs: int = 200_000, repetitions: int = 3, sizes: Mapping[str, int] = SIZES
-) -> float:
-    """Median of the pairs scored per second from JSON lines, everything from reading the folder on included.
+) -> tuple[float, float]:
+    """Medians of the pairs made per second from question files, and scored from JSON lines.
 
-    Right answers of so many runs that there are `n_pairs` or more are scored together, without a bootstrap.
+    Made: everything from reading the folder on, without writing the pairs. Scored: right answers of so many
+    runs that there are `n_pairs` or more, together and without a bootstrap.
     """
     from clevrhope.config.presets import PRESETS
     from clevrhope.pipeline import Request, build
-    from clevrhope.pipeline.suites import make_suite
+    from clevrhope.pipeline.suites import SuiteMaker, make_suite
+    from clevrhope.questions.suites import suite_folder
+    from clevrhope.splits.hops import parse_hop
 
     with tempfile.TemporaryDirectory(prefix="clevrhope-bench-") as folder:
         root, file = Path(folder, "data"), Path(folder, "predictions.jsonl")
@@ -60,15 +64,24 @@ def pairs_per_second_from_lines(
         config = replace(small, sizes=replace(small.sizes, **sizes))
         build(Request(root, (HOP,), config, seed=SEED, render=False, splits=tuple(sizes)))
         made = sum(split.n_pairs for split in make_suite(root, SUITE))
+        layout = Layout(root)
+        manifest = existing_manifest(layout.manifest)
+        hop = parse_hop(HOP, list(manifest.world["attributes"].items()))
+        rates_made = []
+        for _ in range(repetitions):
+            began = time.perf_counter()
+            maker = SuiteMaker(layout, manifest, SUITE, suite_folder(SUITE))
+            n_made = sum(len(maker.make(hop, split)[1]) for split in sizes)
+            rates_made.append(n_made / (time.perf_counter() - began))
         n_runs = -(-n_pairs // made)
         with file.open("w", encoding="utf-8") as lines:
-            lines.writelines(_right_lines(Layout(root), n_runs))
-        rates = []
+            lines.writelines(_right_lines(layout, n_runs))
+        rates_scored = []
         for _ in range(repetitions):
             began = time.perf_counter()
             score_suite(root, SUITE, file, seed=SEED, bootstrap=0)
-            rates.append(made * n_runs / (time.perf_counter() - began))
-        return statistics.median(rates)
+            rates_scored.append(made * n_runs / (time.perf_counter() - began))
+        return statistics.median(rates_made), statistics.median(rates_scored)
 
 
 def _right_lines(layout: Layout, n_runs: int) -> Iterator[str]:

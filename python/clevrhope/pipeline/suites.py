@@ -103,7 +103,7 @@ def make_suite(
         manifest = existing_manifest(layout.manifest)
         if not manifest.complete:
             raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
-        maker = _Maker(layout, manifest, name, suite_folder(name, suite_files))
+        maker = SuiteMaker(layout, manifest, name, suite_folder(name, suite_files))
         wanted = _splits(manifest, hops)
         sweep(layout.folders())
         made = []
@@ -137,8 +137,8 @@ def _splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, s
     return found
 
 
-class _Maker:
-    """Makes the pairs of one suite on a folder's splits."""
+class SuiteMaker:
+    """Makes the pairs of one suite on a folder's splits; errors as `make_suite`."""
 
     def __init__(self, layout: Layout, manifest: Manifest, name: str, folder: Path) -> None:
         self._layout, self._name, self._manifest = layout, name, manifest
@@ -160,9 +160,8 @@ class _Maker:
 
     def write(self, manifest: Manifest, hop: Hop, split: str) -> tuple[Manifest, SuiteSplit]:
         """Writes the pairs on a split; gives the manifest that lists them, and what was made."""
-        rows = read_questions(self._layout.questions_h5(hop.name, split))
+        rows, pairs = self.make(hop, split)
         pool = str(manifest.splits[hop.name][split]["pool"])
-        pairs = self._pairs(rows, hop, split, pool)
         h5, questions = (
             self._layout.suite_h5(hop.name, self._name, split),
             self._layout.suite_json(hop.name, self._name, split),
@@ -214,6 +213,12 @@ class _Maker:
             ).encode()
             for row, pair, role, test, cell, row_of in columns
         ]
+
+    def make(self, hop: Hop, split: str) -> tuple[QuestionArrays, Pairs]:
+        """The questions of a split, and the pairs that are made of them; writes nothing."""
+        rows = read_questions(self._layout.questions_h5(hop.name, split))
+        pool = str(self._manifest.splits[hop.name][split]["pool"])
+        return rows, self._pairs(rows, hop, split, pool)
 
     def _pairs(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> Pairs:
         graphs, indices = self._pool(pool)
