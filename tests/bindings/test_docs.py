@@ -69,6 +69,38 @@ def handles(world: _core.World) -> Iterator[tuple[object, str]]:
         scenes, templates, seed=1, pair=None, questions="any", questions_per_scene=1
     )
     yield asked, f'{len(asked)} questions, the first "{asked.texts[0]}"'
+    entry = {"test": "again", "tier": "in", "source": ["all"], "wording": "phrasing", "relation": "same"}
+    folder = question_templates()
+    suite = _core.Suite(
+        "mine",
+        files=[("mine", json.dumps([entry]).encode())],
+        subjects={},
+        templates=templates,
+        template_files=[("zero_hop", (folder / "zero_hop.json").read_bytes())],
+    )
+    yield suite, "mine of 1 tests"
+    words = ["<NULL>", "<START>", "<END>", "<UNK>", *templates.words]
+    tokens = _core.ProgramTokens(vocabulary)
+    pairs = suite.pairs(
+        asked.question_tokens(words, 60)[0],
+        asked.program_tokens(tokens, 60)[0],
+        asked.question_families,
+        asked.answers,
+        asked.image_idxs.astype(np.int32),
+        scenes.graphs,
+        np.searchsorted(scenes.indices, asked.image_idxs),
+        words=words,
+        tokens=tokens,
+        answer_names=vocabulary.answers,
+        seed=1,
+        hop="none",
+        split="test",
+        pool="train",
+        pair=None,
+        palette=None,
+        rule="any",
+    )
+    yield pairs, f'{len(asked)}, the first "{pairs.questions.texts[1]}"'
     program = json.dumps([{"function": "scene", "inputs": []}, {"function": "exist", "inputs": [0]}])
     yield _core.Programs.from_json(vocabulary, program.encode(), file="p.json"), "1, 2 steps"
     yield _core.ProgramTokens(vocabulary, NAMES), '6, the last "exist"'

@@ -79,7 +79,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("page", "kinds"),
     [
-        (TRAINING, ["build", "features", "train", "evaluate", "score"]),
+        (TRAINING, ["build", "features", "train", "evaluate", "score", "suite", "evaluate", "score"]),
         ("docs/models_of_your_own.md", ["features", "train", "evaluate", "score"]),
         ("README.md", ["build", "features", "train", "evaluate", "report"]),
     ],
@@ -98,6 +98,8 @@ def test_what_a_page_says_works(
     code = (REPOSITORY / "docs/models_of_your_own.md").read_text("utf-8").split("```python\n")[1]
     Path("mine.py").write_text(code.split("```")[0])
     commands = block_with(page, "clevrhope train")
+    if page == TRAINING:
+        commands += block_with(page, "clevrhope suite")
     assert [command[0] for command in commands] == kinds
     for command in commands:
         assert run_command(smaller(command)) == 0, (command, capfd.readouterr().err)

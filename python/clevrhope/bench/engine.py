@@ -7,6 +7,7 @@ The workloads are those of the numbers that the project states:
 - programs: those questions' programs on scenes of another pool, no pair of program and scene twice; parsed
   once, and from rows of tokens as HDF5 holds them.
 - scenes: with exact visibility at 480 x 320.
+- scored pairs: of paired tests, with right answers in arrays, and in a file of predictions.
 - a build: the text of two pairs at preset small, into a temporary folder, with every check and datasheet.
 - images: reference scenes against 512 samples without denoiser, at the default settings and at 8 samples.
 
@@ -27,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope import _core
+from clevrhope.bench.pairs import pairs_per_second, pairs_per_second_from_lines
 from clevrhope.errors import RenderError
 from clevrhope.images.device_choice import parse_device
 from clevrhope.questions import read_templates
@@ -54,6 +56,7 @@ class Work:
         windows: windows of questions per repetition, for each split.
         scenes: scenes sampled per repetition.
         pairs: pairs of program and scene per repetition.
+        scored_pairs: pairs of questions scored per repetition from arrays, and a tenth of them from a file.
         images: reference scenes rendered; 0 for none.
         repetitions: number of times that each rate is measured.
     """
@@ -61,14 +64,15 @@ class Work:
     windows: int
     scenes: int
     pairs: int
+    scored_pairs: int
     images: int
     repetitions: int
 
 
-QUICK = Work(windows=32, scenes=1_000, pairs=4_000_000, images=4, repetitions=3)
+QUICK = Work(windows=32, scenes=1_000, pairs=4_000_000, scored_pairs=1_000_000, images=4, repetitions=3)
 """Under a minute on two cores."""
 
-FULL = Work(windows=128, scenes=4_000, pairs=10_000_000, images=16, repetitions=5)
+FULL = Work(windows=128, scenes=4_000, pairs=10_000_000, scored_pairs=2_000_000, images=16, repetitions=5)
 
 
 ROWS: Mapping[str, tuple[str, str]] = {
@@ -85,6 +89,8 @@ ROWS: Mapping[str, tuple[str, str]] = {
     "programs_per_second": ("programs per second, parsed once", "{:,.0f}"),
     "token_programs_per_second": ("programs per second, from tokens", "{:,.0f}"),
     "scenes_per_second": ("scenes per second", "{:,.0f}"),
+    "scored_pairs_per_second": ("pairs of questions scored per second", "{:,.0f}"),
+    "line_pairs_per_second": ("the same from JSON lines", "{:,.0f}"),
     # `BUILD_HOPS` at preset small, without images, and without the start of Python.
     "seconds_per_small_build": ("seconds for two pairs' text, small", "{:.1f}"),
     # Both PSNRs are means against 512 samples of the same scenes.
@@ -157,6 +163,10 @@ def run(
     numbers |= {f"ood_{name}": number for name, number in found.items()}
     advance("programs")
     numbers |= _programs_per_second(world, questions, work)
+    advance("pairs of questions")
+    numbers["scored_pairs_per_second"] = pairs_per_second(work.scored_pairs, work.repetitions)
+    n_in_lines = work.scored_pairs // 10
+    numbers["line_pairs_per_second"] = pairs_per_second_from_lines(n_in_lines, work.repetitions)
     advance("a small build")
     numbers["seconds_per_small_build"] = _seconds_per_small_build(work)
     notes: list[str] = []

@@ -1,15 +1,30 @@
-"""How fast pairs of questions are scored from arrays of answers."""
+"""How fast pairs of questions are scored, from arrays of answers and from a file of predictions."""
 
+import json
 import statistics
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.questions_h5 import Ints, read_columns
+from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics.pairs import AnswerSet, Pairs, Relation, score_pairs
+from clevrhope.metrics.suites import score_suite
+from clevrhope.splits.kinds import IID, OOD
 
 SEED = 0
+
+HOP, SUITE = "rubber_cylinder", "carets"
+"""What the pairs in a file of predictions are about."""
+
+SIZES = {IID: 12_000, OOD: 1_500}
+"""Questions of the test sets whose pairs are scored from a file: a tenth of the paper's."""
 
 _BREAKDOWNS = {"test": 8, "type": 20, "tier": 2, "cell": 4}
 """Breakdown -> its number of parts."""
@@ -26,6 +41,52 @@ def pairs_per_second(n_pairs: int = 1_000_000, repetitions: int = 3) -> float:
         score_pairs(pairs, originals, partners, answers, seed=SEED)
         rates.append(n_pairs / (time.perf_counter() - began))
     return statistics.median(rates)
+
+
+def pairs_per_second_from_lines(
+    n_pairs: int = 200_000, repetitions: int = 3, sizes: Mapping[str, int] = SIZES
+) -> float:
+    """Median of the pairs scored per second from JSON lines, everything from reading the folder on included.
+
+    Right answers of so many runs that there are `n_pairs` or more are scored together, without a bootstrap.
+    """
+    from clevrhope.config.presets import PRESETS
+    from clevrhope.pipeline import Request, build
+    from clevrhope.pipeline.suites import make_suite
+
+    with tempfile.TemporaryDirectory(prefix="clevrhope-bench-") as folder:
+        root, file = Path(folder, "data"), Path(folder, "predictions.jsonl")
+        small = PRESETS["small"]
+        config = replace(small, sizes=replace(small.sizes, **sizes))
+        build(Request(root, (HOP,), config, seed=SEED, render=False, splits=tuple(sizes)))
+        made = sum(split.n_pairs for split in make_suite(root, SUITE))
+        n_runs = -(-n_pairs // made)
+        with file.open("w", encoding="utf-8") as lines:
+            lines.writelines(_right_lines(Layout(root), n_runs))
+        rates = []
+        for _ in range(repetitions):
+            began = time.perf_counter()
+            score_suite(root, SUITE, file, seed=SEED, bootstrap=0)
+            rates.append(made * n_runs / (time.perf_counter() - began))
+        return statistics.median(rates)
+
+
+def _right_lines(layout: Layout, n_runs: int) -> Iterator[str]:
+    """Right answers to the questions of a suite and of its splits, as `clevrhope evaluate` writes them."""
+    names = read_vocab(layout.vocab).answers()
+    for run in range(n_runs):
+        for path in sorted(layout.suite(HOP, SUITE).glob("*.h5")):
+            rows = read_pairs(path).rows
+            made = np.flatnonzero(rows.orig_idxs < 0)
+            own = read_columns(layout.questions_h5(HOP, path.stem), ["answers"])["answers"]
+            for place, indices, answers in (
+                ({}, range(len(own)), own),
+                ({"suite": SUITE}, made.tolist(), rows.answers[made]),
+            ):
+                first = {"hop": HOP, "split": path.stem, **place}
+                for k, number in zip(indices, answers.tolist(), strict=True):
+                    row = {**first, "question_index": k, "answer": names[number], "run": run}
+                    yield f"{json.dumps(row)}\n"
 
 
 def _random_pairs(n_pairs: int) -> tuple[Pairs, AnswerSet]:

@@ -221,6 +221,11 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
     help="Only this checkpoint; repeatable.  [default: all that were kept]",
 )
 @only_splits
+@click.option(
+    "--suite",
+    metavar="NAME",
+    help="Answer the questions of this suite (carets, rad), and of its splits where answers are missing.",
+)
 @click.option("--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world; needs --out.")
 @click.option("--features", metavar="NAME", help="The store of features, by its name in DIR or its folder.")
 @click.option("--out", type=PATH, metavar="FOLDER", help="Parent folder of predictions/.  [default: RUN]")
@@ -241,6 +246,7 @@ def evaluate(run: Path, **choices: Any) -> None:
         features=choices["features"],
         checkpoints=choices["checkpoints"] or None,
         splits=read_names(choices["splits"]) or None,
+        suite=choices["suite"],
         out=choices["out"],
         device=choices["device"],
         batch_size=choices["batch_size"],
@@ -254,6 +260,7 @@ def evaluate(run: Path, **choices: Any) -> None:
                 "way": each.way,
                 "percent": dict(each.percent),
                 "unanswered": dict(each.unanswered),
+                "unknown_words": list(each.unknown_words),
             }
             for each in made
         ]
@@ -262,7 +269,10 @@ def evaluate(run: Path, **choices: Any) -> None:
     for each in made:
         accuracies = ", ".join(f"{split} {percent:.2f}%" for split, percent in each.percent.items())
         n_without = sum(each.unanswered.values())
-        click.echo(f"{each.path}: {accuracies}" + (f"; {n_without:,} without an answer" if n_without else ""))
+        without = f"; {n_without:,} without an answer" if n_without else ""
+        n_unknown = len(each.unknown_words)
+        unknown = f"; words read as <UNK>: {n_unknown:,}" if n_unknown else ""
+        click.echo(f"{each.path}: {accuracies}{without}{unknown}")
 
 
 def read_size(text: str | None) -> tuple[int, int] | Literal["image"] | None:

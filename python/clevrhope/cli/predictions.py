@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from clevrhope.cli.arguments import (
     shown_progress,
 )
 
+_suite = click.option(
+    "--suite", metavar="NAME", help="The questions of this suite of paired tests, in place of the test sets."
+)
 _OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The JSON Lines file to write.")
 
 
@@ -32,8 +36,11 @@ _OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The
 )
 @only_hops
 @click.option("--size", metavar="25k|N", help="Use only the first N questions of train.  [default: all]")
+@_suite
 @_OUT
-def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, out: Path) -> None:
+def baseline(
+    folder: Path, kind: str, hops: tuple[str, ...], size: str | None, suite: str | None, out: Path
+) -> None:
     """Writes the predictions of a simple baseline, or of the symbolic oracle, on the test sets of DIR."""
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.layout import Layout
@@ -42,10 +49,11 @@ def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, o
     from clevrhope.training.request import parse_size
 
     n_train = None if size is None else parse_size(size)
-    n = write_predictions(out, run(folder, kind, hops=hops, size=n_train))
+    n = write_predictions(out, run(folder, kind, hops=hops, size=n_train, suite=suite))
     only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in hops)
     click.echo(f"{out}: {n:,} predictions of {kind}")
-    click.echo(f"To score them: clevrhope score {folder} {out}{only}")
+    with_suite = f" --suite {suite}" if suite else ""
+    click.echo(f"To score them: clevrhope score {folder} {out}{only}{with_suite}")
 
 
 @click.command(short_help="Writes requests for a model that only answers questions.")
@@ -53,12 +61,20 @@ def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, o
 @click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this test set; repeatable.")
 @only_hops
 @click.option("--limit", type=Whole(1), metavar="N", help="Only the first N questions of each split.")
+@_suite
 @_OUT
-def ask(folder: Path, splits: tuple[str, ...], hops: tuple[str, ...], limit: int | None, out: Path) -> None:
+def ask(
+    folder: Path,
+    splits: tuple[str, ...],
+    hops: tuple[str, ...],
+    limit: int | None,
+    suite: str | None,
+    out: Path,
+) -> None:
     """Writes requests (image, question, possible answers) for a model that is not trained here."""
     from clevrhope.metrics.request_files import write_requests
 
-    n = write_requests(folder, out, splits=read_names(splits), hops=hops, limit=limit)
+    n = write_requests(folder, out, splits=read_names(splits), hops=hops, suite=suite, limit=limit)
     click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
     click.echo(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
 
@@ -112,6 +128,16 @@ def answers(
 )
 @click.option("--seed", type=Whole(0), help="Seed of the bootstrap; if left out, one is drawn and printed.")
 @click.option("--partial", is_flag=True, help="Score incomplete predictions, and say how many are missing.")
+@click.option(
+    "--suite",
+    metavar="NAME",
+    help="Score the pairs of this suite (carets, rad) instead: accuracy, consistency and RAD.",
+)
+@click.option(
+    "--tier",
+    type=click.Choice(["in", "beyond", "both"]),
+    help="With --suite, only pairs in the dataset's own words and functions, or the others.  [default: both]",
+)
 @no_progress_option
 @json_option
 def score(
@@ -121,9 +147,23 @@ def score(
     by: str | None,
     families: bool,
     as_json: bool,
+    suite: str | None,
+    tier: str | None,
     **choices: Any,
 ) -> None:
     """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals."""
+    if choices["seed"] is None:
+        choices["seed"] = secrets.randbelow(2**32)
+    if suite is not None:
+        if by is not None or families or choices["partial"]:
+            raise click.UsageError(
+                "--suite does not go with --by, --families or --partial: pairs have breakdowns of their own, "
+                "and those that lack an answer are always left out and counted"
+            )
+        _score_suite(folder, suite, predictions, hops, tier or "both", as_json=as_json, choices=choices)
+        return
+    if tier is not None:
+        raise click.UsageError("--tier is about paired tests; name their suite with --suite")
     from clevrhope.metrics import score as run
     from clevrhope.metrics.answer_key import BREAKDOWNS
     from clevrhope.metrics.score_tables import scores_json, scores_lines
@@ -132,11 +172,10 @@ def score(
         breakdowns = [name for name in BREAKDOWNS if name != "family" or families or as_json]
     else:
         breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
-    seed = choices["seed"]
     scores = run(
         folder,
         predictions,
-        seed=secrets.randbelow(2**32) if seed is None else seed,
+        seed=choices["seed"],
         bootstrap=choices["bootstrap"],
         by=breakdowns,
         hops=hops or None,
@@ -149,6 +188,33 @@ def score(
         click.echo("\n".join(scores_lines(scores)))
         if by is None and not families:
             click.echo("For the breakdown by question family, add --families.")
+
+
+def _score_suite(
+    folder: Path,
+    suite: str,
+    predictions: tuple[Path, ...],
+    hops: tuple[str, ...],
+    tier: str,
+    *,
+    as_json: bool,
+    choices: Mapping[str, Any],
+) -> None:
+    """Prints the scores of a suite."""
+    from clevrhope.metrics.suites import score_suite
+    from clevrhope.metrics.suites.tables import suite_scores_json, suite_scores_lines
+
+    scores = score_suite(
+        folder,
+        suite,
+        predictions,
+        seed=choices["seed"],
+        bootstrap=choices["bootstrap"],
+        tier=tier,
+        hops=hops or None,
+        progress=shown_progress(choices),
+    )
+    click.echo(json.dumps(suite_scores_json(scores)) if as_json else "\n".join(suite_scores_lines(scores)))
 
 
 @click.command(short_help="Makes the paper's tables and figures.")

@@ -4,11 +4,14 @@ They are found by their files, not in the manifest: a file that is there is whol
 lists 400,000 files.
 """
 
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_shard
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
@@ -49,6 +52,63 @@ def splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
     """The finished splits of a HOP: the paper's in its order, then others by name."""
     names = {path.stem for path in layout.hop(hop).glob("[!.]*.h5")}
     return (*(name for name in SPLITS if name in names), *sorted(names.difference(SPLITS)))
+
+
+def suites_in(layout: Layout, hop: str) -> tuple[str, ...]:
+    """The suites of paired tests that were made on a HOP, by name."""
+    folders = sorted((layout.hop(hop) / "suites").glob("[!.]*"))
+    return tuple(path.name for path in folders if suite_splits_in(layout, hop, path.name))
+
+
+def suite_splits_in(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:
+    """The splits of a HOP that have pairs of a suite, in their order; none where the suite was not made."""
+    names = {path.stem for path in layout.suite(hop, suite).glob("[!.]*.h5")} if is_name(suite) else set()
+    return tuple(name for name in SPLITS if name in names)
+
+
+def suite_splits(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:
+    """The splits of a HOP that have pairs of a suite, of which there has to be one.
+
+    Raises:
+        ConfigError: there is none; the message has the command that makes the suite.
+    """
+    found = suite_splits_in(layout, hop, suite)
+    if not found:
+        raise no_suite(layout.root, suite, hop)
+    return found
+
+
+def choose_suite(
+    layout: Layout, suite: str, hops: Sequence[str], splits: Sequence[str] = ()
+) -> tuple[tuple[str, str], ...]:
+    """The (HOP, split) pairs that have a suite, of the named HOPs and splits, all where none is named.
+
+    Raises:
+        ConfigError: a named HOP is not there or lacks the suite, no HOP has it, or it is not on a split.
+        DatasetError: as `hops_in`.
+    """
+    chosen = [find_hop(layout, name) for name in hops] or [
+        hop for hop in hops_in(layout) if suite_splits_in(layout, hop, suite)
+    ]
+    if not chosen:
+        raise no_suite(layout.root, suite)
+    found = [(hop, split) for hop in dict.fromkeys(chosen) for split in suite_splits(layout, hop, suite)]
+    known = tuple(dict.fromkeys(split for _, split in found))
+    for name in splits:
+        if name not in known:
+            raise _no_split(layout, name, f"the suite {suite}", known)
+    return tuple(each for each in found if not splits or each[1] in splits)
+
+
+def no_suite(folder: Path, suite: str, hop: str | None = None) -> ConfigError:
+    """The error that a HOP, or the whole folder, lacks a suite."""
+    of = f" of {hop}" if hop else ""
+    return ConfigError(f'{folder}: no suite "{suite}"{of}; to make it: {suite_command(folder, suite, hop)}')
+
+
+def suite_command(folder: Path, suite: str, hop: str | None = None) -> str:
+    """The command that makes a suite, of one HOP or of all."""
+    return shlex.join(["clevrhope", "suite", suite, str(folder), *(["--hop", hop] if hop else [])])
 
 
 def find_hop(layout: Layout, name: str) -> str:

@@ -6,21 +6,25 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.native_reader import vocabulary_of
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_files import read_vocab as read_finished_vocab
-from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError
 from clevrhope.programs import execute_batch, read_scenes
 
 
-def run_programs(layout: Layout, vocab: Vocab, hop: str, split: str) -> Ints:
-    """(N,) int32 answers of a split's programs on its scenes, as numbers of vocab.json.
+def run_programs(layout: Layout, vocab: Vocab, reader: SplitReader) -> Ints:
+    """(N,) int32 answers of a file's programs on its scenes, as numbers of vocab.json.
 
     An answer is below 0 where the program is malformed, or has no answer on its scene.
+
+    Args:
+        layout: the dataset's folder.
+        vocab: the vocabulary of the file, that of a suite if it is one of pairs.
+        reader: the file.
 
     Raises:
         DatasetError: a file is missing or not whole.
     """
-    reader = open_split(layout, hop, split, vocab=vocab)
     vocabulary = vocabulary_of(read_finished_vocab(layout.vocab))
     names = {
         "program_token_to_idx": vocab.program_token_to_idx,

@@ -31,6 +31,9 @@ from clevrhope.dataset.questions_h5 import QUESTIONS, Ints, QuestionArrays
 
 Bytes = npt.NDArray[np.int8]
 
+TIERS = ("in", "beyond")
+"""Names of tiers by their numbers."""
+
 
 @dataclass(frozen=True)
 class PairArrays(QuestionArrays):

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.clevr_json import read_row_lines
-from clevrhope.dataset.contents import check_whole
+from clevrhope.dataset.contents import check_whole, suite_command, suite_splits_in
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import difference, existing_manifest
 from clevrhope.dataset.mentions import mentions_together
+from clevrhope.dataset.pairs_h5 import TIERS, PairFile, read_pairs
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.measure import SceneCounts
@@ -86,6 +87,7 @@ class AnswerKey:
         }
         """HOP -> its splits but train."""
         self._test_sets: dict[tuple[str, str], TestSet] = {}
+        self._pairs: dict[tuple[str, str, str], PairFile] = {}
         self._scenes: dict[str, SceneCounts] = {}
         self._families: dict[int, str] = {}
 
@@ -112,6 +114,41 @@ class AnswerKey:
             self._test_sets[hop, split] = TestSet(hop, split, pool, *columns.values())
         return self._test_sets[hop, split]
 
+    def suite_splits(self, hop: str, suite: str) -> tuple[str, ...]:
+        """The splits of a HOP that have pairs of a suite; none where the suite was not made."""
+        found = suite_splits_in(self._layout, hop, suite)
+        return tuple(split for split in found if split in self.splits[hop])
+
+    def pairs(self, hop: str, suite: str, split: str) -> PairFile:
+        """The pairs of a suite on a split.
+
+        Raises:
+            DatasetError: their file is missing or not whole, or was made of other questions than the split
+                has now.
+        """
+        if (hop, suite, split) not in self._pairs:
+            path = self._layout.suite_h5(hop, suite, split)
+            pairs = read_pairs(path)
+            check_numbers(path, "answers", pairs.rows.answers, len(self._vocab.answers()))
+            limits = {"test": len(pairs.tests), "tier": len(TIERS), "cell": 4, "relation": 4}
+            for name, limit in limits.items():
+                check_numbers(path, name, getattr(pairs.rows, name), limit)
+            rows, answers = pairs.rows, self.test_set(hop, split).answers
+            is_own = rows.orig_idxs >= 0
+            places = rows.orig_idxs[is_own]
+            fit = (
+                len(rows) % 2 == 0
+                and len(pairs.types) == len(pairs.tests)
+                and places.max(initial=-1) < len(answers)
+            )
+            if not (fit and np.array_equal(answers[places], rows.answers[is_own])):
+                raise DatasetError(
+                    f"{path}: made of other questions than the split has now; make it again: "
+                    f"{suite_command(self.folder, suite, hop)}"
+                )
+            self._pairs[hop, suite, split] = pairs
+        return self._pairs[hop, suite, split]
+
     def difference_from(self, trained_on: Mapping[str, Any], hop: str) -> str:
         """How the folder differs from the dataset that a run was trained on; "" if it does not.
 
@@ -128,9 +165,10 @@ class AnswerKey:
         return "" if then == now else difference(then, now, sides=("then", "now"))
 
     def forget(self, hop: str) -> None:
-        """Frees the memory of a HOP's test sets."""
+        """Frees the memory of a HOP's test sets and pairs."""
         for split in self.splits[hop]:
             self._test_sets.pop((hop, split), None)
+        self._pairs = {place: pairs for place, pairs in self._pairs.items() if place[0] != hop}
 
     def parts(self, by: str, questions: TestSet) -> Ints:
         """(N,) the part of a breakdown that each question belongs to, as a number from 0 on.

@@ -10,36 +10,49 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.contents import find_hop, hops_in, splits_in
+from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.oracle import run_programs
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
-from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.dataset.split_reader import SplitReader, open_split
+from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.splits.kinds import TRAIN
 
 
 def baseline(
-    folder: Path | str, kind: str, *, hops: Sequence[str] = (), size: int | None = None
+    folder: Path | str,
+    kind: str,
+    *,
+    hops: Sequence[str] = (),
+    size: int | None = None,
+    suite: str | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Predictions for all test sets of HOPs, as rows in `score`'s columns.
+    """Predictions for all test sets of HOPs, or for a suite of paired tests, as rows in `score`'s columns.
 
     Args:
         folder: a dataset that `build` wrote.
         kind: one of `BASELINES`.
         hops: names of HOPs; all if empty.
         size: the first so many questions of train, for kinds that learn; all if not given.
+        suite: a suite, whose pairs are answered in place of the test sets, both questions of each.
 
     Raises:
-        ConfigError: there is no such kind, HOP or size.
+        ConfigError: there is no such kind, HOP, size or suite.
         DatasetError: the folder is not a dataset, or a file of it is not whole.
     """
     if kind not in BASELINES:
         raise ConfigError(f'--kind: no baseline "{kind}"; there are: {", ".join(BASELINES)}')
     layout = Layout(Path(folder))
     vocab = read_vocab(layout.vocab)
-    names = [find_hop(layout, name) for name in hops] or hops_in(layout)
-    return _rows(layout, vocab, kind, names, size)
+    if suite is not None:
+        chosen = choose_suite(layout, suite, hops)
+    else:
+        names = [find_hop(layout, name) for name in hops] or hops_in(layout)
+        chosen = tuple(
+            (hop, split) for hop in names for split in splits_in(layout, hop) if split != TRAIN.name
+        )
+    return _rows(layout, vocab, kind, chosen, size, suite)
 
 
 def train_accuracy_floor(folder: Path, hop: str, split: str, size: int | None) -> float:
@@ -48,25 +61,33 @@ def train_accuracy_floor(folder: Path, hop: str, split: str, size: int | None) -
     Errors as `baseline`.
     """
     layout = Layout(folder)
-    answers = read_columns(layout.questions_h5(hop, split), ("answers",))["answers"]
-    given = _majority_by_family(layout, read_vocab(layout.vocab), hop, split, size)
-    return 100 * float((given == answers).mean())
+    vocab = read_vocab(layout.vocab)
+    reader = open_split(layout, hop, split, vocab=vocab)
+    return 100 * float((_majority_by_family(layout, vocab, reader, size) == reader.answers).mean())
 
 
 def _rows(
-    layout: Layout, vocab: Vocab, kind: str, hops: Sequence[str], size: int | None
+    layout: Layout,
+    vocab: Vocab,
+    kind: str,
+    chosen: Sequence[tuple[str, str]],
+    size: int | None,
+    suite: str | None,
 ) -> Iterator[dict[str, Any]]:
-    names = vocab.answers()
-    for hop in hops:
+    for hop, split in chosen:
+        if suite is None:
+            reader, of_suite = open_split(layout, hop, split, vocab=vocab), {}
+        else:
+            vocab, of_suite = read_vocab(layout.suite_vocab(hop, suite)), {"suite": suite}
+            reader = SplitReader(layout.suite_h5(hop, suite, split), vocab=vocab)
+        names = vocab.answers()
         learned: dict[str, Any] = {}
         if kind in _LEARN:
             learned["train_size"] = len(_train(layout, vocab, hop, size)["answers"])
-        for split in splits_in(layout, hop):
-            if split == TRAIN.name:
-                continue
-            for k, number in enumerate(BASELINES[kind](layout, vocab, hop, split, size).tolist()):
-                row = {"hop": hop, "split": split, "question_index": k, "answer": names[number]}
-                yield row | learned | {"model": kind}
+        place = {"hop": hop, "split": split, **of_suite}
+        for k, number in enumerate(BASELINES[kind](layout, vocab, reader, size).tolist()):
+            answer = names[number] if number >= 0 else NO_ANSWER
+            yield place | {"question_index": k, "answer": answer} | learned | {"model": kind}
 
 
 def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[str, Ints]:
@@ -82,16 +103,16 @@ def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[
     return {name: column[:size] for name, column in columns.items()}
 
 
-def _majority(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
+def _majority(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
     """The most frequent answer of train; of several, the first in vocab.json."""
-    most = int(np.bincount(_train(layout, vocab, hop, size)["answers"]).argmax())
-    return _always(layout, hop, split, most)
+    most = int(np.bincount(_train(layout, vocab, reader.hop, size)["answers"]).argmax())
+    return _always(reader, most)
 
 
-def _majority_by_family(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
+def _majority_by_family(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
     """The most frequent answer of each family; for a family that is not in train, of all."""
-    train = _train(layout, vocab, hop, size)
-    families = read_columns(layout.questions_h5(hop, split), ("question_families",))["question_families"]
+    train = _train(layout, vocab, reader.hop, size)
+    families = reader.question_families
     n_families = int(max(families.max(initial=0), train["question_families"].max(initial=0))) + 1
     counts = np.zeros((n_families, len(vocab.answers())), dtype=np.int64)
     np.add.at(counts, (train["question_families"], train["answers"]), 1)
@@ -100,26 +121,25 @@ def _majority_by_family(layout: Layout, vocab: Vocab, hop: str, split: str, size
     return found
 
 
-def _always_no(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
+def _always_no(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
     if "no" not in vocab.answer_token_to_idx:
         raise DatasetError(f'{layout.vocab}: it has no answer "no", so always_no cannot give it')
-    return _always(layout, hop, split, vocab.answer_token_to_idx["no"])
+    return _always(reader, vocab.answer_token_to_idx["no"])
 
 
-def _always(layout: Layout, hop: str, split: str, number: int) -> Ints:
-    n = len(read_columns(layout.questions_h5(hop, split), ("answers",))["answers"])
-    return np.full(n, number, dtype=np.int32)
+def _always(reader: SplitReader, number: int) -> Ints:
+    return np.full(len(reader), number, dtype=np.int32)
 
 
-_Guess = Callable[[Layout, Vocab, str, str, int | None], Ints]
+_Guess = Callable[[Layout, Vocab, SplitReader, int | None], Ints]
 
 BASELINES: Mapping[str, _Guess] = {
     "majority": _majority,
     "majority_by_family": _majority_by_family,
     "always_no": _always_no,
-    "symbolic": lambda layout, vocab, hop, split, size: run_programs(layout, vocab, hop, split),
+    "symbolic": lambda layout, vocab, reader, size: run_programs(layout, vocab, reader),
 }
-"""Name -> a function that gives (N,) int32 numbers of answers to a split's questions. `symbolic` runs the
+"""Name -> a function that gives (N,) int32 numbers of answers to the questions of a file. `symbolic` runs the
 true programs on the true scenes, and is right about all of them."""
 
 _LEARN = ("majority", "majority_by_family")

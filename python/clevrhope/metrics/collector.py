@@ -67,17 +67,27 @@ class Problems:
 class Collector:
     """Collects blocks of predictions, in two bytes for each question and model."""
 
-    def __init__(self, key: AnswerKey, hops: Iterable[str] | None = None) -> None:
-        """`hops` are those to score, all of the folder's if None; predictions about others are ignored.
+    def __init__(
+        self, key: AnswerKey, hops: Iterable[str] | None = None, *, suite: str | None = None
+    ) -> None:
+        """Takes predictions about some HOPs and, if one is named, about a suite besides.
 
-        The others may also be HOPs that the folder does not have, as a model's file may be about more HOPs.
+        Args:
+            key: the right answers.
+            hops: those to score, all of the folder's if None; predictions about others are ignored. The
+                others may also be HOPs that the folder does not have, as a model's file may be about more.
+            suite: the suite whose questions' predictions are taken beside those of the splits' own
+                questions; predictions about other suites are ignored.
         """
         self._key = key
+        self._suite = suite
         self._only_some = hops is not None
         self.hops = tuple(key.splits) if hops is None else tuple(dict.fromkeys(hops))
         self.given: dict[Target, AnswerNumbers] = {}
         self.n_predictions = 0
         self.n_left_aside = 0
+        self.n_of_suites = 0
+        """Predictions about suites that are not looked at."""
         self.problems = Problems()
         self._unknown: set[tuple[str, ...]] = set()
 
@@ -95,7 +105,11 @@ class Collector:
 
     def _is_scored(self, target: Target, block: Block, rows: Indices) -> bool:
         splits = self._key.splits.get(target.hop)
-        if self._only_some and target.hop not in self.hops:
+        if splits is not None and target.suite is not None:
+            splits = self._key.suite_splits(target.hop, target.suite)
+        if target.suite not in (None, self._suite):
+            self.n_of_suites += len(rows)
+        elif self._only_some and target.hop not in self.hops:
             self.n_left_aside += len(rows)
         elif splits is None:
             near = _suggestion(target.hop, self._key.splits)
@@ -103,8 +117,9 @@ class Collector:
             self.problems.note("hop", len(rows), self._once(example, target.hop))
         elif target.split not in splits:
             known = _suggestion(target.split, splits) or f", known: {', '.join(splits) or 'none'}"
-            example = f'{block.at.short(rows[0])}: "{target.split}" of {target.hop}{known}'
-            self.problems.note("split", len(rows), self._once(example, target.hop, target.split))
+            of = target.hop if target.suite is None else f"suite {target.suite} of {target.hop}"
+            example = f'{block.at.short(rows[0])}: "{target.split}" of {of}{known}'
+            self.problems.note("split", len(rows), self._once(example, of, target.split))
         else:
             return True
         return False
@@ -116,9 +131,12 @@ class Collector:
         return [] if known else [example]
 
     def _add(self, target: Target, block: Block, rows: Indices, numbers: AnswerNumbers) -> None:
-        n = len(self._key.test_set(target.hop, target.split))
+        if target.suite is None:
+            n, name = len(self._key.test_set(target.hop, target.split)), f"{target.hop} {target.split}"
+        else:
+            n = len(self._key.pairs(target.hop, target.suite, target.split).rows)
+            name = f"{target.hop} {target.split} of suite {target.suite}"
         given = self.given.setdefault(target, np.full(n, NOT_GIVEN, dtype=np.int16))
-        name = f"{target.hop} {target.split}"
         index = block.question_index[rows]
         inside = (index >= 0) & (index < n)
         outside = rows[~inside]
@@ -154,7 +172,8 @@ class Collector:
         problems = self.problems
         if not (problems.counts or self.n_predictions):
             about = f" about {', '.join(self.hops)}" if self.n_left_aside else ""
-            raise PredictionsError(f"{what}: no predictions{about}")
+            of_suites = " but those about suites, which --suite scores" if self.n_of_suites else ""
+            raise PredictionsError(f"{what}: no predictions{about}{of_suites}")
         if not partial:
             self._note_missing()
         if not problems.counts:

@@ -69,8 +69,8 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
             if line.isspace():
                 continue
             row = decode(line)
-            run, size, given = row.get("run"), row.get("train_size"), row["answer"]
-            key = (row["hop"], row["split"], run, size, type(run), type(size))
+            run, size, suite, given = row.get("run"), row.get("train_size"), row.get("suite"), row["answer"]
+            key = (row["hop"], row["split"], run, size, suite, type(run), type(size), type(suite))
             target.append(targets.setdefault(key, len(targets)))
             answer.append(answers.setdefault((type(given), given), len(answers)))
             indices.append(row["question_index"])
@@ -84,7 +84,7 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
     at = Places(path, ":", rows)
     return Block(
         at=at,
-        targets=[read_target(key[:4], partial(at, first_row_of[k])) for key, k in targets.items()],
+        targets=[read_target(key[:5], partial(at, first_row_of[k])) for key, k in targets.items()],
         target=np.asarray(target, dtype=np.int64),
         question_index=read_indices(indices, at),
         answers=[read_answer(given, partial(at, first_answer_of[k])) for (_, given), k in answers.items()],

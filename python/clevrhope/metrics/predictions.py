@@ -94,11 +94,16 @@ def _check_replaceable(path: Path, marked_by: str, inputs: Iterable[Path]) -> No
         raise DatasetError(f"{path}: it exists, but this command did not write it; choose another --out")
 
 
-def read_origin(path: Path) -> Origin:
-    """The origin of a file of JSON lines; an empty one for Parquet, or a file that cannot be read."""
+def read_origin(path: Path, *, suite: str | None = None) -> Origin:
+    """The origin of a file of JSON lines; an empty one for Parquet, or a file that cannot be read.
+
+    With a suite it is that of the first row about the suite, whose questions may have other notes.
+    """
+    mark = "" if suite is None else f'"suite": {json.dumps(suite)}'
     try:
         with path.open(encoding="utf-8") as file:
-            row = parse_json(file.readline(MAX_LINE), path)
+            first = next((line for line in iter(lambda: file.readline(MAX_LINE), "") if mark in line), "")
+        row = parse_json(first, path)
         return Origin(str(row.get("model") or ""), str(row.get("note") or ""))
     except (OSError, UnicodeDecodeError, DatasetError, AttributeError):
         return Origin()

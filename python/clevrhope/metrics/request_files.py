@@ -1,9 +1,9 @@
 """Requests for a model that only answers questions, and predictions from its replies.
 
 A request is a JSON object a line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
-allowed), and `hop`, `split`, `question_index`. A reply is `{"id": ..., "reply": "free words"}`. The
-predictions are marked "not trained on the splits": such a model was not trained on a set without the pair, so
-its gaps say nothing about systematicity.
+allowed), `hop`, `split`, `question_index`, and `suite` for a question that a suite made. A reply is
+`{"id": ..., "reply": "free words"}`. The predictions are marked "not trained on the splits": such a model was
+not trained on a set without the pair, so its gaps say nothing about systematicity.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,12 +12,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.contents import choose
+from clevrhope.dataset.contents import choose, choose_suite
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.split_reader import SplitReader, open_split
+from clevrhope.dataset.suite_reader import SuiteReader, open_suite
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.predictions import NOT_TRAINED, write_predictions
@@ -38,7 +39,8 @@ _REQUEST = Fields(
         "hop": TEXT,
         "split": TEXT,
         "question_index": COUNT,
-    }
+    },
+    {"suite": TEXT},
 )
 _REPLY = Fields({"id": _ID, "reply": ANY})
 
@@ -59,6 +61,7 @@ def write_requests(
     *,
     splits: Sequence[str] = (),
     hops: Sequence[str] = (),
+    suite: str | None = None,
     limit: int | None = None,
 ) -> int:
     """Writes requests for test sets and returns their number.
@@ -70,48 +73,63 @@ def write_requests(
         out: the file.
         splits: names of test sets, all if empty; a test set may be in some of the HOPs only.
         hops: names of HOPs, all if empty.
+        suite: a suite of paired tests; requests are then about the questions that it made on its splits.
         limit: the first so many questions of each split.
 
     Raises:
-        ConfigError: there is no such HOP or split, or the split is train.
+        ConfigError: there is no such HOP, split or suite, or the split is train.
         DatasetError: the folder is not a dataset, or its images are not rendered.
     """
     layout = Layout(Path(folder))
     if any(SPLITS[name].role == "train" for name in splits if name in SPLITS):
         raise ConfigError("--split: train is not a test set; name another, or leave out --split for all")
-    chosen = [
-        each for each in choose(layout, hops or None, splits or None) if SPLITS[each[1]].role != "train"
-    ]
-    n = write_predictions(out, _requests(layout, out, chosen, limit), marked_by="answers")
+    if suite is None:
+        there = choose(layout, hops or None, splits or None)
+    else:
+        there = choose_suite(layout, suite, hops, splits)
+    chosen = [each for each in there if SPLITS[each[1]].role != "train"]
+    n = write_predictions(out, _requests(layout, out, chosen, suite, limit), marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
     return n
 
 
 def _requests(
-    layout: Layout, out: Path, chosen: Sequence[tuple[str, str]], limit: int | None
+    layout: Layout, out: Path, chosen: Sequence[tuple[str, str]], suite: str | None, limit: int | None
 ) -> Iterator[dict[str, Any]]:
     vocab = read_vocab(layout.vocab)
-    detokenizer = Detokenizer(vocab)
     answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
     for hop, split in chosen:
-        reader = open_split(layout, hop, split, vocab=vocab)
+        reader: SplitReader | SuiteReader
+        if suite is None:
+            reader = open_split(layout, hop, split, vocab=vocab)
+            place, rows = {"hop": hop, "split": split}, range(len(reader))
+            name = f"{hop}/{split}"
+        else:
+            vocab = read_vocab(layout.suite_vocab(hop, suite))
+            reader = open_suite(layout, hop, suite, split, vocab=vocab)
+            place, rows = {"hop": hop, "split": split, "suite": suite}, reader.rows.tolist()
+            name = f"{hop}/{suite}/{split}"
+        detokenizer = Detokenizer(vocab)
+        if not rows:  # a suite may have no pairs on a split
+            continue
         n = len(reader) if limit is None else min(limit, len(reader))
         path_of = _image_paths(layout, reader, n, out)
         for first, questions, _ in reader.blocks():
             for k in range(first, min(first + len(questions), n)):
                 yield {
-                    "id": f"{hop}/{split}/{k}",
+                    "id": f"{name}/{rows[k]}",
                     "image": str(path_of(int(reader.image_idxs[k]))),
                     "question": detokenizer.question(questions[k - first], int(reader.question_lengths[k])),
                     "answers": answers,
-                    "hop": hop,
-                    "split": split,
-                    "question_index": k,
+                    **place,
+                    "question_index": rows[k],
                 }
 
 
-def _image_paths(layout: Layout, reader: SplitReader, n: int, out: Path) -> Callable[[int], Path]:
+def _image_paths(
+    layout: Layout, reader: SplitReader | SuiteReader, n: int, out: Path
+) -> Callable[[int], Path]:
     """A function that gives the path of an image; one that is only in HDF5 is written at its first use."""
     pool = reader.pool
     images = find_images(layout, pool, reader.image_idxs[:n], prefer="png")
@@ -173,7 +191,8 @@ def write_answers(
             answer = readers[allowed].read(str(row["question"]), texts[name])
             if answer is None:
                 unreadable.append(name)
-            place = {key: row[key] for key in ("hop", "split", "question_index")}
+            columns = ("hop", "split", "suite", "question_index")
+            place: dict[str, Any] = {key: row[key] for key in columns if key in row}
             yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
 
     n = write_predictions(out, rows(), inputs=(replies, requests))

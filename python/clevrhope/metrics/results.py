@@ -101,6 +101,8 @@ class Scores:
     notes: tuple[str, ...] = field(default=())
     """Notes of the files that belong beside every number made from them, such as "not trained on the
     splits"."""
+    n_of_suites: int = 0
+    """Predictions about suites of paired tests, which are scored by suite."""
 
     @property
     def n_missing(self) -> int:

@@ -15,7 +15,7 @@ from clevrhope.errors import PredictionsError
 Indices = npt.NDArray[np.int64]
 
 REQUIRED = ("hop", "split", "question_index", "answer")
-OPTIONAL = ("run", "train_size")
+OPTIONAL = ("run", "train_size", "suite")
 
 _SIZE = re.compile(r"(\d+)(k?)")
 _LARGEST_INDEX = 2**62
@@ -28,9 +28,12 @@ class Target(NamedTuple):
     split: str
     run: str | None
     train_size: int | None
+    suite: str | None = None
+    """The suite of paired tests that the question's place counts in; None for the split's own file."""
 
     def __str__(self) -> str:
-        model = [] if self.run is None else [f"run {self.run}"]
+        model = [] if self.suite is None else [f"suite {self.suite}"]
+        model += [] if self.run is None else [f"run {self.run}"]
         model += [] if self.train_size is None else [f"train size {self.train_size}"]
         return " ".join([self.hop, self.split, f"({', '.join(model)})" if model else ""]).strip()
 
@@ -73,16 +76,19 @@ class Block:
 
 
 def read_target(raw: Sequence[Any], where: Callable[[], str]) -> Target:
-    """HOP, split, run and train size; `where` gives the row's place, for messages.
+    """HOP, split, run, train size and suite; `where` gives the row's place, for messages.
 
     Raises:
         PredictionsError: one of them has a wrong type.
     """
-    hop, split, run, size = raw
+    hop, split, run, size, suite = raw
     for name, value in (("hop", hop), ("split", split)):
         if not isinstance(value, str):
             raise PredictionsError(f'{where()}: "{name}" is {shortened(value)}, not a name')
-    return Target(hop, split, _run(run, where), _train_size(size, where))
+    suite = _whole(suite)
+    if suite is not None and not isinstance(suite, str):
+        raise PredictionsError(f'{where()}: "suite" is {shortened(suite)}, not a name')
+    return Target(hop, split, _run(run, where), _train_size(size, where), suite)
 
 
 def _run(value: Any, where: Callable[[], str]) -> str | None:
@@ -136,7 +142,7 @@ def read_indices(values: Sequence[Any], at: Places) -> Indices:
         if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST_INDEX:
             raise PredictionsError(
                 f'{at(k)}: "question_index" is {shortened(value)}; '
-                "expected the question's place in its split's file, from 0"
+                "expected the question's place in its split's or suite's file, from 0"
             )
         indices.append(value)
     return np.asarray(indices, dtype=np.int64)

@@ -95,6 +95,8 @@ def _notes(scores: Scores) -> Iterator[str]:
         yield f"Of these predictions: {note}."
     if scores.hops_missing:
         yield f"No prediction about {', '.join(scores.hops_missing)}."
+    if scores.n_of_suites:
+        yield f"{scores.n_of_suites:,} predictions about paired tests are ignored; --suite scores them."
     if scores.n_left_aside:
         yield f"{scores.n_left_aside:,} predictions about other HOPs are ignored."
 

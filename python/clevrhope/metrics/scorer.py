@@ -53,27 +53,21 @@ def score(
         DatasetError: the folder is not a dataset, or a file in it is not whole.
     """
     progress = progress or Silent()
-    by = _checked("--by: no breakdown", by, BREAKDOWNS)
-    if bootstrap < 0 or seed < 0:
-        raise PredictionsError(f"bootstrap is {bootstrap} and seed is {seed}; expected 0 or more")
+    by = checked_names("--by: no breakdown", by, BREAKDOWNS)
+    check_draws(bootstrap, seed)
     key = AnswerKey(folder)
-    collector = Collector(key, None if hops is None else _checked("--hop: no HOP", hops, tuple(key.splits)))
-    files = (
-        [Path(predictions)] if isinstance(predictions, str | Path) else [Path(each) for each in predictions]
+    collector = Collector(
+        key, None if hops is None else checked_names("--hop: no HOP", hops, tuple(key.splits))
     )
-    with progress.stage("Reading predictions", total=0, unit="predictions") as advance:
-        for file in files:
-            for block in read_predictions(file):
-                collector.add(block)
-                advance(len(block))
+    files = files_of(predictions)
+    collect(files, collector, progress)
     collector.finish(partial=partial, what=", ".join(map(str, files)))
 
     conditions: list[Condition] = []
     answered = [hop for hop in collector.hops if hop not in collector.hops_missing()]
     with progress.stage("Scoring", total=len(answered), unit="HOPs") as advance:
         for hop in answered:
-            sizes = {target.train_size for target in collector.given if target.hop == hop}
-            for size in sorted(sizes, key=lambda size: -1 if size is None else size):
+            for size in train_sizes(collector.given, hop):
                 conditions.append(
                     _score_condition(hop, size, key, collector.given, by, bootstrap=bootstrap, seed=seed)
                 )
@@ -87,11 +81,51 @@ def score(
         seed=seed,
         conditions=tuple(conditions),
         hops_missing=collector.hops_missing(),
-        notes=tuple(dict.fromkeys(note for file in files if (note := read_origin(file).note))),
+        notes=notes_of(files),
+        n_of_suites=collector.n_of_suites,
     )
 
 
-def _checked(wrong: str, names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+# What the scores of suites share with these
+
+
+def files_of(predictions: Path | str | Sequence[Path | str]) -> list[Path]:
+    """One or several files as a list."""
+    return (
+        [Path(predictions)] if isinstance(predictions, str | Path) else [Path(each) for each in predictions]
+    )
+
+
+def collect(files: Iterable[Path], collector: Collector, progress: Progress) -> None:
+    """Adds all predictions of files to a collector; errors as `read_predictions`."""
+    with progress.stage("Reading predictions", total=0, unit="predictions") as advance:
+        for file in files:
+            for block in read_predictions(file):
+                collector.add(block)
+                advance(len(block))
+
+
+def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, ...]:
+    """The notes of files, or of their rows about a suite, each once."""
+    return tuple(dict.fromkeys(note for file in files if (note := read_origin(file, suite=suite).note)))
+
+
+def check_draws(bootstrap: int, seed: int) -> None:
+    """Checks the settings of a bootstrap.
+
+    Raises:
+        PredictionsError: one is negative.
+    """
+    if bootstrap < 0 or seed < 0:
+        raise PredictionsError(f"bootstrap is {bootstrap} and seed is {seed}; expected 0 or more")
+
+
+def checked_names(wrong: str, names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Names that are all known, each once; `wrong` begins the message.
+
+    Raises:
+        PredictionsError: one is not known.
+    """
     names = tuple(dict.fromkeys(names))
     for name in names:
         if name not in known:
@@ -99,6 +133,12 @@ def _checked(wrong: str, names: Iterable[str], known: Sequence[str]) -> tuple[st
                 f'{wrong} "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
             )
     return names
+
+
+def train_sizes(given: Iterable[Target], hop: str) -> list[int | None]:
+    """The train sizes of a HOP's predictions, unknown first, then by number."""
+    sizes = {target.train_size for target in given if target.hop == hop}
+    return sorted(sizes, key=lambda size: -1 if size is None else size)
 
 
 def _score_condition(
@@ -111,7 +151,7 @@ def _score_condition(
     bootstrap: int,
     seed: int,
 ) -> Condition:
-    runs = _in_order({each.run for each in given if (each.hop, each.train_size) == (hop, size)})
+    runs = runs_in_order({each.run for each in given if (each.hop, each.train_size) == (hop, size)})
     splits = key.splits[hop]
     missing = {}
     by_pool: dict[str, list[AnsweredSplit]] = {}
@@ -142,7 +182,7 @@ def _score_condition(
     )
 
 
-def _in_order(runs: Iterable[str | None]) -> list[str | None]:
+def runs_in_order(runs: Iterable[str | None]) -> list[str | None]:
     """Unnamed first, then numbers by size, then names."""
 
     def rank(run: str | None) -> tuple[int, int, str]:

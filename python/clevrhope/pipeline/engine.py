@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -202,19 +202,39 @@ class Engine:
 
     def _questions(self, batch: QuestionBatch, *, split: str, first: int, rows: bool) -> Questions:
         """A batch as the files hold it; its first question is number `first` of its split."""
-        words, n_words = batch.question_tokens(self._words, self.templates.question_width)
-        programs, n_functions = batch.program_tokens(self._tokens, self.templates.program_width)
-        arrays = QuestionArrays(
-            questions=words,
-            question_lengths=n_words,
-            programs=programs,
-            program_lengths=n_functions,
-            answers=self._answers[batch.answers],
-            image_idxs=batch.image_idxs.astype(np.int32),
-            question_families=batch.question_families,
-            relation_needed=batch.relation_needed(RELATIONS),
-        )
+        widths = (self.templates.question_width, self.templates.program_width)
+        arrays = QuestionArrays(**encoded(batch, self._words, self._tokens, self._answers, widths))
         return Questions(arrays, batch.json_rows(split=split, start_index=first) if rows else [])
+
+
+def encoded(
+    batch: QuestionBatch,
+    words: Sequence[str],
+    tokens: ProgramTokens,
+    answers: Ints,
+    widths: tuple[int, int],
+) -> dict[str, Any]:
+    """The fields of `QuestionArrays` for a batch.
+
+    Args:
+        batch: the questions.
+        words: tokens of questions by number.
+        tokens: of programs.
+        answers: for each answer of the batch's vocabulary its number in vocab.json.
+        widths: of the rows of questions and of programs.
+    """
+    questions, question_lengths = batch.question_tokens(words, widths[0])
+    programs, program_lengths = batch.program_tokens(tokens, widths[1])
+    return {
+        "questions": questions,
+        "question_lengths": question_lengths,
+        "programs": programs,
+        "program_lengths": program_lengths,
+        "answers": answers[batch.answers],
+        "image_idxs": batch.image_idxs.astype(np.int32),
+        "question_families": batch.question_families,
+        "relation_needed": batch.relation_needed(RELATIONS),
+    }
 
 
 def open_world(config: Config) -> World:

@@ -16,11 +16,11 @@ from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest, write_manifest
 from clevrhope.dataset.native_reader import vocabulary_with
-from clevrhope.dataset.pairs_h5 import PairArrays
+from clevrhope.dataset.pairs_h5 import TIERS, PairArrays
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_questions
 from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
-from clevrhope.pipeline.engine import RELATIONS
+from clevrhope.pipeline.engine import encoded
 from clevrhope.questions import Templates, read_templates
 from clevrhope.questions.suites import read_suite, suite_fingerprint, suite_folder
 from clevrhope.runtime import assets
@@ -33,7 +33,6 @@ from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
-TIERS = ("in", "beyond")
 ROLES = ("original", "partner")
 
 PAIRS_A_BLOCK = 32_768
@@ -303,17 +302,8 @@ class _Maker:
             some = slice(first, first + PAIRS_A_BLOCK)
             n = len(tests[some])
             batch = pairs.questions.take(2 * first, 2 * (first + n))
-            words, n_words = batch.question_tokens(self._vocab.questions(), widths[0])
-            programs, n_functions = batch.program_tokens(self._tokens, widths[1])
             arrays = PairArrays(
-                questions=words,
-                question_lengths=n_words,
-                programs=programs,
-                program_lengths=n_functions,
-                answers=self._answers[batch.answers],
-                image_idxs=batch.image_idxs.astype(np.int32),
-                question_families=batch.question_families,
-                relation_needed=batch.relation_needed(RELATIONS),
+                **encoded(batch, self._vocab.questions(), self._tokens, self._answers, widths),
                 role=np.tile(np.asarray([0, 1], dtype=np.int8), n),
                 orig_idxs=originals[some].reshape(-1).astype(np.int32),
                 **{name: np.repeat(column[some], 2) for name, column in of_pairs.items()},

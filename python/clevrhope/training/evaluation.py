@@ -10,11 +10,12 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from clevrhope.dataset.contents import find_hop, splits_in
+from clevrhope.dataset.contents import find_hop, splits_in, suite_splits, suite_splits_in, suites_in
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference, read_manifest
 from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.suite_reader import open_suite
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.dataset_folder import dataset_manifest
@@ -38,7 +39,14 @@ from clevrhope.training.prediction import (
     predict_answers,
     predict_programs,
 )
-from clevrhope.training.prediction_files import kept_lines, made_by_digest, write_answers
+from clevrhope.training.prediction_files import (
+    Answered,
+    Part,
+    kept_lines,
+    made_by_digest,
+    suite_digest,
+    write_answers,
+)
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.run import described_features
 from clevrhope.training.run_folder import RunFolder
@@ -53,8 +61,10 @@ class PredictionFile:
         path: the file.
         checkpoint: "last", "best", the name of a stage, or that of a late checkpoint.
         way: the model's way of answering; "predict" for a model with a single one.
-        percent: split -> accuracy in per cent, over all of its questions.
+        percent: split -> accuracy in per cent, over all of its questions; carets/SPLIT for those that the
+            suite carets made on it.
         unanswered: split -> number of questions without an answer.
+        unknown_words: words of the questions that were read as <UNK>.
     """
 
     path: Path
@@ -62,6 +72,7 @@ class PredictionFile:
     way: str
     percent: Mapping[str, float]
     unanswered: Mapping[str, int]
+    unknown_words: tuple[str, ...] = ()
 
 
 def evaluate(
@@ -71,6 +82,7 @@ def evaluate(
     features: str | None = None,
     checkpoints: Sequence[str] | None = None,
     splits: Sequence[str] | None = None,
+    suite: str | None = None,
     out: Path | None = None,
     device: str = "auto",
     batch_size: int = BATCH,
@@ -87,14 +99,17 @@ def evaluate(
         checkpoints: names of checkpoints; None for all.
         splits: splits of the run's HOP; None for all but those trained or tuned on. Existing predictions for
             other splits are kept.
+        suite: a suite of paired tests whose questions are answered. Questions of its splits are answered
+            only where the file of predictions lacks their answers; everything else in it is kept. Words,
+            answers and functions that the model lacks are no error: see `MappedSplit`.
         out: the folder for the files; None for the run's own.
         device: as in `TrainRequest`.
         batch_size: questions per batch.
         progress: displays progress.
 
     Raises:
-        ConfigError: no such checkpoint, split or device; another dataset without an `out` of its own; or
-            chosen splits, while the file there has other splits' predictions by other weights.
+        ConfigError: no such checkpoint, split, suite or device; another dataset without an `out` of its own;
+            or chosen splits, while the file there has other splits' predictions by other weights.
         DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
     """
     folder = RunFolder(Path(run))
@@ -110,7 +125,8 @@ def evaluate(
     hop = find_hop(layout, info["hop"])
     built = splits_in(layout, hop)
     every = chosen_splits(built, hop, None)
-    chosen = chosen_splits(built, hop, splits, place=f"{root}: ")
+    tested = built if suite is None else suite_splits(layout, hop, suite)
+    chosen = chosen_splits(tested, hop, splits, place=f"{root}: ")
     about = identity(dataset_manifest(layout), there, hop=hop, images=store.info.of_images)
     differs = ""
     if about != info["dataset"]:
@@ -130,39 +146,39 @@ def evaluate(
         model = build_model(info["model"], found, config, vocab)
     model.to(where)
     ways, program_ways = answer_methods(model)
-    readers: list[Split] = [open_split(layout, hop, split, vocab=there) for split in chosen]
-    notes = [info["features"]["note"]]
-    if there != vocab:
-        places = [str(layout.questions_h5(hop, split)) for split in chosen]
-        mapped = [
-            MappedSplit(each, there=there, here=vocab, place=place)
-            for each, place in zip(readers, places, strict=True)
-        ]
-        readers = [*mapped]
-        words = sorted({word for each in mapped for word in each.unknown})
-        if words:
-            notes.append(f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}")
-    sets = [Questions(reader, store, where) for reader in readers]
+    parts = [Part("", split) for split in chosen]
+    parts += [Part(suite, split) for split in chosen if suite is not None]
+    read = {part: _asked(layout, hop, part, there=there, here=vocab) for part in parts}
+    # A suite may have no pairs on a split.
+    asked = {part: each for part, each in read.items() if each.rows or not part.suite}
+    into = RunFolder(out) if out else folder
+    made_by = {name: _digests(folder.checkpoint(name), about, layout, hop, every) for name in names}
+    # Read before the first answer, as an error after hours of answering would be late.
+    kept = {
+        (name, way): _kept(into.prediction(name, way), made_by[name], asked, every=every, suite=suite)
+        for name in names
+        for way in (*ways, *program_ways)
+    }
+    todo = {each: [part for part in asked if part not in lines] for each, lines in kept.items()}
+    sets = {
+        part: Questions(each.reader, store, where)
+        for part, each in asked.items()
+        if any(part in each for each in todo.values())
+    }
     shared = {
         "run": info["seed"],
         "train_size": info["size"],
         "model": info["model"],
         "seed": info["seed"],
         "features": info["features"]["kind"],
-        **({"note": "; ".join(filter(None, notes))} if any(notes) else {}),
+    }
+    notes = {
+        of: _notes(info["features"]["note"], [asked[part] for part in sets if part.suite == of])
+        for of in ("", suite or "")
     }
     precision = chosen_precision(None, info["precision"], where) if where.type == "cuda" else "float32"
-    into = RunFolder(out) if out else folder
-    made_by = {name: made_by_digest(folder.checkpoint(name), about) for name in names}
-    # Read before the first answer, as an error after hours of answering would be late.
-    kept = {
-        (name, way): kept_lines(into.prediction(name, way), chosen, made_by[name])
-        for name in names
-        for way in (*ways, *program_ways)
-        if set(chosen) < set(every)
-    }
     files = []
-    total = len(names) * (len(ways) + len(program_ways)) * sum(len(each) for each in sets)
+    total = sum(len(sets[part]) for each in todo.values() for part in each)
     with (
         (progress or Silent()).stage("Predicting", total=total, unit="questions") as advance,
         computing(where, precision=precision, deterministic=info["deterministic"]),
@@ -171,10 +187,10 @@ def evaluate(
             load_weights(folder.checkpoint(name), model)
             for way, method in (*ways.items(), *program_ways.items()):
                 answers = {
-                    each.split: _answers(
+                    part: _answers(
                         model,
                         method,
-                        each,
+                        sets[part],
                         layout,
                         vocab,
                         executes=way in program_ways,
@@ -182,21 +198,114 @@ def evaluate(
                         batch_size=batch_size,
                         advance=advance,
                     )
-                    for each in sets
+                    for part in todo[name, way]
                 }
+                own = {"checkpoint": name, "way": way}
+                answered = [
+                    Answered(
+                        part,
+                        asked[part].rows,
+                        found,
+                        {**shared, **notes[part.suite], **own, "made_by": made_by[name][part]},
+                    )
+                    for part, found in answers.items()
+                ]
                 path = into.prediction(name, way)
-                columns = {**shared, "checkpoint": name, "way": way, "made_by": made_by[name]}
-                write_answers(path, answers, vocab, {"hop": hop}, columns, kept.get((name, way), ()))
+                write_answers(path, answered, vocab, {"hop": hop}, kept[name, way])
                 files.append(
                     PredictionFile(
                         path=path,
                         checkpoint=name,
                         way=way,
-                        percent={each.split: accuracy(answers[each.split], each) for each in sets},
-                        unanswered={split: int((each == NO_ANSWER).sum()) for split, each in answers.items()},
+                        percent={str(part): accuracy(found, sets[part]) for part, found in answers.items()},
+                        unanswered={
+                            str(part): int((found == NO_ANSWER).sum()) for part, found in answers.items()
+                        },
+                        unknown_words=_unknown_words([asked[part] for part in answers]),
                     )
                 )
     return tuple(files)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The questions of a part, in the model's own numbers."""
+
+    reader: Split
+    rows: Sequence[int]
+    """Their places in the file of the split or suite."""
+    unknown_words: tuple[str, ...]
+    """Words that the model reads as <UNK>."""
+
+
+def _asked(layout: Layout, hop: str, part: Part, *, there: Vocab, here: Vocab) -> _Asked:
+    """The questions of a part; `there` is the vocabulary of the dataset and `here` that of the model."""
+    reader: Split
+    if part.suite:
+        there = read_vocab(layout.suite_vocab(hop, part.suite))
+        of_suite = open_suite(layout, hop, part.suite, part.split, vocab=there)
+        reader, rows = of_suite, of_suite.rows.tolist()
+        place = layout.suite_h5(hop, part.suite, part.split)
+    else:
+        of_split = open_split(layout, hop, part.split, vocab=there)
+        reader, rows = of_split, range(len(of_split))
+        place = layout.questions_h5(hop, part.split)
+    if there == here:
+        return _Asked(reader, rows, ())
+    mapped = MappedSplit(reader, there=there, here=here, place=str(place), may_lack=bool(part.suite))
+    return _Asked(mapped, rows, tuple(mapped.unknown))
+
+
+def _unknown_words(asked: Sequence[_Asked]) -> tuple[str, ...]:
+    return tuple(sorted({word for each in asked for word in each.unknown_words}))
+
+
+def _notes(of_features: str, asked: Sequence[_Asked]) -> dict[str, str]:
+    """The column `note` of the rows about some questions, where there is something to note."""
+    words = _unknown_words(asked)
+    unknown = f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}" if words else ""
+    note = "; ".join(filter(None, (of_features, unknown)))
+    return {"note": note} if note else {}
+
+
+def _digests(
+    checkpoint: Path, about: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str]
+) -> dict[Part, str]:
+    """What the rows of a checkpoint's predictions say of their making, for every split and suite."""
+    made_by = made_by_digest(checkpoint, about)
+    found = {Part("", split): made_by for split in splits}
+    for suite in suites_in(layout, hop):
+        for split in suite_splits_in(layout, hop, suite):
+            found[Part(suite, split)] = suite_digest(made_by, layout.suite_h5(hop, suite, split))
+    return found
+
+
+def _kept(
+    path: Path,
+    made_by: Mapping[Part, str],
+    asked: Mapping[Part, _Asked],
+    *,
+    every: Sequence[str],
+    suite: str | None,
+) -> dict[Part, list[str]]:
+    """The lines of an existing file that stay when its splits, or a suite's questions, are answered.
+
+    Raises:
+        ConfigError: some stay only if they are of the same weights and dataset, and they are not.
+    """
+    if suite is None:
+        # If all splits are answered, nothing depends on what is there: what a suite still has may stay.
+        all_splits = {part.split for part in asked} >= set(every)
+        try:
+            return kept_lines(path, made_by, replaced=asked, strict=not all_splits)
+        except DatasetError:
+            if not all_splits:
+                raise
+            return {}
+    of_suite = [part for part in asked if part.suite]
+    kept = kept_lines(path, made_by, replaced=of_suite, strict=True)
+    is_whole = {part: len(kept.get(part, ())) == len(each.rows) for part, each in asked.items()}
+    return {part: lines for part, lines in kept.items() if is_whole.get(part, True)}
 
 
 def _answers(

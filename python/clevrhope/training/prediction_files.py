@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +15,22 @@ from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import numbered_lines, open_text, reading
+from clevrhope.runtime.reading import numbered_lines, open_text, read_bytes, reading
 from clevrhope.training.prediction import NO_ANSWER
 
 DIGITS = 12
 """Length of the digest in each row."""
+
+
+class Part(NamedTuple):
+    """Questions that are answered together: those of a split, or those that a suite made on it."""
+
+    suite: str
+    """"" for the split's own questions."""
+    split: str
+
+    def __str__(self) -> str:
+        return f"{self.suite}/{self.split}" if self.suite else self.split
 
 
 def made_by_digest(checkpoint: Path, dataset: Mapping[str, Any]) -> str:
@@ -29,57 +41,95 @@ def made_by_digest(checkpoint: Path, dataset: Mapping[str, Any]) -> str:
     return digest.hexdigest()[:DIGITS]
 
 
-def kept_lines(path: Path, chosen: Sequence[str], made_by: str) -> Sequence[str]:
-    """The lines of a file of predictions, if there is one, about other splits than the chosen ones.
+def suite_digest(made_by: str, pairs: Path) -> str:
+    """The same for rows about a suite: the start of a SHA-256 of that digest and of the suite's file."""
+    digest = hashlib.sha256(made_by.encode())
+    digest.update(read_bytes(pairs, "a file of paired tests"))
+    return digest.hexdigest()[:DIGITS]
+
+
+def kept_lines(
+    path: Path, made_by: Mapping[Part, str], *, replaced: Collection[Part], strict: bool
+) -> dict[Part, list[str]]:
+    """The lines of a file of predictions, if there is one, that stay when others are replaced.
+
+    Args:
+        path: the file.
+        made_by: for each part that may stay, the digest that its rows need.
+        replaced: parts whose lines do not stay.
+        strict: whether a line that can neither stay nor be replaced is an error; otherwise it is left out.
 
     Raises:
-        ConfigError: they are of other weights or another dataset, or do not say of which.
+        ConfigError: a line is about other weights or another dataset, or does not say which.
+        DatasetError: the file cannot be read.
     """
+    kept: dict[Part, list[str]] = {}
     if not path.exists():
-        return ()
-    kept = []
+        return kept
     with reading(path, "JSON lines"), open_text(path) as file:
         for number, line in numbered_lines(path, file):
             try:
                 row = parse_json(line, "")
-                split, digest = row.get("split"), row.get("made_by")
-            except (DatasetError, AttributeError):
-                split = digest = None
-            if split in chosen:
+                part, digest = Part(row.get("suite") or "", row.get("split") or ""), row.get("made_by")
+                is_replaced, is_own = part in replaced, digest == made_by.get(part, "")
+            except (DatasetError, AttributeError, TypeError):
+                part, is_replaced, is_own = Part("", ""), False, False
+            if is_replaced:
                 continue
-            if digest != made_by:
+            if is_own:
+                kept.setdefault(part, []).append(line)
+            elif strict:
                 raise ConfigError(
-                    f"{path}:{number}: a prediction for {split or 'no split'} that is not known to be of the "
-                    "same weights and dataset, so it cannot be kept; evaluate all splits, or choose another "
-                    "--out"
+                    f"{path}:{number}: a prediction for {str(part) or 'no split'} that is not known to be of "
+                    "the same weights and dataset, so it cannot be kept; evaluate all splits, or choose "
+                    "another --out"
                 )
-            kept.append(line)
     return kept
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answers to the questions of a part."""
+
+    part: Part
+    rows: Sequence[int]
+    """(N,) each question's place in the file of the split or suite."""
+    answers: npt.NDArray[np.int64]
+    """(N,) indices of answers, or `NO_ANSWER`."""
+    columns: Mapping[str, Any]
+    """Columns after a question's own, the same in all of its rows."""
 
 
 def write_answers(
     path: Path,
-    answers: Mapping[str, npt.NDArray[np.int64]],
+    answered: Sequence[Answered],
     vocab: Vocab,
     first: Mapping[str, Any],
-    last: Mapping[str, Any],
-    kept: Sequence[str] = (),
+    kept: Mapping[Part, Sequence[str]],
 ) -> None:
-    """Writes the kept lines and then one line per question.
+    """Writes kept lines and one line per question, those about splits before those about suites.
 
     Args:
         path: the file, written completely or not at all.
-        answers: split -> (N,) indices of answers.
+        answered: the new answers.
         vocab: the answers' vocabulary.
         first: columns before the question's own, the same in all rows.
-        last: columns after them, likewise.
         kept: lines of an earlier file.
     """
     words = vocab.answers()
     with whole_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        file.writelines(kept)
-        for split, indices in answers.items():
-            for row, answer in enumerate(indices.tolist()):
-                text = NO_ANSWER_TEXT if answer == NO_ANSWER else words[answer]
-                columns = {**first, "split": split, "question_index": row, "answer": text, **last}
-                file.write(json.dumps(columns) + "\n")
+        for of_suites in (False, True):
+            for part, lines in kept.items():
+                if bool(part.suite) == of_suites:
+                    file.writelines(lines)
+            for each in answered:
+                if bool(each.part.suite) == of_suites:
+                    file.writelines(_lines(each, words, first))
+
+
+def _lines(answered: Answered, words: Sequence[str], first: Mapping[str, Any]) -> Iterator[str]:
+    suite, split = answered.part
+    place = {**first, "split": split, **({"suite": suite} if suite else {})}
+    for row, answer in zip(answered.rows, answered.answers.tolist(), strict=True):
+        text = NO_ANSWER_TEXT if answer == NO_ANSWER else words[answer]
+        yield json.dumps({**place, "question_index": row, "answer": text, **answered.columns}) + "\n"

@@ -13,7 +13,7 @@ from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError
 from clevrhope.training.data import Split
 
-_UNKNOWN = SPECIAL_TOKENS.index("<UNK>")
+_PADDING, _UNKNOWN = SPECIAL_TOKENS.index("<NULL>"), SPECIAL_TOKENS.index("<UNK>")
 _MISSING = -1
 
 
@@ -24,7 +24,9 @@ class MappedSplit:
         unknown: these words, sorted.
     """
 
-    def __init__(self, split: Split, *, there: Vocab, here: Vocab, place: str) -> None:
+    def __init__(
+        self, split: Split, *, there: Vocab, here: Vocab, place: str, may_lack: bool = False
+    ) -> None:
         """Reads all rows.
 
         Args:
@@ -32,9 +34,12 @@ class MappedSplit:
             there: the dataset's vocabulary.
             here: the model's vocabulary.
             place: names the split in messages.
+            may_lack: whether the model may lack answers and functions. A question with such an answer has
+                the answer <UNK>, which no model gives, and a program with such a function is empty, for which
+                models that read programs have no answer.
 
         Raises:
-            DatasetError: an answer or a function that the model's vocabulary lacks.
+            DatasetError: an answer or a function that the model's vocabulary lacks, unless it may.
         """
         self.hop, self.split, self.pool = split.hop, split.split, split.pool
         self.image_idxs, self.question_families = split.image_idxs, split.question_families
@@ -47,8 +52,14 @@ class MappedSplit:
             there.questions()[word] for word in np.unique(questions).tolist() if words[word] == _MISSING
         )
         self._questions: Ints = np.where(words == _MISSING, _UNKNOWN, words).astype(np.int32)[questions]
-        self._programs = _mapped(programs, there.programs(), here.program_token_to_idx, "function", place)
-        self.answers = _mapped(split.answers, there.answers(), here.answer_token_to_idx, "answer", place)
+        functions = _table(there.programs(), here.program_token_to_idx)[programs]
+        answers = _table(there.answers(), here.answer_token_to_idx)[split.answers]
+        if not may_lack:
+            _check_known(functions, programs, there.programs(), "function", place)
+            _check_known(answers, split.answers, there.answers(), "answer", place)
+        lacks_function = (functions == _MISSING).any(axis=1)
+        self._programs: Ints = np.where(lacks_function[:, np.newaxis], _PADDING, functions).astype(np.int32)
+        self.answers: Ints = np.where(answers == _MISSING, _UNKNOWN, answers).astype(np.int32)
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -62,12 +73,15 @@ def _table(names: list[str], indices: Mapping[str, int]) -> Ints:
     return np.asarray([indices.get(name, _MISSING) for name in names], dtype=np.int32)
 
 
-def _mapped(tokens: Ints, names: list[str], indices: Mapping[str, int], what: str, place: str) -> Ints:
-    mapped: Ints = _table(names, indices)[tokens]
+def _check_known(mapped: Ints, tokens: Ints, names: list[str], what: str, place: str) -> None:
+    """Checks that all tokens, whose names are those of the dataset, have numbers of the model's.
+
+    Raises:
+        DatasetError: one has none.
+    """
     if (mapped == _MISSING).any():
         name = names[int(tokens[mapped == _MISSING].flat[0])]
         raise DatasetError(
             f'{place}: the {what} "{name}" is in it, which the model does not know; evaluate on a dataset of '
             "the same world"
         )
-    return mapped

@@ -8,6 +8,7 @@ use crate::programs::PyProgramTokens;
 use crate::questions::{Images, PyQuestionBatch};
 use crate::scenes::PySceneGraphs;
 use crate::templates::PyTemplates;
+use clevrhope_core::message::shown;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::rng::StreamKey;
 use clevrhope_core::scene::Palette;
@@ -206,8 +207,9 @@ impl PyPairs {
         self.column(py, |pair| pair.is_swapped)
     }
 
-    /// (K,) how the partner's answer follows from the original's: 0 the same, 1 yes and no exchanged, 2 yes exactly
-    /// for the answer in `values`, 3 yes exactly for a number above 0.
+    /// (K,) how the partner's answer follows from the original's.
+    ///
+    /// 0 the same, 1 yes and no exchanged, 2 yes exactly for the answer in `values`, 3 yes exactly for a number above 0.
     #[getter]
     fn relations<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |pair| pair.relation.number() as i8)
@@ -220,8 +222,10 @@ impl PyPairs {
         self.column(py, |pair| if let Relation::Is(answer) = pair.relation { number(answer) } else { -1 })
     }
 
-    /// (K,) how pairs touch the held-out values, a bit each: 1 the question of the split mentions them, 2 the one that
-    /// was made does, 4 the image shows them, 8 what the first asks for and its answer are these values together.
+    /// (K,) how pairs touch the held-out values, a bit each.
+    ///
+    /// 1 the question of the split mentions them, 2 the one that was made does, 4 the image shows them, 8 what the first
+    /// asks for and its answer are these values together.
     #[getter]
     fn touches<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         self.column(py, |pair| {
@@ -247,6 +251,7 @@ impl PyPairs {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Pairs: {} of questions>", self.made.pairs.len())
+        let first = self.made.pairs.first().map(|pair| format!(", the first \"{}\"", shown(&pair.text)));
+        format!("<Pairs: {}{}>", self.made.pairs.len(), first.unwrap_or_default())
     }
 }

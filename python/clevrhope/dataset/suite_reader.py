@@ -1,0 +1,66 @@
+"""Reads the questions that a suite of paired tests made on a split, without those of the split itself."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.questions_h5 import Ints, check_columns, check_numbers
+from clevrhope.dataset.split_reader import COLUMNS
+from clevrhope.dataset.vocab import Vocab
+
+
+def open_suite(layout: Layout, hop: str, suite: str, split: str, *, vocab: Vocab) -> "SuiteReader":
+    """The questions that a suite made on a split; `vocab` is the suite's. Errors as `SuiteReader`."""
+    return SuiteReader(layout.suite_h5(hop, suite, split), vocab=vocab)
+
+
+class SuiteReader:
+    """The N questions that a suite made on a split, with the columns of `SplitReader`."""
+
+    hop: str
+    split: str
+    pool: str
+    rows: npt.NDArray[np.int64]
+    """(N,) each question's row in the suite's file, which also holds the questions of the split."""
+    answers: Ints
+    image_idxs: Ints
+    question_families: Ints
+    question_lengths: Ints
+    program_lengths: Ints
+
+    def __init__(self, path: Path, *, vocab: Vocab) -> None:
+        """Reads everything.
+
+        Args:
+            path: the HDF5 file of pairs.
+            vocab: the vocabulary that all tokens and answers must be in.
+
+        Raises:
+            DatasetError: the file is missing, cut off, or not a file of pairs, or a token is not in `vocab`.
+        """
+        pairs = read_pairs(path)
+        all_rows = pairs.rows
+        for name in ("questions", "programs", "answers"):
+            check_numbers(path, name, getattr(all_rows, name), len(getattr(vocab, name)()))
+        check_columns(path, {name: getattr(all_rows, name) for name in COLUMNS})
+        self.hop, self.split, self.pool = pairs.hop, pairs.split, pairs.pool
+        self.rows = np.flatnonzero(all_rows.orig_idxs < 0)
+        self.answers, self.image_idxs = all_rows.answers[self.rows], all_rows.image_idxs[self.rows]
+        self.question_families = all_rows.question_families[self.rows]
+        self.question_lengths = all_rows.question_lengths[self.rows]
+        self.program_lengths = all_rows.program_lengths[self.rows]
+        self._questions, self._programs = all_rows.questions[self.rows], all_rows.programs[self.rows]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} questions that a suite made on {self.hop}/{self.split}>"
+
+    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
+        """All questions in one block: the first one's number, questions (N, Q), programs (N, P)."""
+        yield 0, self._questions, self._programs

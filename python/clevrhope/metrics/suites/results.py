@@ -1,0 +1,88 @@
+"""The scores of a suite of paired tests, by split and by group of pairs; shares are in per cent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clevrhope.metrics.pairs.results import PairScores
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePart:
+    """The scores of all pairs of a split, or of those in one part of a breakdown."""
+
+    name: str
+    """Of the part: a test, a type, a tier or a cell; "all pairs" for all."""
+    runs: tuple[PairScores, ...]
+    """In the order of the condition's runs."""
+    mean: PairScores
+    """The mean over runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteSplitScores:
+    """The scores of the pairs on one split."""
+
+    n_pairs: int
+    """Pairs of the suite, answered or not."""
+    overall: SuitePart
+    parts: Mapping[str, tuple[SuitePart, ...]]
+    """"test", "type", "tier" and, where a pair of values is held out, "cell" -> its parts that have a pair
+    of questions. A cell is "10" if the original mentions the held-out pair and the partner does not."""
+    same_programs: tuple[str, ...]
+    """Tests whose pairs all have the same program on both sides: a model that is given programs gives the
+    same answer to both, whatever it has learned."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteCondition:
+    """All that was predicted for one held-out pair after training on so many questions."""
+
+    hop: str
+    train_size: int | None
+    """Training questions, as the predictions say; None when they do not."""
+    runs: tuple[str | None, ...]
+    """Names of the runs; None for one without a name."""
+    splits: Mapping[str, SuiteSplitScores]
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteScores:
+    """The scores of a suite, in the order of the folder's HOPs, then by train size."""
+
+    folder: Path
+    suite: str
+    tier: str
+    """"in" or "beyond" if only the pairs of one tier are scored, else "both"."""
+    n_predictions: int
+    """Predictions read for the suite and for the splits' own questions."""
+    n_left_aside: int
+    """Predictions about HOPs that were not to be scored."""
+    n_of_suites: int
+    """Predictions about other suites."""
+    bootstrap: int
+    """Resamples behind each interval; 0 for none."""
+    seed: int
+    conditions: tuple[SuiteCondition, ...]
+    missing: tuple[str, ...] = field(default=())
+    """The first pairs that are left out, and the question that lacks an answer."""
+    hops_missing: tuple[str, ...] = field(default=())
+    """HOPs with the suite but without any prediction."""
+    notes: tuple[str, ...] = field(default=())
+    """Notes of the files that belong beside every number made from them."""
+
+    @property
+    def n_missing(self) -> int:
+        """Pairs that are left out because a question was not answered, summed over runs."""
+        return sum(split.overall.mean.n_missing for each in self.conditions for split in each.splits.values())
+
+    def condition(self, hop: str, train_size: int | None = None) -> SuiteCondition:
+        """The condition of a HOP and train size.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for each in self.conditions:
+            if (each.hop, each.train_size) == (hop, train_size):
+                return each
+        raise KeyError((hop, train_size))

@@ -1,0 +1,269 @@
+"""Scores predictions about the pairs of a suite against a folder."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.contents import no_suite
+from clevrhope.dataset.pairs_h5 import TIERS, PairFile
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector
+from clevrhope.metrics.pairs import AnswerSet, PairGroup, Pairs, ScoredPairs, score_pairs
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.scorer import (
+    DEFAULT_BOOTSTRAP,
+    check_draws,
+    checked_names,
+    collect,
+    files_of,
+    notes_of,
+    runs_in_order,
+    train_sizes,
+)
+from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
+from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.splits.kinds import SPLITS
+
+TIER_CHOICES = (*TIERS, "both")
+"""The tiers whose pairs can be scored."""
+
+Flags = npt.NDArray[np.bool_]
+
+
+def score_suite(
+    folder: Path | str,
+    suite: str,
+    predictions: Path | str | Sequence[Path | str],
+    *,
+    seed: int,
+    bootstrap: int = DEFAULT_BOOTSTRAP,
+    tier: str = "both",
+    hops: Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> SuiteScores:
+    """The scores of each model in the predictions on the pairs of a suite.
+
+    The answers to a pair come from rows about the suite, whose `question_index` is the row in the suite's
+    file. Where these lack the answer to a question of the dataset, it comes from the row about that question
+    in its split, of the same run and train size. Pairs that lack an answer are left out and counted.
+
+    Args:
+        folder: a dataset in which `clevrhope suite` made the suite.
+        suite: its name.
+        predictions: one or more files, JSON lines or Parquet, as docs/predictions.md describes them.
+        seed: of the draws of images, 0 or more; the same seed gives the same intervals.
+        bootstrap: draws of all images; 0 for no intervals.
+        tier: one of `TIER_CHOICES`.
+        hops: the HOPs to score, all with the suite if not given; predictions about others are ignored.
+        progress: shows how far the scoring is.
+
+    Raises:
+        ConfigError: no HOP has the suite, or one that is named does not, or there is no such tier.
+        PredictionsError: predictions cannot be read or are doubled, or have an unknown question, HOP, split
+            or answer, counted by kind; or no pair has both answers.
+        DatasetError: the folder is not a dataset, or a file in it is not whole.
+    """
+    progress = progress or Silent()
+    check_draws(bootstrap, seed)
+    if tier not in TIER_CHOICES:
+        raise ConfigError(f'--tier: no tier "{tier}"; there are: {", ".join(TIER_CHOICES)}')
+    key = AnswerKey(folder)
+    wanted = None if hops is None else checked_names("--hop: no HOP", hops, tuple(key.splits))
+    there = _hops_with(key, suite, wanted)
+    collector = Collector(key, wanted, suite=suite)
+    files = files_of(predictions)
+    what = ", ".join(map(str, files))
+    collect(files, collector, progress)
+    collector.finish(partial=True, what=what)
+    answered = [hop for hop in there if any(target.hop == hop for target in collector.given)]
+    conditions, missing = [], _Missing()
+    with progress.stage("Scoring", total=len(answered), unit="HOPs") as advance:
+        for hop in answered:
+            for size in train_sizes(collector.given, hop):
+                scorer = _Scorer(key, suite, tier, collector.given, missing, bootstrap=bootstrap, seed=seed)
+                conditions.append(scorer.condition(hop, size))
+            key.forget(hop)
+            advance(1)
+    _check_scored(conditions, suite, tier, missing, what)
+    return SuiteScores(
+        folder=Path(folder),
+        suite=suite,
+        tier=tier,
+        n_predictions=collector.n_predictions,
+        n_left_aside=collector.n_left_aside,
+        n_of_suites=collector.n_of_suites,
+        bootstrap=bootstrap,
+        seed=seed,
+        conditions=tuple(conditions),
+        missing=tuple(missing.examples),
+        hops_missing=tuple(hop for hop in there if hop not in answered),
+        notes=tuple(dict.fromkeys((*notes_of(files), *notes_of(files, suite=suite)))),
+    )
+
+
+def _hops_with(key: AnswerKey, suite: str, wanted: Sequence[str] | None) -> list[str]:
+    """The HOPs that have a suite, of those that are wanted.
+
+    Raises:
+        ConfigError: one that is wanted does not have it, or none does.
+    """
+    found = [hop for hop in wanted or key.splits if key.suite_splits(hop, suite)]
+    without = [hop for hop in wanted or () if hop not in found]
+    if without or not found:
+        raise no_suite(key.folder, suite, without[0] if without else None)
+    return found
+
+
+class _Missing:
+    """The first pairs that lack an answer."""
+
+    def __init__(self) -> None:
+        self.examples: list[str] = []
+
+    def note(self, target: Target, file: PairFile, given: AnswerNumbers, chosen: Flags) -> None:
+        """Notes those of a run from its answers to all 2K questions; `chosen` are the K pairs that count."""
+        lacks = given.reshape(-1, 2) == NOT_GIVEN  # (K, 2)
+        for pair in islice(np.flatnonzero(lacks.any(axis=1) & chosen), EXAMPLES - len(self.examples)):
+            row = 2 * int(pair) + int(lacks[pair].argmax())
+            own = int(file.rows.orig_idxs[row])
+            place = f"question {row} of the suite" if own < 0 else f"question {own} of the split"
+            self.examples.append(f"{target}: pair {pair} lacks an answer to {place}")
+
+
+class _Scorer:
+    """Scores conditions of one suite."""
+
+    def __init__(
+        self,
+        key: AnswerKey,
+        suite: str,
+        tier: str,
+        given: Mapping[Target, AnswerNumbers],
+        missing: _Missing,
+        *,
+        bootstrap: int,
+        seed: int,
+    ) -> None:
+        self._key, self._suite, self._given, self._missing = key, suite, given, missing
+        self._tiers = TIERS if tier == "both" else (tier,)
+        self._answers = AnswerSet.from_numbers(key.answers)
+        self._bootstrap, self._seed = bootstrap, seed
+
+    def condition(self, hop: str, size: int | None) -> SuiteCondition:
+        """The scores of all runs of a HOP and train size."""
+        runs = runs_in_order({each.run for each in self._given if (each.hop, each.train_size) == (hop, size)})
+        splits = {}
+        for split in self._key.suite_splits(hop, self._suite):
+            file = self._key.pairs(hop, self._suite, split)
+            chosen = np.isin(file.rows.tier[::2], [TIERS.index(tier) for tier in self._tiers])
+            if chosen.any():
+                targets = [Target(hop, split, run, size, self._suite) for run in runs]
+                splits[split] = self._scored(file, targets, chosen)
+        return SuiteCondition(hop, size, tuple(runs), splits)
+
+    def _scored(self, file: PairFile, targets: Sequence[Target], chosen: Flags) -> SuiteSplitScores:
+        """The scores on one split, of the pairs that are chosen, (K,); a target is a run."""
+        given = np.stack([self._answers_of(target, file) for target in targets])  # (R, 2K)
+        for target, row in zip(targets, given, strict=True):
+            self._missing.note(target, file, row, chosen)
+        names, parts = _parts(file, chosen)
+        rows = file.rows
+        scored = score_pairs(
+            Pairs(
+                originals=rows.answers[::2][chosen],
+                partners=rows.answers[1::2][chosen],
+                relations=rows.relation[::2][chosen],
+                values=rows.value[::2][chosen],
+                images=rows.image_idxs[::2][chosen],
+                parts=parts,
+            ),
+            given[:, ::2][:, chosen],
+            given[:, 1::2][:, chosen],
+            self._answers,
+            seed=self._seed,
+            bootstrap=self._bootstrap,
+        )
+        return _named(scored, names, int(chosen.sum()), tuple(_same_programs(file, chosen)))
+
+    def _answers_of(self, target: Target, file: PairFile) -> AnswerNumbers:
+        """(2K,) a run's answers to the questions of a suite's file."""
+        places = file.rows.orig_idxs
+        none = np.full(len(places), NOT_GIVEN, dtype=np.int16)
+        of_suite = self._given.get(target, none)
+        of_split = self._given.get(target._replace(suite=None))
+        if of_split is None:
+            return of_suite
+        own: AnswerNumbers = np.where(places >= 0, of_split[places], NOT_GIVEN).astype(np.int16)
+        return np.where(of_suite == NOT_GIVEN, own, of_suite)
+
+
+def _parts(file: PairFile, chosen: Flags) -> tuple[dict[str, Sequence[str]], dict[str, Ints]]:
+    """The names of the parts of each breakdown, and the part of each pair that is chosen."""
+    tests = file.rows.test[::2][chosen]
+    types = list(dict.fromkeys(file.types))
+    type_of_test = np.asarray([types.index(kind) for kind in file.types])
+    names: dict[str, Sequence[str]] = {
+        "test": file.tests,
+        "type": [kind or "no type" for kind in types],
+        "tier": TIERS,
+    }
+    parts = {"test": tests, "type": type_of_test[tests], "tier": file.rows.tier[::2][chosen]}
+    if "pair" in SPLITS[file.split].of:
+        names["cell"] = [f"{cell:02b}" for cell in range(4)]
+        parts["cell"] = file.rows.cell[::2][chosen]
+    return names, {name: part.astype(np.int32) for name, part in parts.items()}
+
+
+def _same_programs(file: PairFile, chosen: Flags) -> Iterator[str]:
+    """The tests of the chosen pairs of which every pair has the same program on both sides."""
+    programs = file.rows.programs
+    same = (programs[::2] == programs[1::2]).all(axis=1)
+    tests = file.rows.test[::2]
+    for number, name in enumerate(file.tests):
+        pairs = chosen & (tests == number)
+        if pairs.any() and same[pairs].all():
+            yield name
+
+
+def _named(
+    scored: ScoredPairs, names: Mapping[str, Sequence[str]], n_pairs: int, same_programs: tuple[str, ...]
+) -> SuiteSplitScores:
+    """Scores whose parts have names in place of numbers."""
+
+    def named(group: PairGroup, name: str) -> SuitePart:
+        return SuitePart(name, group.runs, group.mean)
+
+    return SuiteSplitScores(
+        n_pairs=n_pairs,
+        overall=named(scored.overall, "all pairs"),
+        parts={
+            by: tuple(named(group, names[by][group.part or 0]) for group in groups)
+            for by, groups in scored.parts.items()
+        },
+        same_programs=same_programs,
+    )
+
+
+def _check_scored(
+    conditions: Sequence[SuiteCondition], suite: str, tier: str, missing: _Missing, what: str
+) -> None:
+    """Checks that there is something to score.
+
+    Raises:
+        ConfigError: the suite has no pair of the tier.
+        PredictionsError: no pair has answers to both questions.
+    """
+    splits = [split for each in conditions for split in each.splits.values()]
+    if conditions and not splits:
+        raise ConfigError(f'--tier: the suite "{suite}" has no pair of tier "{tier}"')
+    if not any(split.overall.mean.n_pairs for split in splits):
+        named = f" ({'; '.join(missing.examples)})" if missing.examples else ""
+        raise PredictionsError(
+            f'{what}: no pair of the suite "{suite}" has answers to both of its questions{named}; a run '
+            f"answers them with clevrhope evaluate RUN --suite {suite}"
+        )

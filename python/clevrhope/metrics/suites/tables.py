@@ -1,0 +1,138 @@
+"""The scores of a suite as tables of text for people, and as one JSON object for programs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from clevrhope.metrics.pairs.results import Measure, PairScores
+from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
+
+_NAME_WIDTH, _COUNT_WIDTH = 26, 9
+
+_COUNTS = {"pairs": "n_pairs", "missing": "n_missing", "unread": "n_unread"}
+"""Heading -> field of `PairScores`."""
+
+_MEASURES = {
+    "ACC": "accuracy",
+    "CONS": "consistency",
+    "strict": "strict_consistency",
+    "C-ACC": "both_right",
+    "Acc(D)": "original_accuracy",
+    "Acc(D')": "partner_accuracy",
+    "RAD": "rad",
+    "RAD-Acc(D')": "rad_minus_accuracy",
+    "RAD back": "rad_backward",
+}
+"""Heading -> field of `PairScores`. Consistency never stands without accuracy."""
+
+_LEGEND = (
+    "In per cent. D are the originals and D' their partners. ACC: right answers to all of them. CONS: equal",
+    "answers where they should be equal, and different ones elsewhere; it needs no right answers, so read it",
+    "beside ACC. strict: the relation holds, and the answers are of the right kind. C-ACC: both answers are",
+    "right. RAD: right partners among the pairs with a right original; RAD back: the other way round.",
+)
+
+
+def suite_scores_json(scores: SuiteScores) -> dict[str, Any]:
+    """The scores as JSON values; names and units are those of `clevrhope.metrics.suites`."""
+    return {**asdict(scores), "folder": str(scores.folder), "n_missing": scores.n_missing}
+
+
+def suite_scores_lines(scores: SuiteScores) -> Iterator[str]:
+    """A table for each HOP, train size and split: the runs and their mean, then the breakdowns."""
+    yield from _LEGEND
+    for condition in scores.conditions:
+        for split, each in condition.splits.items():
+            yield ""
+            yield from _split(scores, condition, split, each)
+    yield ""
+    yield from _notes(scores)
+
+
+def _split(
+    scores: SuiteScores, condition: SuiteCondition, split: str, scored: SuiteSplitScores
+) -> Iterator[str]:
+    trained = "" if condition.train_size is None else f", trained on {condition.train_size:,} questions"
+    yield f"{condition.hop} {split}{trained}: {scored.n_pairs:,} pairs of {scores.suite}"
+    width = 14 if scores.bootstrap else 10
+    heads = [f"{name:>{width if name in _MEASURES else _COUNT_WIDTH}}" for name in (*_COUNTS, *_MEASURES)]
+    yield f"{'':<{_NAME_WIDTH}}{''.join(heads)}".rstrip()
+    overall = scored.overall
+    if len(condition.runs) > 1:
+        for run, each in zip(condition.runs, overall.runs, strict=True):
+            yield _row("no run" if run is None else f"run {run}", each, _value, width)
+        yield from _group(f"mean of {len(condition.runs)} runs", overall, width)
+        yield _row("deviation between runs", overall.mean, _deviation, width, counts=False)
+    else:
+        yield from _group(overall.name, overall, width)
+    for by, parts in scored.parts.items():
+        if len(parts) > 1:
+            yield f"  by {by}"
+            for part in parts:
+                yield from _group(f"  {part.name}", part, width)
+
+
+def _group(name: str, part: SuitePart, width: int) -> Iterator[str]:
+    """The mean of a group and, below it, its intervals."""
+    yield _row(name, part.mean, _value, width)
+    if any(each.interval for each in _measures(part.mean)):
+        yield _row("", part.mean, _interval, width, counts=False)
+
+
+def _notes(scores: SuiteScores) -> Iterator[str]:
+    if scores.bootstrap:
+        yield (
+            f"95% intervals, below the values, from {scores.bootstrap:,} draws of the images, each with its "
+            f"pairs; seed {scores.seed}."
+        )
+    by_construction = dict.fromkeys(
+        test for each in scores.conditions for split in each.splits.values() for test in split.same_programs
+    )
+    if by_construction:
+        yield (
+            f"Both questions of every pair of {', '.join(by_construction)} have the same program, so a model "
+            "that is given programs has CONS 100 there by construction."
+        )
+    if scores.n_missing:
+        are = "pair lacks an answer and is" if scores.n_missing == 1 else "pairs lack an answer and are"
+        more = "; and more" if scores.n_missing > len(scores.missing) else ""
+        yield f"{scores.n_missing:,} {are} left out: {'; '.join(scores.missing)}{more}."
+    for note in scores.notes:
+        yield f"Of these predictions: {note}."
+    if scores.hops_missing:
+        yield f"No prediction about {', '.join(scores.hops_missing)}."
+    if scores.n_left_aside:
+        yield f"{scores.n_left_aside:,} predictions about other HOPs are ignored."
+    if scores.n_of_suites:
+        yield f"{scores.n_of_suites:,} predictions about other suites are ignored."
+
+
+def _measures(scores: PairScores) -> Sequence[Measure]:
+    return [getattr(scores, field) for field in _MEASURES.values()]
+
+
+def _row(
+    name: str, scores: PairScores, show: Callable[[Measure, bool], str], width: int, *, counts: bool = True
+) -> str:
+    numbers = [f"{getattr(scores, field):,}" if counts else "" for field in _COUNTS.values()]
+    cells = [f"{each:>{_COUNT_WIDTH}}" for each in numbers]
+    cells += [
+        f"{show(getattr(scores, field), field == 'rad_minus_accuracy'):>{width}}"
+        for field in _MEASURES.values()
+    ]
+    return f"{name:<{_NAME_WIDTH}}{''.join(cells)}".rstrip()
+
+
+def _value(measure: Measure, signed: bool) -> str:
+    return "-" if measure.value is None else f"{measure.value:{'+' if signed else ''}.1f}"
+
+
+def _deviation(measure: Measure, signed: bool) -> str:
+    return "" if measure.deviation is None else f"{measure.deviation:.1f}"
+
+
+def _interval(measure: Measure, signed: bool) -> str:
+    if measure.interval is None:
+        return ""
+    sign = "+" if signed else ""
+    return f"{measure.interval.low:{sign}.1f} {measure.interval.high:{sign}.1f}"

@@ -1,0 +1,437 @@
+"""Predictions about paired tests: scores against numbers worked out by hand, and simulated models."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made_folder import Rows, make_folder, right_answers, write_lines
+from made_suite import MadePair, write_suite
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.questions_h5 import read_columns
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError
+from clevrhope.metrics import score
+from clevrhope.metrics.pairs import PairScores, Relation
+from clevrhope.metrics.suites import SuiteScores, score_suite
+from clevrhope.metrics.suites.tables import suite_scores_lines
+
+HOP = "rubber_cylinder"
+
+QUESTIONS = {
+    HOP: {
+        "train": [(0, 0, "yes")],
+        "complex_iid": [(4, 0, "yes"), (4, 1, "3"), (7, 11, "red"), (7, 0, "no")],
+        "complex_ood": [(1, 0, "yes"), (2, 1, "3")],
+    },
+    "none": {"test": [(2, 0, "no"), (2, 1, "1")]},
+}
+
+IID_PAIRS = [
+    MadePair(0, "yes", "rephrase", Relation.SAME),
+    MadePair(1, "3", "rephrase", Relation.SAME),
+    MadePair(3, "no", "rephrase", Relation.SAME),
+    MadePair(0, "no", "antonym", Relation.FLIP, swapped=True, program=1),
+    MadePair(2, "yes", "is_there", Relation.IS, value="red", program=1),
+    MadePair(2, "no", "is_there", Relation.IS, value="blue", tier="beyond", program=1),
+]
+OOD_PAIRS = [
+    MadePair(0, "yes", "rephrase", Relation.SAME, cell="11"),
+    MadePair(1, "yes", "any", Relation.POSITIVE, cell="10", program=1),
+]
+
+Score = Callable[..., SuiteScores]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = make_folder(tmp_path / "data", QUESTIONS)
+    write_suite(root, HOP, "complex_iid", IID_PAIRS, types={"is_there": "color"})
+    write_suite(root, HOP, "complex_ood", OOD_PAIRS)
+    return root
+
+
+def made_answers(**more: Any) -> Rows:
+    """The right answers to the questions that the suite made, with `suite`."""
+    return [
+        {
+            "hop": HOP,
+            "split": split,
+            "suite": "mine",
+            "question_index": 2 * k + (not pair.swapped),
+            "answer": pair.answer,
+            **more,
+        }
+        for split, pairs in (("complex_iid", IID_PAIRS), ("complex_ood", OOD_PAIRS))
+        for k, pair in enumerate(pairs)
+    ]
+
+
+def all_right(**more: Any) -> Rows:
+    return [row for row in right_answers(QUESTIONS, **more) if row["hop"] == HOP] + made_answers(**more)
+
+
+@pytest.fixture
+def scored(folder: Path, tmp_path: Path) -> Score:
+    """Scores rows on the pairs of `folder`."""
+
+    def run(rows: Rows, **more: Any) -> SuiteScores:
+        given = write_lines(tmp_path / "given.jsonl", rows)
+        return score_suite(folder, "mine", given, **{"seed": 3, "bootstrap": 0, **more})
+
+    return run
+
+
+def changed(rows: Rows, suite: str | None, split: str, index: int, **values: Any) -> Rows:
+    """The rows with other values at one question."""
+    place = (suite, split, index)
+    return [
+        {**row, **values} if (row.get("suite"), row["split"], row["question_index"]) == place else row
+        for row in rows
+    ]
+
+
+def percents(scores: PairScores) -> dict[str, float | None]:
+    return {
+        name: getattr(scores, name).value
+        for name in ("accuracy", "consistency", "both_right", "original_accuracy", "partner_accuracy", "rad")
+    }
+
+
+def test_an_oracle_has_a_hundred_everywhere(scored: Score) -> None:
+    scores = scored(all_right(), bootstrap=20)
+    (condition,) = scores.conditions
+    assert (condition.hop, condition.train_size, condition.runs) == (HOP, None, (None,))
+    assert (scores.n_missing, scores.n_predictions, scores.hops_missing) == (0, 6 + 8, ())
+    sizes = {name: split.n_pairs for name, split in condition.splits.items()}
+    assert sizes == {"complex_iid": 6, "complex_ood": 2}
+    for split in condition.splits.values():
+        for part in (split.overall, *(each for parts in split.parts.values() for each in parts)):
+            assert set(percents(part.mean).values()) == {100.0}
+            assert part.mean.strict_consistency.value == 100.0
+            assert part.mean.accuracy.interval is not None
+            assert part.mean.accuracy.interval.low == 100.0
+    parts = condition.splits["complex_iid"].parts
+    names = {by: [(each.name, each.mean.n_pairs) for each in groups] for by, groups in parts.items()}
+    assert names == {
+        "test": [("rephrase", 3), ("antonym", 1), ("is_there", 2)],
+        "type": [("no type", 4), ("color", 2)],
+        "tier": [("in", 5), ("beyond", 1)],
+        "cell": [("00", 6)],
+    }
+    assert [each.name for each in condition.splits["complex_ood"].parts["cell"]] == ["10", "11"]
+    assert condition.splits["complex_iid"].same_programs == ("rephrase",)
+
+
+def test_shares_of_a_model_that_errs(scored: Score) -> None:
+    """It errs on the original of two pairs (row 0 of the split) and on the partner of a third.
+
+    Of the six pairs, in order: wrong and right; right and right; right and wrong; right and wrong, as the
+    question of the split is the partner here; right and right; right and right.
+    """
+    rows = changed(all_right(), None, "complex_iid", 0, answer="no")
+    rows = changed(rows, "mine", "complex_iid", 5, answer="yes")
+    split = scored(rows).condition(HOP).splits["complex_iid"]
+    mean = split.overall.mean
+    assert percents(mean) == pytest.approx(
+        {
+            "accuracy": 100 * 9 / 12,
+            "consistency": 100 * 3 / 6,
+            "both_right": 100 * 3 / 6,
+            "original_accuracy": 100 * 5 / 6,
+            "partner_accuracy": 100 * 4 / 6,
+            "rad": 100 * 3 / 5,
+        }
+    )
+    assert mean.rad_backward.value == pytest.approx(100 * 3 / 4)
+    assert mean.rad_minus_accuracy.value == pytest.approx(100 * (3 / 5 - 4 / 6))
+    by_test = {part.name: part.mean for part in split.parts["test"]}
+    assert by_test["is_there"].both_right.value == 100.0
+    assert by_test["antonym"].both_right.value == 0.0
+
+
+def test_means_over_runs_and_train_sizes(scored: Score) -> None:
+    """An answer to an original is that of the same run and train size."""
+    rows = all_right(run=1, train_size="25k")
+    rows += changed(all_right(run=2, train_size=25_000), None, "complex_ood", 0, answer="no")
+    rows += all_right(run=1, train_size=200_000)
+    scores = scored(rows)
+    assert [(each.train_size, each.runs) for each in scores.conditions] == [
+        (25_000, ("1", "2")),
+        (200_000, ("1",)),
+    ]
+    overall = scores.condition(HOP, 25_000).splits["complex_ood"].overall
+    assert [each.both_right.value for each in overall.runs] == [100.0, 50.0]
+    assert (overall.mean.both_right.value, overall.mean.both_right.deviation) == (75.0, 25.0)
+    assert (overall.mean.n_pairs, overall.runs[0].n_pairs) == (4, 2)
+    assert scores.condition(HOP, 200_000).splits["complex_ood"].overall.mean.both_right.value == 100.0
+    with pytest.raises(KeyError):
+        scores.condition(HOP)
+
+
+def test_a_row_of_the_suite_may_answer_the_original_too(scored: Score) -> None:
+    """It then counts before that of the split, which need not be there."""
+    rows = [row for row in all_right() if row["split"] == "complex_ood" and "suite" in row]
+    rows += [{**rows[0], "question_index": 0, "answer": "yes"}]
+    scores = scored(rows)
+    mean = scores.condition(HOP).splits["complex_ood"].overall.mean
+    assert (mean.n_pairs, mean.n_missing, mean.both_right.value) == (1, 1, 100.0)
+    with_both = scored([*rows, *right_answers({HOP: {"complex_ood": [(1, 0, "no"), (2, 1, "3")]}})])
+    mean = with_both.condition(HOP).splits["complex_ood"].overall.mean
+    assert (mean.n_pairs, mean.n_missing, mean.both_right.value) == (2, 0, 100.0)
+
+
+def test_pairs_without_an_answer_are_left_out_and_named(scored: Score) -> None:
+    rows = [
+        row
+        for row in all_right(run="a")
+        if (row.get("suite"), row["split"], row["question_index"])
+        not in {("mine", "complex_iid", 3), (None, "complex_iid", 0), ("mine", "complex_ood", 3)}
+    ]
+    scores = scored(rows)
+    assert scores.n_missing == 2 + 1 + 1
+    assert scores.missing == (
+        f"{HOP} complex_iid (suite mine, run a): pair 0 lacks an answer to question 0 of the split",
+        f"{HOP} complex_iid (suite mine, run a): pair 1 lacks an answer to question 3 of the suite",
+        f"{HOP} complex_iid (suite mine, run a): pair 3 lacks an answer to question 0 of the split",
+    )
+    iid = scores.condition(HOP).splits["complex_iid"]
+    assert (iid.n_pairs, iid.overall.mean.n_pairs, iid.overall.mean.n_missing) == (6, 3, 3)
+    assert iid.overall.mean.accuracy.value == 100.0
+    assert "4 pairs lack an answer and are left out: rubber" in "\n".join(suite_scores_lines(scores))
+
+
+def test_tiers_apart(scored: Score, folder: Path) -> None:
+    sizes = {
+        tier: [split.n_pairs for split in scored(all_right(), tier=tier).condition(HOP).splits.values()]
+        for tier in ("in", "beyond", "both")
+    }
+    assert sizes == {"in": [5, 2], "beyond": [1], "both": [6, 2]}
+    write_suite(folder, HOP, "complex_iid", IID_PAIRS[:2])
+    with pytest.raises(ConfigError, match='the suite "mine" has no pair of tier "beyond"'):
+        scored(right_answers({HOP: QUESTIONS[HOP]}), tier="beyond")
+    with pytest.raises(ConfigError, match='no tier "out"'):
+        scored(all_right(), tier="out")
+
+
+def test_what_is_wrong_with_rows_is_counted_by_kind(scored: Score) -> None:
+    one = made_answers()[0]
+    odd = [
+        {**one, "hop": "rubber_cilinder"},
+        {**one, "split": "complex_odd"},
+        {**one, "hop": "none", "split": "test"},
+        {**one, "question_index": 12},
+        one,
+    ]
+    rows = changed(all_right(), "mine", "complex_iid", 3, answer="ten")
+    with pytest.raises(PredictionsError) as caught:
+        scored(rows + odd)
+    assert caught.value.counts == {"hop": 1, "split": 2, "question": 1, "doubled": 1, "answer": 1}
+    told = str(caught.value)
+    assert '"complex_odd" of suite mine of rubber_cylinder, did you mean "complex_ood"?' in told
+    assert '"test" of suite mine of none, known: none' in told
+    assert "12 of rubber_cylinder complex_iid of suite mine, which has 12" in told
+
+
+def test_no_answer_is_a_wrong_one_and_counted(scored: Score) -> None:
+    rows = changed(all_right(), "mine", "complex_ood", 1, answer="<UNK>")
+    mean = scored(rows).condition(HOP).splits["complex_ood"].overall.mean
+    assert (mean.n_pairs, mean.n_unread, mean.both_right.value, mean.consistency.value) == (2, 1, 50.0, 50.0)
+
+
+def test_rows_of_suites_are_nothing_to_the_scores_of_splits(folder: Path, tmp_path: Path) -> None:
+    given = write_lines(tmp_path / "p.jsonl", all_right())
+    alone = write_lines(tmp_path / "alone.jsonl", [row for row in all_right() if "suite" not in row])
+    scores = score(folder, given, seed=1, by=(), hops=[HOP])
+    assert scores.n_of_suites == 8
+    assert scores.conditions == score(folder, alone, seed=1, by=(), hops=[HOP]).conditions
+    only = write_lines(tmp_path / "only.jsonl", made_answers())
+    with pytest.raises(PredictionsError, match="no predictions but those about suites, which --suite scores"):
+        score(folder, only, seed=1)
+
+
+def test_other_suites_and_other_hops_are_left_aside(scored: Score) -> None:
+    rows = all_right()
+    more = [{**rows[-1], "suite": "rad"}, *(row for row in right_answers(QUESTIONS) if row["hop"] == "none")]
+    scores = scored(rows + more)
+    assert (scores.n_of_suites, len(scores.conditions)) == (1, 1)
+    assert scored(rows + more, hops=[HOP]).n_left_aside == 2
+
+
+def test_both_formats_say_the_same(folder: Path, tmp_path: Path, scored: Score) -> None:
+    rows = changed(all_right(run=1), "mine", "complex_iid", 1, answer="no")
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(
+        [("hop", pa.string()), ("split", pa.string()), ("suite", pa.string()), ("run", pa.int64()),
+         ("question_index", pa.int64()), ("answer", pa.string())])), path)  # fmt: skip
+    assert score_suite(folder, "mine", path, seed=3, bootstrap=0) == scored(rows)
+    with pytest.raises(PredictionsError, match=r'given.jsonl:1: "suite" is 7, not a name'):
+        scored([{**made_answers()[0], "suite": 7}])
+    with pytest.raises(PredictionsError, match=r'given.jsonl:1: "suite" is \[\], not a plain value'):
+        scored([{**made_answers()[0], "suite": []}])
+
+
+def test_a_folder_without_the_suite(folder: Path, tmp_path: Path, scored: Score) -> None:
+    given = write_lines(tmp_path / "p.jsonl", all_right())
+    with pytest.raises(ConfigError, match=rf'no suite "rad"; to make it: clevrhope suite rad {folder}$'):
+        score_suite(folder, "rad", given, seed=1)
+    with pytest.raises(ConfigError, match=rf'no suite "mine" of none; .* suite mine {folder} --hop none$'):
+        scored(all_right(), hops=["none"])
+    with pytest.raises(ConfigError, match=r'no suite "../x"'):
+        score_suite(folder, "../x", given, seed=1)
+    with pytest.raises(
+        PredictionsError, match=r"no pair of the suite .* clevrhope evaluate RUN --suite mine"
+    ):
+        scored(right_answers({HOP: QUESTIONS[HOP]}))
+
+
+def test_pairs_of_other_questions_than_the_split_has(folder: Path, scored: Score) -> None:
+    write_suite(folder, HOP, "complex_ood", OOD_PAIRS)
+    other = make_folder(folder.parent / "other", {HOP: {"complex_ood": [(1, 0, "no"), (2, 1, "3")]}})
+    layouts = [Layout(each) for each in (folder, other)]
+    paths = [each.questions_h5(HOP, "complex_ood") for each in layouts]
+    paths[0].write_bytes(paths[1].read_bytes())
+    with pytest.raises(DatasetError, match=r"of other questions .* clevrhope suite mine"):
+        scored(made_answers())
+
+
+# Simulated models on a folder that the commands made
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real folder with both suites."""
+    out = tmp_path_factory.mktemp("built") / "data"
+    asked = ["build", "--hop", HOP, "--hop", "none", "--seed", "4", "--no-render", "--quiet"]
+    assert run_command([*asked, "--out", str(out)]) == 0
+    for suite in ("carets", "rad"):
+        assert run_command(["suite", suite, str(out), "--quiet"]) == 0
+    return out
+
+
+Model = Callable[[str, int], str]
+"""The answer to a question from its right answer and from how often its cell and text mention the pair."""
+
+
+def predictions(folder: Path, suite: str, model: Model, hop: str = HOP) -> Rows:
+    """A model's predictions about the questions of the splits and those that the suite made."""
+    layout = Layout(folder)
+    names = read_vocab(layout.vocab).answers()
+    rows: Rows = []
+    for path in sorted(layout.suite(hop, suite).glob("*.h5")):
+        pairs = read_pairs(path).rows
+        own = read_columns(layout.questions_h5(hop, path.stem), ["answers"])["answers"].tolist()
+        mentions = np.zeros(len(own), dtype=int)
+        of_row = np.where(np.arange(len(pairs)) % 2 == 0, pairs.cell >> 1, pairs.cell & 1)
+        mentions[pairs.orig_idxs[pairs.orig_idxs >= 0]] = of_row[pairs.orig_idxs >= 0]
+        place = {"hop": hop, "split": path.stem}
+        rows += [
+            {**place, "question_index": k, "answer": model(names[number], int(mentions[k]))}
+            for k, number in enumerate(own)
+        ]
+        rows += [
+            {
+                **place,
+                "suite": suite,
+                "question_index": k,
+                "answer": model(names[pairs.answers[k]], int(of_row[k])),
+            }
+            for k in np.flatnonzero(pairs.orig_idxs < 0).tolist()
+        ]
+    return rows
+
+
+@pytest.mark.parametrize(("suite", "hop"), [("carets", HOP), ("rad", HOP), ("rad", "none")])
+def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path, suite: str, hop: str) -> None:
+    given = write_lines(tmp_path / "p.jsonl", predictions(built, suite, lambda right, _: right, hop))
+    scores = score_suite(built, suite, given, seed=1, bootstrap=0)
+    for split in scores.condition(hop).splits.values():
+        assert set(percents(split.overall.mean).values()) == {100.0}
+        assert ("cell" in split.parts) == (hop != "none")
+        for parts in split.parts.values():
+            assert sum(part.mean.n_pairs for part in parts) == split.n_pairs
+        expected = {"rephrase", "synonyms"} if suite == "carets" else set()
+        assert expected <= set(split.same_programs)
+        assert "order" not in split.same_programs
+
+
+def test_constant_yes_is_consistent_and_often_wrong(built: Path, tmp_path: Path) -> None:
+    given = write_lines(tmp_path / "p.jsonl", predictions(built, "carets", lambda right, _: "yes"))
+    scores = score_suite(built, "carets", given, seed=1, bootstrap=0)
+    by_test = {part.name: part.mean for part in scores.condition(HOP).splits["complex_iid"].parts["test"]}
+    assert by_test["rephrase"].consistency.value == 100.0
+    assert by_test["rephrase"].accuracy.value is not None
+    assert by_test["rephrase"].accuracy.value < 50
+    flips = [each for name, each in by_test.items() if name.startswith(("antonym", "fewer"))]
+    assert flips
+    for each in flips:
+        assert (each.accuracy.value, each.consistency.value, each.both_right.value) == (50.0, 0.0, 0.0)
+
+
+def test_a_model_that_does_not_know_the_pair_differs_by_cell(built: Path, tmp_path: Path) -> None:
+    """It says no to whatever mentions the pair: where only one question does, it contradicts itself."""
+    given = write_lines(
+        tmp_path / "p.jsonl",
+        predictions(built, "carets", lambda right, mentions: "no" if mentions else right),
+    )
+    scores = score_suite(built, "carets", given, seed=1, bootstrap=0)
+    iid, ood = scores.condition(HOP).splits.values()
+    assert iid.overall.mean.accuracy.value == 100.0
+    by_cell = {part.name: part.mean for part in ood.parts["cell"]}
+    both = by_cell["11"]
+    assert both.accuracy.value is not None
+    assert both.accuracy.value < 60
+    same = [part.mean for part in ood.parts["test"] if part.name in ("rephrase", "synonyms")]
+    assert all(each.consistency.value == 100.0 for each in same)
+
+
+def test_the_command_prints_tables_or_one_object(
+    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = write_lines(tmp_path / "p.jsonl", predictions(built, "carets", lambda right, _: "yes"))
+    ask = [
+        "score",
+        str(built),
+        str(given),
+        "--suite",
+        "carets",
+        "--seed",
+        "9",
+        "--bootstrap",
+        "20",
+        "--quiet",
+    ]
+    assert run_command([*ask, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["suite"], told["tier"], told["seed"], told["n_missing"]) == ("carets", "both", 9, 0)
+    (condition,) = told["conditions"]
+    found = condition["splits"]["complex_iid"]["overall"]["mean"]
+    expected = score_suite(built, "carets", given, seed=9, bootstrap=20).condition(HOP)
+    assert found["consistency"]["value"] == expected.splits["complex_iid"].overall.mean.consistency.value
+    assert set(found["consistency"]["interval"]) == {"low", "high"}
+    assert told["hops_missing"] == ["none"]
+
+    assert run_command(ask) == 0
+    text = capsys.readouterr().out
+    heads = next(line for line in text.splitlines() if "ACC" in line and "pairs" in line).split()
+    assert heads[:5] == ["pairs", "missing", "unread", "ACC", "CONS"]
+    assert "Both questions of every pair of rephrase, synonyms have the same program" in text
+    assert "No prediction about none." in text
+    assert "seed 9" in text
+    assert "  by test" in text
+    for wrong in (["--partial"], ["--by", "answer"], ["--families"]):
+        assert run_command([*ask, *wrong]) == 2
+        assert "--suite does not go with" in capsys.readouterr().err
+    assert run_command(["score", str(built), str(given), "--tier", "in"]) == 2
+    assert "name their suite with --suite" in capsys.readouterr().err
+    assert run_command([*ask, "--tier", "in"]) == 0
+    in_words = capsys.readouterr().out
+    assert "  negation" in text
+    assert "  negation" not in in_words

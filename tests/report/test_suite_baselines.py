@@ -1,0 +1,107 @@
+"""Baselines, requests and replies for suites of paired tests."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import Make, make
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.clevr_json import read_row_lines
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.metrics.suites import SuiteSplitScores, score_suite
+from clevrhope.pipeline.suites import make_suite
+
+__all__ = ["make"]
+
+HOP = "rubber_cylinder"
+SPLITS = ("complex_iid", "complex_ood")
+
+
+@pytest.fixture
+def folder(make: Make, tmp_path: Path) -> Path:
+    make(tmp_path / "data", sizes={"train": 300})
+    make_suite(tmp_path / "data", "carets")
+    make_suite(tmp_path / "data", "rad")
+    return tmp_path / "data"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def scored(folder: Path, suite: str, *files: Path) -> dict[str, SuiteSplitScores]:
+    (condition,) = score_suite(folder, suite, files, seed=1, bootstrap=0).conditions
+    return dict(condition.splits)
+
+
+@pytest.mark.parametrize("suite", ["carets", "rad"])
+def test_baselines_answer_both_questions_of_every_pair(
+    folder: Path, tmp_path: Path, suite: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "p.jsonl"
+    found = {}
+    for kind in ("symbolic", "always_no", "majority", "majority_by_family"):
+        command = ["baseline", str(folder), "--kind", kind, "--suite", suite, "--out", str(out)]
+        assert run_command(command) == 0
+        assert capfd.readouterr().out.rstrip().endswith(f"score {folder} {out} --suite {suite}")
+        found[kind] = scored(folder, suite, out)
+        assert {row["suite"] for row in lines(out)} == {suite}
+        assert ("train_size" in lines(out)[0]) == kind.startswith("majority")
+    for split in SPLITS:
+        assert found["symbolic"][split].overall.mean.both_right.value == 100.0
+        assert all(each[split].overall.mean.n_missing == 0 for each in found.values())
+        same = {part.name: part.mean for part in found["always_no"][split].parts["test"]}
+        assert all(same[test].consistency.value == 100.0 for test in same if test in ("rephrase", "order"))
+    command = ["baseline", str(folder), "--kind", "always_no", "--suite", "mine", "--out", str(out)]
+    assert run_command(command) == 2
+    assert f'no suite "mine"; to make it: clevrhope suite mine {folder}' in capfd.readouterr().err
+
+
+def test_requests_and_replies_there_and_back(folder: Path, tmp_path: Path) -> None:
+    files = []
+    for name, more in (("splits", []), ("suite", ["--suite", "carets"])):
+        requests, replies = tmp_path / f"{name}.jsonl", tmp_path / f"{name}_replies.jsonl"
+        command = ["ask", str(folder), "--split", ",".join(SPLITS), *more, "--out", str(requests)]
+        assert run_command(command) == 0
+        right = {}
+        for split in SPLITS:
+            layout = Layout(folder)
+            of_suite = layout.suite_json(HOP, "carets", split)
+            path = of_suite if more else layout.questions_json(HOP, split)
+            for row in map(json.loads, read_row_lines(path)):
+                right[split, row["question_index"]] = row
+        rows = lines(requests)
+        for row in rows:
+            own = right[row["split"], row["question_index"]]
+            assert row["question"].lower() == own["question"].lower()
+            assert row.get("suite") == ("carets" if more else None)
+        replies.write_text(
+            "".join(
+                json.dumps({"id": row["id"], "reply": right[row["split"], row["question_index"]]["answer"]})
+                + "\n"
+                for row in rows
+            )
+        )
+        files.append(tmp_path / f"{name}_predictions.jsonl")
+        given = ["answers", str(replies), "--requests", str(requests), "--out", str(files[-1])]
+        assert run_command(given) == 0
+    first = lines(tmp_path / "suite.jsonl")[0]
+    assert first["id"] == f"{HOP}/carets/complex_iid/{first['question_index']}"
+    for split, each in scored(folder, "carets", *files).items():
+        mean = each.overall.mean
+        assert (mean.n_missing, mean.both_right.value) == (0, 100.0)
+        made = read_pairs(Layout(folder).suite_h5(HOP, "carets", split)).rows.orig_idxs < 0
+        asked = [row for row in lines(tmp_path / "suite.jsonl") if row["split"] == split]
+        assert [row["question_index"] for row in asked] == made.nonzero()[0].tolist()
+
+
+def test_some_requests_of_a_suite(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "requests.jsonl"
+    command = ["ask", str(folder), "--suite", "rad", "--hop", HOP, "--out", str(out)]
+    assert run_command([*command, "--split", "complex_ood", "--limit", "2"]) == 0
+    assert [(row["suite"], row["split"]) for row in lines(out)] == [("rad", "complex_ood")] * 2
+    assert run_command([*command, "--split", "minimal_ood"]) == 2
+    assert 'no split "minimal_ood" of the suite rad' in capfd.readouterr().err

@@ -1,0 +1,217 @@
+"""Trained runs on suites of paired tests: what is answered, what is kept, and what a model does not know."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from short_runs import HOP, Train
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pairs_h5 import PairArrays, read_pairs
+from clevrhope.dataset.questions_h5 import QuestionWriter
+from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.suite_reader import open_suite
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
+from clevrhope.errors import ConfigError
+from clevrhope.metrics.suites import score_suite
+from clevrhope.pipeline.suites import make_suite
+from clevrhope.training.evaluation import PredictionFile, evaluate
+from clevrhope.training.vocab_mapping import MappedSplit
+
+SPLITS = ("complex_iid", "complex_ood")
+
+Evaluate = Callable[..., tuple[PredictionFile, ...]]
+
+
+@pytest.fixture
+def folder(dataset: Path, tmp_path: Path) -> Path:
+    """A copy of the dataset with both suites."""
+    copy = shutil.copytree(dataset, tmp_path / "data")
+    for suite in ("carets", "rad"):
+        make_suite(copy, suite, hops=[HOP])
+    return copy
+
+
+@pytest.fixture
+def answer(run: Train, folder: Path, tmp_path: Path) -> Evaluate:
+    """Trains a run, and evaluates its last weights."""
+
+    def go(**more: Any) -> tuple[PredictionFile, ...]:
+        return evaluate(tmp_path / "run", checkpoints=["last"], device="cpu", **more)
+
+    run(dataset=folder)
+    return go
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def places(path: Path) -> dict[tuple[str | None, str], list[int]]:
+    found: dict[tuple[str | None, str], list[int]] = {}
+    for row in rows(path):
+        found.setdefault((row.get("suite"), row["split"]), []).append(row["question_index"])
+    return found
+
+
+def test_a_suite_and_the_originals_are_answered_and_scored(
+    answer: Evaluate, folder: Path, tmp_path: Path
+) -> None:
+    (made,) = answer(suite="carets")
+    assert made.path == tmp_path / "run/predictions/last.predict.jsonl"
+    assert set(made.percent) == {*SPLITS, *(f"carets/{split}" for split in SPLITS)}
+    found = places(made.path)
+    for split in SPLITS:
+        pairs = read_pairs(Layout(folder).suite_h5(HOP, "carets", split)).rows
+        assert found["carets", split] == np.flatnonzero(pairs.orig_idxs < 0).tolist()
+        assert found[None, split] == list(range(len(found[None, split])))
+    assert list(rows(made.path)[-1])[:5] == ["hop", "split", "suite", "question_index", "answer"]
+    (condition,) = score_suite(folder, "carets", made.path, seed=1, bootstrap=0).conditions
+    assert (condition.train_size, condition.runs) == (100, ("3",))
+    for scored in condition.splits.values():
+        mean = scored.overall.mean
+        assert (mean.n_pairs, mean.n_missing) == (scored.n_pairs, 0)
+
+
+def test_answers_that_are_there_are_not_given_again(answer: Evaluate) -> None:
+    (alone,) = answer()
+    before = rows(alone.path)
+    (made,) = answer(suite="carets", splits=["complex_ood"])
+    assert set(made.percent) == {"carets/complex_ood"}
+    after = rows(made.path)
+    assert after[: len(before)] == before
+    assert {row["suite"] for row in after[len(before) :]} == {"carets"}
+    # Another suite, the same once more, and all splits leave each other's rows as they are.
+    answer(suite="rad")
+    content = sorted(made.path.read_text().splitlines())
+    answer(suite="carets", splits=["complex_ood"])
+    answer(splits=["complex_iid"])
+    answer()
+    assert sorted(made.path.read_text().splitlines()) == content
+    assert set(rows(made.path)[0]) == set(before[0])
+    # Originals of which some are missing are answered again.
+    lines = made.path.read_text().splitlines(keepends=True)
+    made.path.write_text("".join(lines[1:]))
+    (again,) = answer(suite="rad")
+    assert set(again.percent) == {"complex_iid", "rad/complex_iid", "rad/complex_ood"}
+    assert sorted(made.path.read_text().splitlines()) == content
+
+
+def test_rows_of_other_weights_or_of_another_file_of_pairs_do_not_stay(
+    answer: Evaluate, folder: Path, tmp_path: Path
+) -> None:
+    (made,) = answer(suite="carets")
+    path = Layout(folder).suite_h5(HOP, "carets", "complex_ood")
+    other = read_pairs(Layout(folder).suite_h5(HOP, "rad", "complex_ood"))
+    assert other.suite == "rad"
+    path.write_bytes(Layout(folder).suite_h5(HOP, "rad", "complex_ood").read_bytes())
+    with pytest.raises(ConfigError, match=r"a prediction for carets/complex_ood that is not known to be of"):
+        answer(suite="rad")
+    answer()
+    assert ("carets", "complex_iid") in places(made.path)
+    assert ("carets", "complex_ood") not in places(made.path)
+    weights = tmp_path / "run/weights"
+    shutil.copyfile(weights / "words.safetensors", weights / "last.safetensors")
+    with pytest.raises(ConfigError, match=r"a prediction for complex_iid that is not known to be of"):
+        answer(suite="rad")
+    answer()
+    assert {suite for suite, _ in places(made.path)} == {None}
+
+
+def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path) -> None:
+    path = Layout(folder).suite_h5(HOP, "rad", "complex_ood")
+    pairs = read_pairs(path)
+    none = {name: rows[:0] for name, rows in pairs.rows.arrays().items()}
+    attributes = {"suite": "rad", "tests": pairs.tests, "types": pairs.types, "n_originals": 0}
+    with QuestionWriter(path, hop=HOP, split="complex_ood", pool=pairs.pool, attributes=attributes) as writer:
+        writer.append(PairArrays(**none))
+    (made,) = answer(suite="rad")
+    assert set(made.percent) == {*SPLITS, "rad/complex_iid"}
+    (condition,) = score_suite(folder, "rad", made.path, seed=1, bootstrap=0).conditions
+    assert list(condition.splits) == ["complex_iid"]
+    guesses, requests = tmp_path / "guesses.jsonl", tmp_path / "requests.jsonl"
+    for command in (["baseline", "--kind", "symbolic", "--out", guesses], ["ask", "--out", requests]):
+        name, *rest = map(str, command)
+        assert run_command([name, str(folder), "--suite", "rad", *rest]) == 0
+    for each in (guesses, requests):
+        assert set(places(each)) == {("rad", "complex_iid")}
+
+
+def test_a_suite_that_was_not_made(answer: Evaluate, folder: Path) -> None:
+    with pytest.raises(ConfigError, match=rf'no suite "cart" .*: clevrhope suite cart {folder} --hop {HOP}'):
+        answer(suite="cart")
+    with pytest.raises(
+        ConfigError, match=r'no test set "minimal_iid" of .*; there: complex_iid, complex_ood'
+    ):
+        answer(suite="carets", splits=["minimal_iid"])
+
+
+def test_unknown_words_are_read_as_such_and_counted(
+    answer: Evaluate, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are words of the tests beyond the dataset's own words."""
+    layout = Layout(folder)
+    names = read_vocab(layout.suite_vocab(HOP, "carets")).questions()
+    known = read_vocab(tmp_path / "run/vocab.json").question_token_to_idx
+    used: set[str] = set()
+    for split in SPLITS:
+        rows_of_pairs = read_pairs(layout.suite_h5(HOP, "carets", split)).rows
+        used |= {names[token] for token in np.unique(rows_of_pairs.questions).tolist()}
+    unknown = tuple(sorted(used.difference(known)))
+    assert len(unknown) > 1
+    (made,) = answer(suite="carets")
+    assert made.unknown_words == unknown
+    notes = {(row.get("suite"), row.get("note")) for row in rows(made.path)}
+    note = f"{len(unknown)} words of the questions were read as <UNK>: {', '.join(unknown)}"
+    assert notes == {(None, None), ("carets", note)}
+    assert score_suite(folder, "carets", made.path, seed=1, bootstrap=0).notes == (note,)
+    command = ["evaluate", str(tmp_path / "run"), "--suite", "carets", "--checkpoint", "last", "--quiet"]
+    assert run_command([*command, "--device", "cpu"]) == 0
+    assert f"; words read as <UNK>: {len(unknown)}" in capsys.readouterr().out
+    assert run_command([*command, "--device", "cpu", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["unknown_words"] == list(unknown)
+
+
+def test_ways_without_an_answer(run: Train, folder: Path, tmp_path: Path) -> None:
+    """Programs with a function that the model lacks are empty, so what reads programs has no answer."""
+    run(model="tiny_models:Silent", dataset=folder)
+    layout = Layout(folder)
+    vocab = read_vocab(layout.suite_vocab(HOP, "carets"))
+    known = read_vocab(tmp_path / "run/vocab.json").program_token_to_idx
+    unknown = [number for name, number in vocab.program_token_to_idx.items() if name not in known]
+    assert unknown
+    made = {each.way: each for each in evaluate(tmp_path / "run", suite="carets", device="cpu")}
+    for split in SPLITS:
+        of_suite = open_suite(layout, HOP, "carets", split, vocab=vocab)
+        ((_, _, programs),) = of_suite.blocks()
+        has_unknown = np.isin(programs, unknown).any(axis=1)
+        assert has_unknown.any()
+        assert made["yes"].unanswered[f"carets/{split}"] == 0
+        # It writes no program for every fifth question.
+        expected = has_unknown | (np.arange(len(of_suite)) % 5 == 0)
+        assert made["symbolic"].unanswered[f"carets/{split}"] == expected.sum()
+    (condition,) = score_suite(folder, "carets", made["yes"].path, seed=1, bootstrap=0).conditions
+    by_test = {part.name: part.mean for part in condition.splits["complex_iid"].parts["test"]}
+    assert by_test["rephrase"].consistency.value == 100.0
+
+
+def test_an_answer_that_the_model_lacks_is_wrong(dataset: Path) -> None:
+    layout = Layout(dataset)
+    there = read_vocab(layout.vocab)
+    reader = SplitReader(layout.questions_h5(HOP, "complex_iid"))
+    names = [name for name in there.answer_token_to_idx if name not in (*SPECIAL_TOKENS, "yes")]
+    fewer = {name: k for k, name in enumerate([*SPECIAL_TOKENS, *names])}
+    here = Vocab(there.question_token_to_idx, there.program_token_to_idx, fewer)
+    made = MappedSplit(reader, there=there, here=here, place="", may_lack=True)
+    is_yes = reader.answers == there.answer_token_to_idx["yes"]
+    assert is_yes.any()
+    np.testing.assert_array_equal(made.answers == SPECIAL_TOKENS.index("<UNK>"), is_yes)
