@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args, get_type_hints
 
 import pytest
 
@@ -28,23 +28,29 @@ class WithTexture(QuestionSettings):
 
 
 def test_a_new_field_is_recorded_read_and_described() -> None:
-    assert WithTexture().as_json() == {}
+    assert WithTexture().changed_settings() == {}
     striped = WithTexture(texture="striped", match="objects")
-    assert striped.as_json() == {"match": "objects", "texture": "striped"}
-    assert WithTexture.from_json({"window": 250, **striped.as_json()}) == striped
+    assert striped.changed_settings() == {"match": "objects", "texture": "striped"}
+    assert WithTexture.from_json({"window": 250, **striped.changed_settings()}) == striped
     assert striped.effect("texture") == "objects have stripes"
     assert WithTexture.choices()["texture"] == ["plain", "striped"]
 
 
+def test_an_option_is_spelled_with_hyphens() -> None:
+    assert QuestionSettings.option("texture_kind") == "--texture-kind"
+
+
 def test_a_configuration_records_only_its_settings_of_questions() -> None:
     config = replace(PRESETS["demo"], strictness="implied")
-    assert config.as_json() == {"strictness": "implied"}
-    assert PRESETS["demo"].as_json() == {}
+    assert config.changed_settings() == {"strictness": "implied"}
+    assert PRESETS["demo"].changed_settings() == {}
 
 
 def test_each_setting_is_an_option_with_its_values_and_default() -> None:
     options = {each.name: each for each in build.params}
+    hints = get_type_hints(QuestionSettings)
     for setting in fields(QuestionSettings):
+        assert get_args(hints[setting.name]) == tuple(setting.metadata["effects"])
         option = options[setting.name]
         assert list(option.type.choices) == QuestionSettings.choices()[setting.name]  # type: ignore[attr-defined]
         assert f"or {setting.default} for a new folder" in option.help  # type: ignore[attr-defined]

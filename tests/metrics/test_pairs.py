@@ -94,6 +94,8 @@ def test_an_empty_denominator_gives_none_and_not_zero() -> None:
         (Relation.IS, "red", "red", "blue", "cube", True, False),
         (Relation.IS, "red", "red", "blue", "blue", False, False),
         (Relation.IS, "red", "red", "unread", "no", True, False),
+        (Relation.IS, "red", "red", "no", "no", True, False),  # "no" is not a color
+        (Relation.IS, "2", "1", "red", "no", True, False),
         (Relation.IS, "2", "1", "2", "no", True, True),
         (Relation.POSITIVE, "2", "", "1", "yes", True, True),
         (Relation.POSITIVE, "2", "", "0", "yes", True, False),

@@ -163,7 +163,7 @@ def score(
         _score_suite(folder, suite, predictions, hops, tier or "both", as_json=as_json, choices=choices)
         return
     if tier is not None:
-        raise click.UsageError("--tier is about paired tests; name their suite with --suite")
+        raise click.UsageError("--tier needs --suite, which names the paired tests")
     from clevrhope.metrics import score as run
     from clevrhope.metrics.answer_key import BREAKDOWNS
     from clevrhope.metrics.score_tables import scores_json, scores_lines

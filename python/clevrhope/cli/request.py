@@ -110,7 +110,7 @@ dataset_options = with_options(
     click.option("--no-render", is_flag=True, help="Make no images; a later run can add them."),
     *(
         click.option(
-            f"--{each.name}",
+            QuestionSettings.option(each.name),
             type=click.Choice(list(each.metadata["effects"])),
             help=f"{each.metadata['help']}  [default: the folder's own, or {each.default} for a new folder]",
         )

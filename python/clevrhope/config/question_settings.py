@@ -17,9 +17,9 @@ def _setting(*, help: str, effects: Mapping[str, str]) -> Any:
 class QuestionSettings:
     """A choice of each setting; a folder is bound to its own.
 
-    A new setting is a field here, and the code that follows it. The option of the command line, the key in
+    A new setting is a field here, and the code that uses it. The option of the command line, the key in
     settings files and in the manifest, the comparison with an existing folder, and the sentences of the plan
-    and of datasheets are read off the field.
+    and of datasheets are taken from the field.
     """
 
     match: Literal["none", "objects"] = _setting(
@@ -51,7 +51,12 @@ class QuestionSettings:
         """The settings in what a manifest records of questions, which leaves out defaults."""
         return cls(**{name: recorded[name] for name in cls.choices() if name in recorded})
 
-    def as_json(self) -> dict[str, str]:
+    @staticmethod
+    def option(name: str) -> str:
+        """The option of the command line for a setting."""
+        return f"--{name.replace('_', '-')}"
+
+    def changed_settings(self) -> dict[str, str]:
         """What a manifest records: the settings that do not have their defaults."""
         return {
             name: getattr(self, name)

@@ -114,7 +114,7 @@ def choices_of(manifest: Manifest) -> dict[str, Any]:
     clevr = manifest.world.get("clevr", {})
     return {
         **{name: manifest.config[name] for name in ("preset", "sizes", "images") if name in manifest.config},
-        **manifest.settings.as_json(),
+        **manifest.settings.changed_settings(),
         **{f"clevr_{name}": each for name, each in clevr.items() if name == "share"},
         **({"rendering": manifest.rendering} if manifest.rendering else {}),
     }

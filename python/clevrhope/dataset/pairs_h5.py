@@ -10,7 +10,7 @@ partner, and these columns besides:
 | test       | (2K,) | int16 | the test's number; the attribute `tests` has the names |
 | tier       | (2K,) | int8  | 0 for a test in the dataset's own words and functions, 1 for one beyond them |
 | cell       | (2K,) | int8  | 2 if the original mentions the held-out pair, plus 1 if the partner does |
-| touches    | (2K,) | int8  | 1 if the image shows the held-out pair, plus 2 if an answer completes it |
+| touches    | (2K,) | int8  | 1 if the image shows the held-out pair, plus 2 if the answer completes it |
 | relation   | (2K,) | int8  | of the answers: 0 same, 1 flip, 2 is, 3 positive |
 | value      | (2K,) | int32 | of `is`: the number of the answer for which the partner is yes; else -1 |
 | orig_idxs  | (2K,) | int32 | the question's row in the split's own file; -1 for one that the suite made |

@@ -15,6 +15,7 @@ from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.forms import TEXT, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
+from clevrhope.splits.kinds import TRAIN
 
 _WHOLE = ("version", "seed", "world", "templates", "questions", "rendering")
 """Keys of the manifest that a folder is bound to; they differ where another dataset takes its place."""
@@ -72,7 +73,7 @@ def _read(path: Path, changed_ns: int, n_bytes: int) -> _Digests:
         folder, *rest = name.split("/")
         if folder in ("images", "scenes"):
             images.append((name, entry["sha256"]))
-        elif folder == "hops" and name.endswith(".h5") and rest[-1] != "train.h5":
+        elif folder == "hops" and name.endswith(".h5") and rest[-1] != f"{TRAIN.name}.h5":
             tests[rest[0]].append((name, entry["sha256"]))
     whole = {name: raw.get(name) for name in _WHOLE}
     return _Digests(_sha256(whole), _sha256(images), {hop: _sha256(each) for hop, each in tests.items()})

@@ -51,7 +51,7 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
                 for name in splits_of_dataset("pair", "plain")
                 if SPLITS[name].drawn == "stream"
             },
-            **config.as_json(),
+            **config.changed_settings(),
         },
         rendering=request.rendering,
     )

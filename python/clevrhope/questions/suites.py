@@ -30,9 +30,11 @@ def suite_folder(name: str, folder: Path | None = None) -> Path:
     """
     if not is_name(name):
         raise TemplateError(f'"{name}" cannot be the name of a suite; use letters, digits, - and _')
-    if folder is not None:
-        return folder
     known = suite_names()
+    if folder is not None:
+        if name in known:
+            raise TemplateError(f"{name} is a suite of the package; give your own in {folder} another name")
+        return folder
     if name not in known:
         raise TemplateError(f'no suite "{name}"{suggestion(name, known)}; there are: {", ".join(known)}')
     return assets.question_templates() / "suites" / name

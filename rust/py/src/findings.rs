@@ -44,7 +44,7 @@ pub type Counted = (Vec<(usize, PyAuditViolation)>, HashMap<PyAuditViolation, us
 /// Violations as Python gets them.
 pub fn counted(violations: &Violations) -> Counted {
     let first = violations.first.iter().map(|&(row, violation)| (row, violation.into())).collect();
-    (first, violations.counts().map(|(violation, count)| (violation.into(), count)).collect())
+    (first, violations.counts.iter().map(|(&violation, &count)| (violation.into(), count)).collect())
 }
 
 impl Named for Asked {

@@ -16,7 +16,7 @@ from clevrhope._core import AuditFindings, AuditViolation
 from clevrhope.audit.checks.json_agreement import JsonAgreement
 from clevrhope.audit.leaks.groups import GroupCheck
 from clevrhope.audit.leaks.palette import PaletteCheck
-from clevrhope.audit.leaks.report import MAX_LISTED, Kind, LeakReport, SplitCounts, Violations
+from clevrhope.audit.leaks.report import MAX_LISTED, VIOLATIONS, Kind, LeakReport, SplitCounts, Violations
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
@@ -31,18 +31,6 @@ from clevrhope.splits.kinds import SPLITS
 
 _ROWS_AT_ONCE = 65_536
 """Rows of arrays that are checked at once."""
-
-PROBLEMS: Mapping[AuditViolation, str] = {
-    AuditViolation.NO_ANSWER: "its program has no answer ({why})",
-    AuditViolation.PROGRAM_MENTIONS: "mentions {pair} in its program",
-    AuditViolation.WORDS_MENTION: "mentions {pair} in its words",
-    AuditViolation.IMPLIES: "asks for a {pair} through likenesses",
-    AuditViolation.PROGRAM_LACKS_MENTION: "does not mention {pair} in its program",
-    AuditViolation.WORDS_LACK_MENTION: "does not mention {pair} in its words",
-    AuditViolation.PROGRAM_UNSEEN: "asks for an unseen combination in its program",
-    AuditViolation.WORDS_UNSEEN: "asks for an unseen combination in its words",
-}
-"""What a report says of each violation; a wrong answer is described with both answers."""
 
 
 class LeakCheck:
@@ -255,16 +243,16 @@ class _HopCheck:
     def _describer(
         self, found: AuditFindings, wanted: Ints, questions: Ints
     ) -> Callable[[int, AuditViolation], tuple[str, object]]:
-        """What describes a violation of one of these questions: its problem, and the value that is wrong."""
+        """Returns a function that gives the problem and the wrong value of a question's violation."""
         given = found.answers
 
         def describe(k: int, violation: AuditViolation) -> tuple[str, object]:
-            answer = int(given[k])
+            answer, stored = int(given[k]), int(wanted[k])
+            problem = VIOLATIONS[violation][1].format(
+                answer=self.answers.get(answer), pair=self.hop.words, why=WHY.get(answer)
+            )
             if violation == AuditViolation.WRONG_ANSWER:
-                stored = int(wanted[k])
-                problem = f"its program gives {self.answers[answer]}, not the answer"
                 return problem, self.answers.get(stored, stored)
-            problem = PROBLEMS[violation].format(pair=self.hop.words, why=WHY.get(answer, ""))
             return problem, self._text(questions[k])
 
         return describe

@@ -34,18 +34,18 @@ class Kind(Enum):
     """The questions or answers for a group of images are wrong."""
 
 
-KINDS: Mapping[AuditViolation, Kind] = {
-    AuditViolation.WRONG_ANSWER: Kind.PROGRAM,
-    AuditViolation.NO_ANSWER: Kind.PROGRAM,
-    AuditViolation.PROGRAM_MENTIONS: Kind.PAIR,
-    AuditViolation.WORDS_MENTION: Kind.PAIR,
-    AuditViolation.IMPLIES: Kind.PAIR,
-    AuditViolation.PROGRAM_LACKS_MENTION: Kind.PAIR,
-    AuditViolation.WORDS_LACK_MENTION: Kind.PAIR,
-    AuditViolation.PROGRAM_UNSEEN: Kind.PALETTE,
-    AuditViolation.WORDS_UNSEEN: Kind.PALETTE,
+VIOLATIONS: Mapping[AuditViolation, tuple[Kind, str]] = {
+    AuditViolation.WRONG_ANSWER: (Kind.PROGRAM, "its program gives {answer}, not the answer"),
+    AuditViolation.NO_ANSWER: (Kind.PROGRAM, "its program has no answer ({why})"),
+    AuditViolation.PROGRAM_MENTIONS: (Kind.PAIR, "mentions {pair} in its program"),
+    AuditViolation.WORDS_MENTION: (Kind.PAIR, "mentions {pair} in its words"),
+    AuditViolation.IMPLIES: (Kind.PAIR, "asks for a {pair} through likenesses"),
+    AuditViolation.PROGRAM_LACKS_MENTION: (Kind.PAIR, "does not mention {pair} in its program"),
+    AuditViolation.WORDS_LACK_MENTION: (Kind.PAIR, "does not mention {pair} in its words"),
+    AuditViolation.PROGRAM_UNSEEN: (Kind.PALETTE, "asks for an unseen combination in its program"),
+    AuditViolation.WORDS_UNSEEN: (Kind.PALETTE, "asks for an unseen combination in its words"),
 }
-"""The kind of each violation that the native readers find in questions."""
+"""The kind of each violation that the native readers find in questions, and what a report says of it."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Violations:
         """
         rows, counts = found
         for k, violation in rows:
-            self.add(KINDS[violation], file, first + k, *describe(k, violation))
+            self.add(VIOLATIONS[violation][0], file, first + k, *describe(k, violation))
         listed = Counter(violation for _, violation in rows)
         for violation, n in counts.items():
-            self.counts[KINDS[violation]] += n - listed[violation]
+            self.counts[VIOLATIONS[violation][0]] += n - listed[violation]

@@ -54,7 +54,7 @@ class AnswerCheck:
         for k in np.flatnonzero(wrong).tolist():
             problem = "value is not an answer where the relation is `is`, and -1 elsewhere"
             check.fault(place.file, 2 * k, problem, values[k])
-        self._check_values_asked(place, arrays, sides, relations == IS, values, check)
+        self._check_values_asked(place, arrays, relations == IS, values, check)
 
     def _partner(
         self, given: npt.NDArray[np.int32], relations: npt.NDArray[np.int8], values: npt.NDArray[np.int32]
@@ -86,7 +86,6 @@ class AnswerCheck:
         self,
         place: SuitePlace,
         arrays: PairArrays,
-        sides: Sides,
         wanted: Flags,
         values: npt.NDArray[np.int32],
         check: Check,
@@ -127,7 +126,8 @@ class AnswerCheck:
             name = arrays.tests[test] if 0 <= test < len(arrays.tests) else f"test {test}"
             total = sum(of_value.values(), Counter())
             rules = source.tests.get(name) if source else None
-            if not rules.is_balanced if rules else len(total) == 1:
+            is_balanced = rules.is_balanced if rules else len(total) > 1
+            if not is_balanced:
                 note = f"{place.file}: {name} asks for no value with both answers"
                 check.notes.append(note)
                 continue
@@ -135,8 +135,8 @@ class AnswerCheck:
             where = " of originals that mention the pair" if mention else ""
             for value, counts in of_value.items():
                 if counts[True] != counts[False]:
-                    problem = f"{name}{where} asks for {self._name(value)} with yes and with no"
-                    check.fault(place.file, None, problem, f"{counts[True]} and {counts[False]} times")
+                    problem = f"{name}{where} asks for {self._name(value)} more often with one answer"
+                    check.fault(place.file, None, problem, f"yes {counts[True]}, no {counts[False]} times")
 
     def shares(self, place: SuitePlace, arrays: PairArrays, sides: Sides) -> dict[str, Counter[bool]]:
         """Of tests in which a coin decides on sides, how many originals are answered yes and no."""

@@ -10,9 +10,8 @@ from clevrhope.audit.checks.columns import ColumnCheck
 from clevrhope.audit.checks.text import PROBLEMS as TEXT_PROBLEMS
 from clevrhope.audit.checks.text import ROWS_A_BATCH
 from clevrhope.audit.folder import SuitePlace
-from clevrhope.audit.leaks.check import PROBLEMS
 from clevrhope.audit.leaks.palette import PaletteCheck
-from clevrhope.audit.leaks.report import MAX_LISTED
+from clevrhope.audit.leaks.report import MAX_LISTED, VIOLATIONS
 from clevrhope.audit.suites.lines import PairLines
 from clevrhope.audit.suites.sides import Flags, Sides
 from clevrhope.dataset.native_reader import NO_SCENE, WHY, Ints, QuestionReader
@@ -163,7 +162,7 @@ class QuestionCheck:
         listed, counts = reader.violations(wide["questions"], wide["programs"], MAX_LISTED)
         for k, violation in listed:
             row = int(sides.made[k])
-            self._lines.mentions.fault(self._place.file, row, PROBLEMS[violation], self.text(row))
+            self._lines.mentions.fault(self._place.file, row, VIOLATIONS[violation][1], self.text(row))
         self._lines.mentions.n_faults += sum(counts.values()) - len(listed)
 
     def check_texts(self, sides: Sides, reader: TextReader, *, n_families: int) -> TextCounts:
@@ -175,7 +174,7 @@ class QuestionCheck:
         questions, programs = (arrays.tokens(name, 0, len(arrays)) for name in ("questions", "programs"))
         same = (questions[sides.given] == questions[sides.made]).all(axis=1)
         for row in sides.made[same].tolist():
-            check.fault(self._place.file, row, "it has its original's words", self.text(row))
+            check.fault(self._place.file, row, "it is worded exactly like its original", self.text(row))
         families = np.ascontiguousarray(arrays.columns["question_families"], dtype=np.int32)
         answers = np.ascontiguousarray(arrays.columns["answers"], dtype=np.int32)
         readable = sides.made[families[sides.made] < n_families]

@@ -35,7 +35,7 @@ def check_vocabulary(place: SuitePlace, file: str, vocab: Vocab, dataset: Vocab,
                 problem = f'"{token}" is not {number} in {place.suite}\'s {name}, as in the dataset'
                 check.fault(file, None, problem, there.get(token))
         if len(set(there.values())) != len(there):
-            check.fault(file, None, "two tokens have one number", name)
+            check.fault(file, None, "two tokens share a number", name)
 
 
 def check_attributes(place: SuitePlace, arrays: PairArrays, source: SuiteSource | None, check: Check) -> None:
@@ -61,7 +61,7 @@ def check_structure(place: SuitePlace, arrays: PairArrays, sides: Sides, check: 
     n = len(sides.given)
     check.n_checked += n
     if len(arrays) != 2 * n:
-        check.fault(place.file, len(arrays) - 1, "not two rows a pair", f"{len(arrays)} rows")
+        check.fault(place.file, len(arrays) - 1, "not two rows per pair", f"{len(arrays)} rows")
     for name, expected in (("pair_idxs", np.arange(n)[:, None]), ("role", np.asarray([[0, 1]]))):
         there = sides.column(arrays, name)
         for k, side in np.argwhere(there != expected).tolist():

@@ -38,7 +38,7 @@ def provenance_sections(manifest: Manifest) -> str:
         ("templates", f"{code(manifest.config['templates'])} {code(templates['fingerprint'])}"),
         ("images", _rendering(manifest)),
         *([("`--passes`", listed([code(kind) for kind in passes]))] if passes else []),
-        *((code(f"--{name}"), code(getattr(settings, name))) for name in settings.choices()),
+        *((code(settings.option(name)), code(getattr(settings, name))) for name in settings.choices()),
     ]
     constraints = manifest.world["constraints"].items()
     rows += [(escape(name), escape(value)) for name, value in constraints if _is_plain(value)]
@@ -99,9 +99,11 @@ def _questions(splits: Collection[str]) -> str:
 def _binding(manifest: Manifest) -> str:
     """The options that a folder is bound to, including defaults; another choice needs another folder."""
     settings = manifest.settings
-    options = {name: code(f"--{name} {getattr(settings, name)}") for name in settings.choices()}
+    options = {
+        name: code(f"{settings.option(name)} {getattr(settings, name)}") for name in settings.choices()
+    }
     clauses = "; ".join(f"with {option} {settings.effect(name)}" for name, option in options.items())
-    text = f"W{clauses[1:]}. "
+    text = f"{clauses[0].upper()}{clauses[1:]}. "
     if "clevr" in manifest.world and not shares_clevr(manifest):
         text += (
             "With `--clevr`, a train split would have scenes and images of CLEVR among its own; this folder "

@@ -91,14 +91,16 @@ def _relation_holds(pairs: Pairs, original: Answers, partner: Answers, answers: 
 
     The answer to a partner has to be of the kind of its right answer, which is yes or no unless the relation
     is SAME. The answer to the original of a FLIP pair has to be yes or no, to that of a POSITIVE pair a
-    number, and to that of an IS pair any answer of the vocabulary.
+    number, and to that of an IS pair of the kind of its value.
     """
     at_original = answers.places(original)
     kind = answers.kinds[at_original]
     flip, positive = pairs.relations == Relation.FLIP, pairs.relations == Relation.POSITIVE
+    has_value = pairs.relations == Relation.IS
     right_kinds = answers.kinds[answers.places(partner)] == answers.kinds[answers.places(pairs.partners)]
     right_kinds &= ~flip | (kind == AnswerKind.YES_NO)
     right_kinds &= ~positive | (kind == AnswerKind.NUMBER)
+    right_kinds &= ~has_value | (kind == answers.kinds[answers.places(pairs.values)])
     implies_yes = np.where(flip, original == answers.no, original == pairs.values)
     implies_yes = np.where(positive, answers.counts[at_original] > 0, implies_yes)
     directional = (partner == answers.yes) == implies_yes
@@ -126,7 +128,7 @@ def check_pairs(pairs: Pairs, answers: AnswerSet) -> None:
     unknown = ~np.isin(pairs.relations, list(Relation))
     if unknown.any():
         k = int(unknown.argmax())
-        raise PredictionsError(f"pair {k} has relation {pairs.relations[k]}, which is no relation")
+        raise PredictionsError(f"pair {k} has the unknown relation {pairs.relations[k]}")
     right = pair_outcomes(pairs, pairs.originals, pairs.partners, answers)
     wrong = ~right.strict
     if wrong.any():

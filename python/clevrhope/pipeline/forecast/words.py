@@ -40,8 +40,8 @@ def plan_lines(plan: Plan) -> list[str]:
         ),
         f"{about}{sum(plan.scanned.values()):,} scenes of several objects scanned to find them",
         *(
-            f"{plan.resolved.config.effect(name)} (--{name} {value})"
-            for name, value in plan.resolved.config.as_json().items()
+            f"{plan.resolved.config.effect(name)} ({plan.resolved.config.option(name)} {value})"
+            for name, value in plan.resolved.config.changed_settings().items()
         ),
         f"{about}{plan.to_render:,} images to render" if request.render else "no images (--no-render)",
         *_passes_lines(plan, about),

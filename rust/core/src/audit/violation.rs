@@ -2,6 +2,7 @@
 
 use super::program::{NO_ANSWER, NO_PROGRAM, NO_SCENE, UNKNOWN_ANSWER};
 use super::rows::Finding;
+use std::collections::BTreeMap;
 
 /// Where the questions of a split ask for the held-out values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub enum Asked {
 }
 
 /// What a question does that its split forbids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Violation {
     /// Its program gives another answer than the file has.
     WrongAnswer,
@@ -32,14 +33,13 @@ pub enum Violation {
     WordsUnseen,
 }
 
-const N_KINDS: usize = Violation::WordsUnseen as usize + 1;
-
 /// The violations in a list of questions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations {
     /// The first few of each kind, each with its question's row, in the order of the rows.
     pub first: Vec<(usize, Violation)>,
-    counts: [(Option<Violation>, usize); N_KINDS],
+    /// The kinds that occur, each with how often it does.
+    pub counts: BTreeMap<Violation, usize>,
 }
 
 impl Violations {
@@ -48,8 +48,7 @@ impl Violations {
         let mut all = Self::default();
         for (row, violations) in rows.enumerate() {
             for violation in violations {
-                let (kind, count) = &mut all.counts[violation as usize];
-                *kind = Some(violation);
+                let count = all.counts.entry(violation).or_default();
                 *count += 1;
                 if *count <= most {
                     all.first.push((row, violation));
@@ -62,11 +61,6 @@ impl Violations {
     /// What the questions with these findings violate; `answers` are those in the file, one for each finding.
     pub fn of_findings(findings: &[Finding], answers: &[i32], asked: Asked, most: usize) -> Self {
         Self::collect(findings.iter().zip(answers).map(|(finding, &answer)| finding.violations(asked, answer)), most)
-    }
-
-    /// The kinds that occur, each with how often it does.
-    pub fn counts(&self) -> impl Iterator<Item = (Violation, usize)> {
-        self.counts.iter().filter_map(|&(kind, count)| Some((kind?, count)))
     }
 }
 
@@ -143,6 +137,6 @@ mod tests {
             found.first,
             [(0, Violation::WordsMention), (2, Violation::WordsMention), (3, Violation::WrongAnswer)]
         );
-        assert_eq!(found.counts().collect::<Vec<_>>(), [(Violation::WrongAnswer, 1), (Violation::WordsMention, 3)]);
+        assert_eq!(found.counts, [(Violation::WrongAnswer, 1), (Violation::WordsMention, 3)].into());
     }
 }

@@ -88,7 +88,7 @@ impl Suite {
             }
         }
         if tests.is_empty() {
-            return Err(SuiteError::entry(name, "no tests in it".to_owned()));
+            return Err(SuiteError::entry(name, "contains no tests".to_owned()));
         }
         Ok(Self { name: name.to_owned(), tests, templates: Arc::new(templates.extended(reader.own)) })
     }
@@ -176,7 +176,7 @@ impl<'a> SuiteReader<'a> {
                 Some(place) if source.params[usize::from(place)].kind == param.kind => Ok(Expression::Param(place)),
                 _ => {
                     let (name, source) = (&param.name, name_of(source));
-                    Err(fault("change", format!("says nothing of \"{name}\", a parameter that {source} does not have")))
+                    Err(fault("change", format!("no value for \"{name}\", a parameter that {source} does not have")))
                 }
             },
         };
@@ -186,7 +186,7 @@ impl<'a> SuiteReader<'a> {
                 matches!(expression, Expression::Answer | Expression::AnswerOrFoil | Expression::FoilOrAnswer);
             if is_answer && !gives(source.output(), param.kind) {
                 let (source, output) = (name_of(source), source.output());
-                let problem = format!("the answer of {source} is of the type {output}, which this parameter is not");
+                let problem = format!("the answer of {source} is of the type {output}; this parameter is not");
                 return Err(fault(&format!("change.{}", param.name), problem));
             }
         }
@@ -201,7 +201,7 @@ impl<'a> SuiteReader<'a> {
             return Err(fault("change", problem.to_owned()));
         }
         if entry.wording == WordingRule::Phrasing && family.phrasings.len() < 2 {
-            return Err(fault("wording", format!("{} has one phrasing alone", name_of(family))));
+            return Err(fault("wording", format!("{} has only one phrasing", name_of(family))));
         }
         if entry.wording != WordingRule::Keep && target != source.index as usize {
             return Err(fault("wording", "is for partners of the original's own family".to_owned()));
@@ -213,7 +213,7 @@ impl<'a> SuiteReader<'a> {
             RawRelation::Is(name) => {
                 let param = find_param(&family.params, name).map_err(|problem| fault("relation", problem))?;
                 if family.params[usize::from(param)].kind == ParamKind::Relation {
-                    return Err(fault("relation", format!("\"{}\" is no answer: it is a relation", shown(name))));
+                    return Err(fault("relation", format!("\"{}\" is a relation, not an answer", shown(name))));
                 }
                 RelationRule::Is(param)
             }
@@ -247,7 +247,7 @@ impl<'a> SuiteReader<'a> {
         let fault = |problem: String| SuiteError::entry(place, problem);
         let number = self.templates.families().len() + self.own.len();
         if number > usize::from(u16::MAX) {
-            return Err(fault(format!("over {} families in all", u16::MAX)));
+            return Err(fault(format!("more than {} families in all", u16::MAX)));
         }
         let raw = self.sources.get(&(base.file.clone(), base.index_in_file));
         let mut raw = raw.cloned().ok_or_else(|| fault(format!("no template of {}", name_of(base))))?;
@@ -279,7 +279,8 @@ impl<'a> SuiteReader<'a> {
         for text in &entry.text {
             if text.contains("{X}") {
                 let subjects = self.subjects.get(source);
-                let subjects = subjects.ok_or_else(|| format!("\"{{X}}\", but {source} has no subject"))?;
+                let subjects = subjects
+                    .ok_or_else(|| format!("\"{{X}}\" is used, but subjects.json has no entry for {source}"))?;
                 texts.extend(subjects.iter().map(|subject| text.replace("{X}", subject)));
             } else {
                 texts.push(text.clone());

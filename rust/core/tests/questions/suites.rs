@@ -241,13 +241,13 @@ fn bad_entries_are_named() {
         ),
         (
             entry(r#""source": ["zero_hop 1"], "family": "one_hop 1""#),
-            "mine.json[0].change: says nothing of \"<R>\", a parameter that zero_hop 1 does not have",
+            "mine.json[0].change: no value for \"<R>\", a parameter that zero_hop 1 does not have",
         ),
         (
             entry(
                 r#""source": ["zero_hop 0"], "then": [{"type": "exst", "inputs": ["asked"]}], "text": ["Is there {X}?"]"#,
             ),
-            "mine.json[0]: text: \"{X}\", but zero_hop 0 has no subject",
+            "mine.json[0]: text: \"{X}\" is used, but subjects.json has no entry for zero_hop 0",
         ),
         (
             entry(
@@ -271,7 +271,7 @@ fn bad_entries_are_named() {
             "mine.json[0]: family: \"zero_hop\" is more than one family",
         ),
         (entry(r#""sauce": ["zero_hop 1"]"#), "mine.json:1:36: unknown field `sauce`"),
-        ("[]".to_owned(), "test: no tests in it"),
+        ("[]".to_owned(), "test: contains no tests"),
     ];
     for (entries, expected) in cases {
         let error = CASE.of_entries(&entries).unwrap_err().to_string();

@@ -283,7 +283,10 @@ impl Searcher {
                     task.output(function, candidate.choice.combination, inputs)
                 }
                 // Not listed by name, because so few cases are compared one by one, which is faster than a jump table.
-                _ => Some(candidate.key_objects & input),
+                _ => {
+                    debug_assert!(matches!(node.kind, NodeKind::Filter(_) | NodeKind::Plain(_)));
+                    Some(candidate.key_objects & input)
+                }
             };
             match set.and_then(|set| node.kind.tail().of(set)) {
                 Some(output) => self.outputs[row][at] = output,
