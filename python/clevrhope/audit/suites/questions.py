@@ -172,7 +172,7 @@ class QuestionCheck:
         These are of a suite whose files are not known.
         """
         check, arrays = self._lines.texts, self._arrays
-        questions = arrays.tokens("questions", 0, len(arrays))
+        questions, programs = (arrays.tokens(name, 0, len(arrays)) for name in ("questions", "programs"))
         same = (questions[sides.given] == questions[sides.made]).all(axis=1)
         for row in sides.made[same].tolist():
             check.fault(self._place.file, row, "it has its original's words", self.text(row))
@@ -185,7 +185,7 @@ class QuestionCheck:
             rows = readable[first : first + ROWS_A_BATCH]
             flags, _ = reader.read(
                 np.ascontiguousarray(questions[rows]),
-                np.ascontiguousarray(arrays.tokens("programs", 0, len(arrays))[rows]),
+                np.ascontiguousarray(programs[rows]),
                 families[rows],
                 answers[rows],
                 self._pool.native,

@@ -54,7 +54,7 @@ def _split(
 ) -> Iterator[str]:
     trained = "" if condition.train_size is None else f", trained on {condition.train_size:,} questions"
     yield f"{condition.hop} {split}{trained}: {scored.n_pairs:,} pairs of {scores.suite}"
-    width = 14 if scores.bootstrap else 10
+    width = 14 if scores.bootstrap else 12
     heads = [f"{name:>{width if name in MEASURES else _COUNT_WIDTH}}" for name in (*_COUNTS, *MEASURES)]
     yield f"{'':<{_NAME_WIDTH}}{''.join(heads)}".rstrip()
     overall = scored.overall
