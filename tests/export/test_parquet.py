@@ -1,5 +1,6 @@
 """The Parquet folder, read back by Hugging Face's datasets without a network."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 from truth import HOP, SPLITS, Truth, prefix
 
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pairs_h5 import TIERS, read_pairs
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import DatasetError
 from clevrhope.export import export, parquet
+from clevrhope.metrics.pairs import Relation
+from clevrhope.pipeline.suites import make_suite
 
 
 def load(folder: Path, *arguments: Any, cache: Path, **keywords: Any) -> Any:
@@ -85,3 +93,101 @@ def test_without_images_there_is_no_column_of_them_and_the_card_says_so(
     assert "image" not in rows.features
     assert list(rows["answer"]) == [row["answer"] for row in truth.questions("train")]
     assert "Text only" in (tmp_path / "out" / "README.md").read_text()
+
+
+# Suites of paired tests
+
+PAIRED = ("complex_iid", "complex_ood")
+
+
+@pytest.fixture
+def paired(copy: Path) -> Path:
+    """A dataset with images and both suites."""
+    for suite in ("carets", "rad"):
+        make_suite(copy, suite)
+    return copy
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("suite", ["carets", "rad"])
+def test_a_suite_is_a_config_with_the_rows_of_its_hdf5(paired: Path, tmp_path: Path, suite: str) -> None:
+    import datasets
+
+    made = export(paired, tmp_path / "out", format="parquet")
+    assert datasets.get_dataset_config_names(str(tmp_path / "out")) == [
+        "none", HOP, "none.carets", "none.rad", f"{HOP}.carets", f"{HOP}.rad",
+    ]  # fmt: skip
+    read = load(tmp_path / "out", f"{HOP}.{suite}", cache=tmp_path / "cache")
+    assert tuple(read) == PAIRED
+    truth, layout, n_pairs = Truth(paired), Layout(paired), 0
+    for split in PAIRED:
+        pairs = read_pairs(layout.suite_h5(HOP, suite, split))
+        wanted = json.loads(layout.suite_json(HOP, suite, split).read_text())["questions"]
+        rows = list(read[split])
+        assert len(rows) == len(wanted) == 2 * len(pairs) > 0
+        n_pairs += len(pairs)
+        for k, (row, question) in enumerate(zip(rows, wanted, strict=True)):
+            for name in ("question_index", "answer", "suite", "test", "tier", "cell", "role", "pair_index",
+                         "original_index", "image_index", "question_family_index"):  # fmt: skip
+                assert row[name] == question[name], name
+            assert row["question"] == question["question"]
+            assert row["program"] == prefix(question["program"])
+            assert row["type"] == pairs.types[pairs.rows.test[k]]
+            assert row["relation"] == Relation(pairs.rows.relation[k]).name.lower()
+            value = int(pairs.rows.value[k])
+            assert row["value"] == (read_vocab(layout.vocab).answers()[value] if value >= 0 else None)
+            assert row["tier"] == TIERS[pairs.rows.tier[k]]
+        last = rows[-1]
+        pixels = truth.pixels(wanted[-1]["image_filename"])
+        np.testing.assert_array_equal(np.asarray(last["image"]), pixels)
+    assert n_pairs < made.n_pairs
+
+
+def test_suites_follow_the_splits_that_are_chosen(
+    paired: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert export(paired, tmp_path / "train", format="parquet", hops=[HOP], splits=["train"]).n_pairs == 0
+    names = {path.name for path in (tmp_path / "train").iterdir()}
+    assert names == {HOP, "README.md", "source.json"}
+    asked = ["export", str(paired), "--format", "parquet", "--hop", HOP, "--splits", "complex_ood"]
+    assert run_command([*asked, "--no-images", "--out", str(tmp_path / "ood")]) == 0
+    n_pairs = sum(
+        len(read_pairs(Layout(paired).suite_h5(HOP, suite, "complex_ood"))) for suite in ("carets", "rad")
+    )
+    assert f"{n_pairs:,} pairs of suites, text only" in capfd.readouterr().out
+    (path,) = (tmp_path / "ood" / f"{HOP}.carets").iterdir()
+    assert path.name == "complex_ood-00000-of-00001.parquet"
+    assert "image" not in pq.read_schema(path).names
+    card = (tmp_path / "ood" / "README.md").read_text()
+    assert f"- config_name: {HOP}.carets\n" in card
+    assert "| `original_index` |" in card
+    source = json.loads((tmp_path / "ood" / "source.json").read_text())
+    assert sorted(source["suites"]) == [f"{HOP}.carets", f"{HOP}.rad"]
+
+
+def test_exports_without_suites_are_as_before(png_dataset: Path, paired: Path, tmp_path: Path) -> None:
+    """The tables of splits are the same bytes with suites; other formats leave suites out."""
+    for folder, out in ((png_dataset, "plain"), (paired, "paired")):
+        for form in ("parquet", "webdataset"):
+            export(folder, tmp_path / out / form, format=form, hops=[HOP], images=False)
+    plain = {
+        path.relative_to(tmp_path / "plain"): path.read_bytes()
+        for path in (tmp_path / "plain").rglob("*")
+        if path.is_file()
+    }
+    for path, content in plain.items():
+        if path.name not in ("README.md", "source.json") or path.parts[0] == "webdataset":
+            assert (tmp_path / "paired" / path).read_bytes() == content, path
+    assert "suite" not in (tmp_path / "plain" / "parquet" / "README.md").read_text()
+    folders = [tmp_path / out / "webdataset" for out in ("plain", "paired")]
+    plain_names, paired_names = ({path.name for path in folder.iterdir()} for folder in folders)
+    assert plain_names == paired_names
+
+
+def test_a_suites_file_that_is_not_the_manifests(paired: Path, tmp_path: Path) -> None:
+    layout = Layout(paired)
+    paths = [layout.suite_h5(HOP, "carets", split) for split in PAIRED]
+    paths[0].write_bytes(paths[1].read_bytes())
+    with pytest.raises(DatasetError, match=rf"{paths[0]}: it holds .* make it again: clevrhope suite carets"):
+        export(paired, tmp_path / "out", format="parquet", images=False)
+    assert not (tmp_path / "out").exists()

@@ -94,7 +94,7 @@ def test_an_empty_denominator_gives_none_and_not_zero() -> None:
         (Relation.IS, "red", "red", "blue", "cube", True, False),
         (Relation.IS, "red", "red", "blue", "blue", False, False),
         (Relation.IS, "red", "red", "unread", "no", True, False),
-        (Relation.IS, "red", "red", "no", "no", True, False),  # "no" is not a color
+        (Relation.IS, "red", "red", "no", "no", False, False),  # "no" is not a color
         (Relation.IS, "2", "1", "red", "no", True, False),
         (Relation.IS, "2", "1", "2", "no", True, True),
         (Relation.POSITIVE, "2", "", "1", "yes", True, True),
@@ -309,7 +309,7 @@ def test_without_answers_there_is_no_interval() -> None:
             "pair 1: the right answers 8 and 10 do not stand in the relation SAME",
         ),
         ({"originals": ints([YES, 999])}, "pair 1: the right answers 999"),
-        ({"relations": np.array([0, 7], dtype=np.int8)}, "pair 1 has relation 7"),
+        ({"relations": np.array([0, 7], dtype=np.int8)}, "pair 1 has the unknown relation 7"),
         ({"images": ints([0])}, '"images" has shape'),
         ({"parts": {"cell": ints([0, -1])}}, '"cell" of pair 1 is negative'),
         ({"parts": {"cell": ints([0])}}, '"cell" has shape'),

@@ -430,7 +430,7 @@ def test_the_command_prints_tables_or_one_object(
         assert run_command([*ask, *wrong]) == 2
         assert "--suite does not go with" in capsys.readouterr().err
     assert run_command(["score", str(built), str(given), "--tier", "in"]) == 2
-    assert "name their suite with --suite" in capsys.readouterr().err
+    assert "--tier needs --suite" in capsys.readouterr().err
     assert run_command([*ask, "--tier", "in"]) == 0
     in_words = capsys.readouterr().out
     assert "  negation" in text

@@ -284,6 +284,14 @@ def test_a_dataset_of_other_templates_needs_the_suite_beside_them(
     assert audit(out, templates=own).ok
 
 
+def test_a_suite_of_ones_own_does_not_take_the_name_of_another(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps([ENTRY]))
+    err = refused(["carets", str(folder), "--templates", str(tmp_path)], capsys)
+    assert f"carets is a suite of the package; give the one in {tmp_path} another name" in err
+
+
 ENTRY = {
     "test": "order",
     "tier": "in",

@@ -6,8 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
 from clevrhope.features.dataset_folder import dataset_manifest
 from clevrhope.metrics.answer_key import AnswerKey
@@ -85,3 +88,22 @@ def write_predictions(
             rows.append({"hop": hop, "split": split, "question_index": k, "answer": given, **more})
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return path
+
+
+def write_suite_predictions(
+    run: Path, dataset: Path, hop: str, suite: str, *, left_out: int = 0, **more: Any
+) -> None:
+    """Adds right answers to a suite's own questions to a run's files, without the first ones of a split."""
+    layout = Layout(dataset)
+    about = json.loads((run / "run.json").read_text())
+    names = {number: text for text, number in AnswerKey(dataset).answers.items()}
+    rows = []
+    for path in sorted(layout.suite(hop, suite).glob("*.h5")):
+        pairs = read_pairs(path).rows
+        for k in np.flatnonzero(pairs.orig_idxs < 0)[left_out:].tolist():
+            rows.append({"hop": hop, "split": path.stem, "suite": suite, "question_index": k,
+                         "answer": names[int(pairs.answers[k])], "run": about["seed"],
+                         "train_size": about["size"], **more})  # fmt: skip
+    for path in (run / "predictions").iterdir():
+        with path.open("a") as file:
+            file.writelines(f"{json.dumps(row)}\n" for row in rows)

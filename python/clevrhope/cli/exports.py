@@ -62,4 +62,5 @@ def export(folder: Path, **choices: Any) -> None:
         images = f"{made.n_images:,} images" if made.images else "text only, no images"
         if made.n_copies > made.n_images:
             images += f" ({made.n_copies:,} copies, one for each split that uses it)"
-        click.echo(f"{made.folder}: {made.n_questions:,} questions, {images}, {size(made.n_bytes)}")
+        pairs = f", {made.n_pairs:,} pairs of suites" if made.n_pairs else ""
+        click.echo(f"{made.folder}: {made.n_questions:,} questions{pairs}, {images}, {size(made.n_bytes)}")

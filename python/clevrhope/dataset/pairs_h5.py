@@ -27,12 +27,18 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
-from clevrhope.dataset.questions_h5 import QUESTIONS, Ints, QuestionArrays
+from clevrhope.dataset.questions_h5 import QUESTIONS, Ints, QuestionArrays, check_numbers
 
 Bytes = npt.NDArray[np.int8]
 
 TIERS = ("in", "beyond")
 """Names of tiers by their numbers."""
+
+ROLES = ("original", "partner")
+"""Names of roles by their numbers."""
+
+RELATIONS = ("same", "flip", "is", "positive")
+"""Names of relations by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -97,3 +103,22 @@ def read_pairs(path: Path) -> PairFile:
             n_originals=int(attributes["n_originals"]),
             rows=rows,
         )
+
+
+def check_pairs(path: Path, pairs: PairFile, *, n_answers: int) -> None:
+    """Checks that all numbers which name something are in their range; `n_answers` are the vocabulary's.
+
+    Raises:
+        DatasetError: one is not; names the file and the first such number.
+    """
+    limits = {
+        "answers": n_answers,
+        "role": len(ROLES),
+        "test": min(len(pairs.tests), len(pairs.types)),
+        "tier": len(TIERS),
+        "cell": 4,
+        "relation": len(RELATIONS),
+    }
+    for name, limit in limits.items():
+        check_numbers(path, name, getattr(pairs.rows, name), limit)
+    check_numbers(path, "value", pairs.rows.value, n_answers, least=-1)

@@ -1,9 +1,11 @@
 """The dataset card of an export, README.md, which Hugging Face shows."""
 
+from collections.abc import Sequence
+
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.describe.datasheet.origin import CLEVR
 from clevrhope.describe.markdown import table
-from clevrhope.export.source import Source
+from clevrhope.export.source import Source, SplitSource
 from clevrhope.splits.hops import PRELIM
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -16,7 +18,7 @@ def dataset_card(source: Source) -> str:
 
 
 def _head(source: Source) -> str:
-    n = sum(len(each.reader) for each in source.splits)
+    n = sum(len(each.reader) for each in (*source.splits, *source.suites))
     size = next((name for bound, name in _SIZES if n < bound), "1M<n<10M" if n < 10**7 else "10M<n<100M")
     lines = [
         "license: cc-by-4.0",
@@ -33,10 +35,11 @@ def _head(source: Source) -> str:
         f"- {size}",
         "configs:",
     ]
-    for hop, splits in source.by_hop().items():
-        lines += [f"- config_name: {hop}", "  data_files:"]
+    configs: dict[str, Sequence[SplitSource]] = {**source.by_hop(), **source.by_suite()}
+    for config, splits in configs.items():
+        lines += [f"- config_name: {config}", "  data_files:"]
         for each in splits:
-            lines += [f"  - split: {each.split}", f"    path: {hop}/{each.split}-*.parquet"]
+            lines += [f"  - split: {each.split}", f"    path: {config}/{each.split}-*.parquet"]
     return "\n".join(lines) + "\n"
 
 
@@ -45,6 +48,9 @@ def _body(source: Source) -> str:
     n_answers = len(set(source.vocab.answers()).difference(SPECIAL_TOKENS))
     rows = [
         (each.hop, each.split, f"{len(each.reader):,}", f"{len(each.indices):,}") for each in source.splits
+    ]
+    rows += [
+        (each.config, each.split, f"{len(each.reader):,}", f"{len(each.indices):,}") for each in source.suites
     ]
     image = "| `image` | the image, 8-bit RGB |\n" if source.rendered else ""
     images = (
@@ -91,4 +97,23 @@ The gap in systematicity is the accuracy on an `ood` split less that on its `iid
 | `question_family_index` | number of the template, as in CLEVR |
 | `question_index` | place of the question in its split |
 | `image_index` | the scene's index in its pool; equal for equal images of a split |
+{_SUITES if source.suites else ""}"""
+
+
+_SUITES = """
+Configs with a dot are suites of paired tests on the questions of the config before the dot. Two rows are a
+pair: an original, and a partner whose answer follows from the original's. `question_index` is the row's place
+in the suite. Suites may have words and functions that the splits do not have. These are more columns of them:
+
+| column | holds |
+|---|---|
+| `suite`, `test` | the suite, and the test that the pair belongs to |
+| `type` | the type of question by which scores are grouped; empty for none |
+| `tier` | `in` for the dataset's own words and functions, `beyond` for others |
+| `cell` | what mentions the held-out pair: `00` nothing, `01` the partner, `10` the original, `11` both |
+| `role` | `original` or `partner` |
+| `pair_index` | the pair's number |
+| `original_index` | the question's place in the split; null for a question that the suite made |
+| `relation` | of the answers: `same`, `flip`, `is` (yes exactly for `value`), `positive` (yes above 0) |
+| `value` | of `is`: the original's answer for which the partner is yes; otherwise null |
 """

@@ -23,10 +23,12 @@ class Format:
     """The form has no place for a second HOP."""
     needs: str | None = None
     """A module of the extra `export` that the form needs."""
+    suites: bool = False
+    """The form has a place for suites of paired tests; others leave them out."""
 
 
 FORMATS: Mapping[str, Format] = {
-    "parquet": Format(parquet.write, prefer="png", needs="pyarrow"),
+    "parquet": Format(parquet.write, prefer="png", needs="pyarrow", suites=True),
     "webdataset": Format(webdataset.write, prefer="png"),
     "clevr": Format(clevr.write, prefer="png", one_hop=True),
     "iep": Format(iep.write, prefer="h5", one_hop=True),

@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.contents import choose
-from clevrhope.dataset.image_source import find_images
+from clevrhope.dataset.contents import choose, suite_command
+from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
-from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.dataset.manifest import Manifest, existing_manifest
+from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
-from clevrhope.export.source import Source, SplitSource, source_json
+from clevrhope.export.source import Source, SplitSource, SuiteSource, source_json
 from clevrhope.runtime.atomic import FULL_DISK, disk_errors, sync_folder, temporary_path
 from clevrhope.runtime.lock import LOCK_FILE, locked
 from clevrhope.runtime.paths import check_links
@@ -51,6 +52,8 @@ class Exported:
     n_bytes: int
     splits: tuple[tuple[str, str], ...]
     """(HOP, split) of each."""
+    n_pairs: int = 0
+    """Pairs of suites on these splits, which no other number but that of copies counts."""
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON."""
@@ -61,6 +64,7 @@ class Exported:
             "picture_copies": self.n_copies,
             "bytes": self.n_bytes,
             "splits": [{"hop": hop, "split": split} for hop, split in self.splits],
+            **({"pairs": self.n_pairs} if self.n_pairs else {}),
         }
 
 
@@ -109,16 +113,19 @@ def export(
     by_pool: dict[str, list[Ints]] = {}
     for each in source.splits if source.rendered else ():
         by_pool.setdefault(each.reader.pool, []).append(each.indices)
-    with (progress or Silent()).stage(f"Exporting {format}", total=n_questions, unit="questions") as advance:
+    exported = (*source.splits, *source.suites)
+    total = sum(len(each.reader) for each in exported)
+    with (progress or Silent()).stage(f"Exporting {format}", total=total, unit="questions") as advance:
         _write(source, out, format, chosen, advance)
     return Exported(
         folder=out,
         images=source.rendered,
         n_questions=n_questions,
         n_images=sum(len(np.unique(np.concatenate(indices))) for indices in by_pool.values()),
-        n_copies=sum(len(each) for indices in by_pool.values() for each in indices),
+        n_copies=sum(len(each.indices) for each in exported if each.images is not None),
         n_bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
         splits=names,
+        n_pairs=sum(len(each.pairs) for each in source.suites),
     )
 
 
@@ -172,14 +179,7 @@ def _source(
                 f"{reader.path}: it holds {reader.hop}/{reader.split} of pool {reader.pool}, but the "
                 f"manifest has {hop}/{split} of pool {entry['pool']} there; run the dataset's build again"
             )
-        images = None
-        if wants_images:
-            images = find_images(layout, reader.pool, reader.image_idxs, prefer=chosen.prefer)
-            if images is None and reader.pool in manifest.pools:
-                raise DatasetError(
-                    f"{layout.images(reader.pool)}: no images, though {layout.manifest.name} lists them; "
-                    "run the dataset's build again to render them, or export text only with --no-images"
-                )
+        images = _images(layout, manifest, reader, chosen) if wants_images else None
         indices, counts = np.unique(reader.image_idxs, return_counts=True)
         splits.append(SplitSource(reader, images, indices, counts))
     bare = next((each for each in splits if each.images is None), None)
@@ -189,7 +189,47 @@ def _source(
             "run the dataset's build again to render them, or choose other splits with --splits, or leave "
             "images out with --no-images"
         )
-    return Source(layout, manifest, vocab, tuple(splits))
+    suites = tuple(_suites(layout, manifest, splits)) if chosen.suites else ()
+    return Source(layout, manifest, vocab, tuple(splits), suites)
+
+
+def _images(layout: Layout, manifest: Manifest, reader: SplitReader, chosen: Format) -> Images | None:
+    images = find_images(layout, reader.pool, reader.image_idxs, prefer=chosen.prefer)
+    if images is None and reader.pool in manifest.pools:
+        raise DatasetError(
+            f"{layout.images(reader.pool)}: no images, though {layout.manifest.name} lists them; "
+            "run the dataset's build again to render them, or export text only with --no-images"
+        )
+    return images
+
+
+def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -> Iterator[SuiteSource]:
+    """The suites that have pairs on some splits, whose images are those of the splits.
+
+    Raises:
+        DatasetError: a suite's file is missing or damaged, or holds other pairs than the manifest lists.
+    """
+    names = ((hop, suite) for hop in dict.fromkeys(each.hop for each in splits)
+             for suite in manifest.suites.get(hop, {}))  # fmt: skip
+    for hop, suite in names:
+        vocab = read_vocab(layout.suite_vocab(hop, suite))
+        for split in splits:
+            entry = manifest.suites[hop][suite].get(split.split)
+            if split.hop != hop or not entry or not entry["pairs"]:
+                continue
+            path = layout.suite_h5(hop, suite, split.split)
+            reader = SplitReader(path, max_rows=2 * int(entry["pairs"]), vocab=vocab)
+            pairs = read_pairs(path)
+            check_pairs(path, pairs, n_answers=len(vocab.answers()))
+            found = (pairs.hop, pairs.suite, pairs.split, pairs.pool, len(pairs.rows))
+            if found != (hop, suite, split.split, split.reader.pool, 2 * int(entry["pairs"])):
+                raise DatasetError(
+                    f"{path}: it holds {len(pairs):,} pairs of {pairs.suite} on {pairs.hop}/{pairs.split}, "
+                    f"but the manifest lists {entry['pairs']:,} of {suite} on {hop}/{split.split} there; "
+                    f"make it again: {suite_command(layout.root, suite, hop)}"
+                )
+            indices, counts = np.unique(reader.image_idxs, return_counts=True)
+            yield SuiteSource(reader, split.images, indices, counts, pairs, vocab)
 
 
 def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advance) -> None:

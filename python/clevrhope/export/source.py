@@ -15,6 +15,7 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.pairs_h5 import PairFile
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import Vocab
@@ -138,6 +139,20 @@ class SplitSource:
                 )
 
 
+@dataclass(frozen=True)
+class SuiteSource(SplitSource):
+    """The pairs of a suite on a split; the reader's questions are the rows of the suite's file."""
+
+    pairs: PairFile
+    vocab: Vocab
+    """The suite's, which has the dataset's numbers and its own behind them."""
+
+    @property
+    def config(self) -> str:
+        """The name of this HOP and suite together, such as `rubber_cylinder.carets`."""
+        return f"{self.hop}.{self.pairs.suite}"
+
+
 def _by_first_question(images: Ints) -> Ints | None:
     """The order that brings each image's questions together; None where they are together already."""
     _, first, inverse = np.unique(images, return_index=True, return_inverse=True)
@@ -164,6 +179,9 @@ class Source:
     vocab: Vocab
     splits: tuple[SplitSource, ...]
     """Split by split, those of a HOP next to each other."""
+    suites: tuple[SuiteSource, ...] = ()
+    """Suites that have pairs on these splits, those of a HOP and suite next to each other; none where the
+    format has no place for them."""
 
     @property
     def rendered(self) -> bool:
@@ -175,6 +193,13 @@ class Source:
         found: dict[str, list[SplitSource]] = {}
         for split in self.splits:
             found.setdefault(split.hop, []).append(split)
+        return found
+
+    def by_suite(self) -> dict[str, list[SuiteSource]]:
+        """Name of a HOP and suite -> its splits, in order."""
+        found: dict[str, list[SuiteSource]] = {}
+        for suite in self.suites:
+            found.setdefault(suite.config, []).append(suite)
         return found
 
 
@@ -193,4 +218,9 @@ def source_json(source: Source, format_name: str) -> bytes:
             for hop, splits in source.by_hop().items()
         },
     }
+    if source.suites:
+        content["suites"] = {
+            name: {each.split: {"pairs": len(each.pairs), "scenes": len(each.indices)} for each in suites}
+            for name, suites in source.by_suite().items()
+        }
     return (json.dumps(content, indent=1) + "\n").encode()

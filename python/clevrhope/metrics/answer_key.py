@@ -16,7 +16,7 @@ from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import difference, existing_manifest
 from clevrhope.dataset.mentions import mentions_together
-from clevrhope.dataset.pairs_h5 import TIERS, PairFile, read_pairs
+from clevrhope.dataset.pairs_h5 import PairFile, check_pairs, read_pairs
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.measure import SceneCounts
@@ -129,10 +129,7 @@ class AnswerKey:
         if (hop, suite, split) not in self._pairs:
             path = self._layout.suite_h5(hop, suite, split)
             pairs = read_pairs(path)
-            check_numbers(path, "answers", pairs.rows.answers, len(self._vocab.answers()))
-            limits = {"test": len(pairs.tests), "tier": len(TIERS), "cell": 4, "relation": 4}
-            for name, limit in limits.items():
-                check_numbers(path, name, getattr(pairs.rows, name), limit)
+            check_pairs(path, pairs, n_answers=len(self._vocab.answers()))
             rows, answers = pairs.rows, self.test_set(hop, split).answers
             is_own = rows.orig_idxs >= 0
             places = rows.orig_idxs[is_own]

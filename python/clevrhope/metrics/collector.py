@@ -88,6 +88,8 @@ class Collector:
         self.n_left_aside = 0
         self.n_of_suites = 0
         """Predictions about suites that are not looked at."""
+        self.other_suites: set[str] = set()
+        """The names of these suites."""
         self.problems = Problems()
         self._unknown: set[tuple[str, ...]] = set()
 
@@ -107,8 +109,9 @@ class Collector:
         splits = self._key.splits.get(target.hop)
         if splits is not None and target.suite is not None:
             splits = self._key.suite_splits(target.hop, target.suite)
-        if target.suite not in (None, self._suite):
+        if target.suite is not None and target.suite != self._suite:
             self.n_of_suites += len(rows)
+            self.other_suites.add(target.suite)
         elif self._only_some and target.hop not in self.hops:
             self.n_left_aside += len(rows)
         elif splits is None:

@@ -16,7 +16,7 @@ from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest, write_manifest
 from clevrhope.dataset.native_reader import vocabulary_with
-from clevrhope.dataset.pairs_h5 import TIERS, PairArrays
+from clevrhope.dataset.pairs_h5 import ROLES, TIERS, PairArrays
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_questions
 from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
@@ -32,8 +32,6 @@ from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import Palette, parse_pool_name
-
-ROLES = ("original", "partner")
 
 PAIRS_A_BLOCK = 32_768
 """Pairs that are written at once, some 70 MB of JSON rows."""

@@ -26,18 +26,19 @@ def suite_folder(name: str, folder: Path | None = None) -> Path:
     """The folder of a suite: one of the package's, or a user's own.
 
     Raises:
-        TemplateError: there is no such suite, or it has a name that a folder cannot have.
+        TemplateError: there is no such suite, or it has a name that a folder cannot have, or a user's own has
+            the name of one of the package's.
     """
     if not is_name(name):
         raise TemplateError(f'"{name}" cannot be the name of a suite; use letters, digits, - and _')
-    known = suite_names()
+    known, own = suite_names(), assets.question_templates() / "suites" / name
     if folder is not None:
-        if name in known:
-            raise TemplateError(f"{name} is a suite of the package; give your own in {folder} another name")
+        if name in known and suite_fingerprint(folder) != suite_fingerprint(own):
+            raise TemplateError(f"{name} is a suite of the package; give the one in {folder} another name")
         return folder
     if name not in known:
         raise TemplateError(f'no suite "{name}"{suggestion(name, known)}; there are: {", ".join(known)}')
-    return assets.question_templates() / "suites" / name
+    return own
 
 
 def suite_fingerprint(folder: Path) -> str:

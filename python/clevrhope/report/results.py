@@ -49,6 +49,7 @@ class Result:
         floor: Complex_iid accuracy of the question-only baseline in per cent; None if unknown.
         floor_from: The model or baseline that gives the baseline.
         note: What has to be said wherever the result is shown.
+        suites: Suites of paired tests that the file also has predictions about.
     """
 
     source: Source
@@ -69,6 +70,7 @@ class Result:
     floor: float | None = None
     floor_from: str = ""
     note: str = ""
+    suites: tuple[str, ...] = ()
 
     @property
     def size(self) -> str:
@@ -151,7 +153,11 @@ def _results(source: Source, dataset: _Dataset) -> list[Result]:
     runs: dict[tuple[str, str | None, int | None], dict[str, AnswerNumbers]] = {}
     for target, given in collector.given.items():
         runs.setdefault((target.hop, target.run, target.train_size), {})[target.split] = given
-    return [_result(source, dataset, hop, run, size, given) for (hop, run, size), given in runs.items()]
+    suites = tuple(sorted(collector.other_suites))
+    return [
+        replace(_result(source, dataset, hop, run, size, given), suites=suites)
+        for (hop, run, size), given in runs.items()
+    ]
 
 
 def _result(

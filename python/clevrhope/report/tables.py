@@ -93,7 +93,7 @@ def matched_table(results: Sequence[Result], model: str) -> Table | None:
             plain = [e.gap("complex") or 0.0 for e in matched]
             points = [e.matched.points or 0.0 for e in matched if e.matched is not None]
             collapsed = [e.collapsed for e in matched]
-            grey = _is_grey(cell)
+            grey = is_grey(cell)
             text_of = partial(spread, signed=True)
             rows.append([
                 Cell(f"{diversity}, {size_name(size) or 'unknown size'}"),
@@ -191,7 +191,7 @@ def _cells(
     """Our value and, if the paper has the table, the paper's value and the difference."""
     collapsed = [each.collapsed for each in cell]
     text = with_uncollapsed(values, collapsed, partial(spread, signed=signed)) if values else ""
-    found = [Cell(text, _is_grey(cell))]
+    found = [Cell(text, is_grey(cell))]
     if with_paper:
         found.append(Cell(_paper_text(theirs, signed=signed) if theirs else ""))
         found.append(
@@ -208,7 +208,8 @@ def _paper_text(theirs: PaperValue, *, signed: bool) -> str:
     return _point(theirs.value, signed=signed) + beside
 
 
-def _is_grey(cell: Sequence[Result]) -> bool:
+def is_grey(cell: Sequence[Result]) -> bool:
+    """Whether some runs are known not to beat the question-only baseline on the IID test set."""
     return below_question_only(
         [e.accuracies[IID] for e in cell if IID in e.accuracies], [e.floor for e in cell]
     )

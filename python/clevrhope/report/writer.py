@@ -9,6 +9,7 @@ from typing import Any
 
 from clevrhope.describe.stats.plots import check_plots
 from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.metrics.suites.tables import MEASURES
 from clevrhope.report.diversity import diversity_tables, late_runs
 from clevrhope.report.document import Block, Figure, Heading, Text
 from clevrhope.report.html import html
@@ -16,11 +17,13 @@ from clevrhope.report.markdown import FIGURES, markdown
 from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_tables, unanswered_table
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
+from clevrhope.report.suite_tables import REPORTED, suite_blocks
+from clevrhope.report.suites import SuiteResult, measure_suites
 from clevrhope.report.tables import accuracy_tables, gap_tables, matched_table, models_of
 from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
 
-_OPTIONAL = ("unanswered", "note")
+_OPTIONAL = ("unanswered", "note", "suite", "test", "pairs")
 """Columns of results.csv that are left out if they are empty in all rows."""
 
 PAGES = ("results.csv", "report.md", "report.html")
@@ -35,8 +38,9 @@ class Report:
 
     Attributes: html: The HTML file, which contains its figures. markdown: The same in Markdown, with
     figures beside it. figures: The figures' files; empty without matplotlib. csv: A row for each
-    accuracy, gap and matched gap, with the columns of the paper's results. If there are some, also the
-    number of questions without an answer, and notes. n_results: Number of runs on a held-out pair that
+    accuracy, gap and matched gap, and for each measure of paired tests, with the columns of the paper's
+    results. If there are some, also the number of questions without an answer, notes, suites, tests and
+    numbers of pairs. n_results: Number of runs on a held-out pair that
     are in it. skipped: A sentence for each run or file that could not be used.
     """
 
@@ -83,16 +87,17 @@ def report(
     if ways:
         sources = [each for each in sources if not each.way or each.way in ways]
     results, unread = measure(sources, progress=progress)
-    skipped = [*skipped, *unread]
+    paired, unscored = measure_suites(results, progress=progress)
+    skipped = [*skipped, *unread, *unscored]
     if not results:
         raise PredictionsError(
             skipped[0] if skipped else "no predictions were found; there is nothing to report"
         )
-    page = [*_document(results, title, skipped, failures, least_iid, progress)]
+    page = [*_document(results, title, skipped, failures, least_iid, progress), *suite_blocks(paired)]
     figures = [each for each in page if isinstance(each, Figure)]
     paths = [out / FIGURES / f"{each.name}.png" for each in figures]
     files = {path.relative_to(out).as_posix(): drawn.png for path, drawn in zip(paths, figures, strict=True)}
-    pages = (_csv(results), markdown(page).encode(), html(page).encode())
+    pages = (_csv(results, paired), markdown(page).encode(), html(page).encode())
     write_own(out, {**files, **dict(zip(PAGES, pages, strict=True))})
     return Report(
         html=out / "report.html",
@@ -188,10 +193,10 @@ def _can_draw() -> str | None:
     return None
 
 
-def _csv(results: Sequence[Result]) -> bytes:
+def _csv(results: Sequence[Result], paired: Sequence[SuiteResult]) -> bytes:
     text = io.StringIO()
-    rows = [row for each in results for row in _rows(each)]
-    more = [name for name in _OPTIONAL if any(row[name] for row in rows)]
+    rows = [row for each in results for row in _rows(each)] + [row for each in paired for row in _pairs(each)]
+    more = [name for name in _OPTIONAL if any(row.get(name) for row in rows)]
     writer = csv.DictWriter(text, [*_COLUMNS, *more], lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(rows)
@@ -208,17 +213,42 @@ def _rows(result: Result) -> list[dict[str, Any]]:
         numbers.append(("matched_gap", "complex", result.matched.points))
     return [
         {
-            "model": result.model,
-            "metric": metric,
-            "split": split,
-            "hop": result.hop,
-            "diversity": result.diversity,
-            "train_size": result.size,
-            "run": result.run,
-            "checkpoint": result.checkpoint,
-            "mean_percent": f"{number:.4f}",
+            **_row(result, metric, split, number),
             "unanswered": result.n_unanswered.get(split, 0) if metric == "accuracy" else "",
-            "note": result.note,
         }
         for metric, split, number in numbers
     ]
+
+
+def _pairs(paired: SuiteResult) -> list[dict[str, Any]]:
+    """A row for each test and measure that is defined, by the names of `score --suite --json`.
+
+    Accuracy is `pair_accuracy`, since `accuracy` is that of a split.
+    """
+    names = [MEASURES[head] for head in REPORTED]
+    return [
+        {
+            **_row(paired.result, "pair_accuracy" if name == "accuracy" else name, paired.split, value),
+            "suite": paired.suite,
+            "test": test,
+            "pairs": scores.n_pairs,
+        }
+        for test, scores in paired.tests.items()
+        for name in names
+        if (value := getattr(scores, name).value) is not None
+    ]
+
+
+def _row(result: Result, metric: str, split: str, number: float) -> dict[str, Any]:
+    return {
+        "model": result.model,
+        "metric": metric,
+        "split": split,
+        "hop": result.hop,
+        "diversity": result.diversity,
+        "train_size": result.size,
+        "run": result.run,
+        "checkpoint": result.checkpoint,
+        "mean_percent": f"{number:.4f}",
+        "note": result.note,
+    }

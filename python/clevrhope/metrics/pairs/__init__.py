@@ -5,7 +5,7 @@ A pair is an original and a partner on one image, the relation of whose right an
 
 from clevrhope.metrics.pairs.coverage import coverage
 from clevrhope.metrics.pairs.outcomes import Outcomes, Pairs, pair_outcomes
-from clevrhope.metrics.pairs.reference import ReferenceRow, reference_results
+from clevrhope.metrics.pairs.reference import SAME_KIND, ReferenceRow, reference_results
 from clevrhope.metrics.pairs.regression import (
     Fit,
     Fits,
@@ -29,6 +29,7 @@ from clevrhope.metrics.pairs.scorer import score_pairs
 from clevrhope.metrics.pairs.value_groups import ValueGroups, score_values
 
 __all__ = [
+    "SAME_KIND",
     "AnswerKind",
     "AnswerSet",
     "Fit",

@@ -9,9 +9,29 @@ have them for all.
 """
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+_KINDS = ("size", "material", "shape")
+"""Types of attributes in whose place RAD asks what kind a thing is."""
+
+SAME_KIND: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "rephrase": (("carets", "REPHRASE-INV"), ("rad", "Reph")),
+    "order": (("carets", "ORDER-INV"),),
+    "ontology": (("carets", "ONTOLOGICAL-INV"),),
+    "antonym_size": (("carets", "ANTONYM-DIR"),),
+    "antonym_material": (("carets", "ANTONYM-DIR"),),
+    "negation": (("carets", "NEGATION-DIR"),),
+    "is_there_color": (("rad", "Y/N<-C"),),
+    "verify_color": (("rad", "Y/N<-C"),),
+    "any": (("rad", "Y/N<-HM"),),
+    "exactly": (("rad", "Y/N<-HM"),),
+    **{f"is_there_{kind}": (("rad", "Y/N<-WK"),) for kind in _KINDS},
+    **{f"verify_{kind}": (("rad", "Y/N<-WK"),) for kind in _KINDS},
+}
+"""Test of the package's suites -> papers and their tests of the same kind, by the names in `ReferenceRow`."""
 
 
 @dataclass(frozen=True, slots=True)

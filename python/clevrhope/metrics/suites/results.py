@@ -29,6 +29,8 @@ class SuiteSplitScores:
     parts: Mapping[str, tuple[SuitePart, ...]]
     """"test", "type", "tier" and, where a pair of values is held out, "cell" -> its parts that have a pair
     of questions. A cell is "10" if the original mentions the held-out pair and the partner does not."""
+    beyond: tuple[str, ...]
+    """Tests whose pairs are all of tier "beyond": they have words or functions that the dataset has not."""
     same_programs: tuple[str, ...]
     """Tests whose pairs all have the same program on both sides: a model that is given programs gives the
     same answer to both, whatever it has learned."""

@@ -36,7 +36,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def score_suite(
-    folder: Path | str,
+    folder: Path | str | AnswerKey,
     suite: str,
     predictions: Path | str | Sequence[Path | str],
     *,
@@ -53,7 +53,8 @@ def score_suite(
     in its split, of the same run and train size. Pairs that lack an answer are left out and counted.
 
     Args:
-        folder: a dataset in which `clevrhope suite` made the suite.
+        folder: a dataset in which `clevrhope suite` made the suite, or its answer key, which is read once
+            for many files.
         suite: its name.
         predictions: one or more files, JSON lines or Parquet, as docs/predictions.md describes them.
         seed: of the draws of images, 0 or more; the same seed gives the same intervals.
@@ -72,7 +73,7 @@ def score_suite(
     check_draws(bootstrap, seed)
     if tier not in TIER_CHOICES:
         raise ConfigError(f'--tier: no tier "{tier}"; there are: {", ".join(TIER_CHOICES)}')
-    key = AnswerKey(folder)
+    key = folder if isinstance(folder, AnswerKey) else AnswerKey(folder)
     wanted = None if hops is None else checked_names("--hop: no HOP", hops, tuple(key.splits))
     there = _hops_with(key, suite, wanted)
     collector = Collector(key, wanted, suite=suite)
@@ -91,7 +92,7 @@ def score_suite(
             advance(1)
     _check_scored(conditions, suite, tier, missing, what)
     return SuiteScores(
-        folder=Path(folder),
+        folder=key.folder,
         suite=suite,
         tier=tier,
         n_predictions=collector.n_predictions,
@@ -188,7 +189,13 @@ class _Scorer:
             seed=self._seed,
             bootstrap=self._bootstrap,
         )
-        return _named(scored, names, int(chosen.sum()), tuple(_same_programs(file, chosen)))
+        return _named(
+            scored,
+            names,
+            int(chosen.sum()),
+            beyond=tuple(_tests_with(file, chosen, file.rows.tier[::2] == TIERS.index("beyond"))),
+            same_programs=tuple(_tests_with(file, chosen, _same_programs(file))),
+        )
 
     def _answers_of(self, target: Target, file: PairFile) -> AnswerNumbers:
         """(2K,) a run's answers to the questions of a suite's file."""
@@ -219,19 +226,29 @@ def _parts(file: PairFile, chosen: Flags) -> tuple[dict[str, Sequence[str]], dic
     return names, {name: part.astype(np.int32) for name, part in parts.items()}
 
 
-def _same_programs(file: PairFile, chosen: Flags) -> Iterator[str]:
-    """The tests of the chosen pairs of which every pair has the same program on both sides."""
+def _same_programs(file: PairFile) -> Flags:
+    """(K,) the pairs with the same program on both sides."""
     programs = file.rows.programs
-    same = (programs[::2] == programs[1::2]).all(axis=1)
+    same: Flags = (programs[::2] == programs[1::2]).all(axis=1)
+    return same
+
+
+def _tests_with(file: PairFile, chosen: Flags, having: Flags) -> Iterator[str]:
+    """The tests of the chosen pairs of which every pair has something; flags are (K,)."""
     tests = file.rows.test[::2]
     for number, name in enumerate(file.tests):
         pairs = chosen & (tests == number)
-        if pairs.any() and same[pairs].all():
+        if pairs.any() and having[pairs].all():
             yield name
 
 
 def _named(
-    scored: ScoredPairs, names: Mapping[str, Sequence[str]], n_pairs: int, same_programs: tuple[str, ...]
+    scored: ScoredPairs,
+    names: Mapping[str, Sequence[str]],
+    n_pairs: int,
+    *,
+    beyond: tuple[str, ...],
+    same_programs: tuple[str, ...],
 ) -> SuiteSplitScores:
     """Scores whose parts have names in place of numbers."""
 
@@ -245,6 +262,7 @@ def _named(
             by: tuple(named(group, names[by][group.part or 0]) for group in groups)
             for by, groups in scored.parts.items()
         },
+        beyond=beyond,
         same_programs=same_programs,
     )
 

@@ -12,7 +12,7 @@ _NAME_WIDTH, _COUNT_WIDTH = 26, 9
 _COUNTS = {"pairs": "n_pairs", "missing": "n_missing", "unread": "n_unread"}
 """Heading -> field of `PairScores`."""
 
-_MEASURES = {
+MEASURES = {
     "ACC": "accuracy",
     "CONS": "consistency",
     "strict": "strict_consistency",
@@ -55,7 +55,7 @@ def _split(
     trained = "" if condition.train_size is None else f", trained on {condition.train_size:,} questions"
     yield f"{condition.hop} {split}{trained}: {scored.n_pairs:,} pairs of {scores.suite}"
     width = 14 if scores.bootstrap else 12
-    heads = [f"{name:>{width if name in _MEASURES else _COUNT_WIDTH}}" for name in (*_COUNTS, *_MEASURES)]
+    heads = [f"{name:>{width if name in MEASURES else _COUNT_WIDTH}}" for name in (*_COUNTS, *MEASURES)]
     yield f"{'':<{_NAME_WIDTH}}{''.join(heads)}".rstrip()
     overall = scored.overall
     if len(condition.runs) > 1:
@@ -108,7 +108,7 @@ def _notes(scores: SuiteScores) -> Iterator[str]:
 
 
 def _measures(scores: PairScores) -> Sequence[Measure]:
-    return [getattr(scores, field) for field in _MEASURES.values()]
+    return [getattr(scores, field) for field in MEASURES.values()]
 
 
 def _row(
@@ -118,7 +118,7 @@ def _row(
     cells = [f"{each:>{_COUNT_WIDTH}}" for each in numbers]
     cells += [
         f"{show(getattr(scores, field), field == 'rad_minus_accuracy'):>{width}}"
-        for field in _MEASURES.values()
+        for field in MEASURES.values()
     ]
     return f"{name:<{_NAME_WIDTH}}{''.join(cells)}".rstrip()
 

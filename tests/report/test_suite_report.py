@@ -1,0 +1,183 @@
+"""Paired tests in reports: scores of simulated runs, published results below them, and what is left out."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import request
+from simulated import write_run, write_suite_predictions
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.metrics.pairs import SAME_KIND, reference_results
+from clevrhope.metrics.suites import score_suite
+from clevrhope.pipeline import build
+from clevrhope.pipeline.suites import make_suite
+from clevrhope.questions.suites import suite_folder
+from clevrhope.report import Report, report
+from clevrhope.report.suite_tables import REPORTED
+
+HOP = "rubber_cylinder"
+SPLITS = ("complex_iid", "complex_ood")
+SIZES = {"train": 200, "complex_iid": 300, "complex_ood": 200}
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("paired") / "data"
+    build(request(out, sizes=SIZES, render=False, question_json=False))
+    make_suite(out, "carets")
+    make_suite(out, "rad")
+    return out
+
+
+def runs(dataset: Path, out: Path, *suites: str, size: int = 200, **more: Any) -> Path:
+    """Two runs that err on the splits' first questions, and on no question of a suite."""
+    for seed, share in ((1, 0.2), (2, 0.4)):
+        wrong = dict.fromkeys(SPLITS, share)
+        run = write_run(out, dataset, model="film", hop=HOP, size=size, seed=seed, wrong=wrong, **more)
+        for suite in suites:
+            write_suite_predictions(run, dataset, HOP, suite)
+    return out
+
+
+def text_of(made: Report) -> str:
+    return made.markdown.read_text().replace("\\", "")
+
+
+def rows_below(text: str, title: str) -> list[list[str]]:
+    """The rows of the table with this title, without its head."""
+    table = text.split(f"**{title}**\n\n")[1].split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
+
+
+def test_tables_have_the_scores_of_score_suite(dataset: Path, tmp_path: Path) -> None:
+    made = report([runs(dataset, tmp_path / "runs", "carets", "rad")], tmp_path / "out")
+    assert made.skipped == ()
+    text = text_of(made)
+    assert "## Paired tests: carets" in text.split("## Paired tests: rad")[0]
+    files = sorted((tmp_path / "runs").glob("*/predictions/*"))
+    for suite in ("carets", "rad"):
+        (condition,) = score_suite(dataset, suite, files, seed=1, bootstrap=0).conditions
+        for split in SPLITS:
+            rows = rows_below(text, f"Pairs of {suite} on {split} by test, per cent")
+            parts = condition.splits[split].parts["test"]
+            assert [row[0] for row in rows] == [part.name for part in parts]
+            for row, part in zip(rows, parts, strict=True):
+                assert row[1:5] == ["film", "6", "200", f"{part.runs[0].n_pairs:,}"]
+                measured = (part.mean.accuracy, part.mean.consistency, part.mean.strict_consistency,
+                            part.mean.both_right, part.mean.rad, part.mean.partner_accuracy)  # fmt: skip
+                assert len(measured) == len(REPORTED)
+                for cell, each in zip(row[5:], measured, strict=True):
+                    if each.value is None:
+                        assert cell == ""
+                    elif "(2)" in cell:
+                        shown = [float(cell.split()[0]), float(cell.split()[2])]
+                        assert shown == pytest.approx([each.value, each.deviation], abs=0.051)
+    assert "Beyond the dataset's own words and functions: " in text
+    assert "Both questions of every pair of rephrase, synonyms have the same program" in text
+
+
+def test_cells_have_a_table_where_there_are_several(dataset: Path, tmp_path: Path) -> None:
+    text = text_of(report([runs(dataset, tmp_path / "runs", "carets")], tmp_path / "out"))
+    assert "Pairs of carets on complex_iid by cell" not in text
+    rows = rows_below(text, "Pairs of carets on complex_ood by cell, per cent")
+    cells = read_pairs(Layout(dataset).suite_h5(HOP, "carets", "complex_ood")).rows.cell[::2]
+    wanted = [(f"{cell:02b}", f"{(cells == cell).sum():,}") for cell in range(4) if (cells == cell).any()]
+    assert [(row[0], row[4]) for row in rows] == wanted
+
+
+def test_published_results_stand_below(dataset: Path, tmp_path: Path) -> None:
+    text = text_of(report([runs(dataset, tmp_path / "runs", "carets", "rad")], tmp_path / "out"))
+    title = "Published results on tests of the same kind, of photographs, per cent"
+    carets, rad = (f"**{title}**{each}" for each in text.split(f"**{title}**")[1:])
+    rows = rows_below(carets, title)
+    assert ["ORDER-INV", "order", "LXMERT", "photographs (GQA)"] in [row[:4] for row in rows]
+    order = next(row for row in rows if row[0] == "ORDER-INV" and row[2] == "LXMERT")
+    printed = {
+        (each.part, each.measure): f"{each.value:.1f}"
+        for each in reference_results()
+        if (each.table, each.test, each.model) == (9, "ORDER-INV", "LXMERT")
+    }
+    acc, cons, both = (printed["", name] for name in ("ACC", "CONS", "C-ACC"))
+    assert order[4:] == [acc, cons, "", both, "", printed["perturbed", "ACC"]]
+    assert "tables 8 to 12" in carets
+    color = next(row for row in rows_below(rad, title) if row[:1] == ["Y/N<-C"] and row[2] == "BAN")
+    assert color[1:4] == ["is_there_color, verify_color", "BAN", "photographs (VQA)"]
+    assert color[4:] == ["", "", "", "", "74.4", ""]
+
+
+def test_notes_of_published_results(dataset: Path, tmp_path: Path) -> None:
+    text = text_of(report([runs(dataset, tmp_path / "runs", "carets")], tmp_path / "out"))
+    assert "The headings NEGATION-DIR and ANTONYM-DIR of table 1 are swapped" in text
+    assert "below its C-ACC" not in text  # of table 5, which is not shown
+
+
+def test_kinds_are_those_of_the_package_and_of_the_papers() -> None:
+    tests = {
+        entry["test"]
+        for suite in ("carets", "rad")
+        for path in suite_folder(suite).glob("*.json")
+        if isinstance(entries := json.loads(path.read_text()), list)
+        for entry in entries
+    }
+    assert set(SAME_KIND) <= tests
+    printed = {(each.paper, each.test) for each in reference_results()}
+    assert {place for places in SAME_KIND.values() for place in places} <= printed
+
+
+def test_results_have_a_row_for_each_measure(dataset: Path, tmp_path: Path) -> None:
+    made = report([runs(dataset, tmp_path / "runs", "rad")], tmp_path / "out")
+    rows = list(csv.DictReader(made.csv.read_text().splitlines()))
+    pairs = [row for row in rows if row["suite"]]
+    assert {row["suite"] for row in pairs} == {"rad"}
+    assert {row["metric"] for row in pairs} == {
+        "pair_accuracy", "consistency", "strict_consistency", "both_right", "rad", "partner_accuracy"
+    }  # fmt: skip
+    partners = [row for row in pairs if row["metric"] == "partner_accuracy"]
+    assert {row["mean_percent"] for row in partners} == {"100.0000"}
+    assert {(row["split"], row["run"]) for row in partners} == {(s, r) for s in SPLITS for r in "12"}
+    assert all(int(row["pairs"]) > 0 for row in pairs)
+    assert {row["metric"] for row in rows if not row["suite"]} == {"accuracy", "gap", "matched_gap"}
+
+
+def test_nothing_changes_without_predictions_about_suites(dataset: Path, tmp_path: Path) -> None:
+    plain = shutil.copytree(dataset, tmp_path / "data")
+    for suite in Path(plain, "hops", HOP, "suites").iterdir():
+        shutil.rmtree(suite)
+    folder = runs(dataset, tmp_path / "runs")
+    with_suites = report([folder], tmp_path / "with")
+    without = report([folder], tmp_path / "without", dataset=Path(plain))
+    assert "Paired" not in text_of(with_suites)
+    for name in ("results.csv", "report.md", "report.html"):
+        assert (tmp_path / "with" / name).read_bytes() == (tmp_path / "without" / name).read_bytes()
+    assert without.csv.read_text().splitlines()[0].endswith("mean_percent")
+
+
+def test_a_suite_that_is_not_in_the_folder_is_named(dataset: Path, tmp_path: Path) -> None:
+    plain = Path(shutil.copytree(dataset, tmp_path / "data"))
+    folder = runs(plain, tmp_path / "runs", "carets", "rad")
+    shutil.rmtree(plain / "hops" / HOP / "suites" / "rad")
+    made = report([folder], tmp_path / "out")
+    assert made.skipped == (f'{plain}: no suite "rad"; to make it: clevrhope suite rad {plain}',)
+    text = text_of(made)
+    assert "## Paired tests: carets" in text
+    assert "## Paired tests: rad" not in text
+
+
+def test_missing_answers_sizes_and_collapsed_runs(dataset: Path, tmp_path: Path) -> None:
+    folder = runs(dataset, tmp_path / "runs", "rad")
+    runs(dataset, tmp_path / "runs", "rad", size=25_000)
+    wrong = dict.fromkeys(SPLITS, 1.0)
+    bad = write_run(folder, dataset, model="film", hop=HOP, size=200, seed=3, wrong=wrong)
+    write_suite_predictions(bad, dataset, HOP, "rad", left_out=1)
+    text = text_of(report([folder], tmp_path / "out"))
+    assert "2 pairs lack an answer and are left out, summed over runs." in text  # one on each split
+    rows = rows_below(text, "Pairs of rad on complex_iid by test, per cent")
+    first = rows[0][0]
+    assert [row[:4] for row in rows[:2]] == [[first, "film", "6", "200"], [first, "film", "6", "25k"]]
+    assert all("without 1 collapsed" in cell for cell in rows[0][5:6])
+    assert "collapsed" not in rows[1][5]
