@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from building import Make, command, request, tree
@@ -19,6 +19,8 @@ from clevrhope.errors import RenderError
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.pipeline import build
+from clevrhope.pipeline.documents import write_vocabulary
+from clevrhope.pipeline.resolution import Resolved
 
 BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5", "--quiet")
 
@@ -148,6 +150,22 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path, make: Make) 
     make(tmp_path / "one", workers=1)
     make(tmp_path / "four", workers=4)
     assert tree(tmp_path / "one") == tree(tmp_path / "four")
+
+
+def test_a_run_that_ends_with_its_first_file_is_resumed(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(resolved: Resolved) -> NoReturn:
+        write_vocabulary(resolved)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("clevrhope.pipeline.run.write_vocabulary", killed)
+        with pytest.raises(KeyboardInterrupt):
+            make(tmp_path / "out")
+    make(tmp_path / "out")
+    make(tmp_path / "whole")
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 
 
 def test_a_finished_folder_is_left_alone(tmp_path: Path, make: Make) -> None:

@@ -209,6 +209,8 @@ def start_manifest(resolved: Resolved) -> Manifest:
         palettes={name: palette.as_json() for name, palette in resolved.engine.palettes.items()},
         complete=False,
     )
+    # A run that is killed before the vocabulary is listed leaves a folder that can be resumed.
+    write_manifest(resolved.layout.manifest, manifest)
     manifest = manifest.with_files(write_vocabulary(resolved))
     write_manifest(resolved.layout.manifest, manifest)
     return manifest
