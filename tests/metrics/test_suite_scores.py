@@ -284,6 +284,8 @@ def test_a_folder_without_the_suite(folder: Path, tmp_path: Path, scored: Score)
         score_suite(folder, "rad", given, seed=1)
     with pytest.raises(ConfigError, match=rf'no suite "mine" of none; .* suite mine {folder} --hop none$'):
         scored(all_right(), hops=["none"])
+    with pytest.raises(ConfigError, match=r'no suite "mime" \(did you mean "mine"\?\); to make it: '):
+        score_suite(folder, "mime", given, seed=1)
     with pytest.raises(ConfigError, match=r'no suite "../x"'):
         score_suite(folder, "../x", given, seed=1)
     with pytest.raises(

@@ -103,7 +103,10 @@ def choose_suite(
 def no_suite(folder: Path, suite: str, hop: str | None = None) -> ConfigError:
     """The error that a HOP, or the whole folder, lacks a suite."""
     of = f" of {hop}" if hop else ""
-    return ConfigError(f'{folder}: no suite "{suite}"{of}; to make it: {suite_command(folder, suite, hop)}')
+    made = sorted({path.name for path in folder.glob("hops/*/suites/*")})
+    near = "" if suite in made else suggestion(suite, made)
+    command = suite_command(folder, suite, hop)
+    return ConfigError(f'{folder}: no suite "{suite}"{of}{near}; to make it: {command}')
 
 
 def suite_command(folder: Path, suite: str, hop: str | None = None) -> str:
