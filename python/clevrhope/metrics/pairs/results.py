@@ -40,8 +40,8 @@ class PairScores:
     strict_consistency: Measure
     """The relation of the pair holds between the answers, which are of the kinds asked for. It needs no right
     answers. For yes/no pairs, SAME or FLIP, it is 1 - 2 (ACC - C-ACC) less the share of pairs in which
-    neither answer is right and one of them is neither yes nor no. Consistency does not show accuracy: a model that
-    takes one material for another can be consistent everywhere and often wrong."""
+    neither answer is right and one of them is neither yes nor no. Consistency does not show accuracy: a model
+    that takes one material for another can be consistent everywhere and often wrong."""
     both_right: Measure
     """C-ACC: both answers are right."""
     rad: Measure
