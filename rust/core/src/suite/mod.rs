@@ -5,6 +5,7 @@
 //! test on a whole file are balanced (`balance`) and executed before they are given out (`pairs`).
 
 mod balance;
+mod cells;
 mod condition;
 mod entry;
 mod error;
@@ -13,6 +14,7 @@ mod original;
 mod pairs;
 mod partner;
 mod relation;
+mod search;
 mod test;
 
 pub use entry::Tier;
@@ -21,4 +23,5 @@ pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
 pub use pairs::{Pair, PairMaker, Pairs, SkipCounts};
 pub use partner::Skip;
 pub use relation::Relation;
+pub use search::{KnownQuestions, SearchResult, SearchTask, TestSearch};
 pub use test::{PairTest, Suite};
