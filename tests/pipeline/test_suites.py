@@ -255,14 +255,6 @@ def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
     assert "none can be in 01, 10)" in out
 
 
-def test_cells_that_are_short_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["suite", "carets", str(folder), "--hop", HOP, "--per-cell", "100000"]) == 0
-    out = capsys.readouterr().out
-    assert "  Cells that are short of 100,000 pairs: rephrase_and 00 by 9" in out
-    # Originals of the dataset's families are not searched for, so their tests are not short of them.
-    assert " ontology 00 by" not in out
-
-
 def test_without_pairs_wanted_none_is_searched_for(folder: Path) -> None:
     made = make_suite(folder, "carets", hops=[HOP], per_cell=0)
     counts = {test.test: test.n_pairs for test in made[0].tests}
@@ -383,6 +375,25 @@ def test_a_suite_may_have_no_pairs_on_a_split(folder: Path, tmp_path: Path) -> N
     assert report.ok
     lines = {each.name: each for each in report.checks}
     assert lines["pairs"].note == "this folder has nothing to check here"
+
+
+def test_cells_that_are_short_are_named(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    # The attribute that is compared is never named.
+    never = {**ENTRY, "when": {"set": ["<C>", "<M>", "<S>", "<Z>"]}}
+    (tmp_path / "mine" / "mine.json").write_text(json.dumps([never]))
+    arguments = ["suite", "mine", str(folder), "--templates", str(tmp_path / "mine"), "--hop", HOP]
+    assert run_command([*arguments, "--quiet"]) == 0
+    assert run_command([*arguments, "--from", "search", "--per-cell", "7"]) == 0
+    iid, ood = capsys.readouterr().out.split("complex_ood")
+    assert "  Cells that are short of 7 pairs: order 00 by 7\n" in iid
+    assert "none can be in 01, 10)" in ood
+    assert "  Cells that are short of 7 pairs: order 00 by 7, order 11 by 7\n" in ood
+    # From questions alone, none is short.
+    assert run_command(arguments) == 0
+    assert "short" not in capsys.readouterr().out
 
 
 def test_an_own_suite_is_made(folder: Path, tmp_path: Path) -> None:
