@@ -393,7 +393,7 @@ def test_a_killed_drawing_is_mended_by_the_next_build(
         assert show(copy, "--datasheet")[0] == 130
     assert not json.loads((copy / "manifest.json").read_text())["complete"], "an audit refuses it"
     code, error = fails(show, copy, "--datasheet")
-    assert (code, "not finished yet; run the same build again" in error) == (1, True)
+    assert (code, "not finished yet; run the dataset's build again" in error) == (1, True)
     build(copy, "rubber_cylinder", 4)
     assert audited(copy) == 0
     assert {path.name for path in copy.rglob("*.png")} == set()

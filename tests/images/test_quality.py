@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from clevrhope.images import RenderSettings, measure_quality, psnr
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import reference_image, reference_scenes
+from clevrhope.images.quality import measure_quality, psnr, reference_image, reference_scenes
+from clevrhope.images.settings import RenderSettings
 
 
 def test_psnr_is_that_of_the_definition() -> None:

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
+from clevrhope.dataset.manifest import finished_manifest, write_manifest
 from clevrhope.describe.datasheet.pair_sheet import with_plots
 from clevrhope.describe.datasheet.plots import without_plots
 from clevrhope.describe.stats.comparison import measure_folder
 from clevrhope.describe.stats.plots import check_plots, kinds_of, write_plots
-from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import record, write_whole
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
@@ -32,9 +30,9 @@ def draw_into_datasheets(
     check_plots()
     shown = progress or Silent()
     layout = Layout(root)
-    _finished(root)
+    finished_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
     with locked(root):
-        manifest = _finished(root)
+        manifest = finished_manifest(layout.manifest)
         sheets = measure_folder(root, hops=hops, progress=shown)
         # Until the manifest has the new checksums the folder is not finished; a build would repair it.
         write_manifest(layout.manifest, replace(manifest, complete=False))
@@ -51,16 +49,3 @@ def draw_into_datasheets(
                 written += plots
         write_manifest(layout.manifest, manifest)
     return written
-
-
-def _finished(root: Path) -> Manifest:
-    manifest = read_manifest(Layout(root).manifest)
-    if manifest is None:
-        raise DatasetError(
-            f"{root}: not a dataset of clevrhope (no manifest.json), so no datasheet to draw into; "
-            "--plots FOLDER takes any dataset"
-        )
-    check_whole(Layout(root))
-    if not manifest.complete:
-        raise DatasetError(f"{root}: not finished yet; run the same build again before drawing")
-    return manifest
