@@ -36,7 +36,7 @@ from clevrhope.runtime.forms import (
     check_form,
     one_of,
 )
-from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.splits.hops import NAME_ORDER
 from clevrhope.splits.kinds import SPLITS
@@ -265,6 +265,15 @@ def _read_head(path: Path) -> dict[str, Any]:
     raw: dict[str, Any] = parse_json(head.rstrip(b",\n ") + b"}" if mark else head, path)
     check_form(raw, Fields({}, {"shard": Nullable(_PART), "splits": _SPLITS}), path)
     return raw
+
+
+def read_plainly(path: Path) -> dict[str, Any]:
+    """A manifest's content, unchecked, for readers that share no code with its writers; empty without one.
+
+    Raises:
+        DatasetError: the file is not a JSON object.
+    """
+    return read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES) if path.is_file() else {}
 
 
 def part_of(shard: Mapping[str, Any] | None, path: Path) -> str | None:

@@ -19,8 +19,7 @@ from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.pairs_h5 import PairFile, check_pairs, read_pairs
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
-from clevrhope.describe.measure import SceneCounts
-from clevrhope.describe.scene_counts import read_scene_counts
+from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import DatasetError
 from clevrhope.splits.kinds import SPLITS
 

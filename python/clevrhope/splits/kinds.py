@@ -54,7 +54,7 @@ class SplitKind:
     role: Literal["train", "tune", "test"] = "test"
     pool: str = ""
     rule: Rule = "any"
-    questions_per_scene: int = 0
+    questions_per_scene: int = 9
     group: int = 1
     shown: Occurs = "anywhere"
     asked: Occurs = "anywhere"
@@ -96,7 +96,6 @@ _ROWS = (
         role="train",
         pool="train",
         rule="without",
-        questions_per_scene=9,
         shown="never",
         asked="never",
     ),
@@ -110,7 +109,6 @@ _ROWS = (
         "o",
         pool="test_iid",
         rule="without",
-        questions_per_scene=9,
         shown="never",
         asked="never",
     ),
@@ -166,7 +164,6 @@ _ROWS = (
         "v",
         role="tune",
         pool="val",
-        questions_per_scene=9,
     ),
     SplitKind(
         "test",
@@ -177,7 +174,6 @@ _ROWS = (
         "#0072B2",
         "o",
         pool="test_iid",
-        questions_per_scene=9,
     ),
     SplitKind(
         "val_b",
@@ -188,7 +184,6 @@ _ROWS = (
         "#F0E442",
         "^",
         pool="val",
-        questions_per_scene=9,
         baseline="val",
         gap="val",
     ),
@@ -201,7 +196,6 @@ _ROWS = (
         "#D55E00",
         "D",
         pool="test_iid",
-        questions_per_scene=9,
         baseline="test",
         gap="test",
     ),

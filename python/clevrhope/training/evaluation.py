@@ -14,6 +14,7 @@ from clevrhope.dataset.contents import find_hop, splits_in, suite_splits, suite_
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference, finished_manifest, read_manifest
+from clevrhope.dataset.oracle import execute_programs
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.suite_reader import open_suite
 from clevrhope.dataset.vocab import Vocab, read_vocab
@@ -30,14 +31,7 @@ from clevrhope.splits.kinds import SPLITS
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
-from clevrhope.training.prediction import (
-    BATCH,
-    NO_ANSWER,
-    accuracy,
-    execute_programs,
-    predict_answers,
-    predict_programs,
-)
+from clevrhope.training.prediction import BATCH, NO_ANSWER, accuracy, predict_answers, predict_programs
 from clevrhope.training.prediction_files import (
     Answered,
     Part,
@@ -320,14 +314,12 @@ def _answers(
     """(N,) a model's answers to a split, from its scores or by executing the programs that it writes."""
     if not executes:
         return predict_answers(model, method, questions, n_answers=len(vocab.answers()), **options)
-    return execute_programs(
-        predict_programs(model, method, questions, **options),
-        questions.image_idxs,
-        layout=layout,
-        pool=questions.pool,
-        vocab=vocab,
-        attributes=finished_manifest(layout.manifest).world["attributes"],
+    programs = predict_programs(model, method, questions, **options).astype(np.int32)
+    answers = execute_programs(
+        programs, questions.image_idxs, layout=layout, pool=questions.pool, vocab=vocab
     )
+    # The executor distinguishes programs without an answer from ill-formed ones; predictions do not.
+    return np.where(answers < 0, NO_ANSWER, answers).astype(np.int64)
 
 
 _WITHOUT_WEIGHTS = "put back a copy, or train into another folder"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
+from clevrhope.describe.distributions import RELATION_ORDER, ordered
 from clevrhope.describe.markdown import decimal, number, percent
 from clevrhope.describe.measure import Pair, SplitStats, mean, percentile
 from clevrhope.describe.stats.comparison import DISTRIBUTIONS, Column, Sheet, by_file, families, family_name
@@ -23,9 +24,6 @@ VALUE_ORDER = (
     *("cube", "sphere", "cylinder"),
 )
 """Order of answers within their type; others follow."""
-
-RELATION_ORDER = ("left", "right", "front", "behind")
-"""Order of spatial relations; others follow."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +55,6 @@ def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
         yield _pairs(sheet, what, combinations(sheet.held_out, 2))
     if full:
         yield _pairs(sheet, "Pairs of values", sorted({pair for s in _stats(sheet) for pair in s.pairs}))
-
-
-def ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
-    """Names in a given order, after which others follow; numbers come by size after yes and no."""
-
-    def rank(name: str) -> tuple[int, int, str]:
-        if name.isdecimal():
-            return (1, int(name), "")
-        if name in order:
-            return (0 if name in ("yes", "no") else 2, order.index(name), "")
-        return (3, 0, name)
-
-    return sorted(set(names), key=rank)
 
 
 def value_types(columns: Sequence[Column]) -> dict[str, list[str]]:
