@@ -29,17 +29,11 @@ from clevrhope.cli.arguments import (
 @click.option("--properties", type=PATH, metavar="FILE", help="The properties, if not the package's.")
 @no_progress_option
 @json_option
-def audit(folder: Path, as_json: bool, **choices: Any) -> int:
+def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
     """Checks a finished dataset from its files alone; exits with 1 if any check fails."""
     from clevrhope.audit import audit as run
 
-    report = run(
-        folder,
-        against=choices["against"],
-        templates=choices["templates"],
-        properties=choices["properties"],
-        progress=shown_progress(choices),
-    )
+    report = run(folder, **choices, progress=shown_progress({"quiet": quiet}))
     if as_json:
         click.echo(json.dumps(report.as_json()))
     else:

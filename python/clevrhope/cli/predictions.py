@@ -212,7 +212,7 @@ def score(
     help="For models that answer in several ways, report only this way; repeatable.",
 )
 @quiet_option
-def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> None:
+def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool, **choices: Any) -> None:
     """Makes the paper's tables and figures for RUNS, beside the paper's numbers, as HTML and Markdown.
 
     RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
@@ -220,16 +220,7 @@ def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> Non
     from clevrhope.report import report as run
     from clevrhope.report.writer import counted
 
-    made = run(
-        runs,
-        out,
-        model=choices["model"],
-        dataset=choices["dataset"],
-        title=choices["title"],
-        least_iid=choices["least_iid"],
-        ways=read_names(choices["ways"]),
-        progress=shown_progress({"quiet": quiet}),
-    )
+    made = run(runs, out, **choices, ways=read_names(ways), progress=shown_progress({"quiet": quiet}))
     for sentence in made.skipped:
         click.echo(f"left out: {sentence}", err=True)
     if not quiet:

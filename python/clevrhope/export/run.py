@@ -7,6 +7,7 @@ killed one left under that name.
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
 from clevrhope.export.source import Source, SplitSource, SuiteSource, source_json
-from clevrhope.runtime.atomic import disk_errors, sync_folder, temporary_path
+from clevrhope.runtime.atomic import FULL_DISK, disk_errors, sync_folder, temporary_path
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.lock import LOCK_FILE, locked
 from clevrhope.runtime.paths import check_links
@@ -34,10 +35,6 @@ from clevrhope.splits.kinds import TRAIN
 
 SOURCE = "source.json"
 """Says what an export was made from; it is written first."""
-
-
-_NOTHING_WRITTEN = "nothing was written there; free some space and run the same command again"
-"""What a full disk means for an export, which cannot be resumed."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +232,7 @@ def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advanc
     _check_own(temporary)
     with disk_errors(out):
         temporary.mkdir(parents=True, exist_ok=True)
-    with disk_errors(out, when_full=_NOTHING_WRITTEN), locked(temporary):
+    with _full_disk(out), locked(temporary):
         try:
             _clear(temporary)
             (temporary / SOURCE).write_bytes(source_json(source, name))
@@ -279,3 +276,19 @@ def _clear(folder: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
+
+
+@contextmanager
+def _full_disk(out: Path) -> Iterator[None]:
+    """Says of a full disk that nothing was written: an export cannot be resumed."""
+    try:
+        with disk_errors(out):
+            yield
+    except DatasetError as error:
+        cause = error.__cause__
+        if isinstance(cause, OSError) and cause.errno in FULL_DISK:
+            raise DatasetError(
+                f"{out}: no space left; nothing was written there; free some space and run the same command "
+                "again"
+            ) from cause
+        raise

@@ -84,10 +84,8 @@ class RenderSettings:
         for name, (good, right) in checks.items():
             if not good:
                 raise ConfigError(f"{name} is {shown(getattr(self, name))}; expected {right}")
-        try:
+        with naming("device"):
             parse_device(self.device)
-        except ConfigError as error:
-            raise ConfigError(f"device: {error}") from error
 
     def with_samples(self, samples: int) -> RenderSettings:
         """The same with other samples; from 512 on neither denoised nor adaptive, as in the original."""

@@ -140,17 +140,9 @@ class WorkingFolder:
         return named and path.is_file() and not path.is_symlink()
 
 
-KEPT = "what is finished stays: free some space and run the same command to resume"
-"""What helps where a disk is full, for a run that can be resumed."""
-
-
 @contextmanager
-def disk_errors(path: Path, *, when_full: str = KEPT) -> Iterator[None]:
+def disk_errors(path: Path) -> Iterator[None]:
     """Turns errors such as a full disk or a missing permission into one sentence that says what helps.
-
-    Args:
-        path: what is written.
-        when_full: ends the sentence on a full disk.
 
     Raises:
         DatasetError: in place of these errors; others pass through.
@@ -160,7 +152,10 @@ def disk_errors(path: Path, *, when_full: str = KEPT) -> Iterator[None]:
     except OSError as error:
         number = error.errno
         if number in FULL_DISK:
-            raise DatasetError(f"{path}: no space left; {when_full}") from error
+            raise DatasetError(
+                f"{path}: no space left; what is finished stays: "
+                "free some space and run the same command to resume"
+            ) from error
         if number in _FORBIDDEN:
             raise DatasetError(
                 f"{path}: no permission to write there; "

@@ -54,7 +54,7 @@ class SplitKind:
     role: Literal["train", "tune", "test"] = "test"
     pool: str = ""
     rule: Rule = "any"
-    questions_per_scene: int = 9
+    questions_per_scene: int = 0
     group: int = 1
     shown: Occurs = "anywhere"
     asked: Occurs = "anywhere"
@@ -96,6 +96,7 @@ _ROWS = (
         role="train",
         pool="train",
         rule="without",
+        questions_per_scene=9,
         shown="never",
         asked="never",
     ),
@@ -109,6 +110,7 @@ _ROWS = (
         "o",
         pool="test_iid",
         rule="without",
+        questions_per_scene=9,
         shown="never",
         asked="never",
     ),
@@ -164,6 +166,7 @@ _ROWS = (
         "v",
         role="tune",
         pool="val",
+        questions_per_scene=9,
     ),
     SplitKind(
         "test",
@@ -174,6 +177,7 @@ _ROWS = (
         "#0072B2",
         "o",
         pool="test_iid",
+        questions_per_scene=9,
     ),
     SplitKind(
         "val_b",
@@ -184,6 +188,7 @@ _ROWS = (
         "#F0E442",
         "^",
         pool="val",
+        questions_per_scene=9,
         baseline="val",
         gap="val",
     ),
@@ -196,6 +201,7 @@ _ROWS = (
         "#D55E00",
         "D",
         pool="test_iid",
+        questions_per_scene=9,
         baseline="test",
         gap="test",
     ),
@@ -245,23 +251,15 @@ TRAIN = SPLITS["train"]
 """What models learn from; where a dataset has scenes of CLEVR, they are in its pool."""
 
 
-@dataclass(frozen=True)
-class GapKind:
-    """A difference of two accuracies: that of a split minus that of its baseline."""
+GAPS: Mapping[str, SplitKind] = {row.gap: row for row in _ROWS if row.gap}
+"""Name of a gap -> the split whose accuracy, minus that of its baseline, it is.
 
-    split: str
-    baseline: str
+The gaps of `none` are between palettes, as between CoGenT's two conditions."""
 
-
-GAPS: Mapping[str, GapKind] = {row.gap: GapKind(row.name, row.baseline) for row in _ROWS if row.gap}
-"""All gaps by name; that of `none` is between palettes, as between CoGenT's two conditions."""
-
-SYSTEMATICITY_GAPS: Mapping[str, GapKind] = {
-    name: gap for name, gap in GAPS.items() if "pair" in SPLITS[gap.split].of
-}
+SYSTEMATICITY_GAPS: Mapping[str, SplitKind] = {name: kind for name, kind in GAPS.items() if "pair" in kind.of}
 """The gaps of a held-out pair: on whole scenes ("complex") and on single objects ("minimal")."""
 
-IID, OOD = GAPS["complex"].baseline, GAPS["complex"].split
+IID, OOD = GAPS["complex"].baseline, GAPS["complex"].name
 """The test sets of whole scenes: runs are judged on the first, and the gap that counts is between the two."""
 
 

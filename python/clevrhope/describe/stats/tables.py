@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TypeVar
 
@@ -94,9 +95,7 @@ def _shares(
 
 
 def _overview(sheet: Sheet) -> Table:
-    def row(name: str, cell: Callable[[SplitStats], str]) -> list[str]:
-        return _row(sheet, name, cell)
-
+    row = partial(_row, sheet)
     return Table(
         "What is in it",
         _head(sheet),
@@ -138,24 +137,16 @@ def _distances(sheet: Sheet) -> Table:
 
 
 def _guessing(sheet: Sheet) -> Table:
+    row, train = partial(_row, sheet), sheet.train
     rows = [
-        _row(sheet, "most frequent answer", lambda each: each.majority[0]),
-        _row(sheet, "- its accuracy", lambda each: percent(each.majority[1])),
-        _row(sheet, "that of each family: accuracy", lambda each: percent(each.majority_of_families)),
+        row("most frequent answer", lambda each: each.majority[0]),
+        row("- its accuracy", lambda each: percent(each.majority[1])),
+        row("that of each family: accuracy", lambda each: percent(each.majority_of_families)),
     ]
-    train = sheet.train
     if train is not None:
         rows += [
-            _row(
-                sheet,
-                "that of train: accuracy",
-                lambda each: percent(each.guessed_from(train, by_family=False)),
-            ),
-            _row(
-                sheet,
-                "that of each family in train: accuracy",
-                lambda each: percent(each.guessed_from(train)),
-            ),
+            row("that of train: accuracy", lambda each: percent(each.guessed_from(train, by_family=False))),
+            row("that of each family in train: accuracy", lambda each: percent(each.guessed_from(train))),
         ]
     return Table("Accuracy of guessing", _head(sheet), rows, "The first two are chosen on the split itself.")
 
