@@ -1,8 +1,8 @@
 """`clevrhope stats` as a user meets it: tables, JSON, plots, two folders side by side, and bad input."""
 
-import builtins
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -297,14 +297,7 @@ def test_files_that_were_lost(demo: Path, tmp_path: Path, show: Show, name: str)
 def test_plots_without_matplotlib_name_the_extra(
     demo: Path, tmp_path: Path, show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any, **more: Any) -> Any:
-        if name.partition(".")[0] == "matplotlib":
-            raise ImportError(f"No module named {name!r}")
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, error = fails(show, demo, "--plots", tmp_path / "p")
     assert code == 2
     assert "pip install 'clevrhope[plots]'" in error

@@ -134,7 +134,7 @@ def _format(name: str) -> Format:
         raise ConfigError(f'unknown format "{name}"{suggestion(name, FORMATS)}; known: {", ".join(FORMATS)}')
     chosen = FORMATS[name]
     if chosen.needs:
-        check_extra(f"--format {name}", chosen.needs, "export")
+        check_extra(f"--format {name} needs", chosen.needs, "export")
     return chosen
 
 

@@ -37,7 +37,7 @@ def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
         ConfigError: scikit-image is not installed.
         ValueError: they differ in shape, or are smaller than a window of 11 x 11 pixels.
     """
-    check_extra("SSIM", "skimage.metrics", "bench")
+    check_extra("SSIM needs", "skimage.metrics", "bench")
     from skimage.metrics import structural_similarity
 
     gaussian = {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False}

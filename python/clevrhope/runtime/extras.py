@@ -5,8 +5,8 @@ from importlib import import_module
 from clevrhope.errors import ConfigError
 
 
-def check_extra(what: str, module: str, extra: str) -> None:
-    """Checks that `what` can import the module that it needs.
+def check_extra(need: str, module: str, extra: str) -> None:
+    """Checks that a module can be imported; `need` begins the message, such as "plots need".
 
     Raises:
         ConfigError: it is missing, or built for another numpy; says which extra has it.
@@ -15,11 +15,11 @@ def check_extra(what: str, module: str, extra: str) -> None:
         import_module(module)
     except ImportError as error:
         raise ConfigError(
-            f"{what} needs {module}, which cannot be imported ({error}): pip install 'clevrhope[{extra}]'"
+            f"{need} {module}, which cannot be imported ({error}): pip install 'clevrhope[{extra}]'"
         ) from error
 
 
 def check_torch() -> None:
     """Checks that torch and safetensors are installed; errors as of `check_extra`."""
     for module in ("torch", "safetensors"):
-        check_extra("a model", module, "train")
+        check_extra("models need", module, "train")

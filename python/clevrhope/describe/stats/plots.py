@@ -20,7 +20,7 @@ other kinds would show a single value."""
 
 def check_plots() -> None:
     """Checks that matplotlib is installed; errors as of `check_extra`."""
-    check_extra("a plot", "matplotlib", "plots")
+    check_extra("plots need", "matplotlib", "plots")
 
 
 def check_outside(plots: Path, dataset: Path) -> None:
