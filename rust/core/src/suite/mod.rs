@@ -17,11 +17,12 @@ mod relation;
 mod search;
 mod test;
 
+pub use cells::SearchResult;
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};
 pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
 pub use pairs::{Pair, PairMaker, Pairs, SkipCounts};
 pub use partner::Skip;
 pub use relation::Relation;
-pub use search::{KnownQuestions, SearchResult, SearchTask, TestSearch};
+pub use search::{KnownQuestions, SearchTask, TestSearch};
 pub use test::{PairTest, Suite};
