@@ -82,6 +82,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
             "pools": dict(made.pools),
             "note": made.note,
             "made": made.n_made,
+            "skipped": made.n_skipped,
             "bytes": made.n_bytes,
         }
         click.echo(json.dumps(result))
@@ -90,6 +91,10 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 
         n_images = sum(made.pools.values())
         note = f"; {made.note}" if made.note else ""
+        if made.n_skipped:
+            note += (
+                f"; {made.n_skipped:,} images of blur, fill and crop were left out, as no scene shows them"
+            )
         click.echo(
             f"{made.folder}: {n_images:,} images, {made.n_made:,} made now, {size(made.n_bytes)}{note}"
         )
@@ -238,6 +243,7 @@ def evaluate(run: Path, **choices: Any) -> None:
     from clevrhope.runtime.extras import check_torch
 
     check_torch()
+    from clevrhope.training.evaluation import SKIPPED
     from clevrhope.training.evaluation import evaluate as answer
 
     made = answer(
@@ -261,6 +267,7 @@ def evaluate(run: Path, **choices: Any) -> None:
                 "percent": dict(each.percent),
                 "unanswered": dict(each.unanswered),
                 "unknown_words": list(each.unknown_words),
+                "skipped": each.n_skipped,
             }
             for each in made
         ]
@@ -272,7 +279,8 @@ def evaluate(run: Path, **choices: Any) -> None:
         without = f"; {n_without:,} without an answer" if n_without else ""
         n_unknown = len(each.unknown_words)
         unknown = f"; words read as <UNK>: {n_unknown:,}" if n_unknown else ""
-        click.echo(f"{each.path}: {accuracies}{without}{unknown}")
+        skipped = f"; {SKIPPED} ({each.n_skipped:,} questions)" if each.n_skipped else ""
+        click.echo(f"{each.path}: {accuracies}{without}{unknown}{skipped}")
 
 
 def read_size(text: str | None) -> tuple[int, int] | Literal["image"] | None:
