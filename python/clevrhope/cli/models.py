@@ -229,7 +229,8 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 @click.option(
     "--suite",
     metavar="NAME",
-    help="Answer the questions of this suite (carets, rad), and of its splits where answers are missing.",
+    help="Answer the questions of this suite (carets, rad, visual), and of its splits where answers are "
+    "missing.",
 )
 @click.option("--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world; needs --out.")
 @click.option("--features", metavar="NAME", help="The store of features, by its name in DIR or its folder.")

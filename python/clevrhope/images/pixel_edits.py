@@ -1,8 +1,7 @@
 """Edits of an image that keep the foreground and obscure the rest, or cut it off.
 
 Source: the visual tests of CARETS (Jimenez et al., 2022), with masks in place of boxes, and with lengths as
-shares of the image's width. All sums are of whole numbers that a float holds exactly, so the bytes are the
-same everywhere.
+shares of the image's width. All sums are of whole numbers, so the bytes are the same everywhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from PIL import Image
 
 ImageArray = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
-Matrix = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int32]
 
 SIGMAS: Mapping[str, float] = {"blur_1": 1 / 160, "blur_2": 1 / 80, "blur_3": 3 / 160}
 """Standard deviation of each blur as a share of the width: CARETS's 3, 6 and 9 pixels on CLEVR's 480."""
@@ -25,6 +24,12 @@ MARGIN = 1 / 80
 
 ONE = 1 << 12
 """The sum of a kernel's weights."""
+
+_KEPT_BITS = 6
+"""Binary places that are kept between the two directions of a blur."""
+
+_SCALE = ONE << _KEPT_BITS
+"""By what a blurred array is larger than the one that was blurred."""
 
 
 def margin_px(width: int) -> int:
@@ -40,10 +45,9 @@ def blurred(image: ImageArray, mask: Mask, *, sigma_px: float) -> ImageArray:
         mask: (height, width), the foreground.
         sigma_px: standard deviation, above 0.
     """
-    height, width = mask.shape
-    channels = np.moveaxis(image, 2, 0).astype(np.float64)  # (3, height, width)
-    soft = _blur_matrix(height, sigma_px) @ channels @ _blur_matrix(width, sigma_px).T
-    return _composed(image, np.moveaxis(_rounded(soft), 0, 2), mask)
+    channels = np.ascontiguousarray(np.moveaxis(image, 2, 0)).astype(np.int32)  # (3, height, width)
+    soft = (_gaussian(channels, sigma_px) + _SCALE // 2) // _SCALE
+    return _composed(image, np.moveaxis(soft.astype(np.uint8), 0, 2), mask)
 
 
 def filled(image: ImageArray, mask: Mask, *, rgb: Sequence[int]) -> ImageArray:
@@ -99,13 +103,14 @@ def mask_at(raster: npt.NDArray[np.uint8], objects: Sequence[int], size: tuple[i
 
 def _composed(image: ImageArray, background: ImageArray, mask: Mask) -> ImageArray:
     """The image where the foreground is, the background elsewhere, and a soft edge within the margin."""
-    height, width = mask.shape
-    margin = margin_px(width)
-    grown = _grown(_grown(mask, margin).T, margin).T.astype(np.float64)
+    margin = margin_px(mask.shape[1])
+    grown = _grown(_grown(mask, margin).T, margin).T
     # The kernel reaches no further than the margin, so that every pixel of the foreground is kept as it is.
-    sigma = margin / 3
-    alpha = (_blur_matrix(height, sigma) @ grown @ _blur_matrix(width, sigma).T)[:, :, None]
-    return _rounded(alpha * image + (ONE * ONE - alpha) * background)
+    soft = _gaussian(np.ascontiguousarray(grown)[None].astype(np.int32), margin / 3)[0]
+    alpha = (soft >> _KEPT_BITS)[:, :, None]  # (height, width, 1), from 0 to ONE
+    mixed = (alpha * image + (ONE - alpha) * background + ONE // 2) // ONE
+    edited: ImageArray = mixed.astype(np.uint8)
+    return edited
 
 
 def _grown(mask: Mask, n: int) -> Mask:
@@ -117,21 +122,36 @@ def _grown(mask: Mask, n: int) -> Mask:
     return found
 
 
+def _gaussian(values: Numbers, sigma_px: float) -> Numbers:
+    """Values (n, height, width), bytes or smaller, blurred in both directions and times `_SCALE`.
+
+    What is at an edge goes on beyond it.
+    """
+    across = _weighted(values, sigma_px, axis=2)
+    dropped = ONE >> _KEPT_BITS
+    return _weighted((across + dropped // 2) // dropped, sigma_px, axis=1)
+
+
+def _weighted(values: Numbers, sigma_px: float, *, axis: int) -> Numbers:
+    """Sums of the neighbours in one direction, each times the kernel's weight."""
+    centre, *others = _weights(sigma_px)
+    reach, n = len(others), values.shape[axis]
+    padded = np.pad(values, [(reach, reach) if each == axis else (0, 0) for each in range(3)], mode="edge")
+
+    def shifted(step: int) -> Numbers:
+        begin = reach + step
+        return padded[:, :, begin : begin + n] if axis == 2 else padded[:, begin : begin + n]
+
+    total = centre * values
+    for step, weight in enumerate(others, 1):
+        total += weight * (shifted(step) + shifted(-step))
+    return total
+
+
 @lru_cache(maxsize=16)
-def _blur_matrix(n: int, sigma_px: float) -> Matrix:
-    """(n, n) a Gaussian's whole weights for each place of a line; its ends are continued beyond it."""
-    radius = ceil(3 * sigma_px)
-    weights = [exp(-0.5 * (step / sigma_px) ** 2) for step in range(-radius, radius + 1)]
-    whole = [round(ONE * weight / sum(weights)) for weight in weights]
-    whole[radius] += ONE - sum(whole)
-    matrix = np.zeros((n, n))
-    places = np.arange(n)
-    for step, weight in zip(range(-radius, radius + 1), whole, strict=True):
-        np.add.at(matrix, (places, np.clip(places + step, 0, n - 1)), weight)
-    return matrix
-
-
-def _rounded(sums: Matrix) -> ImageArray:
-    """Sums of two kernels' weights times bytes, as bytes."""
-    rounded: ImageArray = ((sums + ONE * ONE // 2) // (ONE * ONE)).astype(np.uint8)
-    return rounded
+def _weights(sigma_px: float) -> tuple[int, ...]:
+    """A Gaussian's whole weights for neighbours 0, 1, ... up to three standard deviations; `ONE` in all."""
+    found = [exp(-0.5 * (step / sigma_px) ** 2) for step in range(1 + ceil(3 * sigma_px))]
+    total = 2 * sum(found) - found[0]
+    others = [round(ONE * each / total) for each in found[1:]]
+    return (ONE - 2 * sum(others), *others)
