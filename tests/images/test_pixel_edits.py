@@ -30,12 +30,19 @@ def far_from(mask: np.ndarray) -> np.ndarray:
     return reach > 2 * margin_px(mask.shape[1])
 
 
+def none(mask: np.ndarray) -> np.ndarray:
+    return np.zeros_like(mask)
+
+
 def roughness(image: np.ndarray) -> float:
     return float(np.abs(np.diff(image.astype(int), axis=1)).mean())
 
 
 def test_the_foreground_keeps_its_bytes(image: np.ndarray, mask: np.ndarray) -> None:
-    for edited in (filled(image, mask, rgb=GREY), blurred(image, mask, sigma_px=2.25)):
+    for edited in (
+        filled(image, mask, none(mask), rgb=GREY),
+        blurred(image, mask, none(mask), sigma_px=2.25),
+    ):
         assert edited.dtype == np.uint8
         assert edited.shape == image.shape
         assert np.array_equal(edited[mask], image[mask])
@@ -43,24 +50,34 @@ def test_the_foreground_keeps_its_bytes(image: np.ndarray, mask: np.ndarray) -> 
 
 
 def test_a_filled_background_is_of_one_color(image: np.ndarray, mask: np.ndarray) -> None:
-    assert (filled(image, mask, rgb=GREY)[far_from(mask)] == GREY).all()
+    assert (filled(image, mask, none(mask), rgb=GREY)[far_from(mask)] == GREY).all()
+
+
+def test_nothing_is_kept_of_other_objects(image: np.ndarray, mask: np.ndarray) -> None:
+    others = np.zeros_like(mask)
+    others[30:60, 50:60] = True  # touches the foreground
+    edited = filled(image, mask, others, rgb=GREY)
+    assert np.array_equal(edited[mask], image[mask])
+    assert (edited[others] == GREY).all()
+    assert not (filled(image, mask, none(mask), rgb=GREY)[others] == GREY).all()
 
 
 def test_more_blur_is_smoother_and_means_stay(image: np.ndarray) -> None:
     nothing = np.zeros((HEIGHT, WIDTH), dtype=bool)
-    results = [blurred(image, nothing, sigma_px=sigma) for sigma in (0.75, 1.5, 2.25)]
+    results = [blurred(image, nothing, nothing, sigma_px=sigma) for sigma in (0.75, 1.5, 2.25)]
     rough = [roughness(each) for each in (image, *results)]
     assert rough == sorted(rough, reverse=True)
     assert rough[3] < rough[0] / 5
     assert all(abs(each.mean() - image.mean()) < 1 for each in results)
     flat = np.full_like(image, 77)
-    assert np.array_equal(blurred(flat, nothing, sigma_px=1.5), flat)
+    assert np.array_equal(blurred(flat, nothing, nothing, sigma_px=1.5), flat)
 
 
 def test_a_blur_is_a_gaussian() -> None:
     point = np.zeros((61, 61, 3), dtype=np.uint8)
     point[30, 30] = 255
-    edited = blurred(point, np.zeros((61, 61), dtype=bool), sigma_px=2.0)[:, :, 0].astype(float)
+    nothing = np.zeros((61, 61), dtype=bool)
+    edited = blurred(point, nothing, nothing, sigma_px=2.0)[:, :, 0].astype(float)
     y, x = np.mgrid[:61, :61] - 30
     expected = 255 * np.exp(-(x**2 + y**2) / 8) / (8 * np.pi)
     assert np.abs(edited - expected).max() <= 1

@@ -1,4 +1,4 @@
-"""Trained runs on edited images: features of images answer all, features of scenes those that have a scene."""
+"""Trained runs on edited images: features of images answer all, features of scenes what has a scene."""
 
 import json
 from dataclasses import replace

@@ -37,22 +37,24 @@ def margin_px(width: int) -> int:
     return max(2, round(width * MARGIN))
 
 
-def blurred(image: ImageArray, mask: Mask, *, sigma_px: float) -> ImageArray:
+def blurred(image: ImageArray, mask: Mask, others: Mask, *, sigma_px: float) -> ImageArray:
     """The image with everything but the foreground blurred by a Gaussian.
 
     Args:
         image: (height, width, 3), sRGB.
         mask: (height, width), the foreground.
+        others: (height, width), objects of the background, of which the soft edge keeps nothing.
         sigma_px: standard deviation, above 0.
     """
     channels = np.ascontiguousarray(np.moveaxis(image, 2, 0)).astype(np.int32)  # (3, height, width)
     soft = (_gaussian(channels, sigma_px) + _SCALE // 2) // _SCALE
-    return _composed(image, np.moveaxis(soft.astype(np.uint8), 0, 2), mask)
+    return _composed(image, np.moveaxis(soft.astype(np.uint8), 0, 2), mask, others)
 
 
-def filled(image: ImageArray, mask: Mask, *, rgb: Sequence[int]) -> ImageArray:
+def filled(image: ImageArray, mask: Mask, others: Mask, *, rgb: Sequence[int]) -> ImageArray:
     """The image with everything but the foreground replaced by a color; arguments as of `blurred`."""
-    return _composed(image, np.broadcast_to(np.asarray(rgb, dtype=np.uint8), image.shape), mask)
+    color = np.broadcast_to(np.asarray(rgb, dtype=np.uint8), image.shape)
+    return _composed(image, color, mask, others)
 
 
 def crop_box(mask: Mask) -> tuple[int, int, int, int]:
@@ -101,13 +103,13 @@ def mask_at(raster: npt.NDArray[np.uint8], objects: Sequence[int], size: tuple[i
     return found
 
 
-def _composed(image: ImageArray, background: ImageArray, mask: Mask) -> ImageArray:
+def _composed(image: ImageArray, background: ImageArray, mask: Mask, others: Mask) -> ImageArray:
     """The image where the foreground is, the background elsewhere, and a soft edge within the margin."""
     margin = margin_px(mask.shape[1])
     grown = _grown(_grown(mask, margin).T, margin).T
     # The kernel reaches no further than the margin, so that every pixel of the foreground is kept as it is.
     soft = _gaussian(np.ascontiguousarray(grown)[None].astype(np.int32), margin / 3)[0]
-    alpha = (soft >> _KEPT_BITS)[:, :, None]  # (height, width, 1), from 0 to ONE
+    alpha = np.where(others, 0, soft >> _KEPT_BITS)[:, :, None]  # (height, width, 1), from 0 to ONE
     mixed = (alpha * image + (ONE - alpha) * background + ONE // 2) // ONE
     edited: ImageArray = mixed.astype(np.uint8)
     return edited

@@ -187,7 +187,8 @@ def _fill(
 ) -> Iterator[tuple[str, object]]:
     mask = _foreground(each, raster)
     yield from _kept(image, source, mask)
-    wrong = (image[_background(mask)] != each.edit["rgb"]).any(axis=1).sum()
+    nothing_kept = _background(mask) | ((raster > 0) & ~mask)
+    wrong = (image[nothing_kept] != each.edit["rgb"]).any(axis=1).sum()
     if wrong:
         yield f"its background is not {each.edit['rgb']}", f"{wrong} pixels"
 

@@ -263,19 +263,20 @@ class VisualImages:
             if each.kind == COPY:
                 content = self._images.png(each.question.scene)()
             else:
-                mask = mask_at(raster, kept_objects(each.question.kept), self._size)
-                content = encode_png(self._edited(each.kind, source, mask))
+                content = encode_png(self._edited(each.kind, source, raster, each.question.kept))
             write_whole(self._path(each.index), content)
         return len(images)
 
     def _edited(
-        self, kind: str, image: npt.NDArray[np.uint8], mask: npt.NDArray[np.bool_]
+        self, kind: str, image: npt.NDArray[np.uint8], raster: npt.NDArray[np.uint8], kept: int
     ) -> npt.NDArray[np.uint8]:
-        if kind == "fill":
-            return filled(image, mask, rgb=self._rgb)
+        mask = mask_at(raster, kept_objects(kept), self._size)
         if kind == "crop":
             return cropped(image, crop_box(mask), rgb=self._rgb)
-        return blurred(image, mask, sigma_px=self._sigma_px(kind))
+        others = mask_at(raster, kept_objects(EVERYTHING & ~kept), self._size)
+        if kind == "fill":
+            return filled(image, mask, others, rgb=self._rgb)
+        return blurred(image, mask, others, sigma_px=self._sigma_px(kind))
 
     def store(self) -> dict[str, FileRecord]:
         """Packs the images into HDF5; gives the records of all files of the pool."""
