@@ -93,8 +93,9 @@ impl PySplitQuestions {
         self.originals.len()
     }
 
-    /// (N,) the objects that each question is about on its scene, a bit each: those in the sets that enter `unique`,
-    /// `count` and `exist`.
+    /// (N,) the objects that each question is about on its scene, a bit each.
+    ///
+    /// They are those in the sets that enter `unique`, `count` and `exist`.
     ///
     /// Raises:
     ///     ValueError: a question without an answer on its scene.

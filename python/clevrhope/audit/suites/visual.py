@@ -34,6 +34,8 @@ def check_visual(
     Raises:
         DatasetError: a file of scenes or images is missing or cannot be read.
     """
+    if not len(arrays):
+        return
     pool = pool_of(place)
     scenes = read_edited(folder, place, pool, check)
     check_scenes(folder, place, pool, scenes, check)

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import ProgramTokens, QuestionBatch, SceneGraphs, World
-from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.clevr_json import question_info, rows_file
 from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.image_source import find_images
@@ -132,7 +131,7 @@ class _Maker:
         properties: Path | None,
     ) -> None:
         self._layout, self._manifest, self._properties = layout, manifest, properties
-        self._n = n or ORIGINALS.get(str(manifest.config.get("preset")), ORIGINALS[next(iter(PRESETS))])
+        self._n = n or ORIGINALS.get(str(manifest.config.get("preset")), ORIGINALS["demo"])
         if manifest.rendering is None or not manifest.pools:
             raise ConfigError(
                 f"{layout.root}: it has no images, which visual tests edit; run the dataset's build again "
