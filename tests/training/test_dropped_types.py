@@ -63,9 +63,7 @@ def test_what_cannot_be_dropped_is_said(vocab: Vocab) -> None:
         kept_rows(programs, {"color": 1.0, "count": 1.0}, seed=3, vocab=vocab)
 
 
-@pytest.mark.parametrize(
-    "text", ["color", "=0.5", "color=", "color=half", "color=0", "color=2", "color=nan"]
-)
+@pytest.mark.parametrize("text", ["color", "=0.5", "color=", "color=half", "color=0", "color=2", "color=nan"])
 def test_shares_of_another_form_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="should be a type of questions and a share above 0 and at most 1"):
         parse_drops([text])

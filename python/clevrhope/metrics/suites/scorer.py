@@ -169,7 +169,7 @@ class _Scorer:
 
     def _scored(self, file: PairFile, targets: Sequence[Target], chosen: Flags) -> SuiteSplitScores:
         """The scores on one split, of the pairs that are chosen, (K,); a target is a run."""
-        given = np.stack([self._answers_of(target, file) for target in targets])  # (R, 2K)
+        given = np.stack([answers_to_pairs(self._given, target, file) for target in targets])  # (R, 2K)
         for target, row in zip(targets, given, strict=True):
             self._missing.note(target, file, row, chosen)
         names, parts = _parts(file, chosen)
@@ -197,16 +197,19 @@ class _Scorer:
             same_programs=tuple(_tests_with(file, chosen, _same_programs(file))),
         )
 
-    def _answers_of(self, target: Target, file: PairFile) -> AnswerNumbers:
-        """(2K,) a run's answers to the questions of a suite's file."""
-        places = file.rows.orig_idxs
-        none = np.full(len(places), NOT_GIVEN, dtype=np.int16)
-        of_suite = self._given.get(target, none)
-        of_split = self._given.get(target._replace(suite=None))
-        if of_split is None:
-            return of_suite
-        own: AnswerNumbers = np.where(places >= 0, of_split[places], NOT_GIVEN).astype(np.int16)
-        return np.where(of_suite == NOT_GIVEN, own, of_suite)
+
+def answers_to_pairs(given: Mapping[Target, AnswerNumbers], target: Target, file: PairFile) -> AnswerNumbers:
+    """(2K,) a run's answers to the questions of a suite's file; NOT_GIVEN where there is none.
+
+    What the rows about the suite lack comes from those about its split.
+    """
+    places = file.rows.orig_idxs
+    of_suite = given.get(target, np.full(len(places), NOT_GIVEN, dtype=np.int16))
+    of_split = given.get(target._replace(suite=None))
+    if of_split is None:
+        return of_suite
+    own: AnswerNumbers = np.where(places >= 0, of_split[places], NOT_GIVEN).astype(np.int16)
+    return np.where(of_suite == NOT_GIVEN, own, of_suite)
 
 
 def _parts(file: PairFile, chosen: Flags) -> tuple[dict[str, Sequence[str]], dict[str, Ints]]:
