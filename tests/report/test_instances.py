@@ -17,7 +17,7 @@ from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report import report
-from clevrhope.report.document import Table
+from clevrhope.report.document import Figure, Table
 from clevrhope.report.instances import HALVES, Instance, measure_instances
 from clevrhope.report.regression_tables import FEATURES, regression_blocks
 from clevrhope.report.results import Result, measure
@@ -133,6 +133,19 @@ def test_instances_that_dropped_questions_are_a_group_of_their_own() -> None:
     rows = rows_of([*simulated(20), *simulated(15, drops=True, seed=2)], "held-out pair")
     n = {name: cells[0] for (predicted, name, _), cells in rows.items() if predicted == "OOD accuracy"}
     assert n == {"train questions of a type dropped": "15", "pairs, train sizes and seeds": "20", "all": "35"}
+
+
+def test_the_figure_has_a_marker_for_each_run() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install clevrhope[plots]")
+    both = [*simulated(20), *simulated(15, drops=True, seed=2)]
+    (drawn,) = (each for each in regression_blocks(both, draws=True) if isinstance(each, Figure))
+    assert drawn.png.startswith(b"\x89PNG")
+    assert drawn.name == "instances_film"
+    (again,) = (each for each in regression_blocks(both, draws=True) if isinstance(each, Figure))
+    assert again.png == drawn.png
+    (fewer,) = (each for each in regression_blocks(both[:34], draws=True) if isinstance(each, Figure))
+    assert fewer.png != drawn.png
+    assert not any(isinstance(each, Figure) for each in regression_blocks(both))
 
 
 def test_too_few_instances_make_no_section() -> None:

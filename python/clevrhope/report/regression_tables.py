@@ -1,6 +1,6 @@
 """Does RAD predict what a model gets right elsewhere? RAD's section 4, and the same of unseen pairs."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,16 +55,16 @@ class _Row:
     regressions: Sequence[Regression]
 
 
-def regression_blocks(instances: Sequence[Instance]) -> Iterator[Block]:
-    """A section with two tables, if some model has enough instances with RAD's pairs."""
-    blocks = [block for model in _models(instances) for block in _of_model(model, instances)]
+def regression_blocks(instances: Sequence[Instance], *, draws: bool = False) -> Iterator[Block]:
+    """A section with two tables and, if it `draws`, a figure, for models with enough instances."""
+    blocks = [block for model in _models(instances) for block in _of_model(model, instances, draws=draws)]
     if blocks:
         yield Heading("Does RAD predict accuracy?")
         yield Text(_LEGEND)
         yield from blocks
 
 
-def _of_model(model: str, instances: Sequence[Instance]) -> Iterator[Block]:
+def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iterator[Block]:
     own = [each for each in instances if each.model == model]
     unseen: list[_Row] = []
     gaps: list[_Row] = []
@@ -82,6 +82,10 @@ def _of_model(model: str, instances: Sequence[Instance]) -> Iterator[Block]:
             "deviation over configurations (ddof 0). Source: Rosenberg et al., section 4. The published rows "
             "are of photographs, and their instances differ in dropped questions alone.",
         )
+    if gaps and draws:
+        from clevrhope.report.instance_figure import instances_plot
+
+        yield instances_plot(held_out_points(own), model)
     if gaps:
         yield Table(
             title=f"Accuracy of {model} on the held-out pair",
@@ -123,24 +127,37 @@ def _unseen(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
 
 def _gaps(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
     """OOD accuracy and the gap, from what is known in distribution."""
-    kinds = _kinds(group)
+    there = held_out_points(group)
+    if len(there) < FEWEST:
+        return
+    for predicted in ("OOD accuracy", "systematicity gap"):
+        points = [(each.features, each.ood if predicted == "OOD accuracy" else each.gap) for each in there]
+        yield _Row(predicted, name, len(there), [regress(_instances(points))])
 
-    def features(each: Instance) -> tuple[float, float, float]:
+
+@dataclass(frozen=True)
+class HeldOutPoint:
+    """What is known of an instance in distribution, and what it does beyond it; in per cent and points."""
+
+    instance: Instance
+    features: tuple[float, float, float]
+    """Accuracy on complex_iid, RAD(D, D') and RAD(D', D) of all sets on it, on images with even numbers."""
+    ood: float
+    gap: float
+    """OOD minus IID accuracy, on images with odd numbers."""
+
+
+def held_out_points(group: Sequence[Instance]) -> list[HeldOutPoint]:
+    """The instances of which all of this is defined."""
+    kinds, found = _kinds(group), []
+    for each in group if kinds else ():
         _, rad, backward = _features(each, kinds)
-        return _number(each.accuracy(IID, half=_FROM)), rad, backward
-
-    def ood(each: Instance) -> float:
-        return _number(each.accuracy(OOD))
-
-    def gap(each: Instance) -> float:
-        return ood(each) - _number(each.accuracy(IID, half=_ON))
-
-    targets: Mapping[str, Callable[[Instance], float]] = {"OOD accuracy": ood, "systematicity gap": gap}
-    for predicted, target in targets.items():
-        row = [(features(each), target(each)) for each in group]
-        there = [each for each in row if _finite(each)]
-        if kinds and len(there) >= FEWEST:
-            yield _Row(predicted, name, len(there), [regress(_instances(there))])
+        features = (_number(each.accuracy(IID, half=_FROM)), rad, backward)
+        ood = _number(each.accuracy(OOD))
+        gap = ood - _number(each.accuracy(IID, half=_ON))
+        if _finite((features, gap)):
+            found.append(HeldOutPoint(each, features, ood, gap))
+    return found
 
 
 _Point = tuple[tuple[float, float, float], float]

@@ -55,9 +55,14 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
     return found
 
 
+def dropped(setup: Setup) -> tuple[str, ...]:
+    """The types of which a run left out some train questions."""
+    return tuple(name.removeprefix(_DROPPED) for name in setup if name.startswith(_DROPPED))
+
+
 def drops_types(setup: Setup) -> bool:
     """Whether a run left out train questions of some types, to compare with others of its model."""
-    return any(name.startswith(_DROPPED) for name in setup)
+    return bool(dropped(setup))
 
 
 def dataset_setup(known: Mapping[str, Any]) -> Setup:

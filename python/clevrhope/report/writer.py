@@ -101,7 +101,7 @@ def report(
     page = [
         *_document(results, shown, title, skipped, failures, least_iid, progress),
         *suite_blocks([each for each in paired if each.result in shown], instances),
-        *regression_blocks(instances),
+        *regression_blocks(instances, draws=_can_draw() is None),
     ]
     figures = [each for each in page if isinstance(each, Figure)]
     paths = [out / FIGURES / f"{each.name}.png" for each in figures]
