@@ -47,6 +47,20 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="With visual, the dataset's properties file, if it is not the package's.",
 )
+@click.option(
+    "--from",
+    "origin",
+    type=click.Choice(["questions", "search"]),
+    default="questions",
+    show_default=True,
+    help="Take originals from the dataset's questions alone, or also search the images for them.",
+)
+@click.option(
+    "--per-cell",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
+)
 @quiet_option
 @json_option
 def suite(name: str, folder: Path, **choices: Any) -> None:
@@ -54,6 +68,8 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
 
     A pair is a question of the dataset and a partner whose answer follows from its answer; in visual, the
     partner is the same question about an edited image. The pairs are written to hops/HOP/suites/SUITE in DIR.
+    Questions that no dataset has, and with --from search others that are rare in it, are searched for on the
+    images of each split.
     """
     from clevrhope.dataset.suite_pools import VISUAL
 
@@ -70,6 +86,8 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
         name,
         hops=read_names(choices["hops"]) or None,
         suite_files=choices["templates"],
+        origin=choices["origin"],
+        per_cell=choices["per_cell"],
         progress=shown_progress(choices),
     )
     _show(made, folder, name, choices)
@@ -99,15 +117,25 @@ def _show(
     notes: Sequence[Sequence[str]] = (),
 ) -> None:
     """Prints what was made on each split; `notes` are sentences for each."""
+    from clevrhope.splits.kinds import SPLITS
+
     if choices["as_json"]:
         click.echo(json.dumps({"folder": str(folder), "suite": name, "splits": list(map(asdict, made))}))
     elif not choices["quiet"]:
         for number, split in enumerate(made):
             n_pairs, n_questions = split.n_pairs, split.n_originals
             click.echo(f"{split.hop} {split.split}: {n_pairs:,} pairs of {n_questions:,} questions")
+            width = max(len(test.test) for test in split.tests)
             for test in split.tests:
                 cells = ", ".join(f"{n:,} of {cell}" for cell, n in test.cells.items())
-                shown = f"  ({cells})" if cells else ""
-                click.echo(f"  {test.test:<20} {test.tier:<7} {test.n_pairs:>8,}{shown}")
+                # Elsewhere, the split's rule leaves one cell alone.
+                cannot = test.impossible if SPLITS[split.split].rule == "with" else ()
+                never = f"none can be in {', '.join(cannot)}" if cannot else ""
+                remarks = "; ".join(filter(None, (cells, never)))
+                shown = f"  ({remarks})" if remarks else ""
+                click.echo(f"  {test.test:<{width}} {test.tier:<7} {test.n_pairs:>8,}{shown}")
+            short = [f"{test.test} {cell} by {n:,}" for test in split.tests for cell, n in test.short.items()]
+            if short:
+                click.echo(f"  Cells that are short of {split.per_cell:,} pairs: {', '.join(short)}")
             for note in notes[number] if notes else ():
                 click.echo(f"  {note}")

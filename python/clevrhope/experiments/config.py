@@ -145,7 +145,7 @@ class ModelConfig:
             sizes = self.size_names
         if not sizes or not self.seeds or not self.drops:
             raise ConfigError("sizes, seeds and drops need at least one value each")
-        with _naming("drops"):
+        with naming("drops"):
             for drop in filter(None, self.drops):
                 parse_drops(drop.split(","))
         for name, values in (("sizes", sizes), ("seeds", self.seeds), ("drops", self.drops)):
