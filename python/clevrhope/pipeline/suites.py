@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,9 +62,9 @@ class TestCounts:
     """Pairs by who mentions the held-out pair: "10" for the original alone, for instance."""
     skipped: Mapping[str, int]
     """Questions without a partner, by reason."""
-    short: Mapping[str, int]
+    short: Mapping[str, int] = field(default_factory=dict)
     """Of tests whose originals were searched for, the cells that are not full, and what they lack."""
-    impossible: tuple[str, ...]
+    impossible: tuple[str, ...] = ()
     """Of these tests, the cells in which they can have no pairs, by their nature or the split's rule."""
 
 
@@ -75,9 +75,9 @@ class SuiteSplit:
     hop: str
     split: str
     n_originals: int
+    tests: tuple[TestCounts, ...]
     per_cell: int
     """How many pairs each cell of a test was to have by originals that were searched for."""
-    tests: tuple[TestCounts, ...]
 
     @property
     def n_pairs(self) -> int:
@@ -126,7 +126,7 @@ def make_suite(
         maker = SuiteMaker(
             layout, manifest, name, suite_folder(name, suite_files), origin=origin, per_cell=per_cell
         )
-        wanted = _splits(manifest, hops)
+        wanted = test_splits(manifest, hops)
         sweep(layout.folders())
         made = []
         with progress.stage(f"Making pairs of {name}", total=len(wanted), unit="splits") as advance:
@@ -138,8 +138,12 @@ def make_suite(
     return tuple(made)
 
 
-def _splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
-    """The test sets of whole scenes of these sub-datasets."""
+def test_splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
+    """The test sets of whole scenes of these sub-datasets.
+
+    Raises:
+        ConfigError: there is none, or a sub-dataset is not there.
+    """
     types = [(kind, list(values)) for kind, values in manifest.world["attributes"].items()]
     for hop in hops or ():
         if hop not in manifest.splits:
@@ -180,7 +184,7 @@ class SuiteMaker:
         self._vocabulary = vocabulary_with(
             manifest.world["attributes"], largest_count=manifest.world["constraints"]["max_objects"]
         )
-        templates, template_folder = _templates(manifest, self._vocabulary, folder)
+        templates, template_folder = used_templates(manifest, self._vocabulary, folder)
         self._suite = read_suite(name, templates, folder=folder, template_folder=template_folder)
         self._fingerprint = suite_fingerprint(folder)
         tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
@@ -217,7 +221,15 @@ class SuiteMaker:
         ):
             for block in self._blocks(pairs, rows):
                 writer.append(block.arrays)
-                add_rows(self._json_rows(block, split))
+                rows_of_block = pair_rows(
+                    block.questions,
+                    block.arrays,
+                    tests,
+                    suite=self._name,
+                    split=split,
+                    first_row=block.first_row,
+                )
+                add_rows(rows_of_block)
         vocab = self._layout.suite_vocab(hop.name, self._name)
         write_vocab(vocab, self._vocab)
         files = {self._layout.relative(path): record(path) for path in (h5, questions, vocab)}
@@ -227,29 +239,7 @@ class SuiteMaker:
         of_hop[self._name] = {**of_hop.get(self._name, {}), split: entry}
         manifest = replace(manifest.with_files(files), suites=suites)
         counts = tuple(_counts(self._suite, pairs))
-        return manifest, SuiteSplit(hop.name, split, len(rows), self._per_cell, counts)
-
-    def _json_rows(self, block: "_Block", split: str) -> list[bytes]:
-        """The questions of pairs as rows of a question file, with what makes them pairs."""
-        arrays, tests = block.arrays, self._suite.tests
-        columns = zip(
-            block.questions.json_rows(split=split, start_index=block.first_row),
-            arrays.pair_idxs.tolist(),
-            arrays.role.tolist(),
-            arrays.test.tolist(),
-            arrays.cell.tolist(),
-            arrays.orig_idxs.tolist(),
-            strict=True,
-        )
-        return [
-            row[:-1]
-            + (
-                f', "suite": "{self._name}", "pair_index": {pair}, "role": "{ROLES[role]}", '
-                f'"test": {json.dumps(tests[test][0])}, "tier": "{tests[test][1]}", '
-                f'"cell": "{cell >> 1}{cell & 1}", "original_index": {"null" if row_of < 0 else row_of}}}'
-            ).encode()
-            for row, pair, role, test, cell, row_of in columns
-        ]
+        return manifest, SuiteSplit(hop.name, split, len(rows), counts, self._per_cell)
 
     def make(self, hop: Hop, split: str) -> tuple[QuestionArrays, Pairs]:
         """The questions of a split, and the pairs that are made of them; writes nothing."""
@@ -365,6 +355,45 @@ class _Block:
     """The first question's row in the file."""
 
 
+def pair_rows(
+    questions: QuestionBatch,
+    arrays: PairArrays,
+    tests: Sequence[tuple[str, str, str]],
+    *,
+    suite: str,
+    split: str,
+    first_row: int,
+) -> list[bytes]:
+    """The questions of pairs as rows of a question file, with what makes them pairs.
+
+    Args:
+        questions: of the pairs, both of each.
+        arrays: their columns.
+        tests: name, tier and type of each test.
+        suite: its name.
+        split: of the questions.
+        first_row: the first question's row in the file.
+    """
+    columns = zip(
+        questions.json_rows(split=split, start_index=first_row),
+        arrays.pair_idxs.tolist(),
+        arrays.role.tolist(),
+        arrays.test.tolist(),
+        arrays.cell.tolist(),
+        arrays.orig_idxs.tolist(),
+        strict=True,
+    )
+    return [
+        row[:-1]
+        + (
+            f', "suite": "{suite}", "pair_index": {pair}, "role": "{ROLES[role]}", '
+            f'"test": {json.dumps(tests[test][0])}, "tier": "{tests[test][1]}", '
+            f'"cell": "{cell >> 1}{cell & 1}", "original_index": {"null" if row_of < 0 else row_of}}}'
+        ).encode()
+        for row, pair, role, test, cell, row_of in columns
+    ]
+
+
 def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:
     """What was made of each test."""
     skipped: dict[int, Counter[str]] = {}
@@ -386,8 +415,12 @@ def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:
         )
 
 
-def _templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
-    """The templates that the dataset was made with: the package's, or those that the suite's folder is in."""
+def used_templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
+    """The templates that the dataset was made with: the package's, or those that the suite's folder is in.
+
+    Raises:
+        TemplateError: it was made with others.
+    """
     beside = suite.resolve().parent.parent
     for folder in dict.fromkeys((assets.question_templates(), beside)):
         if not any(folder.glob("*.json")):

@@ -290,18 +290,43 @@ impl<'a> PairMaker<'a> {
     }
 
     fn touches(&self, original: &Original, partner: &Program, scene: SceneView<'_>) -> Touches {
-        let Some(holdout) = self.at.holdout else { return Touches::default() };
-        Touches {
-            by_original: self.mentions(&original.program),
-            by_partner: self.mentions(partner),
-            in_image: holdout.members(self.at.vocab, scene) != 0,
-            by_answer: self.is_completed(&original.program, original.answer),
-        }
+        self.at
+            .holdout
+            .map_or_else(Touches::default, |holdout| Touches::of(original, partner, scene, holdout, self.at.vocab))
     }
 
     /// Whether what a question asks for and its answer are what is held out together, which it does not mention.
     pub(super) fn is_completed(&self, program: &Program, answer: Answer) -> bool {
-        !self.mentions(program) && answered(program, answer).is_some_and(|said| self.mentions(&said))
+        self.at.holdout.is_some_and(|holdout| is_completed(program, answer, holdout))
+    }
+}
+
+/// Whether what a question asks for and its answer are what is held out together, which it does not mention.
+fn is_completed(program: &Program, answer: Answer, holdout: &Holdout) -> bool {
+    !holdout.is_mentioned_in(program) && answered(program, answer).is_some_and(|said| holdout.is_mentioned_in(&said))
+}
+
+impl Touches {
+    /// How a pair of an original and a program touches what is held out; `scene` is the original's.
+    pub fn of(
+        original: &Original,
+        partner: &Program,
+        scene: SceneView<'_>,
+        holdout: &Holdout,
+        vocab: &Vocabulary,
+    ) -> Self {
+        Self {
+            by_original: holdout.is_mentioned_in(&original.program),
+            by_partner: holdout.is_mentioned_in(partner),
+            in_image: holdout.members(vocab, scene) != 0,
+            by_answer: is_completed(&original.program, original.answer, holdout),
+        }
+    }
+
+    /// A bit each, in the order of the fields.
+    pub fn bits(&self) -> u8 {
+        let bits = [self.by_original, self.by_partner, self.in_image, self.by_answer];
+        (0..).zip(bits).fold(0, |all, (place, bit)| all | u8::from(bit) << place)
     }
 }
 
@@ -330,7 +355,7 @@ impl Pair {
 }
 
 /// The word that stands for an answer.
-fn word_of(answer: Answer) -> u32 {
+pub(super) fn word_of(answer: Answer) -> u32 {
     match answer {
         Answer::Bool(truth) => u32::from(truth),
         Answer::Integer(number) => u32::from(number),
