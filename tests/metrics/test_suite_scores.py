@@ -428,7 +428,7 @@ def test_the_command_prints_tables_or_one_object(
     text = capsys.readouterr().out
     heads = next(line for line in text.splitlines() if "ACC" in line and "pairs" in line).split()
     assert heads[:5] == ["pairs", "missing", "unread", "ACC", "CONS"]
-    assert "Both questions of every pair of rephrase, synonyms have the same program" in text
+    assert "Both questions of every pair of rephrase, synonyms, rephrase_and, " in text
     assert "No prediction about none." in text
     assert "seed 9" in text
     assert "  by test" in text

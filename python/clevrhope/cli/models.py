@@ -83,6 +83,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
             "pools": dict(made.pools),
             "note": made.note,
             "made": made.n_made,
+            "skipped": made.n_skipped,
             "bytes": made.n_bytes,
         }
         click.echo(json.dumps(result))
@@ -91,6 +92,10 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 
         n_images = sum(made.pools.values())
         note = f"; {made.note}" if made.note else ""
+        if made.n_skipped:
+            note += (
+                f"; {made.n_skipped:,} images of blur, fill and crop were left out, as no scene shows them"
+            )
         click.echo(
             f"{made.folder}: {n_images:,} images, {made.n_made:,} made now, {size(made.n_bytes)}{note}"
         )
@@ -225,8 +230,8 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
     "suites",
     multiple=True,
     metavar="NAME",
-    help="Answer the questions of this suite (carets, rad), and of its splits where answers are missing; "
-    "repeatable.",
+    help="Answer the questions of this suite (carets, rad, visual), and of its splits where answers are "
+    "missing; repeatable.",
 )
 @click.option("--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world; needs --out.")
 @click.option("--features", metavar="NAME", help="The store of features, by its name in DIR or its folder.")
@@ -240,6 +245,7 @@ def evaluate(run: Path, **choices: Any) -> None:
     from clevrhope.runtime.extras import check_torch
 
     check_torch()
+    from clevrhope.training.evaluation import SKIPPED
     from clevrhope.training.evaluation import evaluate as answer
 
     suites: list[str | None] = [*read_names(choices["suites"])] or [None]
@@ -269,7 +275,8 @@ def evaluate(run: Path, **choices: Any) -> None:
         without = f"; {n_without:,} without an answer" if n_without else ""
         n_unknown = len(each.unknown_words)
         unknown = f"; words read as <UNK>: {n_unknown:,}" if n_unknown else ""
-        click.echo(f"{each.path}: {accuracies}{without}{unknown}")
+        skipped = f"; {SKIPPED} ({each.n_skipped:,} questions)" if each.n_skipped else ""
+        click.echo(f"{each.path}: {accuracies}{without}{unknown}{skipped}")
 
 
 def read_size(text: str | None) -> tuple[int, int] | Literal["image"] | None:

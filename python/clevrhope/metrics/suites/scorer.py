@@ -248,9 +248,9 @@ def answers_to_pairs(given: Mapping[Target, AnswerNumbers], target: Target, file
 
 
 def _same_programs(file: PairFile) -> Flags:
-    """(K,) the pairs with the same program on both sides."""
-    programs = file.rows.programs
-    same: Flags = (programs[::2] == programs[1::2]).all(axis=1)
+    """(K,) the pairs with the same program on both sides, and the same image."""
+    programs, images = file.rows.programs, file.rows.image_idxs
+    same: Flags = (programs[::2] == programs[1::2]).all(axis=1) & (images[::2] == images[1::2])
     return same
 
 
