@@ -497,8 +497,10 @@ fn faults_in_originals_are_named() {
     assert!(said.starts_with("mine.json[0].when: offered: \"<V>\" is not of the answers' type, "), "{said}");
     let said = fault(FAMILY, r#""source": ["originals 0"], "when": {"apart": [0, 1]}"#);
     assert!(said.ends_with("node 0 is not a filter"), "{said}");
-    let said = fault(FAMILY, r#""source": ["originals"], "tier": "in""#);
-    assert!(said.contains("duplicate field"), "{said}");
+    let entry = r#"[{"test": "t", "tier": "in", "relation": "same", "source": ["originals"]}]"#;
+    let files = [("mine", entry.to_owned()), ("originals", format!("[{FAMILY}]"))];
+    let said = CASE.suite_of(&files.map(|(name, text)| (name.to_owned(), text.into_bytes()))).unwrap_err().to_string();
+    assert!(said.starts_with("mine.json[0]: source: \"so\" is not a word of the dataset's questions"), "{said}");
     let said = fault(&FAMILY.replace("verify_color", "verify_colour"), r#""source": ["originals 0"]"#);
     assert!(said.starts_with("originals.json[0].nodes[2]: unknown function \"verify_colour\""), "{said}");
     let said = fault(
