@@ -253,7 +253,8 @@ def test_rows_of_suites_are_nothing_to_the_scores_of_splits(folder: Path, tmp_pa
     assert scores.n_of_suites == 8
     assert scores.conditions == score(folder, alone, seed=1, by=(), hops=[HOP]).conditions
     only = write_lines(tmp_path / "only.jsonl", made_answers())
-    with pytest.raises(PredictionsError, match="no predictions but those about suites, which --suite scores"):
+    message = "no predictions about test sets, but 8 about the suite mine, which --suite mine scores"
+    with pytest.raises(PredictionsError, match=message):
         score(folder, only, seed=1)
 
 

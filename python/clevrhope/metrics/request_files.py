@@ -1,7 +1,8 @@
 """Requests for a model that only answers questions, and predictions from its replies.
 
 A request is a JSON object a line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
-allowed), `hop`, `split`, `question_index`, and `suite` for a question that a suite made. A reply is
+allowed), `hop`, `split`, `question_index`, and for a question that a suite made `suite` and `suite_sha256`,
+the first digits of the SHA-256 of the suite's file. A reply is
 `{"id": ..., "reply": "free words"}`. The predictions are marked "not trained on the splits": such a model was
 not trained on a set without the pair, so its gaps say nothing about systematicity.
 """
@@ -17,6 +18,7 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.dataset.pairs_h5 import suite_columns
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.suite_reader import SuiteReader, open_suite
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
@@ -40,7 +42,7 @@ _REQUEST = Fields(
         "split": TEXT,
         "question_index": COUNT,
     },
-    {"suite": TEXT},
+    {"suite": TEXT, "suite_sha256": TEXT},
 )
 _REPLY = Fields({"id": _ID, "reply": ANY})
 
@@ -108,7 +110,8 @@ def _requests(
         else:
             vocab = read_vocab(layout.suite_vocab(hop, suite))
             reader = open_suite(layout, hop, suite, split, vocab=vocab)
-            place, rows = {"hop": hop, "split": split, "suite": suite}, reader.rows.tolist()
+            of_suite = suite_columns(suite, layout.suite_h5(hop, suite, split))
+            place, rows = {"hop": hop, "split": split, **of_suite}, reader.rows.tolist()
             name = f"{hop}/{suite}/{split}"
         detokenizer = Detokenizer(vocab)
         if not rows:  # a suite may have no pairs on a split
@@ -191,7 +194,7 @@ def write_answers(
             answer = readers[allowed].read(str(row["question"]), texts[name])
             if answer is None:
                 unreadable.append(name)
-            columns = ("hop", "split", "suite", "question_index")
+            columns = ("hop", "split", "suite", "suite_sha256", "question_index")
             place: dict[str, Any] = {key: row[key] for key in columns if key in row}
             yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
 

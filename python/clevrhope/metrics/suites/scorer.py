@@ -27,6 +27,7 @@ from clevrhope.metrics.scorer import (
 )
 from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import SPLITS
 
 TIER_CHOICES = (*TIERS, "both")
@@ -90,7 +91,7 @@ def score_suite(
                 conditions.append(scorer.condition(hop, size))
             key.forget(hop)
             advance(1)
-    _check_scored(conditions, suite, tier, missing, what)
+    _check_scored(conditions, suite, tier, missing, what, collector.other_suites)
     return SuiteScores(
         folder=key.folder,
         suite=suite,
@@ -268,9 +269,14 @@ def _named(
 
 
 def _check_scored(
-    conditions: Sequence[SuiteCondition], suite: str, tier: str, missing: _Missing, what: str
+    conditions: Sequence[SuiteCondition],
+    suite: str,
+    tier: str,
+    missing: _Missing,
+    what: str,
+    others: Iterable[str],
 ) -> None:
-    """Checks that there is something to score.
+    """Checks that there is something to score; `others` are other suites that predictions are about.
 
     Raises:
         ConfigError: the suite has no pair of the tier.
@@ -281,6 +287,9 @@ def _check_scored(
         raise ConfigError(f'--tier: the suite "{suite}" has no pair of tier "{tier}"')
     if not any(split.overall.mean.n_pairs for split in splits):
         named = f" ({'; '.join(missing.examples)})" if missing.examples else ""
+        if others:
+            names = sorted(others)
+            named += f", while there are predictions about {', '.join(names)}{suggestion(suite, names)}"
         raise PredictionsError(
             f'{what}: no pair of the suite "{suite}" has answers to both of its questions{named}; a run '
             f"answers them with clevrhope evaluate RUN --suite {suite}"
