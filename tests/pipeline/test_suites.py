@@ -77,10 +77,13 @@ def test_files_are_listed_and_everything_else_stays(plain: Path, paired: Path) -
         )
     }
     assert new == wanted
-    assert {name for name in before if after[name] != before[name]} == {"manifest.json"}
+    sheets = {layout.relative(layout.hop_datasheet(hop)) for hop in (HOP, "none")}
+    assert {name for name in before if after[name] != before[name]} == {"manifest.json", *sheets}
     manifest = read_manifest(layout.manifest)
     assert manifest is not None
-    assert {name: manifest.files[name].sha256 for name in new} == {name: after[name] for name in new}
+    assert {name: manifest.files[name].sha256 for name in new | sheets} == {
+        name: after[name] for name in new | sheets
+    }
     assert audit(paired).ok
     for hop, split in places:
         rows = read_questions(layout.questions_h5(hop, split))
@@ -171,7 +174,7 @@ def test_the_command_says_which_suites_to_make_again(
     again = ["build", "--hop", HOP, "--splits", "complex_iid", "--no-render", "--out", str(with_pairs)]
     assert run_command([*again, "--quiet"]) == 0
     assert run_command([*again, "--test-questions", "300"]) == 0
-    said = "Pairs of fewer questions were removed; clevrhope suite makes them again: "
+    said = "Pairs of fewer questions or in damaged files were removed; clevrhope suite makes them again: "
     assert f"{said}carets of {HOP}, rad of {HOP}\n" in capsys.readouterr().out
     assert run_command([*again, "--test-questions", "310", "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)["suites_removed"] == {}

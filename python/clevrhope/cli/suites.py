@@ -20,6 +20,7 @@ from clevrhope.cli.arguments import PATH, json_option, only_hops, quiet_option, 
     metavar="FOLDER",
     help="The folder of a suite of your own; docs/suites.md describes its files.",
 )
+@click.option("--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named.")
 @quiet_option
 @json_option
 def suite(name: str, folder: Path, **choices: Any) -> None:
@@ -28,8 +29,17 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     A pair is a question of the dataset and a partner whose answer follows from its answer. The pairs are
     written to hops/HOP/suites/SUITE in DIR.
     """
-    from clevrhope.pipeline.suites import make_suite
+    from clevrhope.pipeline.suites import make_suite, remove_suite
 
+    if choices["remove"]:
+        if choices["templates"]:
+            raise click.UsageError("--remove does not go with --templates: it makes no pairs")
+        removed = remove_suite(folder, name, hops=read_names(choices["hops"]) or None)
+        if choices["as_json"]:
+            click.echo(json.dumps({"folder": str(folder), "suite": name, "removed": removed}))
+        elif not choices["quiet"]:
+            click.echo(f"{folder}: {name} of {', '.join(removed)} was removed")
+        return
     made = make_suite(
         folder,
         name,

@@ -10,6 +10,9 @@ from clevrhope.audit.suites.sides import Flags, Sides
 from clevrhope.audit.suites.source import IS, SuiteSource
 from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab
 
+RELATIONS = ("same", "flip", "is", "positive")
+"""By number, as files have them."""
+
 TIERS = ("in", "beyond")
 """By number, as files have them."""
 
