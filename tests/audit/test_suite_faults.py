@@ -20,6 +20,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.describe.datasheet.suites import with_suites as with_suites_section
 from clevrhope.describe.suites import measure_suites
+from clevrhope.errors import TemplateError
 from clevrhope.pipeline import Request, build
 from clevrhope.pipeline.limits import Limits
 from clevrhope.pipeline.suites import make_suite
@@ -544,9 +545,14 @@ def test_texts_of_an_own_suite_are_read_where_its_files_are_given(tmp_path: Path
     (split, *_) = make_suite(out, "mine", suite_files=own / "suites" / "mine")
     assert split.n_pairs > 2
     note = lines(out)["pair texts"].note
-    assert note.endswith(
-        " that are not the package's; give a folder with them in suites/mine with --templates"
-    )
-    whole = lines(out, templates=own)["pair texts"]
-    assert whole.note == ""
-    assert whole.n_checked == lines(out)["pairs"].n_checked
+    assert note.endswith(" that are not the package's; give their folder with --templates")
+    n_pairs = lines(out)["pairs"].n_checked
+    alone = shutil.copytree(own / "suites" / "mine", tmp_path / "elsewhere")
+    for folder in (own, own / "suites" / "mine", alone):
+        whole = lines(out, templates=folder)["pair texts"]
+        assert whole.note == ""
+        assert whole.n_checked == n_pairs
+    assert make_suite(out, "mine", suite_files=own) == make_suite(out, "mine", suite_files=Path(alone))
+    (alone / "tests.json").write_text(json.dumps([{**OWN, "tier": "in"}]))
+    with pytest.raises(TemplateError, match="elsewhere does not have the files of a suite as it was made"):
+        audit(out, templates=Path(alone))

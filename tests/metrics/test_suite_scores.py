@@ -258,6 +258,15 @@ def test_rows_of_suites_are_nothing_to_the_scores_of_splits(folder: Path, tmp_pa
         score(folder, only, seed=1)
 
 
+def test_a_note_is_shown_once(scored: Score) -> None:
+    """Rows about a suite note what those about the splits do, and more."""
+    of_splits = right_answers({HOP: QUESTIONS[HOP]}, note="random features")
+    assert scored([*of_splits, *made_answers(note="random features; 2 words")]).notes == (
+        "random features",
+        "2 words",
+    )
+
+
 def test_other_suites_and_other_hops_are_left_aside(scored: Score) -> None:
     rows = all_right()
     more = [{**rows[-1], "suite": "rad"}, *(row for row in right_answers(QUESTIONS) if row["hop"] == "none")]
@@ -423,8 +432,10 @@ def test_the_command_prints_tables_or_one_object(
 
     assert run_command(ask) == 0
     text = capsys.readouterr().out
-    heads = next(line for line in text.splitlines() if "ACC" in line and "pairs" in line).split()
-    assert heads[:5] == ["pairs", "missing", "unread", "ACC", "CONS"]
+    heads = [line.split() for line in text.splitlines() if line.endswith(("C-ACC", "RAD back"))]
+    assert heads[0] == ["pairs", "ACC", "CONS", "strict", "C-ACC"]
+    assert heads[1] == ["Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD", "back"]
+    assert max(map(len, text.splitlines()[:-4])) <= 110
     assert "Both questions of every pair of rephrase, synonyms have the same program" in text
     assert "No prediction about none." in text
     assert "seed 9" in text

@@ -1,6 +1,7 @@
 """Suites in datasheets and `clevrhope stats`, and their removal."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from clevrhope.dataset import suite_files
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.pipeline import build, suites
+from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
+from clevrhope.pipeline.suite_words import counted
 from clevrhope.pipeline.suites import make_suite, remove_suite
 
 HOP = "rubber_cylinder"
@@ -215,3 +218,58 @@ def test_stats_show_suites(paired: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert sum(test["cells"].values()) == test["pairs"]
         assert test["partners_yes_or_no"] == test["pairs"]
     assert of_rad["tests"]["any"]["relations"] == ["positive"]
+
+
+def test_the_command_says_why_a_test_has_no_pairs(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    never = {"answer": ["purple"], "set": ["<C>"], "unset": ["<C>"]}
+    entry = {"tier": "in", "relation": "same", "wording": "phrasing"}
+    rows = [
+        {**entry, "test": "yes", "source": ["all"], "when": {"answer": ["yes"]}},
+        {**entry, "test": "nothing", "source": ["one_hop 3", "zero_hop 4"], "when": never},
+    ]
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "tests.json").write_text(json.dumps(rows))
+    command = ["suite", "own", str(folder), "--templates", str(own), "--hop", HOP]
+    assert run_command(command) == 0
+    told = capsys.readouterr().out
+    line = next(line for line in told.splitlines() if "nothing" in line)
+    assert re.fullmatch(
+        r"  nothing +in +0  it does not meet the test's conditions \((\d+) of \1 questions\)", line
+    )
+    assert f"{HOP} complex_ood: " in told
+    assert told.count("Columns 00 to 11") == 1
+    assert max(map(len, told.splitlines())) <= 110
+
+
+@pytest.mark.parametrize(("n", "words"), [(0, "0 pairs"), (1, "1 pair"), (1200, "1,200 pairs")])
+def test_counted_nouns(n: int, words: str) -> None:
+    assert counted(n, "pair") == words
+
+
+def test_a_plan_says_what_suites_take_and_which_are_removed(folder: Path) -> None:
+    manifest = read_manifest(Layout(folder).manifest)
+    assert manifest is not None
+    same = plan_json(make_plan(request(folder, **ASKED)))["suites"]
+    assert [(each["hop"], each["suite"]) for each in same] == [
+        ("none", "carets"),
+        ("none", "rad"),
+        (HOP, "carets"),
+        (HOP, "rad"),
+    ]
+    for each in same:
+        of_suite = manifest.suites[each["hop"]][each["suite"]]
+        assert each["pairs"] == each["pairs_again"] == sum(split["pairs"] for split in of_suite.values())
+        files = Layout(folder).suite(each["hop"], each["suite"]).iterdir()
+        assert each["bytes"] == sum(path.stat().st_size for path in files)
+        assert each["removed_splits"] == []
+    larger = make_plan(request(folder, **{**ASKED, "sizes": {**ASKED["sizes"], "complex_iid": 360}}))
+    of_rad = plan_json(larger)["suites"][3]
+    splits = manifest.suites[HOP]["rad"]
+    again = 2 * splits["complex_iid"]["pairs"] + splits["complex_ood"]["pairs"]
+    assert (of_rad["removed_splits"], of_rad["pairs_again"]) == (["complex_iid"], again)
+    (line,) = [line for line in plan_lines(larger) if line.startswith(f"{HOP} has the suite rad")]
+    assert "removes those of complex_iid, which it makes larger" in line
+    assert line.endswith(f"clevrhope suite rad then makes about {again} in all")

@@ -18,7 +18,8 @@ from clevrhope.cli.arguments import PATH, json_option, only_hops, quiet_option, 
     "--templates",
     type=PATH,
     metavar="FOLDER",
-    help="The folder of a suite of your own; docs/suites.md describes its files.",
+    help="The folder of a suite of your own, or one of templates with it in suites/SUITE; docs/suites.md "
+    "describes its files.",
 )
 @click.option("--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named.")
 @quiet_option
@@ -50,10 +51,24 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     if choices["as_json"]:
         click.echo(json.dumps({"folder": str(folder), "suite": name, "splits": list(map(asdict, made))}))
     elif not choices["quiet"]:
-        for split in made:
-            n_pairs, n_questions = split.n_pairs, split.n_originals
-            click.echo(f"{split.hop} {split.split}: {n_pairs:,} pairs of {n_questions:,} questions")
-            for test in split.tests:
-                cells = ", ".join(f"{n:,} of {cell}" for cell, n in test.cells.items())
-                shown = f"  ({cells})" if cells else ""
-                click.echo(f"  {test.test:<20} {test.tier:<7} {test.n_pairs:>8,}{shown}")
+        from clevrhope.pipeline.suite_words import suite_lines
+
+        click.echo("\n".join(suite_lines(made)))
+
+
+@click.command(short_help="Lists the question families, for suites of one's own.")
+@click.argument("names", metavar="[FAMILY]...", nargs=-1)
+@click.option(
+    "--templates", type=PATH, metavar="FOLDER", help="Templates of your own.  [default: the package's]"
+)
+@json_option
+def families(names: tuple[str, ...], templates: Path | None, as_json: bool) -> None:
+    """Lists question families with their first phrasing, parameters and nodes.
+
+    FAMILY is a file, such as one_hop, or a family, such as "one_hop 3"; without it, all are listed. Entries
+    of a suite of one's own name families, parameters and nodes in this way.
+    """
+    from clevrhope.questions.families import family_lines, read_families
+
+    found = read_families(templates, names)
+    click.echo(json.dumps(list(map(asdict, found))) if as_json else "\n".join(family_lines(found)))

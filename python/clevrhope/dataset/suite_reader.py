@@ -26,6 +26,8 @@ class SuiteReader:
     pool: str
     rows: npt.NDArray[np.int64]
     """(N,) each question's row in the suite's file, which also holds the questions of the split."""
+    tests: npt.NDArray[np.int16]
+    """(N,) the number of each question's test."""
     answers: Ints
     image_idxs: Ints
     question_families: Ints
@@ -49,6 +51,7 @@ class SuiteReader:
         check_columns(path, {name: getattr(all_rows, name) for name in COLUMNS})
         self.hop, self.split, self.pool = pairs.hop, pairs.split, pairs.pool
         self.rows = np.flatnonzero(all_rows.orig_idxs < 0)
+        self.tests = all_rows.test[self.rows]
         self.answers, self.image_idxs = all_rows.answers[self.rows], all_rows.image_idxs[self.rows]
         self.question_families = all_rows.question_families[self.rows]
         self.question_lengths = all_rows.question_lengths[self.rows]

@@ -58,7 +58,7 @@ def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
         yield _pairs(sheet, what, combinations(sheet.held_out, 2))
     if full:
         yield _pairs(sheet, "Pairs of values", sorted({pair for s in _stats(sheet) for pair in s.pairs}))
-    yield from map(_suite, sheet.suites)
+    yield from (_suite(each, legend=each is sheet.suites[-1]) for each in sheet.suites)
 
 
 def ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
@@ -240,7 +240,7 @@ def _pairs(sheet: Sheet, what: str, pairs: Iterable[Pair]) -> Table:
     return Table(f"{what}: share of the objects, and of the images with one", _head(sheet), rows)
 
 
-def _suite(suite: SuiteStats) -> Table:
+def _suite(suite: SuiteStats, *, legend: bool) -> Table:
     """The tests of a suite; cells without any pair are left out."""
     cells = [cell for cell in suite.cells if any(test.cells.get(cell) for test in suite.tests)]
     rows = [
@@ -254,20 +254,20 @@ def _suite(suite: SuiteStats) -> Table:
         ]
         for test in suite.tests
     ]
-    note = "Yes: its share among the partners that are answered yes or no."
-    if cells:
-        note += (
-            " Columns of cells: the first digit is 1 if the original mentions the held-out pair, the second "
-            "if the partner does."
-        )
-    if suite.empty:
-        note += f" No pair: {', '.join(suite.empty)}."
+    notes = [f"No pair: {', '.join(suite.empty)}."] if suite.empty else []
+    if legend:
+        notes.append("Yes: its share among the partners that are answered yes or no.")
+        if suite.cells:
+            notes.append(
+                "Columns 00 to 11: pairs by who mentions the held-out pair, first the original, then the "
+                "partner."
+            )
     return Table(
         f"Paired tests: {suite.suite} on {suite.split}, {number(suite.n_pairs)} pairs of "
         f"{number(suite.n_originals)} questions",
         ["", "tier", "answers", "pairs", *cells, "yes"],
         rows,
-        note,
+        " ".join(notes),
     )
 
 

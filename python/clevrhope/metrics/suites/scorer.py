@@ -104,8 +104,13 @@ def score_suite(
         conditions=tuple(conditions),
         missing=tuple(missing.examples),
         hops_missing=tuple(hop for hop in there if hop not in answered),
-        notes=tuple(dict.fromkeys((*notes_of(files), *notes_of(files, suite=suite)))),
+        notes=_different((*notes_of(files), *notes_of(files, suite=suite))),
     )
+
+
+def _different(notes: Iterable[str]) -> tuple[str, ...]:
+    """Notes without what an earlier one says: those about a suite begin with those about its splits."""
+    return tuple(dict.fromkeys(part for note in notes for part in note.split("; ")))
 
 
 def _hops_with(key: AnswerKey, suite: str, wanted: Sequence[str] | None) -> list[str]:
