@@ -303,13 +303,20 @@ ENTRY = {
     "relation": "same",
 }
 
+EXIST = [{"type": "exist", "inputs": [0]}]
+
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "source": ({"source": ["zero_hops 0"]}, 'mine.json[0]: source: unknown family "zero_hops 0"'),
     "family": ({"family": "zero_hop 11"}, 'mine.json[0]: family: unknown family "zero_hop 11"'),
     "change": ({"change": {"<C>": "foils"}}, 'mine.json[0].change.<C>: "foils" is not an expression'),
     "relation": ({"relation": {"is": "<Q>"}}, "mine.json[0].relation: "),
     "when": ({"when": {"answer": ["jes"]}}, 'mine.json[0].when: unknown answer "jes"'),
-    "key": ({"sourc": ["all"]}, "unknown field `sourc`"),
+    "key": ({"sourc": ["all"]}, 'mine.json[0]: unknown key "sourc" (did you mean "source"?); known: test, '),
+    "number of a family": ({"source": ["one_hop 9"]}, "one_hop has the families 0 to 5"),
+    "text": (
+        {"source": ["zero_hop 0"], "then": EXIST, "text": ["Is there a thing?"]},
+        'mine.json[0]: text: "Is there a thing?" does not name <Z>',
+    ),
     "refuted": ({"relation": "flip"}, "mine.json[0]: the relation does not hold: "),
 }
 

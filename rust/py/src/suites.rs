@@ -89,7 +89,8 @@ impl PySuite {
     ///     rule: what partners may say of them: "any", "without", "unimplied" or "with".
     ///
     /// Raises:
-    ///     TemplateError: a question that was not made from these templates, or an entry whose relation does not hold.
+    ///     TemplateError: a question that was not made from these templates, an entry whose relation does not hold, or
+    ///         a partner whose words do not mean its program.
     ///     ValueError: arrays of different lengths.
     ///     IndexError: a scene that is not there.
     #[allow(clippy::too_many_arguments)] // The columns of a file, what they mean, and what decides the draws.
@@ -151,6 +152,7 @@ impl PySuite {
                 .try_for_each(|test| maker.make_test(test as u16, &originals, &texts, &mut made))
                 .map_err(raise::<TemplateError>)
         })?;
+        py.detach(|| self.suite.check_texts(&made.pairs)).map_err(raise::<TemplateError>)?;
         let both = |pair: &Pair| pair.questions(&originals[pair.original], images[pair.original] as u64, vocab);
         let questions = py.detach(|| made.pairs.iter().flat_map(both).collect());
         let batch =

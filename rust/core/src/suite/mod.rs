@@ -9,11 +9,13 @@ mod condition;
 mod entry;
 mod error;
 mod expression;
+mod form;
 mod original;
 mod pairs;
 mod partner;
 mod relation;
 mod test;
+mod text;
 
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};

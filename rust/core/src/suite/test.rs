@@ -4,8 +4,9 @@ use super::condition::Condition;
 use super::entry::{Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
 use super::error::SuiteError;
 use super::expression::Expression;
+use super::text::check_own;
 use crate::message::{shown, suggestion};
-use crate::program::Type;
+use crate::program::{Function, Type};
 use crate::question::param::{Param, ParamKind, find_param};
 use crate::question::template::{Family, RawNode, RawTemplate, TemplateSet, read_templates};
 use crate::vocab::Vocabulary;
@@ -78,7 +79,8 @@ impl Suite {
             }
         }
         let words = templates.words().into_iter().collect();
-        let mut reader = SuiteReader { name, templates, vocab, sources, subjects, words, own: Vec::new(), entry: 0 };
+        let (functions, own) = (templates.functions(), Vec::new());
+        let mut reader = SuiteReader { name, templates, vocab, sources, subjects, words, functions, own, entry: 0 };
         let mut tests: Vec<PairTest> = Vec::new();
         for (file, bytes) in files {
             for (i, entry) in read_entries(&format!("{file}.json"), bytes)?.iter().enumerate() {
@@ -107,6 +109,8 @@ struct SuiteReader<'a> {
     sources: BTreeMap<(String, u32), RawTemplate>,
     subjects: &'a BTreeMap<String, Vec<String>>,
     words: BTreeSet<String>,
+    /// Those of the dataset's questions.
+    functions: Vec<Function>,
     /// The families that entries make.
     own: Vec<Family>,
     /// The number of the entry in its file.
@@ -153,6 +157,10 @@ impl<'a> SuiteReader<'a> {
         let is_meant = |family: &&Family| name == "all" || name == family.file || name == name_of(family);
         let found: Vec<&'a Family> = all().filter(is_meant).collect();
         if found.is_empty() {
+            let file = name.rsplit_once(' ').map_or("", |(file, _)| file);
+            if let Some(last) = all().filter(|family| family.file == file).map(|family| family.index_in_file).max() {
+                return Err(format!("unknown family \"{}\"; {file} has the families 0 to {last}", shown(name)));
+            }
             let names: Vec<String> = all().map(name_of).chain(all().map(|family| family.file.clone())).collect();
             let hint = suggestion(name, names.iter().map(String::as_str));
             return Err(format!("unknown family \"{}\"{hint}", shown(name)));
@@ -254,9 +262,11 @@ impl<'a> SuiteReader<'a> {
         follow(&mut raw, &entry.then).map_err(|problem| fault(format!("then: {problem}")))?;
         raw.params.extend(entry.params.iter().cloned());
         raw.text = self.texts(entry, source).map_err(|problem| fault(format!("text: {problem}")))?;
+        let texts = raw.text.clone();
         let mut family = raw.family(place)?;
         family.index_in_file = self.entry;
         family.file = format!("suites/{}/{}", self.name, place.split_once(".json").map_or(place, |(file, _)| file));
+        check_own(entry, &family, &texts, &self.functions).map_err(fault)?;
         if entry.tier == Tier::In {
             let words = words_of(&family, self.templates);
             if let Some(word) = words.iter().find(|word| !self.words.contains(*word)) {
