@@ -58,6 +58,7 @@ LINES: Mapping[str, Sequence[str]] = {
         "pair texts",
         "pair balance",
         "pair files",
+        "pair images",
     ),
     "Looking at images": ("images", "objects in images"),
     "Looking at annotations": ("passes",),

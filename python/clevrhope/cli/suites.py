@@ -1,16 +1,28 @@
 """The command that makes paired tests: suite."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, json_option, only_hops, quiet_option, read_names, shown_progress
+from clevrhope.cli.arguments import (
+    PATH,
+    Whole,
+    json_option,
+    only_hops,
+    quiet_option,
+    read_names,
+    shown_progress,
+)
+
+if TYPE_CHECKING:
+    from clevrhope.pipeline.suites import SuiteSplit
 
 
-@click.command(short_help="Makes paired tests (RAD, CARETS) of a dataset's questions.")
+@click.command(short_help="Makes paired tests (RAD, CARETS, edited images) of a dataset's questions.")
 @click.argument("name", metavar="SUITE")
 @click.argument("folder", type=PATH, metavar="DIR")
 @only_hops
@@ -19,28 +31,44 @@ from clevrhope.cli.arguments import PATH, json_option, only_hops, quiet_option, 
     type=PATH,
     metavar="FOLDER",
     help="The folder of a suite of your own, or one of templates with it in suites/SUITE; docs/suites.md "
-    "describes its files.",
+    "describes its files. With visual, the dataset's question templates, if they are not the package's.",
+)
+@click.option(
+    "--visual",
+    "n_visual",
+    type=Whole(1),
+    metavar="N",
+    help="With visual, the most questions of a split whose images are edited.  "
+    "[default: by the dataset's preset, demo 20, small 200, paper 5,000]",
+)
+@click.option(
+    "--properties",
+    type=PATH,
+    metavar="FILE",
+    help="With visual, the dataset's properties file, if it is not the package's.",
 )
 @click.option("--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named.")
 @quiet_option
 @json_option
 def suite(name: str, folder: Path, **choices: Any) -> None:
-    """Makes the paired tests of SUITE (carets, rad) for the questions of a finished dataset.
+    """Makes the paired tests of SUITE (carets, rad, visual) for the questions of a finished dataset.
 
-    A pair is a question of the dataset and a partner whose answer follows from its answer. The pairs are
-    written to hops/HOP/suites/SUITE in DIR.
+    A pair is a question of the dataset and a partner whose answer follows from its answer; in visual, the
+    partner is the same question about an edited image. The pairs are written to hops/HOP/suites/SUITE in DIR.
     """
-    from clevrhope.pipeline.suites import make_suite, remove_suite
+    from clevrhope.dataset.suite_pools import VISUAL
 
     if choices["remove"]:
-        if choices["templates"]:
-            raise click.UsageError("--remove does not go with --templates: it makes no pairs")
-        removed = remove_suite(folder, name, hops=read_names(choices["hops"]) or None)
-        if choices["as_json"]:
-            click.echo(json.dumps({"folder": str(folder), "suite": name, "removed": removed}))
-        elif not choices["quiet"]:
-            click.echo(f"{folder}: {name} of {', '.join(removed)} was removed")
+        _remove(folder, name, choices)
         return
+    if name == VISUAL:
+        _make_visual(folder, choices)
+        return
+    for option, value in (("--visual", choices["n_visual"]), ("--properties", choices["properties"])):
+        if value is not None:
+            raise click.UsageError(f"{option} goes with the suite visual alone")
+    from clevrhope.pipeline.suites import make_suite
+
     made = make_suite(
         folder,
         name,
@@ -48,12 +76,52 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
         suite_files=choices["templates"],
         progress=shown_progress(choices),
     )
+    _show(made, folder, name, choices)
+
+
+def _remove(folder: Path, name: str, choices: Mapping[str, Any]) -> None:
+    """Removes a suite."""
+    from clevrhope.pipeline.suites import remove_suite
+
+    if choices["templates"]:
+        raise click.UsageError("--remove does not go with --templates: it makes no pairs")
+    removed = remove_suite(folder, name, hops=read_names(choices["hops"]) or None)
+    if choices["as_json"]:
+        click.echo(json.dumps({"folder": str(folder), "suite": name, "removed": removed}))
+    elif not choices["quiet"]:
+        click.echo(f"{folder}: {name} of {', '.join(removed)} was removed")
+
+
+def _make_visual(folder: Path, choices: Mapping[str, Any]) -> None:
+    """Makes the suite of edited images."""
+    from clevrhope.dataset.suite_pools import VISUAL
+    from clevrhope.pipeline.visual.suite import make_visual_suite
+
+    made = make_visual_suite(
+        folder,
+        choices["n_visual"],
+        hops=read_names(choices["hops"]) or None,
+        templates=choices["templates"],
+        properties=choices["properties"],
+        progress=shown_progress(choices),
+    )
+    _show(made, folder, VISUAL, choices, notes=[split.notes() for split in made])
+
+
+def _show(
+    made: "Sequence[SuiteSplit]",
+    folder: Path,
+    name: str,
+    choices: Mapping[str, Any],
+    notes: Sequence[Sequence[str]] = (),
+) -> None:
+    """Prints what was made on each split; `notes` are sentences for each."""
     if choices["as_json"]:
         click.echo(json.dumps({"folder": str(folder), "suite": name, "splits": list(map(asdict, made))}))
     elif not choices["quiet"]:
         from clevrhope.pipeline.suite_words import suite_lines
 
-        click.echo("\n".join(suite_lines(made)))
+        click.echo("\n".join(suite_lines(made, notes)))
 
 
 @click.command(short_help="Lists the question families, for suites of one's own.")

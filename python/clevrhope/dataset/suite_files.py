@@ -1,56 +1,67 @@
 """The suites of paired tests in a folder, when the questions that they were made from change."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from clevrhope.dataset.contents import suite_splits_in, suites_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.runtime.atomic import disk_errors, record
 
 
 def without_suites(
     layout: Layout, manifest: Manifest, hop: str, split: str | None = None, *, suite: str | None = None
 ) -> Manifest:
-    """Removes pairs, of all splits and suites or of those named; returns the manifest without them.
+    """Removes pairs, of all splits and suites or of those named, and images of their own.
 
-    The file of the pairs goes last, so that one that is there is with its others. A run that is killed before
-    it writes the manifest leaves a folder for which the same call removes what is left.
+    Returns the manifest without them. A run that is killed before it writes the manifest leaves a folder for
+    which the same call removes what is left.
 
     Raises:
         DatasetError: there is no permission.
     """
     listed = manifest.suites.get(hop, {})
-    kept: dict[str, Mapping[str, Any]] = {}
-    removed: list[Path] = []
     for name in sorted({*listed, *suites_in(layout, hop)}):
         # A run that was killed may have written pairs that it did not list.
-        there = {**dict.fromkeys(suite_splits_in(layout, hop, name)), **listed.get(name, {})}
-        gone = [each for each in there if suite in (None, name) and split in (None, each)]
-        left = {each: entry for each, entry in there.items() if each not in gone}
-        if gone and not left:
-            begin = f"{layout.relative(layout.suite(hop, name))}/"
-            removed += [layout.root / each for each in manifest.files if each.startswith(begin)]
-            removed.append(layout.suite_vocab(hop, name))
-        for each in gone:
-            removed += [layout.suite_json(hop, name, each), layout.suite_h5(hop, name, each)]
-        if any(left.values()):
-            kept[name] = {each: entry for each, entry in left.items() if entry is not None}
-    if not removed:
+        for each in dict.fromkeys((*listed.get(name, ()), *suite_splits_in(layout, hop, name))):
+            if suite in (None, name) and split in (None, each):
+                manifest = without_pairs(layout, manifest, hop, name, each, images=True)
+    return manifest
+
+
+def without_pairs(
+    layout: Layout, manifest: Manifest, hop: str, suite: str, split: str, *, images: bool = False
+) -> Manifest:
+    """Removes the pairs of a suite on a split, with `images` also images and scenes that the suite made.
+
+    The manifest that is returned lists none of all these. The file of the pairs goes last, so that one that
+    is there is with its others. Errors as `without_suites`.
+    """
+    of_hop = manifest.suites.get(hop, {})
+    there = {*of_hop.get(suite, ()), *suite_splits_in(layout, hop, suite)}
+    if split not in there:
         return manifest
-    removed.sort(key=lambda path: path.suffix == ".h5")
+    pool = SuitePool(hop, suite, split).name
+    left = {name: entry for name, entry in of_hop.get(suite, {}).items() if name != split}
+    prefixes = tuple(f"{layout.relative(folder)}/" for folder in (layout.images(pool), layout.scenes(pool)))
+    of_pool = [name for name in manifest.files if name.startswith(prefixes)]
+    of_pool.append(layout.relative(layout.images_h5(pool)))
+    removed = [layout.root / name for name in of_pool] if images else []
+    removed.append(layout.suite_json(hop, suite, split))
+    removed += [layout.suite_vocab(hop, suite)] if there == {split} else []
+    removed.append(layout.suite_h5(hop, suite, split))
     for path in removed:
         with disk_errors(path):
             path.unlink(missing_ok=True)
-    for folder in sorted({path.parent for path in removed}, key=lambda folder: -len(folder.parts)):
+    for folder in sorted({path.parent for path in removed}, key=lambda each: len(each.parts), reverse=True):
         with suppress(OSError):  # pairs of another split are in it, or something of a user's
             folder.rmdir()
             folder.parent.rmdir()
             folder.parent.parent.rmdir()
-    names = {layout.relative(path) for path in removed}
+    names = {*map(layout.relative, removed), *of_pool}
+    kept = {name: each for name, each in of_hop.items() if name != suite} | ({suite: left} if left else {})
     suites = {
         **{name: each for name, each in manifest.suites.items() if name != hop},
         **({hop: kept} if kept else {}),

@@ -10,12 +10,16 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.questions_h5 import Ints, check_columns, check_numbers
 from clevrhope.dataset.split_reader import COLUMNS
+from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.dataset.vocab import Vocab
 
 
-def open_suite(layout: Layout, hop: str, suite: str, split: str, *, vocab: Vocab) -> "SuiteReader":
-    """The questions that a suite made on a split; `vocab` is the suite's. Errors as `SuiteReader`."""
-    return SuiteReader(layout.suite_h5(hop, suite, split), vocab=vocab)
+def open_suite(
+    layout: Layout, hop: str, suite: str, split: str, *, vocab: Vocab, without_pixel_edits: bool = False
+) -> "SuiteReader":
+    """The questions that a suite made on a split; `vocab` is the suite's. The rest is as in `SuiteReader`."""
+    path = layout.suite_h5(hop, suite, split)
+    return SuiteReader(path, vocab=vocab, without_pixel_edits=without_pixel_edits)
 
 
 class SuiteReader:
@@ -28,18 +32,21 @@ class SuiteReader:
     """(N,) each question's row in the suite's file, which also holds the questions of the split."""
     tests: npt.NDArray[np.int16]
     """(N,) the number of each question's test."""
+    n_skipped: int
+    """Questions about images that were edited pixel by pixel, if these are left out."""
     answers: Ints
     image_idxs: Ints
     question_families: Ints
     question_lengths: Ints
     program_lengths: Ints
 
-    def __init__(self, path: Path, *, vocab: Vocab) -> None:
+    def __init__(self, path: Path, *, vocab: Vocab, without_pixel_edits: bool = False) -> None:
         """Reads everything.
 
         Args:
             path: the HDF5 file of pairs.
             vocab: the vocabulary that all tokens and answers must be in.
+            without_pixel_edits: leave out questions about images that no scene describes.
 
         Raises:
             DatasetError: the file is missing, cut off, or not a file of pairs, or a token is not in `vocab`.
@@ -50,7 +57,11 @@ class SuiteReader:
             check_numbers(path, name, getattr(all_rows, name), len(getattr(vocab, name)()))
         check_columns(path, {name: getattr(all_rows, name) for name in COLUMNS})
         self.hop, self.split, self.pool = pairs.hop, pairs.split, pairs.pool
-        self.rows = np.flatnonzero(all_rows.orig_idxs < 0)
+        made = np.flatnonzero(all_rows.orig_idxs < 0)
+        # The images of a suite's own pool, unlike those of the dataset, can be edited pixel by pixel.
+        is_skipped = without_pixel_edits & is_pixel_edit(all_rows.image_idxs[made])
+        is_skipped &= parse_suite_pool(pairs.pool) is not None
+        self.n_skipped, self.rows = int(is_skipped.sum()), made[~is_skipped]
         self.tests = all_rows.test[self.rows]
         self.answers, self.image_idxs = all_rows.answers[self.rows], all_rows.image_idxs[self.rows]
         self.question_families = all_rows.question_families[self.rows]

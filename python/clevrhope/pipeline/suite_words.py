@@ -16,9 +16,12 @@ _LEGEND = (
 )
 
 
-def suite_lines(made: "Sequence[SuiteSplit]") -> Iterator[str]:
-    """A table for each split, of its pairs by test and cell; for a test without pairs, why it has none."""
-    for split in made:
+def suite_lines(made: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] = ()) -> Iterator[str]:
+    """A table for each split, of its pairs by test and cell; for a test without pairs, why it has none.
+
+    `notes` are sentences for each split.
+    """
+    for number, split in enumerate(made):
         pairs, questions = counted(split.n_pairs, "pair"), counted(split.n_originals, "question")
         yield f"{split.hop} {split.split}: {pairs} of {questions}"
         cells = [cell for cell in CELLS if any(test.cells.get(cell) for test in split.tests)]
@@ -34,6 +37,8 @@ def suite_lines(made: "Sequence[SuiteSplit]") -> Iterator[str]:
                 ).rstrip()
             else:
                 yield f"{name}{0:>{_COUNT_WIDTH}}  {_why_none(test)}"
+        for note in notes[number] if notes else ():
+            yield f"  {note}"
     if any(cell != "00" for split in made for test in split.tests for cell in test.cells):
         yield from _LEGEND
 

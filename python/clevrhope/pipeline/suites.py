@@ -107,7 +107,7 @@ def make_suite(
         if not manifest.complete:
             raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
         maker = SuiteMaker(layout, manifest, name, suite_folder(name, suite_files))
-        wanted = _splits(manifest, hops)
+        wanted = test_splits(manifest, hops)
         sweep(layout.folders())
         made = []
         with progress.stage(f"Making pairs of {name}", total=len(wanted), unit="splits") as advance:
@@ -116,7 +116,7 @@ def make_suite(
                     manifest, counts = maker.write(manifest, hop, split)
                     made.append(counts)
                     advance(1)
-                manifest = _with_datasheet(layout, manifest, hop.name)
+                manifest = with_datasheet(layout, manifest, hop.name)
                 write_manifest(layout.manifest, manifest)
     return tuple(made)
 
@@ -153,13 +153,17 @@ def remove_suite(folder: Path, name: str, *, hops: Sequence[str] | None = None) 
         for hop in dict.fromkeys(chosen):
             manifest = without_suites(layout, manifest, hop, suite=name)
             if layout.hop_datasheet(hop).is_file():
-                manifest = _with_datasheet(layout, manifest, hop)
+                manifest = with_datasheet(layout, manifest, hop)
             write_manifest(layout.manifest, manifest)
     return tuple(dict.fromkeys(chosen))
 
 
-def _with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
-    """Writes the section on suites into a sub-dataset's datasheet; gives the manifest with its checksum."""
+def with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
+    """Writes the section on suites into a sub-dataset's datasheet; gives the manifest with its checksum.
+
+    Raises:
+        DatasetError: the datasheet or a file of a suite is missing, or cannot be read.
+    """
     path = layout.hop_datasheet(hop)
     with reading(path, "a datasheet", remedy="run the dataset's build again to make it"):
         sheet = path.read_text("utf-8")
@@ -167,8 +171,12 @@ def _with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
     return manifest.with_files({layout.relative(path): record(path)})
 
 
-def _splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
-    """The test sets of whole scenes of these sub-datasets."""
+def test_splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
+    """The test sets of whole scenes of these sub-datasets.
+
+    Raises:
+        ConfigError: there is none, or a sub-dataset is not there.
+    """
     types = [(kind, list(values)) for kind, values in manifest.world["attributes"].items()]
     for hop in hops or ():
         if hop not in manifest.splits:
@@ -197,7 +205,7 @@ class SuiteMaker:
         self._vocabulary = vocabulary_with(
             manifest.world["attributes"], largest_count=manifest.world["constraints"]["max_objects"]
         )
-        templates, template_folder = _templates(manifest, self._vocabulary, folder)
+        templates, template_folder = used_templates(manifest, self._vocabulary, folder)
         self._suite = read_suite(name, templates, folder=folder, template_folder=template_folder)
         self._fingerprint = suite_fingerprint(folder)
         tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
@@ -232,7 +240,16 @@ class SuiteMaker:
         ):
             for block in self._blocks(pairs, rows):
                 writer.append(block.arrays)
-                add_rows(self._json_rows(block, split))
+                rows_of_block = pair_rows(
+                    block.questions,
+                    block.arrays,
+                    tests,
+                    self._vocab.answers(),
+                    suite=self._name,
+                    split=split,
+                    first_row=block.first_row,
+                )
+                add_rows(rows_of_block)
         vocab = self._layout.suite_vocab(hop.name, self._name)
         write_vocab(vocab, self._vocab)
         files = {self._layout.relative(path): record(path) for path in (h5, questions, vocab)}
@@ -242,33 +259,6 @@ class SuiteMaker:
         of_hop[self._name] = {**of_hop.get(self._name, {}), split: entry}
         manifest = replace(manifest.with_files(files), suites=suites)
         return manifest, SuiteSplit(hop.name, split, len(rows), tuple(_counts(self._suite, pairs)))
-
-    def _json_rows(self, block: "_Block", split: str) -> list[bytes]:
-        """The questions of pairs as rows of a question file, with what makes them pairs."""
-        arrays, tests = block.arrays, self._suite.tests
-        answers = self._vocab.answers()
-        columns = zip(
-            block.questions.json_rows(split=split, start_index=block.first_row),
-            arrays.pair_idxs.tolist(),
-            arrays.role.tolist(),
-            arrays.test.tolist(),
-            arrays.cell.tolist(),
-            arrays.orig_idxs.tolist(),
-            arrays.relation.tolist(),
-            arrays.value.tolist(),
-            strict=True,
-        )
-        return [
-            row[:-1]
-            + (
-                f', "suite": "{self._name}", "pair_index": {pair}, "role": "{ROLES[role]}", '
-                f'"test": {json.dumps(tests[test][0])}, "tier": "{tests[test][1]}", '
-                f'"cell": "{cell >> 1}{cell & 1}", "original_index": {"null" if row_of < 0 else row_of}, '
-                f'"relation": "{RELATIONS[relation]}", '
-                f'"value": {"null" if value < 0 else json.dumps(answers[value])}}}'
-            ).encode()
-            for row, pair, role, test, cell, row_of, relation, value in columns
-        ]
 
     def make(self, hop: Hop, split: str) -> tuple[QuestionArrays, Pairs]:
         """The questions of a split, and the pairs that are made of them; writes nothing."""
@@ -382,6 +372,51 @@ class _Block:
     """The first question's row in the file."""
 
 
+def pair_rows(
+    questions: QuestionBatch,
+    arrays: PairArrays,
+    tests: Sequence[tuple[str, str, str]],
+    answers: Sequence[str],
+    *,
+    suite: str,
+    split: str,
+    first_row: int,
+) -> list[bytes]:
+    """The questions of pairs as rows of a question file, with what makes them pairs.
+
+    Args:
+        questions: of the pairs, both of each.
+        arrays: their columns.
+        tests: name, tier and type of each test.
+        answers: by number.
+        suite: its name.
+        split: of the questions.
+        first_row: the first question's row in the file.
+    """
+    columns = zip(
+        questions.json_rows(split=split, start_index=first_row),
+        arrays.pair_idxs.tolist(),
+        arrays.role.tolist(),
+        arrays.test.tolist(),
+        arrays.cell.tolist(),
+        arrays.orig_idxs.tolist(),
+        arrays.relation.tolist(),
+        arrays.value.tolist(),
+        strict=True,
+    )
+    return [
+        row[:-1]
+        + (
+            f', "suite": "{suite}", "pair_index": {pair}, "role": "{ROLES[role]}", '
+            f'"test": {json.dumps(tests[test][0])}, "tier": "{tests[test][1]}", '
+            f'"cell": "{cell >> 1}{cell & 1}", "original_index": {"null" if row_of < 0 else row_of}, '
+            f'"relation": "{RELATIONS[relation]}", '
+            f'"value": {"null" if value < 0 else json.dumps(answers[value])}}}'
+        ).encode()
+        for row, pair, role, test, cell, row_of, relation, value in columns
+    ]
+
+
 def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:
     """What was made of each test."""
     skipped: dict[int, Counter[str]] = {}
@@ -396,8 +431,12 @@ def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:
         )
 
 
-def _templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
-    """The templates that the dataset was made with: the package's, or those that the suite's folder is in."""
+def used_templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
+    """The templates that the dataset was made with: the package's, or those that the suite's folder is in.
+
+    Raises:
+        TemplateError: it was made with others.
+    """
     beside = suite.resolve().parent.parent
     for folder in dict.fromkeys((assets.question_templates(), beside)):
         if not any(folder.glob("*.json")):

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from clevrhope.metrics.pairs import SAME_KIND, PairScores, ReferenceRow, reference_results
 from clevrhope.metrics.suites.tables import MEASURES
+from clevrhope.report.coverage_tables import coverage_tables
 from clevrhope.report.document import Block, Cell, Heading, Table, Text
+from clevrhope.report.instances import Instance
 from clevrhope.report.results import Result
 from clevrhope.report.suites import SuiteResult
 from clevrhope.report.tables import is_grey, models_of, spread, with_uncollapsed
@@ -46,8 +48,11 @@ Parts = Callable[[SuiteResult], Mapping[str, PairScores]]
 """Test or cell -> scores, of a result."""
 
 
-def suite_blocks(results: Sequence[SuiteResult]) -> Iterator[Block]:
-    """A section for each suite: tables by test and by cell for each split, then published results."""
+def suite_blocks(results: Sequence[SuiteResult], instances: Sequence[Instance] = ()) -> Iterator[Block]:
+    """A section for each suite: tables by test and by cell for each split, coverage, then published results.
+
+    `instances` are the runs whose coverage of one another is shown.
+    """
     for suite in sorted({each.suite for each in results}):
         own = [each for each in results if each.suite == suite]
         yield Heading(f"Paired tests: {suite}")
@@ -57,6 +62,7 @@ def suite_blocks(results: Sequence[SuiteResult]) -> Iterator[Block]:
             on_split = [each for each in own if each.split == split]
             if on_split:
                 yield from _tables(on_split, suite, split)
+        yield from coverage_tables(instances, suite)
         published = _published({test for each in own for test in each.tests})
         if published:
             yield published

@@ -1,7 +1,8 @@
 """The request for a training run and the summary of it, as data. No torch."""
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -53,6 +54,8 @@ class TrainRequest:
         keep_every: updates between them.
         save_every: updates between two states to resume from; None for one every `SAVE_SECONDS`.
         tensorboard: whether to write TensorBoard files next to the log.
+        drop_types: type of questions, such as "color" or "count" -> the share of its questions among those
+            `size` that is left out, see `clevrhope.training.dropped_types`.
     """
 
     model: str
@@ -73,6 +76,7 @@ class TrainRequest:
     keep_every: int | None = None
     save_every: int | None = None
     tensorboard: bool = False
+    drop_types: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         counts = ("size", "updates", "tune_every", "keep_last", "keep_every", "save_every")
@@ -146,3 +150,27 @@ def parse_size(text: str) -> int:
 def default_out(model: str, hop: str, size: int, seed: int) -> Path:
     """The default folder of a run."""
     return Path("runs", f"{model.rpartition(':')[2]}-{hop}-{size}-{seed}")
+
+
+def parse_drops(texts: Sequence[str]) -> dict[str, float]:
+    """The share to drop of each type, from texts such as "color=0.9".
+
+    Raises:
+        ConfigError: a text of another form, a share that is not above 0 and at most 1, or a type twice.
+    """
+    drops: dict[str, float] = {}
+    for text in texts:
+        name, equals, number = text.partition("=")
+        try:
+            share = float(number)
+        except ValueError:
+            share = math.nan
+        if not (name and equals) or not 0 < share <= 1:
+            raise ConfigError(
+                f"--drop-type: {shown(text)} should be a type of questions and a share above 0 and at most "
+                "1, such as color=0.9"
+            )
+        if name in drops:
+            raise ConfigError(f"--drop-type: {shown(name)} is given twice")
+        drops[name] = share
+    return drops

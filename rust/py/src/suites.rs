@@ -230,11 +230,7 @@ impl PyPairs {
     /// asks for and its answer are these values together.
     #[getter]
     fn touches<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
-        self.column(py, |pair| {
-            let of = &pair.touches;
-            let bits = [of.by_original, of.by_partner, of.in_image, of.by_answer];
-            (0..).zip(bits).fold(0, |all, (place, bit)| all | u8::from(bit) << place)
-        })
+        self.column(py, |pair| pair.touches.bits())
     }
 
     /// Test, reason and number of the questions that have no partner.

@@ -24,6 +24,7 @@ from clevrhope.audit.suites.structure import (
     check_structure,
     check_vocabulary,
 )
+from clevrhope.audit.suites.visual import VISUAL, check_visual, pool_of
 from clevrhope.dataset.native_reader import QuestionReader, vocabulary_of
 from clevrhope.dataset.split_files import Vocab, read_vocab
 from clevrhope.dataset.vocab import by_number
@@ -76,7 +77,7 @@ class _SuiteChecks:
             sound = check_originals(place, arrays, split, sides, has_original, lines.pairs)
             if source is not None:
                 check_rules(place, arrays, sides, sound, source, lines.pairs)
-            pool = self._leaks.pools[arrays.pool]
+            pool = self._leaks.pools[pool_of(place)]
             reader = QuestionReader(vocab, place.hop.target, self._leaks.words, vocabulary_of(vocab))
             questions = QuestionCheck(place, arrays, pool, vocab, reader, lines)
             mentions = questions.check_programs(ColumnCheck(vocab, lines.programs))
@@ -90,11 +91,14 @@ class _SuiteChecks:
             for test, found in answers.shares(place, arrays, sides).items():
                 self._shares.setdefault(f"{place.suite} {test}", Counter()).update(found)
             families = [*self._families, *(source.places if source else ())]
-            texts = self._reader(place.suite, arrays.fingerprint, vocab)
-            counts = questions.check_texts(sides, texts, n_families=len(families))
-            self._unread[place.suite] += counts.unread
-            self._several[place.suite] += counts.several
-            self._ambiguous[place.suite] += counts.ambiguous
+            if place.suite == VISUAL:
+                check_visual(folder, place, arrays, split, sides, lines.images)
+            else:
+                texts = self._reader(place.suite, arrays.fingerprint, vocab)
+                counts = questions.check_texts(sides, texts, n_families=len(families))
+                self._unread[place.suite] += counts.unread
+                self._several[place.suite] += counts.several
+                self._ambiguous[place.suite] += counts.ambiguous
             if place.json.is_file() and folder.is_readable(place.json):
                 check_question_file(folder, place, arrays, pool, reader, families, lines.files)
 

@@ -16,6 +16,7 @@ class PairLines:
     texts: Check
     balance: Check
     files: Check
+    images: Check
 
     def all(self) -> list[Check]:
         """The lines in the report's order."""
@@ -58,4 +59,10 @@ def pair_lines() -> PairLines:
             "pairs",
         ),
         Check("pair files", "HDF5, JSON and scene files agree on every question of a pair", "questions"),
+        Check(
+            "pair images",
+            "every edited image and its scene are those of the split's image with the edit that is recorded: "
+            "foreground and background, objects, places and what is seen of them; names are unique",
+            "images",
+        ),
     )

@@ -74,6 +74,7 @@ def _split(
                 yield table.row(name, each, _value)
                 if any(getattr(each, MEASURES[measure]).interval for measure in measures):
                     yield table.row("", each, _interval, counts=False)
+    yield from _replies(condition, scored)
 
 
 _DEVIATION = "deviation between runs"
@@ -127,6 +128,17 @@ class _Table:
 
 
 _SIGNED = "RAD-Acc(D')"
+
+
+def _replies(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[str]:
+    """A line for each run on its replies to questions for yes or no."""
+    for run, each in zip(condition.runs, scored.replies, strict=True):
+        if each.n:
+            of = f" of run {run}" if len(condition.runs) > 1 and run is not None else ""
+            yield (
+                f"  replies{of} to {each.n:,} questions for yes or no: yes {each.yes:.1f}, no {each.no:.1f}, "
+                f"other {each.other:.1f}; yes is right for {each.right_yes:.1f}"
+            )
 
 
 def _notes(scores: SuiteScores) -> Iterator[str]:

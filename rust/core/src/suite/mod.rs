@@ -2,7 +2,8 @@
 //!
 //! A suite is a list of tests (`entry`), each prepared for the families that it applies to (`test`). An original is a
 //! question that was read back to its parameters; a partner is made from it by substitution (`partner`). Pairs of a
-//! test on a whole file are balanced (`balance`) and executed before they are given out (`pairs`).
+//! test on a whole file are balanced (`balance`) and executed before they are given out (`pairs`). Visual tests ask the
+//! same question about an edited image (`visual`).
 
 mod balance;
 mod condition;
@@ -16,11 +17,13 @@ mod partner;
 mod relation;
 mod test;
 mod text;
+mod visual;
 
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};
 pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
-pub use pairs::{Pair, PairMaker, Pairs, SkipCounts};
+pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, Touches};
 pub use partner::Skip;
 pub use relation::Relation;
 pub use test::{PairTest, Suite};
+pub use visual::{EditSearch, ValueEdit, questions_on};

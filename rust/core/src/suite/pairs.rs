@@ -286,14 +286,35 @@ impl<'a> PairMaker<'a> {
     }
 
     fn touches(&self, original: &Original, partner: &Program, scene: SceneView<'_>) -> Touches {
-        let Some(holdout) = self.at.holdout else { return Touches::default() };
-        let by_original = self.mentions(&original.program);
-        Touches {
+        self.at
+            .holdout
+            .map_or_else(Touches::default, |holdout| Touches::of(original, partner, scene, holdout, self.at.vocab))
+    }
+}
+
+impl Touches {
+    /// How a pair of an original and a program touches what is held out; `scene` is the original's.
+    pub fn of(
+        original: &Original,
+        partner: &Program,
+        scene: SceneView<'_>,
+        holdout: &Holdout,
+        vocab: &Vocabulary,
+    ) -> Self {
+        let by_original = holdout.is_mentioned_in(&original.program);
+        let completes = |said: Program| holdout.is_mentioned_in(&said);
+        Self {
             by_original,
-            by_partner: self.mentions(partner),
-            in_image: holdout.members(self.at.vocab, scene) != 0,
-            by_answer: !by_original && answered(&original.program, original.answer).is_some_and(|p| self.mentions(&p)),
+            by_partner: holdout.is_mentioned_in(partner),
+            in_image: holdout.members(vocab, scene) != 0,
+            by_answer: !by_original && answered(&original.program, original.answer).is_some_and(completes),
         }
+    }
+
+    /// A bit each, in the order of the fields.
+    pub fn bits(&self) -> u8 {
+        let bits = [self.by_original, self.by_partner, self.in_image, self.by_answer];
+        (0..).zip(bits).fold(0, |all, (place, bit)| all | u8::from(bit) << place)
     }
 }
 
@@ -322,7 +343,7 @@ impl Pair {
 }
 
 /// The word that stands for an answer.
-fn word_of(answer: Answer) -> u32 {
+pub(super) fn word_of(answer: Answer) -> u32 {
     match answer {
         Answer::Bool(truth) => u32::from(truth),
         Answer::Integer(number) => u32::from(number),
