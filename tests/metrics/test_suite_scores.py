@@ -440,7 +440,7 @@ def test_the_command_prints_tables_or_one_object(
     assert heads[0] == ["pairs", "ACC", "CONS", "strict", "C-ACC"]
     assert heads[1] == ["Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD", "back"]
     assert max(map(len, text.splitlines()[:-4])) <= 110
-    assert "Both questions of every pair of rephrase, synonyms have the same program" in text
+    assert "Both questions of every pair of rephrase, synonyms, rephrase_and, " in text
     assert "No prediction about none." in text
     assert "seed 9" in text
     assert "  by test" in text

@@ -47,6 +47,20 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="With visual, the dataset's properties file, if it is not the package's.",
 )
+@click.option(
+    "--from",
+    "origin",
+    type=click.Choice(["questions", "search"]),
+    default="questions",
+    show_default=True,
+    help="Take originals from the dataset's questions alone, or also search the images for them.",
+)
+@click.option(
+    "--per-cell",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
+)
 @click.option("--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named.")
 @quiet_option
 @json_option
@@ -55,6 +69,8 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
 
     A pair is a question of the dataset and a partner whose answer follows from its answer; in visual, the
     partner is the same question about an edited image. The pairs are written to hops/HOP/suites/SUITE in DIR.
+    Questions that no dataset has, and with --from search others that are rare in it, are searched for on the
+    images of each split.
     """
     from clevrhope.dataset.suite_pools import VISUAL
 
@@ -74,6 +90,8 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
         name,
         hops=read_names(choices["hops"]) or None,
         suite_files=choices["templates"],
+        origin=choices["origin"],
+        per_cell=choices["per_cell"],
         progress=shown_progress(choices),
     )
     _show(made, folder, name, choices)

@@ -128,6 +128,7 @@ class PairArrays(SplitArrays):
 
     def _read(self) -> None:
         super()._read()
+        self._wide["clevr_programs"] = self._file["clevr_programs"]
         self.tests = tuple(map(str, self.attributes["tests"]))
         """Names of the tests by number."""
         self.types = tuple(map(str, self.attributes["types"]))

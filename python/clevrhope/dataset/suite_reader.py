@@ -39,6 +39,8 @@ class SuiteReader:
     question_families: Ints
     question_lengths: Ints
     program_lengths: Ints
+    clevr_programs: Ints
+    """(N, P) programs in CLEVR's own functions, of questions whose programs have others; else zeros."""
 
     def __init__(self, path: Path, *, vocab: Vocab, without_pixel_edits: bool = False) -> None:
         """Reads everything.
@@ -55,6 +57,7 @@ class SuiteReader:
         all_rows = pairs.rows
         for name in ("questions", "programs", "answers"):
             check_numbers(path, name, getattr(all_rows, name), len(getattr(vocab, name)()))
+        check_numbers(path, "clevr_programs", all_rows.clevr_programs, len(vocab.programs()))
         check_columns(path, {name: getattr(all_rows, name) for name in COLUMNS})
         self.hop, self.split, self.pool = pairs.hop, pairs.split, pairs.pool
         made = np.flatnonzero(all_rows.orig_idxs < 0)
@@ -67,6 +70,7 @@ class SuiteReader:
         self.question_families = all_rows.question_families[self.rows]
         self.question_lengths = all_rows.question_lengths[self.rows]
         self.program_lengths = all_rows.program_lengths[self.rows]
+        self.clevr_programs = all_rows.clevr_programs[self.rows]
         self._questions, self._programs = all_rows.questions[self.rows], all_rows.programs[self.rows]
 
     def __len__(self) -> int:

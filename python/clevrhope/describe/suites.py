@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.pairs_h5 import RELATIONS, TIERS, PairFile, check_pairs, read_pairs
 from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import DatasetError
 from clevrhope.splits.kinds import SPLITS
 
 CELLS = ("00", "01", "10", "11")
@@ -76,15 +78,29 @@ def measure_suites(
     Raises:
         DatasetError: a file is missing, damaged or not a file of paired tests.
     """
-    for suite, of_suite in sorted(manifest.suites.get(hop, {}).items()):
-        check_suite(layout, manifest, hop, suite)
-        numbers = read_vocab(layout.suite_vocab(hop, suite)).answer_token_to_idx
-        for split in SPLITS:
-            if split in of_suite and (splits is None or split in splits):
-                path = layout.suite_h5(hop, suite, split)
-                pairs = read_pairs(path)
-                check_pairs(path, pairs, n_answers=max(numbers.values(), default=-1) + 1)
-                yield measure_pairs(pairs, numbers)
+    for suite in sorted(manifest.suites.get(hop, {})):
+        yield from _measure_suite(layout, manifest, hop, suite, splits)
+
+
+def measure_readable_suites(layout: Layout, manifest: Manifest, hop: str) -> Iterator[SuiteStats]:
+    """The same without suites of which a file cannot be read: they do not keep others from being told."""
+    for suite in sorted(manifest.suites.get(hop, {})):
+        with suppress(DatasetError):
+            yield from list(_measure_suite(layout, manifest, hop, suite, None))
+
+
+def _measure_suite(
+    layout: Layout, manifest: Manifest, hop: str, suite: str, splits: Sequence[str] | None
+) -> Iterator[SuiteStats]:
+    of_suite = manifest.suites[hop][suite]
+    check_suite(layout, manifest, hop, suite)
+    numbers = read_vocab(layout.suite_vocab(hop, suite)).answer_token_to_idx
+    for split in SPLITS:
+        if split in of_suite and (splits is None or split in splits):
+            path = layout.suite_h5(hop, suite, split)
+            pairs = read_pairs(path)
+            check_pairs(path, pairs, n_answers=max(numbers.values(), default=-1) + 1)
+            yield measure_pairs(pairs, numbers)
 
 
 def measure_pairs(pairs: PairFile, answers: Mapping[str, int]) -> SuiteStats:

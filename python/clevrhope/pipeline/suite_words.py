@@ -1,18 +1,20 @@
 """What `clevrhope suite` made, as text."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from clevrhope.describe.suites import CELLS
+from clevrhope.splits.kinds import SPLITS
 
 if TYPE_CHECKING:
     from clevrhope.pipeline.suites import SuiteSplit, TestCounts
 
-_NAME_WIDTH, _COUNT_WIDTH = 24, 9
+_NAME_WIDTH, _COUNT_WIDTH = 28, 8
 
 _LEGEND = (
     "Columns 00 to 11 are pairs by who mentions the held-out pair: the first digit is 1 if the original",
-    "does, the second if the partner does.",
+    "does, the second if the partner does. A dash: no pair of the test can be there.",
 )
 
 
@@ -24,23 +26,32 @@ def suite_lines(made: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] = (
     for number, split in enumerate(made):
         pairs, questions = counted(split.n_pairs, "pair"), counted(split.n_originals, "question")
         yield f"{split.hop} {split.split}: {pairs} of {questions}"
+        # Elsewhere, the split's rule leaves one cell alone.
+        has_cells = SPLITS[split.split].rule == "with"
+        never = {test.test: test.impossible if has_cells else () for test in split.tests}
         cells = [cell for cell in CELLS if any(test.cells.get(cell) for test in split.tests)]
-        cells = cells if cells != ["00"] else []
+        if any(never.values()):
+            cells = list(CELLS)
+        cells = cells if has_cells else []
         heads = "".join(f"{head:>{_COUNT_WIDTH}}" for head in ("pairs", *cells))
         yield f"  {'':<{_NAME_WIDTH}}{'':<7}{heads}"
         for test in split.tests:
-            name = f"  {test.test:<{_NAME_WIDTH}}{test.tier:<7}"
-            if test.n_pairs:
-                counts = [f"{n:,}" if n else "" for n in map(test.cells.get, cells)]
-                yield "".join(
-                    [name, *(f"{n:>{_COUNT_WIDTH}}" for n in (f"{test.n_pairs:,}", *counts))]
-                ).rstrip()
-            else:
-                yield f"{name}{0:>{_COUNT_WIDTH}}  {_why_none(test)}"
-        for note in notes[number] if notes else ():
-            yield f"  {note}"
-    if any(cell != "00" for split in made for test in split.tests for cell in test.cells):
+            counts = ["-" if cell in never[test.test] else f"{test.cells.get(cell, 0):,}" for cell in cells]
+            row = "".join(f"{n:>{_COUNT_WIDTH}}" for n in (f"{test.n_pairs:,}", *counts))
+            why = "" if test.n_pairs else f"  {_why_none(test)}"
+            yield f"  {test.test:<{_NAME_WIDTH}}{test.tier:<7}{row}{why}"
+        remarks = [*_short_cells(split), *(notes[number] if notes else ())]
+        for remark in remarks:
+            yield from wrap(remark, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+    if any(SPLITS[split.split].rule == "with" for split in made):
         yield from _LEGEND
+
+
+def _short_cells(split: "SuiteSplit") -> Iterator[str]:
+    """The cells that a search left short."""
+    short = [f"{test.test} {cell} by {n:,}" for test in split.tests for cell, n in test.short.items()]
+    if short:
+        yield f"Cells that are short of {counted(split.per_cell, 'pair')}: {', '.join(short)}"
 
 
 def counted(n: int, noun: str) -> str:

@@ -3,11 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter,
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
 from clevrhope.describe.datasheet.suites import with_suites
-from clevrhope.describe.suites import measure_suites
+from clevrhope.describe.suites import measure_readable_suites
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
 from clevrhope.pipeline.engine import encoded
 from clevrhope.questions import Templates, read_templates
@@ -40,6 +40,15 @@ from clevrhope.splits.palettes import Palette, parse_pool_name
 
 PAIRS_A_BLOCK = 32_768
 """Pairs that are written at once, some 70 MB of JSON rows."""
+
+PER_CELL: Mapping[str, int] = {"demo": 10, "small": 50, "paper": 2500}
+"""By preset of the dataset, how many pairs each cell of a test is to have."""
+
+CELLS = ("00", "01", "10", "11")
+"""By number, who mentions the held-out pair: the original, the partner."""
+
+Origin = Literal["questions", "search"]
+"""Where originals of the dataset's families come from: its own questions alone, or a search besides."""
 
 MAX_SCENE_FILE_BYTES = 1 << 30
 """The most bytes of a scene file; 10,000 scenes of 32 objects take a quarter of it."""
@@ -58,6 +67,10 @@ class TestCounts:
     """Pairs by who mentions the held-out pair: "10" for the original alone, for instance."""
     skipped: Mapping[str, int]
     """Questions without a partner, by reason."""
+    short: Mapping[str, int] = field(default_factory=dict)
+    """Of tests whose originals were searched for, the cells that are not full, and what they lack."""
+    impossible: tuple[str, ...] = ()
+    """Of these tests, the cells in which they can have no pairs, by their nature or the split's rule."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,8 @@ class SuiteSplit:
     split: str
     n_originals: int
     tests: tuple[TestCounts, ...]
+    per_cell: int
+    """How many pairs each cell of a test was to have by originals that were searched for."""
 
     @property
     def n_pairs(self) -> int:
@@ -81,6 +96,8 @@ def make_suite(
     *,
     hops: Sequence[str] | None = None,
     suite_files: Path | None = None,
+    origin: Origin = "questions",
+    per_cell: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[SuiteSplit, ...]:
     """Writes the pairs of a suite for the test sets of whole scenes of a finished dataset.
@@ -91,6 +108,11 @@ def make_suite(
         hops: the sub-datasets; all of the folder's if not given.
         suite_files: a folder with a suite of one's own; without it, the suite is one of the package's. If it
             lies in `suites/` of a folder of templates that the dataset was made with, these are used.
+        origin: "search" looks for originals of the dataset's families on the images of each split, where a
+            cell of a test has too few pairs of the dataset's questions. Originals of the suite's own families
+            are searched for in any case.
+        per_cell: how many pairs each cell of a test is to have by such a search; by default that of the
+            dataset's preset.
         progress: shows how far the work is.
 
     Raises:
@@ -106,7 +128,9 @@ def make_suite(
         manifest = existing_manifest(layout.manifest)
         if not manifest.complete:
             raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
-        maker = SuiteMaker(layout, manifest, name, suite_folder(name, suite_files))
+        maker = SuiteMaker(
+            layout, manifest, name, suite_folder(name, suite_files), origin=origin, per_cell=per_cell
+        )
         wanted = test_splits(manifest, hops)
         sweep(layout.folders())
         made = []
@@ -167,7 +191,7 @@ def with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
     path = layout.hop_datasheet(hop)
     with reading(path, "a datasheet", remedy="run the dataset's build again to make it"):
         sheet = path.read_text("utf-8")
-    write_whole(path, with_suites(sheet, tuple(measure_suites(layout, manifest, hop))).encode())
+    write_whole(path, with_suites(sheet, tuple(measure_readable_suites(layout, manifest, hop))).encode())
     return manifest.with_files({layout.relative(path): record(path)})
 
 
@@ -199,8 +223,20 @@ def test_splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Ho
 class SuiteMaker:
     """Makes the pairs of one suite on a folder's splits; errors as `make_suite`."""
 
-    def __init__(self, layout: Layout, manifest: Manifest, name: str, folder: Path) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        manifest: Manifest,
+        name: str,
+        folder: Path,
+        *,
+        origin: Origin = "questions",
+        per_cell: int | None = None,
+    ) -> None:
         self._layout, self._name, self._manifest = layout, name, manifest
+        self._origin = origin
+        preset = str(manifest.config.get("preset", "demo"))
+        self._per_cell = PER_CELL.get(preset, PER_CELL["demo"]) if per_cell is None else per_cell
         self._vocab = read_vocab(layout.vocab)
         self._vocabulary = vocabulary_with(
             manifest.world["attributes"], largest_count=manifest.world["constraints"]["max_objects"]
@@ -233,6 +269,8 @@ class SuiteMaker:
             "types": [kind for _, _, kind in tests],
             "n_originals": len(rows),
             "fingerprint": self._fingerprint,
+            "origin": self._origin,
+            "per_cell": self._per_cell,
         }
         with (
             QuestionWriter(h5, hop=hop.name, split=split, pool=pool, attributes=attributes) as writer,
@@ -258,7 +296,8 @@ class SuiteMaker:
         of_hop = suites.setdefault(hop.name, {})
         of_hop[self._name] = {**of_hop.get(self._name, {}), split: entry}
         manifest = replace(manifest.with_files(files), suites=suites)
-        return manifest, SuiteSplit(hop.name, split, len(rows), tuple(_counts(self._suite, pairs)))
+        counts = tuple(_counts(self._suite, pairs))
+        return manifest, SuiteSplit(hop.name, split, len(rows), counts, self._per_cell)
 
     def make(self, hop: Hop, split: str) -> tuple[QuestionArrays, Pairs]:
         """The questions of a split, and the pairs that are made of them; writes nothing."""
@@ -296,6 +335,8 @@ class SuiteMaker:
                 palette=self._palette(pool),
                 # Where the pair is in every question, a partner may leave it out.
                 rule="any" if rule == "with" else "unimplied" if rule == "without" and implied else rule,
+                per_cell=self._per_cell,
+                search=self._origin == "search",
             )
         except TemplateError as error:
             raise TemplateError(f"{self._layout.questions_h5(hop.name, split)}: {error}") from error
@@ -336,14 +377,12 @@ class SuiteMaker:
         )
         tiers = np.asarray([TIERS.index(tier) for _, tier, _ in self._suite.tests], dtype=np.int8)
         touches, swapped, tests = pairs.touches, pairs.swapped, pairs.tests
-        by_original, by_partner = touches & 1, touches >> 1 & 1
-        cells = np.where(swapped, by_partner * 2 + by_original, by_original * 2 + by_partner)
         values = np.where(pairs.values >= 0, self._answers[pairs.values], -1)
         of_pairs: dict[str, npt.NDArray[Any]] = {
             "pair_idxs": np.arange(len(pairs), dtype=np.int32),
             "test": tests.astype(np.int16),
             "tier": tiers[tests],
-            "cell": cells.astype(np.int8),
+            "cell": pairs.cells,
             "touches": (touches >> 2).astype(np.int8),
             "relation": pairs.relations,
             "value": values.astype(np.int32),
@@ -355,6 +394,8 @@ class SuiteMaker:
             batch = pairs.questions.take(2 * first, 2 * (first + n))
             arrays = PairArrays(
                 **encoded(batch, self._vocab.questions(), self._tokens, self._answers, widths),
+                # One more than the program can have: a relation that is verified becomes two functions.
+                clevr_programs=batch.clevr_program_tokens(self._tokens, widths[1] + 1)[0],
                 role=np.tile(np.asarray([0, 1], dtype=np.int8), n),
                 orig_idxs=originals[some].reshape(-1).astype(np.int32),
                 **{name: np.repeat(column[some], 2) for name, column in of_pairs.items()},
@@ -422,12 +463,19 @@ def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:
     skipped: dict[int, Counter[str]] = {}
     for test, reason, n in pairs.skipped:
         skipped.setdefault(test, Counter())[reason] += n
-    tests, touches = pairs.tests, pairs.touches
+    tests, cells = pairs.tests, pairs.cells
+    searches = {test: (possible, lacks) for test, possible, lacks in pairs.searches}
     for number, (name, tier, _) in enumerate(suite.tests):
-        mine = touches[tests == number]
-        cells = Counter(f"{each & 1}{each >> 1 & 1}" for each in mine.tolist())
+        counts = np.bincount(cells[tests == number], minlength=len(CELLS)).tolist()
+        possible, lacks = searches.get(number, ([True] * len(CELLS), [0] * len(CELLS)))
         yield TestCounts(
-            name, tier, len(mine), dict(sorted(cells.items())), dict(skipped.get(number, Counter()))
+            name,
+            tier,
+            sum(counts),
+            {cell: n for cell, n in zip(CELLS, counts, strict=True) if n},
+            dict(skipped.get(number, Counter())),
+            {cell: n for cell, n in zip(CELLS, lacks, strict=True) if n},
+            tuple(cell for cell, can_be in zip(CELLS, possible, strict=True) if not can_be),
         )
 
 

@@ -3,7 +3,6 @@
 use crate::choice::Choice;
 use crate::conversion::{self, Values};
 use crate::errors::{SplitError, TemplateError, raise, to_python};
-use crate::interrupt::in_pieces;
 use crate::programs::PyProgramTokens;
 use crate::questions::{Images, PyQuestionBatch};
 use crate::scenes::PySceneGraphs;
@@ -12,7 +11,10 @@ use clevrhope_core::message::shown;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::rng::StreamKey;
 use clevrhope_core::scene::Palette;
-use clevrhope_core::suite::{OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, Skip, Suite, Tier};
+use clevrhope_core::suite::{
+    KnownQuestions, OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, SearchResult, SearchTask, Skip,
+    Suite, TestSearch, Tier,
+};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -87,6 +89,8 @@ impl PySuite {
     ///     pair: the held-out values, if any.
     ///     palette: the combinations of values in the pool, as JSON; None where all occur.
     ///     rule: what partners may say of them: "any", "without", "unimplied" or "with".
+    ///     per_cell: how many pairs each cell of a test is to have by originals that are searched for.
+    ///     search: whether these are of the dataset's families as well, or of the suite's own alone.
     ///
     /// Raises:
     ///     TemplateError: a question that was not made from these templates, an entry whose relation does not hold, or
@@ -95,7 +99,7 @@ impl PySuite {
     ///     IndexError: a scene that is not there.
     #[allow(clippy::too_many_arguments)] // The columns of a file, what they mean, and what decides the draws.
     #[pyo3(signature = (questions, programs, families, answers, image_idxs, scenes, scene_rows, *, words, tokens,
-        answer_names, seed, hop, split, pool, pair, palette, rule))]
+        answer_names, seed, hop, split, pool, pair, palette, rule, per_cell, search))]
     fn pairs(
         &self,
         py: Python<'_>,
@@ -116,6 +120,8 @@ impl PySuite {
         pair: Option<Values>,
         palette: Option<&[u8]>,
         rule: Choice<QuestionRule>,
+        per_cell: u32,
+        search: bool,
     ) -> PyResult<PyPairs> {
         let vocab = &self.base.vocab;
         conversion::same_vocabulary(vocab, &scenes.0.vocab)?;
@@ -147,13 +153,35 @@ impl PySuite {
         let maker = PairMaker::new(&self.suite, vocab, rule.0, holdout.as_ref(), StreamKey::new(&key));
         let texts = py.detach(|| maker.texts(&originals));
         let mut made = Pairs::default();
-        in_pieces(py, self.suite.tests.len(), 1, |mut tests| {
-            tests
-                .try_for_each(|test| maker.make_test(test as u16, &originals, &texts, &mut made))
-                .map_err(raise::<TemplateError>)
-        })?;
+        let shown: BTreeMap<u64, _> =
+            originals.iter().zip(images).map(|((_, view), &image)| (image as u64, *view)).collect();
+        let shown: Vec<_> = shown.into_iter().collect();
+        let plans = self.suite.plans(vocab);
+        let task = SearchTask { images: &shown, plans: &plans, per_cell, of_dataset: search };
+        let known = if search {
+            KnownQuestions::new(originals.iter().zip(images).map(|((original, _), &image)| (original, image as u64)))
+        } else {
+            KnownQuestions::default()
+        };
+        for test in 0..self.suite.tests.len() as u16 {
+            py.detach(|| maker.make_test(test, &originals, &texts, &mut made)).map_err(raise::<TemplateError>)?;
+            py.check_signals()?;
+            let mut searched = TestSearch::new(&maker, task, &known, test, &made);
+            if searched.has_sources() {
+                while py.detach(|| searched.step(&mut made)).map_err(raise::<TemplateError>)? {
+                    py.check_signals()?;
+                }
+                made.searches.push(searched.result());
+            }
+        }
         py.detach(|| self.suite.check_texts(&made.pairs)).map_err(raise::<TemplateError>)?;
-        let both = |pair: &Pair| pair.questions(&originals[pair.original], images[pair.original] as u64, vocab);
+        let both = |pair: &Pair| match &pair.found {
+            Some(found) => pair.questions((&found.0, shown[found.1].1), shown[found.1].0, vocab),
+            None => {
+                let (original, view) = &originals[pair.original];
+                pair.questions((original, *view), images[pair.original] as u64, vocab)
+            }
+        };
         let questions = py.detach(|| made.pairs.iter().flat_map(both).collect());
         let batch =
             PyQuestionBatch::new(vocab.clone(), self.suite.templates.clone(), Images::OfPool(pool.into()), questions);
@@ -197,10 +225,16 @@ impl PyPairs {
         self.column(py, |pair| i32::from(pair.test))
     }
 
-    /// (K,) the row of the split's file that the pair was made from.
+    /// (K,) the row of the split's file that the pair was made from; -1 for an original that was searched for.
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        self.column(py, |pair| pair.original as i32)
+        self.column(py, |pair| if pair.found.is_some() { -1 } else { pair.original as i32 })
+    }
+
+    /// (K,) 2 if the original of the pair mentions the held-out values, plus 1 if its partner does.
+    #[getter]
+    fn cells<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
+        self.column(py, |pair| pair.cell() as i8)
     }
 
     /// (K,) whether that question is the pair's partner, not its original.
@@ -231,6 +265,14 @@ impl PyPairs {
     #[getter]
     fn touches<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         self.column(py, |pair| pair.touches.bits())
+    }
+
+    /// By test whose originals were searched for: its number, whether it can have pairs in each of the four cells, and
+    /// how many pairs each lacks.
+    #[getter]
+    fn searches(&self) -> Vec<(u16, [bool; 4], [u32; 4])> {
+        let told = |&SearchResult { test, is_possible, lacks }: &SearchResult| (test, is_possible, lacks);
+        self.made.searches.iter().map(told).collect()
     }
 
     /// Test, reason and number of the questions that have no partner.

@@ -21,6 +21,7 @@ from clevrhope.audit.suites.structure import (
     check_attributes,
     check_originals,
     check_rules,
+    check_searched,
     check_structure,
     check_vocabulary,
 )
@@ -76,7 +77,8 @@ class _SuiteChecks:
             has_original = check_structure(place, arrays, sides, lines.pairs)
             sound = check_originals(place, arrays, split, sides, has_original, lines.pairs)
             if source is not None:
-                check_rules(place, arrays, sides, sound, source, lines.pairs)
+                check_rules(place, arrays, sides, sound | sides.searched, source, lines.pairs)
+            check_searched(place, arrays, split, sides, source, lines.pairs)
             pool = self._leaks.pools[pool_of(place)]
             reader = QuestionReader(vocab, place.hop.target, self._leaks.words, vocabulary_of(vocab))
             questions = QuestionCheck(place, arrays, pool, vocab, reader, lines)
@@ -86,6 +88,7 @@ class _SuiteChecks:
             )
             answers = AnswerCheck(vocab)
             answers.check_relations(place, arrays, sides, lines.answers)
+            answers.check_offers(place, arrays, lines.answers)
             by_original = mentions.by_program[sides.given]
             answers.check_balance(place, arrays, sides, by_original, source, lines.balance)
             for test, found in answers.shares(place, arrays, sides).items():

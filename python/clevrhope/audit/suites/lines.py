@@ -28,9 +28,9 @@ def pair_lines() -> PairLines:
     return PairLines(
         Check(
             "pairs",
-            "every pair has a question of its split, the same in every array, and one that the suite made of "
-            "it about the same image, in a family that the test makes; vocabularies keep the dataset's "
-            "numbers",
+            "every pair has a question of its split, the same in every array, or one that was searched for "
+            "on an image of it, each once; and one that the suite made of it about the same image, in a "
+            "family that the test makes; vocabularies keep the dataset's numbers",
             "pairs",
         ),
         Check(
@@ -39,7 +39,12 @@ def pair_lines() -> PairLines:
             "relations; lengths and padding fit its tokens",
             "questions",
         ),
-        Check("pair answers", "the answers of each pair go together as its relation says", "pairs"),
+        Check(
+            "pair answers",
+            "the answers of each pair go together as its relation says; the answer to a choice is one of the "
+            "values offered",
+            "pairs",
+        ),
         Check(
             "pair mentions",
             "`cell` and `touches` say whether questions mention, the image shows and an answer completes "

@@ -7,7 +7,7 @@ from typing import Any
 from clevrhope.metrics.pairs.results import Measure, PairScores
 from clevrhope.metrics.suites.results import SuiteCondition, SuiteScores, SuiteSplitScores
 
-_NAME_WIDTH, _COUNT_WIDTH = 24, 9
+_NAME_WIDTH, _COUNT_WIDTH = 28, 8
 
 _COUNTS = {"pairs": "n_pairs", "missing": "n_missing", "unread": "n_unread"}
 """Heading -> field of `PairScores`."""

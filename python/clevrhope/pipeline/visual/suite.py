@@ -197,7 +197,7 @@ class _Maker:
         of_hop = suites.setdefault(hop.name, {})
         of_hop[VISUAL] = {**of_hop.get(VISUAL, {}), split: entry}
         counts = tuple(pairs.counts(reading))
-        found = VisualSplit(hop.name, split, len(rows), counts, len(plan.images), choice.looked)
+        found = VisualSplit(hop.name, split, len(rows), counts, 0, len(plan.images), choice.looked)
         return replace(manifest.with_files(files), suites=suites), found
 
     def _reading(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> SplitReading:
@@ -304,6 +304,7 @@ class _Maker:
             relation=np.repeat(pairs.relations, 2),
             value=np.full(2 * n, -1, dtype=np.int32),
             orig_idxs=np.stack([pairs.rows, np.full(n, -1)], axis=1).reshape(-1).astype(np.int32),
+            clevr_programs=np.zeros_like(columns["programs"]),
         )
         return batch, arrays
 

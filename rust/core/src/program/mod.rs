@@ -6,6 +6,7 @@
 
 pub mod batch;
 pub mod catalogue;
+mod clevr;
 pub mod encode;
 pub mod execute;
 pub(crate) mod facts;

@@ -60,6 +60,15 @@ pub(super) struct When {
     /// These parameters have a value.
     #[serde(default)]
     pub set: Vec<String>,
+    /// Each value of these nodes is on some object of the image.
+    #[serde(default)]
+    pub plausible: Vec<usize>,
+    /// No two of these nodes are such that one's values are among the other's.
+    #[serde(default)]
+    pub apart: Vec<usize>,
+    /// These parameters have different values, of which one is the answer.
+    #[serde(default)]
+    pub offered: Vec<String>,
     /// At least one of these has.
     #[serde(default)]
     pub any_set: Vec<String>,

@@ -25,6 +25,8 @@ pub(super) enum Expression {
     Converse(u8),
     /// The other value of a type that has two.
     Other(u8),
+    /// Another value of a type that has more.
+    Another(u8),
 }
 
 /// What stands in the place of an answer.
@@ -83,7 +85,8 @@ impl Expression {
                 ParamKind::Attribute(number) if vocab.n_values(usize::from(number)) == 2 => {
                     place(name, kind).map(Self::Other)
                 }
-                _ => Err("\"other\" is for attribute types of two values".to_owned()),
+                ParamKind::Attribute(_) => place(name, kind).map(Self::Another),
+                _ => Err("\"other\" is for attributes".to_owned()),
             },
             (_, Some(("coin", Value::Array(two)))) if are(two, ["answer", "foil"]) => Ok(Self::AnswerOrFoil),
             (_, Some(("coin", Value::Array(two)))) if are(two, ["foil", "answer"]) => Ok(Self::FoilOrAnswer),
@@ -106,7 +109,7 @@ impl Expression {
             Self::Value(value) => (Some(value), None),
             Self::Param(param) => (of(param), Some(original.reading.worded.words[usize::from(param)])),
             Self::Answer => (answer, None),
-            Self::Foil => (foil, None),
+            Self::Foil | Self::Another(_) => (foil, None),
             Self::AnswerOrFoil => (if is_answer { answer } else { foil }, None),
             Self::FoilOrAnswer => (if is_answer { foil } else { answer }, None),
             Self::Converse(param) => (of(param).map(|relation| CONVERSE[usize::from(relation)]), None),
@@ -116,7 +119,12 @@ impl Expression {
 
     /// Whether the value is one that has to be found for each original.
     pub fn needs_foil(&self) -> bool {
-        matches!(self, Self::Foil | Self::AnswerOrFoil | Self::FoilOrAnswer)
+        self.is_drawn() || matches!(self, Self::AnswerOrFoil | Self::FoilOrAnswer)
+    }
+
+    /// Whether it is such a value in any case, never the answer.
+    pub fn is_drawn(&self) -> bool {
+        matches!(self, Self::Foil | Self::Another(_))
     }
 }
 

@@ -6,6 +6,7 @@
 //! same question about an edited image (`visual`).
 
 mod balance;
+mod cells;
 mod condition;
 mod entry;
 mod error;
@@ -15,6 +16,7 @@ mod original;
 mod pairs;
 mod partner;
 mod relation;
+mod search;
 mod test;
 mod text;
 mod visual;
@@ -25,5 +27,6 @@ pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
 pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, Touches};
 pub use partner::Skip;
 pub use relation::Relation;
+pub use search::{KnownQuestions, SearchResult, SearchTask, TestSearch};
 pub use test::{PairTest, Suite};
 pub use visual::{EditSearch, ValueEdit, questions_on};

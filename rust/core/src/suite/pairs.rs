@@ -7,6 +7,7 @@ use super::expression::{Expression, Substitute, answer_value};
 use super::original::Original;
 use super::partner::{Skip, Surroundings};
 use super::relation::Relation;
+use super::search::SearchResult;
 use super::test::{Case, Suite};
 use crate::holdout::Holdout;
 use crate::program::{Function, Program, Step};
@@ -24,8 +25,10 @@ use std::collections::BTreeMap;
 pub struct Pair {
     /// The number of the test in its suite.
     pub test: u16,
-    /// The original's place in the list of originals.
+    /// The original's place in the list of originals; 0 for one that was searched for.
     pub original: usize,
+    /// The original, if it was searched for, and its image's place in the list of images.
+    pub found: Option<Box<(Original, usize)>>,
     pub original_text: String,
     /// The partner's family among those of the suite's templates.
     pub family: u16,
@@ -59,23 +62,25 @@ pub type SkipCounts = BTreeMap<(u16, Skip), u64>;
 pub struct Pairs {
     pub pairs: Vec<Pair>,
     pub skipped: SkipCounts,
+    /// What the searches for originals came to.
+    pub searches: Vec<SearchResult>,
 }
 
 /// Makes the pairs of a suite on the questions of one file.
 pub struct PairMaker<'a> {
-    suite: &'a Suite,
-    at: Surroundings<'a>,
-    key: StreamKey,
+    pub(super) suite: &'a Suite,
+    pub(super) at: Surroundings<'a>,
+    pub(super) key: StreamKey,
 }
 
 /// An original, and what is known of it.
-struct Given<'a> {
-    place: usize,
-    original: &'a Original,
-    scene: SceneView<'a>,
-    text: &'a str,
+pub(super) struct Given<'a> {
+    pub place: usize,
+    pub original: &'a Original,
+    pub scene: SceneView<'a>,
+    pub text: &'a str,
     /// What stands in the place of its answer.
-    substitute: Option<Substitute>,
+    pub substitute: Option<Substitute>,
 }
 
 /// What stands in the place of an original's answer, if anything does; or why it has no partner.
@@ -169,7 +174,7 @@ impl<'a> PairMaker<'a> {
     }
 
     /// The case of a test that an original meets; an error is the reason why there is none.
-    fn case(&self, test: u16, original: &Original, scene: SceneView<'_>) -> Option<Result<&Case, Skip>> {
+    pub(super) fn case(&self, test: u16, original: &Original, scene: SceneView<'_>) -> Option<Result<&Case, Skip>> {
         let source = &self.at.templates.families()[usize::from(original.family)];
         let cases = self.suite.tests[usize::from(test)].cases.get(&original.family)?;
         let case = cases.iter().find(|case| case.condition.holds(original, source, scene, self.at.vocab));
@@ -192,14 +197,12 @@ impl<'a> PairMaker<'a> {
             return Some(Ok(Found::Ready(None)));
         }
         let (answer_fits, foils) = case.foils(original, *scene, self.at);
-        let takes = |expression: Expression| case.values.contains(&expression);
-        if foils.is_empty() || !(answer_fits || takes(Expression::Foil)) {
+        if foils.is_empty() || !(answer_fits || case.values.iter().any(Expression::is_drawn)) {
             return Some(Err(Skip::NoFoil));
         }
         let mut rng = key.at(original.row as u64);
         let is_answer = rng.coin();
-        // Where both are named, or the foil alone, there is nothing to balance.
-        let is_balanced = !takes(Expression::FoilOrAnswer) && !takes(Expression::Foil);
+        let is_balanced = case.is_balanced();
         Some(Ok(match answer_value(original.answer).filter(|_| is_balanced) {
             Some(answer) => {
                 let kind = if let Answer::Value(kind, _) = original.answer { Some(kind) } else { None };
@@ -249,7 +252,7 @@ impl<'a> PairMaker<'a> {
     ///
     /// # Errors
     /// The relation of the entry does not hold.
-    fn pair(
+    pub(super) fn pair(
         &self,
         test: u16,
         case: &Case,
@@ -270,6 +273,7 @@ impl<'a> PairMaker<'a> {
         Ok(Ok(Pair {
             test,
             original: place,
+            found: None,
             original_text: original_text.to_owned(),
             family: case.target,
             text,
@@ -281,7 +285,7 @@ impl<'a> PairMaker<'a> {
         }))
     }
 
-    fn mentions(&self, program: &Program) -> bool {
+    pub(super) fn mentions(&self, program: &Program) -> bool {
         self.at.holdout.is_some_and(|holdout| holdout.is_mentioned_in(program))
     }
 
@@ -290,6 +294,16 @@ impl<'a> PairMaker<'a> {
             .holdout
             .map_or_else(Touches::default, |holdout| Touches::of(original, partner, scene, holdout, self.at.vocab))
     }
+
+    /// Whether what a question asks for and its answer are what is held out together, which it does not mention.
+    pub(super) fn is_completed(&self, program: &Program, answer: Answer) -> bool {
+        self.at.holdout.is_some_and(|holdout| is_completed(program, answer, holdout))
+    }
+}
+
+/// Whether what a question asks for and its answer are what is held out together, which it does not mention.
+fn is_completed(program: &Program, answer: Answer, holdout: &Holdout) -> bool {
+    !holdout.is_mentioned_in(program) && answered(program, answer).is_some_and(|said| holdout.is_mentioned_in(&said))
 }
 
 impl Touches {
@@ -301,13 +315,11 @@ impl Touches {
         holdout: &Holdout,
         vocab: &Vocabulary,
     ) -> Self {
-        let by_original = holdout.is_mentioned_in(&original.program);
-        let completes = |said: Program| holdout.is_mentioned_in(&said);
         Self {
-            by_original,
+            by_original: holdout.is_mentioned_in(&original.program),
             by_partner: holdout.is_mentioned_in(partner),
             in_image: holdout.members(vocab, scene) != 0,
-            by_answer: !by_original && answered(&original.program, original.answer).is_some_and(completes),
+            by_answer: is_completed(&original.program, original.answer, holdout),
         }
     }
 
@@ -322,12 +334,12 @@ impl Pair {
     /// Both questions, the original of the pair first; `scene_index` is their scene's index in its pool.
     pub fn questions(
         &self,
-        (original, scene): &(Original, SceneView<'_>),
+        (original, scene): (&Original, SceneView<'_>),
         scene_index: u64,
         vocab: &Vocabulary,
     ) -> [Question; 2] {
         let question = |family: u16, text: &str, program: &Program, answer: Answer| {
-            let (relation_needed, n_relations) = relations_needed(&program.steps, word_of(answer), *scene, vocab);
+            let (relation_needed, n_relations) = relations_needed(&program.steps, word_of(answer), scene, vocab);
             let (text, program) = (text.to_owned(), program.clone());
             Question { scene: scene_index, family, answer, text, program, relation_needed, n_relations }
         };
