@@ -1,13 +1,13 @@
 """The scores of a suite as tables of text for people, and as one JSON object for programs."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from clevrhope.metrics.pairs.results import Measure, PairScores
-from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
+from clevrhope.metrics.suites.results import SuiteCondition, SuiteScores, SuiteSplitScores
 
-_NAME_WIDTH, _COUNT_WIDTH = 26, 9
+_NAME_WIDTH, _COUNT_WIDTH = 28, 8
 
 _COUNTS = {"pairs": "n_pairs", "missing": "n_missing", "unread": "n_unread"}
 """Heading -> field of `PairScores`."""
@@ -24,6 +24,9 @@ MEASURES = {
     "RAD back": "rad_backward",
 }
 """Heading -> field of `PairScores`. Consistency never stands without accuracy."""
+
+_TABLES = (("ACC", "CONS", "strict", "C-ACC"), ("Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD back"))
+"""The measures of each table: all in one would be wider than a terminal."""
 
 _LEGEND = (
     "In per cent. D are the originals and D' their partners. ACC: right answers to all of them. CONS: equal",
@@ -53,24 +56,78 @@ def _split(
     scores: SuiteScores, condition: SuiteCondition, split: str, scored: SuiteSplitScores
 ) -> Iterator[str]:
     trained = "" if condition.train_size is None else f", trained on {condition.train_size:,} questions"
-    yield f"{condition.hop} {split}{trained}: {scored.n_pairs:,} pairs of {scores.suite}"
-    width = 14 if scores.bootstrap else 12
-    heads = [f"{name:>{width if name in MEASURES else _COUNT_WIDTH}}" for name in (*_COUNTS, *MEASURES)]
-    yield f"{'':<{_NAME_WIDTH}}{''.join(heads)}".rstrip()
+    pairs = f"{scored.n_pairs:,} pair{'s' * (scored.n_pairs != 1)}"
+    yield f"{condition.hop} {split}{trained}: {pairs} of {scores.suite}"
+    rows = [*_rows(condition, scored)]
+    counts = [name for name, field in _COUNTS.items() if name == "pairs" or _any(rows, field)]
+    for k, measures in enumerate(_TABLES):
+        table = _Table(() if k else counts, measures, width=14 if scores.bootstrap else 12)
+        if k:
+            yield ""
+        yield table.head()
+        for name, each in rows:
+            if each is None:
+                yield name
+            elif name == _DEVIATION:
+                yield table.row(name, each, _deviation, counts=False)
+            else:
+                yield table.row(name, each, _value)
+                if any(getattr(each, MEASURES[measure]).interval for measure in measures):
+                    yield table.row("", each, _interval, counts=False)
+    yield from _replies(condition, scored)
+
+
+_DEVIATION = "deviation between runs"
+
+
+def _rows(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[tuple[str, PairScores | None]]:
+    """The rows of both tables: names and scores, or a heading without scores."""
     overall = scored.overall
     if len(condition.runs) > 1:
         for run, each in zip(condition.runs, overall.runs, strict=True):
-            yield _row("no run" if run is None else f"run {run}", each, _value, width)
-        yield from _group(f"mean of {len(condition.runs)} runs", overall, width)
-        yield _row("deviation between runs", overall.mean, _deviation, width, counts=False)
+            yield "no run" if run is None else f"run {run}", each
+        yield f"mean of {len(condition.runs)} runs", overall.mean
+        yield _DEVIATION, overall.mean
     else:
-        yield from _group(overall.name, overall, width)
-    yield from _replies(condition, scored)
+        yield overall.name, overall.mean
     for by, parts in scored.parts.items():
         if len(parts) > 1:
-            yield f"  by {by}"
+            yield f"  by {by}", None
             for part in parts:
-                yield from _group(f"  {part.name}", part, width)
+                yield f"  {part.name}", part.mean
+
+
+def _any(rows: Sequence[tuple[str, PairScores | None]], field: str) -> bool:
+    return any(getattr(each, field) for _, each in rows if each is not None)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of some counts and measures."""
+
+    counts: Sequence[str]
+    measures: Sequence[str]
+    width: int
+    """Of a measure."""
+
+    def head(self) -> str:
+        cells = [f"{name:>{_COUNT_WIDTH}}" for name in self.counts]
+        cells += [f"{name:>{self.width}}" for name in self.measures]
+        return f"{'':<{_NAME_WIDTH}}{''.join(cells)}".rstrip()
+
+    def row(
+        self, name: str, scores: PairScores, show: Callable[[Measure, bool], str], *, counts: bool = True
+    ) -> str:
+        numbers = [f"{getattr(scores, _COUNTS[each]):,}" if counts else "" for each in self.counts]
+        cells = [f"{each:>{_COUNT_WIDTH}}" for each in numbers]
+        cells += [
+            f"{show(getattr(scores, MEASURES[each]), each == _SIGNED):>{self.width}}"
+            for each in self.measures
+        ]
+        return f"{name:<{_NAME_WIDTH}}{''.join(cells)}".rstrip()
+
+
+_SIGNED = "RAD-Acc(D')"
 
 
 def _replies(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[str]:
@@ -82,13 +139,6 @@ def _replies(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[st
                 f"  replies{of} to {each.n:,} questions for yes or no: yes {each.yes:.1f}, no {each.no:.1f}, "
                 f"other {each.other:.1f}; yes is right for {each.right_yes:.1f}"
             )
-
-
-def _group(name: str, part: SuitePart, width: int) -> Iterator[str]:
-    """The mean of a group and, below it, its intervals."""
-    yield _row(name, part.mean, _value, width)
-    if any(each.interval for each in _measures(part.mean)):
-        yield _row("", part.mean, _interval, width, counts=False)
 
 
 def _notes(scores: SuiteScores) -> Iterator[str]:
@@ -117,22 +167,6 @@ def _notes(scores: SuiteScores) -> Iterator[str]:
         yield f"{scores.n_left_aside:,} predictions about other HOPs are ignored."
     if scores.n_of_suites:
         yield f"{scores.n_of_suites:,} predictions about other suites are ignored."
-
-
-def _measures(scores: PairScores) -> Sequence[Measure]:
-    return [getattr(scores, field) for field in MEASURES.values()]
-
-
-def _row(
-    name: str, scores: PairScores, show: Callable[[Measure, bool], str], width: int, *, counts: bool = True
-) -> str:
-    numbers = [f"{getattr(scores, field):,}" if counts else "" for field in _COUNTS.values()]
-    cells = [f"{each:>{_COUNT_WIDTH}}" for each in numbers]
-    cells += [
-        f"{show(getattr(scores, field), field == 'rad_minus_accuracy'):>{width}}"
-        for field in MEASURES.values()
-    ]
-    return f"{name:<{_NAME_WIDTH}}{''.join(cells)}".rstrip()
 
 
 def _value(measure: Measure, signed: bool) -> str:
