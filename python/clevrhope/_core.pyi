@@ -347,6 +347,8 @@ class Suite:
     @property
     def tests(self) -> list[tuple[str, Literal["in", "beyond"], str]]: ...
     @property
+    def controls(self) -> list[str]: ...
+    @property
     def templates(self) -> Templates: ...
     def pairs(
         self,
@@ -368,6 +370,7 @@ class Suite:
         pair: _Pair | None,
         palette: bytes | None,
         rule: _QuestionRule,
+        every: int | None = None,
     ) -> Pairs: ...
 
 @final

@@ -131,7 +131,7 @@ def answers(
 @click.option(
     "--suite",
     metavar="NAME",
-    help="Score the pairs of this suite (carets, rad) instead: accuracy, consistency and RAD.",
+    help="Score the pairs of this suite (carets, rad, holdout) instead: accuracy, consistency and RAD.",
 )
 @click.option(
     "--tier",

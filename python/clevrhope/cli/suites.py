@@ -20,17 +20,24 @@ from clevrhope.cli.arguments import PATH, json_option, only_hops, quiet_option, 
     metavar="FOLDER",
     help="The folder of a suite of your own; docs/suites.md describes its files.",
 )
+@click.option(
+    "--train",
+    is_flag=True,
+    help="Make train sets with questions of the suite, such as train_carets, in place of pairs.",
+)
 @quiet_option
 @json_option
 def suite(name: str, folder: Path, **choices: Any) -> None:
-    """Makes the paired tests of SUITE (carets, rad) for the questions of a finished dataset.
+    """Makes the paired tests of SUITE (carets, rad, holdout) for the questions of a finished dataset.
 
     A pair is a question of the dataset and a partner whose answer follows from its answer. The pairs are
-    written to hops/HOP/suites/SUITE in DIR.
+    written to hops/HOP/suites/SUITE in DIR, and so are the train sets of --train, in which a partner of
+    one of the questions so far follows every ten questions.
     """
+    from clevrhope.pipeline.augmentation import make_train_sets
     from clevrhope.pipeline.suites import make_suite
 
-    made = make_suite(
+    made = (make_train_sets if choices["train"] else make_suite)(
         folder,
         name,
         hops=read_names(choices["hops"]) or None,
@@ -42,7 +49,9 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     elif not choices["quiet"]:
         for split in made:
             n_pairs, n_questions = split.n_pairs, split.n_originals
-            click.echo(f"{split.hop} {split.split}: {n_pairs:,} pairs of {n_questions:,} questions")
+            added = f"{n_questions:,} questions and {n_pairs:,} added"
+            pairs = f"{n_pairs:,} pairs of {n_questions:,} questions"
+            click.echo(f"{split.hop} {split.split}: {added if choices['train'] else pairs}")
             for test in split.tests:
                 cells = ", ".join(f"{n:,} of {cell}" for cell, n in test.cells.items())
                 shown = f"  ({cells})" if cells else ""

@@ -16,8 +16,9 @@ partner, and these columns besides:
 | orig_idxs  | (2K,) | int32 | the question's row in the split's own file; -1 for one that the suite made |
 
 Attributes of the file, besides those of a split: `suite`, `tests`, `types` (the type of question of each
-test; "" for none), `n_originals` (questions of the split when the pairs were made), `fingerprint` (SHA-256 of
-the suite's own files).
+test; "" for none), `controls` (for each test the one that its pairs stand beside as controls; "" for none),
+`n_originals` (questions of the split when the pairs were made), `fingerprint` (SHA-256 of the suite's own
+files).
 """
 
 from dataclasses import dataclass, fields
@@ -79,6 +80,8 @@ class PairFile:
     """Names of the tests by number."""
     types: tuple[str, ...]
     """The type of question of each test; "" for none."""
+    controls: tuple[str, ...]
+    """Of each test the one that its pairs stand beside, on the same originals; "" for none."""
     n_originals: int
     """Questions of the split when the pairs were made."""
     rows: PairArrays
@@ -96,9 +99,11 @@ def read_pairs(path: Path) -> PairFile:
     with reading_hdf5(path, PAIRS) as file:
         rows = PairArrays(**{each.name: file[each.name][:] for each in fields(PairArrays)})
         attributes = file.attrs
+        tests = tuple(map(str, attributes["tests"]))
         return PairFile(
             **{name: str(attributes[name]) for name in ("suite", "hop", "split", "pool")},
-            tests=tuple(map(str, attributes["tests"])),
+            tests=tests,
+            controls=tuple(map(str, attributes.get("controls", ("",) * len(tests)))),
             types=tuple(map(str, attributes["types"])),
             n_originals=int(attributes["n_originals"]),
             rows=rows,

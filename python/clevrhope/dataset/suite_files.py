@@ -5,13 +5,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.runtime.atomic import disk_errors
+from clevrhope.splits.kinds import TRAIN
 
 
 def without_suites(layout: Layout, manifest: Manifest, hop: str, split: str) -> Manifest:
-    """Removes the pairs of all suites on a split; returns the manifest without them.
+    """Removes what all suites made of a split; returns the manifest without it.
 
     Raises:
         DatasetError: there is no permission.
@@ -19,9 +21,10 @@ def without_suites(layout: Layout, manifest: Manifest, hop: str, split: str) -> 
     kept: dict[str, Mapping[str, Any]] = {}
     removed = []
     for suite, of_suite in manifest.suites.get(hop, {}).items():
-        left = {name: entry for name, entry in of_suite.items() if name != split}
+        made = augmented_split(suite) if split == TRAIN.name else split
+        left = {name: entry for name, entry in of_suite.items() if name != made}
         if len(left) < len(of_suite):
-            removed += [layout.suite_h5(hop, suite, split), layout.suite_json(hop, suite, split)]
+            removed += [layout.suite_h5(hop, suite, made), layout.suite_json(hop, suite, made)]
             removed += [] if left else [layout.suite_vocab(hop, suite)]
         if left:
             kept[suite] = left

@@ -93,6 +93,19 @@ def make_suite(
         ConfigError: a sub-dataset that is not there.
         TemplateError: no such suite, an entry that is wrong, or questions that other templates made.
     """
+    return make_with(SuiteMaker, folder, name, hops=hops, suite_files=suite_files, progress=progress)
+
+
+def make_with(
+    kind: type["SuiteMaker"],
+    folder: Path,
+    name: str,
+    *,
+    hops: Sequence[str] | None,
+    suite_files: Path | None,
+    progress: Progress | None,
+) -> tuple[SuiteSplit, ...]:
+    """Writes what a kind of maker makes of a suite; arguments and errors as `make_suite`."""
     progress = progress or Silent()
     layout = Layout(folder)
     existing_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
@@ -101,8 +114,8 @@ def make_suite(
         manifest = existing_manifest(layout.manifest)
         if not manifest.complete:
             raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
-        maker = SuiteMaker(layout, manifest, name, suite_folder(name, suite_files))
-        wanted = _splits(manifest, hops)
+        maker = kind(layout, manifest, name, suite_folder(name, suite_files))
+        wanted = _splits(manifest, hops, kind.role)
         sweep(layout.folders())
         made = []
         with progress.stage(f"Making pairs of {name}", total=len(wanted), unit="splits") as advance:
@@ -114,8 +127,8 @@ def make_suite(
     return tuple(made)
 
 
-def _splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
-    """The test sets of whole scenes of these sub-datasets."""
+def _splits(manifest: Manifest, hops: Sequence[str] | None, role: str) -> list[tuple[Hop, str]]:
+    """The test sets of whole scenes of these sub-datasets, or their train sets."""
     types = [(kind, list(values)) for kind, values in manifest.world["attributes"].items()]
     for hop in hops or ():
         if hop not in manifest.splits:
@@ -128,15 +141,19 @@ def _splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, s
         for hop in manifest.splits
         if hops is None or hop in hops
         for split in manifest.splits[hop]
-        if SPLITS[split].drawn == "stream" and SPLITS[split].role == "test"
+        if SPLITS[split].drawn == "stream" and SPLITS[split].role == role
     ]
     if not found:
-        raise ConfigError("there is no test set of whole scenes, on which paired tests are made")
+        what = "train set" if role == "train" else "test set of whole scenes"
+        raise ConfigError(f"there is no {what}, on which paired tests are made")
     return found
 
 
 class SuiteMaker:
     """Makes the pairs of one suite on a folder's splits; errors as `make_suite`."""
+
+    role = "test"
+    """Of the splits that it makes something of."""
 
     def __init__(self, layout: Layout, manifest: Manifest, name: str, folder: Path) -> None:
         self._layout, self._name, self._manifest = layout, name, manifest
@@ -165,14 +182,7 @@ class SuiteMaker:
             self._layout.suite_json(hop.name, self._name, split),
         )
         h5.parent.mkdir(parents=True, exist_ok=True)
-        tests = self._suite.tests
-        attributes = {
-            "suite": self._name,
-            "tests": [test for test, _, _ in tests],
-            "types": [kind for _, _, kind in tests],
-            "n_originals": len(rows),
-            "fingerprint": self._fingerprint,
-        }
+        attributes = {**self._attributes(), "n_originals": len(rows)}
         with (
             QuestionWriter(h5, hop=hop.name, split=split, pool=pool, attributes=attributes) as writer,
             rows_file(questions, key="questions", info=question_info(split)) as add_rows,
@@ -180,15 +190,38 @@ class SuiteMaker:
             for block in self._blocks(pairs, rows):
                 writer.append(block.arrays)
                 add_rows(self._json_rows(block, split))
-        vocab = self._layout.suite_vocab(hop.name, self._name)
-        write_vocab(vocab, self._vocab)
-        files = {self._layout.relative(path): record(path) for path in (h5, questions, vocab)}
-        suites = {each: dict(of_hop) for each, of_hop in manifest.suites.items()}
         entry = {"pairs": len(pairs), "originals": len(rows)}
+        return self._listed(manifest, hop, split, entry), self._made(hop, split, len(rows), pairs)
+
+    def _listed(self, manifest: Manifest, hop: Hop, split: str, entry: Mapping[str, int]) -> Manifest:
+        """Writes the vocabulary; gives the manifest that lists it and the files of a split."""
+        layout = self._layout
+        vocab = layout.suite_vocab(hop.name, self._name)
+        write_vocab(vocab, self._vocab)
+        written = (
+            layout.suite_h5(hop.name, self._name, split),
+            layout.suite_json(hop.name, self._name, split),
+            vocab,
+        )
+        files = {layout.relative(path): record(path) for path in written}
+        suites = {each: dict(of_hop) for each, of_hop in manifest.suites.items()}
         of_hop = suites.setdefault(hop.name, {})
-        of_hop[self._name] = {**of_hop.get(self._name, {}), split: entry}
-        manifest = replace(manifest.with_files(files), suites=suites)
-        return manifest, SuiteSplit(hop.name, split, len(rows), tuple(_counts(self._suite, pairs)))
+        of_hop[self._name] = {**of_hop.get(self._name, {}), split: dict(entry)}
+        return replace(manifest.with_files(files), suites=suites)
+
+    def _made(self, hop: Hop, split: str, n_originals: int, pairs: Pairs) -> SuiteSplit:
+        return SuiteSplit(hop.name, split, n_originals, tuple(_counts(self._suite, pairs)))
+
+    def _attributes(self) -> dict[str, object]:
+        """Attributes of every file of the suite."""
+        tests = self._suite.tests
+        return {
+            "suite": self._name,
+            "tests": [test for test, _, _ in tests],
+            "types": [kind for _, _, kind in tests],
+            "controls": self._suite.controls,
+            "fingerprint": self._fingerprint,
+        }
 
     def _json_rows(self, block: "_Block", split: str) -> list[bytes]:
         """The questions of pairs as rows of a question file, with what makes them pairs."""
@@ -218,7 +251,9 @@ class SuiteMaker:
         pool = str(self._manifest.splits[hop.name][split]["pool"])
         return rows, self._pairs(rows, hop, split, pool)
 
-    def _pairs(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> Pairs:
+    def _pairs(
+        self, rows: QuestionArrays, hop: Hop, split: str, pool: str, *, every: int | None = None
+    ) -> Pairs:
         graphs, indices = self._pool(pool)
         places = np.searchsorted(indices, rows.image_idxs)
         places = np.minimum(places, len(indices) - 1)
@@ -248,6 +283,7 @@ class SuiteMaker:
                 palette=self._palette(pool),
                 # Where the pair is in every question, a partner may leave it out.
                 rule="any" if rule == "with" else "unimplied" if rule == "without" and implied else rule,
+                every=every,
             )
         except TemplateError as error:
             raise TemplateError(f"{self._layout.questions_h5(hop.name, split)}: {error}") from error
@@ -270,6 +306,22 @@ class SuiteMaker:
         content = read_bytes(path, "a scene file", max_bytes=MAX_SCENE_FILE_BYTES)
         return SceneGraphs.from_json(self._vocabulary, content, file=str(path))
 
+    def _tiers(self) -> npt.NDArray[np.int8]:
+        """The tier of each test."""
+        return np.asarray([TIERS.index(tier) for _, tier, _ in self._suite.tests], dtype=np.int8)
+
+    def _values(self, pairs: Pairs) -> Ints:
+        """(K,) the number of the answer that a relation speaks of; -1 for none."""
+        return np.where(pairs.values >= 0, self._answers[pairs.values], -1).astype(np.int32)
+
+    def _widths(self, rows: QuestionArrays) -> tuple[int, int]:
+        """Tokens of a row of questions and of programs, of a split and of the suite."""
+        templates = self._suite.templates
+        return (
+            max(rows.questions.shape[1], templates.question_width),
+            max(rows.programs.shape[1], templates.program_width),
+        )
+
     def _palette(self, pool: str) -> bytes | None:
         _, name = parse_pool_name(pool)
         if not name:
@@ -281,16 +333,11 @@ class SuiteMaker:
 
     def _blocks(self, pairs: Pairs, rows: QuestionArrays) -> Iterator["_Block"]:
         """The pairs as the files hold them, some at a time; an empty block where there are none."""
-        templates = self._suite.templates
-        widths = (
-            max(rows.questions.shape[1], templates.question_width),
-            max(rows.programs.shape[1], templates.program_width),
-        )
-        tiers = np.asarray([TIERS.index(tier) for _, tier, _ in self._suite.tests], dtype=np.int8)
+        widths = self._widths(rows)
+        tiers = self._tiers()
         touches, swapped, tests = pairs.touches, pairs.swapped, pairs.tests
         by_original, by_partner = touches & 1, touches >> 1 & 1
         cells = np.where(swapped, by_partner * 2 + by_original, by_original * 2 + by_partner)
-        values = np.where(pairs.values >= 0, self._answers[pairs.values], -1)
         of_pairs: dict[str, npt.NDArray[Any]] = {
             "pair_idxs": np.arange(len(pairs), dtype=np.int32),
             "test": tests.astype(np.int16),
@@ -298,7 +345,7 @@ class SuiteMaker:
             "cell": cells.astype(np.int8),
             "touches": (touches >> 2).astype(np.int8),
             "relation": pairs.relations,
-            "value": values.astype(np.int32),
+            "value": self._values(pairs),
         }
         originals = np.stack([np.where(swapped, -1, pairs.rows), np.where(swapped, pairs.rows, -1)], axis=1)
         for first in range(0, max(1, len(pairs)), PAIRS_A_BLOCK):

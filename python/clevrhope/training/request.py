@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from clevrhope.dataset.augmented_h5 import augmented_split, n_augmented, suite_of_split
 from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_file
 from clevrhope.errors import ConfigError, shown
+from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SPLITS, TRAIN
 
 Precision = Literal["float32", "tf32", "bf16"]
 """tf32: float32 weights and activations, matrix products in 19 bits, on GPUs that support it."""
@@ -34,7 +36,8 @@ class TrainRequest:
         model: a name in `clevrhope.models.names.MODELS`, or "package.module:Class".
         dataset: a folder that `build` wrote.
         hop: the held-out pair whose train set is used, such as "rubber_cylinder".
-        size: number of questions, the first ones of the train set.
+        size: number of questions, the first ones of the train set; those that a suite added to them come on
+            top.
         seed: decides weights and the order of questions.
         out: the run's folder; a run that it holds is resumed if it has the same request.
         updates: updates in all stages together; None for the recipe's. Stages keep their shares.
@@ -53,6 +56,8 @@ class TrainRequest:
         keep_every: updates between them.
         save_every: updates between two states to resume from; None for one every `SAVE_SECONDS`.
         tensorboard: whether to write TensorBoard files next to the log.
+        split: "train", or a train set with questions of a suite, such as "train_carets", whose vocabulary the
+            model then has.
     """
 
     model: str
@@ -73,6 +78,7 @@ class TrainRequest:
     keep_every: int | None = None
     save_every: int | None = None
     tensorboard: bool = False
+    split: str = TRAIN.name
 
     def __post_init__(self) -> None:
         for name in ("size", "updates", "tune_every", "keep_last", "keep_every", "save_every"):
@@ -84,6 +90,12 @@ class TrainRequest:
         if self.keep_last > 1 and self.keep_every is None:
             raise ConfigError(f"keep_last is {self.keep_last}, but keep_every does not say how far apart")
         check_tune_on(self.tune_on)
+        check_train_split(self.split)
+
+    @property
+    def n_questions(self) -> int:
+        """Questions that are trained on, added ones included."""
+        return self.size if self.split == TRAIN.name else n_augmented(self.size)
 
 
 @dataclass(frozen=True)
@@ -107,6 +119,21 @@ class TrainSummary:
     updates_a_second: float
     checkpoints: tuple[str, ...]
     loss: float | None
+
+
+def check_train_split(name: str) -> None:
+    """Checks that a split has the name of a train set: train, or one with questions of a suite.
+
+    Raises:
+        ConfigError: it has not.
+    """
+    if name == TRAIN.name or is_name(suite_of_split(name) or ""):
+        return
+    example = augmented_split("carets")
+    raise ConfigError(
+        f"split: {shown(name)} is not a train set{suggestion(name, [TRAIN.name, example])}; there is "
+        f"{TRAIN.name}, and with questions of a suite {example}, for one"
+    )
 
 
 def check_tune_on(name: str | None) -> None:
@@ -146,6 +173,7 @@ def parse_size(text: str) -> int:
     return int(match[1]) * (1000 if match[2] else 1)
 
 
-def default_out(model: str, hop: str, size: int, seed: int) -> Path:
+def default_out(model: str, hop: str, size: int, seed: int, split: str = TRAIN.name) -> Path:
     """The default folder of a run."""
-    return Path("runs", f"{model.rpartition(':')[2]}-{hop}-{size}-{seed}")
+    of = hop if split == TRAIN.name else f"{hop}-{split}"
+    return Path("runs", f"{model.rpartition(':')[2]}-{of}-{size}-{seed}")

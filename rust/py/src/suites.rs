@@ -9,14 +9,18 @@ use crate::questions::{Images, PyQuestionBatch};
 use crate::scenes::PySceneGraphs;
 use crate::templates::PyTemplates;
 use clevrhope_core::message::shown;
+use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::rng::StreamKey;
 use clevrhope_core::scene::Palette;
-use clevrhope_core::suite::{OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, Skip, Suite, Tier};
+use clevrhope_core::suite::{
+    Augmentation, OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, Skip, Suite, Tier, question,
+};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// A suite of paired tests, prepared for a set of templates.
@@ -61,6 +65,12 @@ impl PySuite {
         self.suite.tests.iter().map(|test| (test.name.as_str(), tier(test.tier), test.kind.as_str())).collect()
     }
 
+    /// Of each test the one that its partners stand beside as controls; "" for none.
+    #[getter]
+    fn controls(&self) -> Vec<&str> {
+        self.suite.tests.iter().map(|test| test.control_of.as_deref().unwrap_or("")).collect()
+    }
+
     /// The dataset's templates, and behind them the families that the suite's entries make of them.
     #[getter]
     fn templates(&self) -> PyTemplates {
@@ -87,6 +97,8 @@ impl PySuite {
     ///     pair: the held-out values, if any.
     ///     palette: the combinations of values in the pool, as JSON; None where all occur.
     ///     rule: what partners may say of them: "any", "without", "unimplied" or "with".
+    ///     every: for a train set, the number of questions after which one of the suite's follows, 1 or more;
+    ///         tests take turns, and pairs are in the order of these blocks. None for all pairs.
     ///
     /// Raises:
     ///     TemplateError: a question that was not made from these templates, or an entry whose relation does not hold.
@@ -94,7 +106,7 @@ impl PySuite {
     ///     IndexError: a scene that is not there.
     #[allow(clippy::too_many_arguments)] // The columns of a file, what they mean, and what decides the draws.
     #[pyo3(signature = (questions, programs, families, answers, image_idxs, scenes, scene_rows, *, words, tokens,
-        answer_names, seed, hop, split, pool, pair, palette, rule))]
+        answer_names, seed, hop, split, pool, pair, palette, rule, every=None))]
     fn pairs(
         &self,
         py: Python<'_>,
@@ -115,6 +127,7 @@ impl PySuite {
         pair: Option<Values>,
         palette: Option<&[u8]>,
         rule: Choice<QuestionRule>,
+        every: Option<NonZeroUsize>,
     ) -> PyResult<PyPairs> {
         let vocab = &self.base.vocab;
         conversion::same_vocabulary(vocab, &scenes.0.vocab)?;
@@ -145,6 +158,27 @@ impl PySuite {
         let key = [b"suite", self.suite.name.as_bytes(), &seed, hop.as_bytes(), split.as_bytes()];
         let maker = PairMaker::new(&self.suite, vocab, rule.0, holdout.as_ref(), StreamKey::new(&key));
         let texts = py.detach(|| maker.texts(&originals));
+        if let Some(every) = every.map(NonZeroUsize::get) {
+            let mut added = Augmentation::new(&maker, &originals, &texts, every);
+            in_pieces(py, added.n_blocks(), 64, |mut blocks| {
+                blocks.try_for_each(|_| added.add()).map_err(raise::<TemplateError>)
+            })?;
+            let made = Pairs { pairs: added.pairs, ..Default::default() };
+            let at = |row: usize| (originals[row].1, images[row] as u64);
+            let with_partner = |(row, text): (usize, &String)| {
+                let (scene, index) = at(row);
+                let own = question(&originals[row].0, text, scene, index, vocab);
+                let ends_block = (row + 1) % every == 0;
+                let pair = made.pairs.get(row / every).filter(|_| ends_block);
+                let partner = pair.map(|pair| {
+                    let (scene, index) = at(pair.original);
+                    pair.partner(scene, index, vocab)
+                });
+                std::iter::once(own).chain(partner)
+            };
+            let questions = py.detach(|| texts.iter().enumerate().flat_map(with_partner).collect());
+            return self.made(py, pool, questions, made);
+        }
         let mut made = Pairs::default();
         in_pieces(py, self.suite.tests.len(), 1, |mut tests| {
             tests
@@ -153,9 +187,7 @@ impl PySuite {
         })?;
         let both = |pair: &Pair| pair.questions(&originals[pair.original], images[pair.original] as u64, vocab);
         let questions = py.detach(|| made.pairs.iter().flat_map(both).collect());
-        let batch =
-            PyQuestionBatch::new(vocab.clone(), self.suite.templates.clone(), Images::OfPool(pool.into()), questions);
-        Ok(PyPairs { vocab: vocab.clone(), batch: Py::new(py, batch)?, made })
+        self.made(py, pool, questions, made)
     }
 
     fn __repr__(&self) -> String {
@@ -163,7 +195,15 @@ impl PySuite {
     }
 }
 
-/// K pairs of questions of one split, in the order of tests and originals.
+impl PySuite {
+    fn made(&self, py: Python<'_>, pool: &str, questions: Vec<Question>, made: Pairs) -> PyResult<PyPairs> {
+        let (vocab, templates) = (self.base.vocab.clone(), self.suite.templates.clone());
+        let batch = PyQuestionBatch::new(vocab.clone(), templates, Images::OfPool(pool.into()), questions);
+        Ok(PyPairs { vocab, batch: Py::new(py, batch)?, made })
+    }
+}
+
+/// K pairs of questions of one split, in the order of tests and originals, or of the blocks of a train set.
 #[pyclass(name = "Pairs", module = "clevrhope._core", frozen)]
 pub struct PyPairs {
     vocab: Arc<Vocabulary>,
@@ -184,6 +224,8 @@ impl PyPairs {
     }
 
     /// The 2 K questions: of each pair its original, then its partner.
+    ///
+    /// For a train set, all of its questions: after every so many of them the partner of a pair follows.
     #[getter]
     fn questions<'py>(&self, py: Python<'py>) -> Bound<'py, PyQuestionBatch> {
         self.batch.bind(py).clone()
@@ -225,7 +267,7 @@ impl PyPairs {
     /// (K,) how pairs touch the held-out values, a bit each.
     ///
     /// 1 the question of the split mentions them, 2 the one that was made does, 4 the image shows them, 8 what the first
-    /// asks for and its answer are these values together.
+    /// asks for and its answer are these values together, and it does not say so of the object.
     #[getter]
     fn touches<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         self.column(py, |pair| {
@@ -246,6 +288,7 @@ impl PyPairs {
             Skip::NoAnswer => "its partner would have no answer on the image",
             Skip::Unchanged => "its partner would have the same words",
             Skip::Surplus => "it was left out to balance the answers",
+            Skip::Cell => "the held-out values would be mentioned by other questions than the test wants",
         };
         self.made.skipped.iter().map(|(&(test, skip), &n)| (test, reason(skip), n)).collect()
     }

@@ -42,6 +42,36 @@ pub(super) struct Entry {
     pub relation: RawRelation,
     #[serde(default)]
     pub sides: Sides,
+    /// Who mentions what is held out, such as "10" for the original alone; empty for anybody.
+    #[serde(default)]
+    pub cell: Vec<Cell>,
+    /// The test beside which the partners of this one stand for comparison.
+    #[serde(default)]
+    pub control_of: Option<String>,
+}
+
+/// Whether an original and its partner mention what is held out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) enum Cell {
+    #[serde(rename = "00")]
+    Neither,
+    #[serde(rename = "01")]
+    Partner,
+    #[serde(rename = "10")]
+    Original,
+    #[serde(rename = "11")]
+    Both,
+}
+
+impl Cell {
+    pub fn of(original: bool, partner: bool) -> Self {
+        match (original, partner) {
+            (false, false) => Self::Neither,
+            (false, true) => Self::Partner,
+            (true, false) => Self::Original,
+            (true, true) => Self::Both,
+        }
+    }
 }
 
 /// What an original has to be like.

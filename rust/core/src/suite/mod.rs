@@ -4,7 +4,9 @@
 //! question that was read back to its parameters; a partner is made from it by substitution (`partner`). Pairs of a
 //! test on a whole file are balanced (`balance`) and executed before they are given out (`pairs`).
 
+mod augmentation;
 mod balance;
+mod completion;
 mod condition;
 mod entry;
 mod error;
@@ -15,10 +17,11 @@ mod partner;
 mod relation;
 mod test;
 
+pub use augmentation::Augmentation;
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};
 pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
-pub use pairs::{Pair, PairMaker, Pairs, SkipCounts};
+pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, question};
 pub use partner::Skip;
 pub use relation::Relation;
 pub use test::{PairTest, Suite};

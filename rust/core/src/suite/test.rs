@@ -1,7 +1,7 @@
 //! Tests prepared for the families of a dataset.
 
 use super::condition::Condition;
-use super::entry::{Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
+use super::entry::{Cell, Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
 use super::error::SuiteError;
 use super::expression::Expression;
 use crate::message::{shown, suggestion};
@@ -21,6 +21,8 @@ pub struct PairTest {
     /// The type of question, by which scores are grouped; may be empty.
     pub kind: String,
     pub(super) sides: Sides,
+    /// The test beside which its partners stand for comparison.
+    pub control_of: Option<String>,
     /// By source family; an original takes the first whose condition it meets.
     pub(super) cases: BTreeMap<u16, Vec<Case>>,
 }
@@ -37,6 +39,8 @@ pub(super) struct Case {
     pub condition: Condition,
     pub wording: WordingRule,
     pub relation: RelationRule,
+    /// Who may mention what is held out; empty for anybody.
+    pub cells: Vec<Cell>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +94,22 @@ impl Suite {
         if tests.is_empty() {
             return Err(SuiteError::entry(name, "contains no tests".to_owned()));
         }
+        check_controls(&tests, name)?;
         Ok(Self { name: name.to_owned(), tests, templates: Arc::new(templates.extended(reader.own)) })
     }
+}
+
+/// Checks that each test that is a control has a test of the suite to stand beside.
+fn check_controls(tests: &[PairTest], suite: &str) -> Result<(), SuiteError> {
+    for test in tests {
+        let Some(name) = &test.control_of else { continue };
+        let others = || tests.iter().filter(|other| other.name != test.name).map(|other| other.name.as_str());
+        if !others().any(|other| other == name) {
+            let problem = format!("control_of: no other test \"{}\"{}", shown(name), suggestion(name, others()));
+            return Err(SuiteError::entry(&format!("{suite}: {}", test.name), problem));
+        }
+    }
+    Ok(())
 }
 
 fn words_of(family: &Family, templates: &TemplateSet) -> Vec<String> {
@@ -124,15 +142,20 @@ impl<'a> SuiteReader<'a> {
                     tier: entry.tier,
                     kind: entry.kind.clone(),
                     sides: entry.sides,
+                    control_of: entry.control_of.clone(),
                     cases: BTreeMap::new(),
                 });
                 tests.len() - 1
             }
         };
         let test = &mut tests[number];
-        if (test.tier, &test.kind, test.sides) != (entry.tier, &entry.kind, entry.sides) {
+        let own = (test.tier, &test.kind, test.sides, &test.control_of);
+        if own != (entry.tier, &entry.kind, entry.sides, &entry.control_of) {
             let name = shown(&entry.test);
-            return Err(fault(format!("the entries of \"{name}\" have different tiers, types or sides")));
+            return Err(fault(format!("the entries of \"{name}\" have different tiers, types, sides or controls")));
+        }
+        if entry.sides == Sides::Coin && !entry.cell.is_empty() {
+            return Err(fault("cell: where a coin decides on sides, nobody knows the cell before".to_owned()));
         }
         if entry.source.is_empty() {
             return Err(fault("source: names no family".to_owned()));
@@ -182,9 +205,7 @@ impl<'a> SuiteReader<'a> {
         };
         let values: Vec<Expression> = family.params.iter().map(value).collect::<Result<_, _>>()?;
         for (param, expression) in family.params.iter().zip(&values) {
-            let is_answer =
-                matches!(expression, Expression::Answer | Expression::AnswerOrFoil | Expression::FoilOrAnswer);
-            if is_answer && !gives(source.output(), param.kind) {
+            if expression.is_of_answer() && !gives(source.output(), param.kind) {
                 let (source, output) = (name_of(source), source.output());
                 let problem = format!("the answer of {source} is of the type {output}; this parameter is not");
                 return Err(fault(&format!("change.{}", param.name), problem));
@@ -192,8 +213,9 @@ impl<'a> SuiteReader<'a> {
         }
         let foils: Vec<&Expression> = values.iter().filter(|value| value.needs_foil()).collect();
         let is_fine = match foils.as_slice() {
-            [] | [Expression::Foil | Expression::AnswerOrFoil] => true,
-            [a, b] => **a != **b && ![*a, *b].contains(&&Expression::Foil),
+            [] | [Expression::AnswerOrFoil] => true,
+            [one] => one.is_alone(),
+            [a, b] => **a != **b && !a.is_alone() && !b.is_alone(),
             _ => false,
         };
         if !is_fine {
@@ -219,7 +241,15 @@ impl<'a> SuiteReader<'a> {
             }
         };
         let condition = Condition::read(&entry.when, source, self.vocab).map_err(|problem| fault("when", problem))?;
-        Ok(Case { place: place.to_owned(), target: target as u16, values, condition, wording: entry.wording, relation })
+        Ok(Case {
+            place: place.to_owned(),
+            target: target as u16,
+            values,
+            condition,
+            wording: entry.wording,
+            relation,
+            cells: entry.cell.clone(),
+        })
     }
 
     /// The number of the family of an entry's partners, which is made where there is none.
