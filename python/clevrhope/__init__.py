@@ -22,19 +22,19 @@ from clevrhope.errors import (
 
 if TYPE_CHECKING:
     from clevrhope.dataset.loader import load
-    from clevrhope.images import render
+    from clevrhope.images.stage import render
     from clevrhope.programs import Program, Scene, execute, execute_batch, trace
     from clevrhope.questions import instantiate_questions
     from clevrhope.scenes import sample_scenes
     from clevrhope.splits import select_split
 
 _MODULES = {
-    "clevrhope.dataset.loader": ("load",),
-    "clevrhope.images": ("render",),
-    "clevrhope.programs": ("Program", "Scene", "execute", "execute_batch", "trace"),
-    "clevrhope.questions": ("instantiate_questions",),
-    "clevrhope.scenes": ("sample_scenes",),
-    "clevrhope.splits": ("select_split",),
+    **dict.fromkeys(("Program", "Scene", "execute", "execute_batch", "trace"), "programs"),
+    "instantiate_questions": "questions",
+    "load": "dataset.loader",
+    "render": "images.stage",
+    "sample_scenes": "scenes",
+    "select_split": "splits",
 }
 """The modules of the names that are imported on first use."""
 
@@ -64,13 +64,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Imports the module that defines a public name when the name is first used."""
-    for module, names in _MODULES.items():
-        if name in names:
-            value: object = getattr(import_module(module), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module 'clevrhope' has no attribute {name!r}")
+    """Imports a public name, or a module such as `clevrhope.scenes`, when it is first used."""
+    place = f"{__name__}.{_MODULES.get(name, name)}"
+    try:
+        module = import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name != place:  # a library that the module needs is missing
+            raise
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    value: object = getattr(module, name) if name in _MODULES else module
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

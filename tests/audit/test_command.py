@@ -205,7 +205,7 @@ def test_a_manifest_is_cut_off_wherever_its_text_ends(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shard", "problem"),
     [
-        ({"number": 1, "of": 2, "asked": {}}, "part 1/2 of a dataset; join the parts"),
+        ({"number": 1, "of": 2, "asked": {}}, "part 1/2 of a dataset, made by build --shard; join the parts"),
         ({}, "shard.number is missing; expected a whole number"),
         (7, "shard is 7; expected a JSON object"),
         ({"number": 3, "of": 2, "asked": {}}, "shard is 3 of 2; expected a part's number"),
@@ -278,8 +278,8 @@ def test_nothing_is_audited_without_a_vocabulary(spoilt: Spoilt, capsys: pytest.
 
 
 def test_what_is_no_dataset_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "not a clevrhope dataset" in refused(tmp_path, capsys)
-    assert "not a clevrhope dataset" in refused(tmp_path / "nowhere", capsys)
+    assert "not a dataset of clevrhope" in refused(tmp_path, capsys)
+    assert "not a dataset of clevrhope" in refused(tmp_path / "nowhere", capsys)
 
 
 def test_a_broken_scene_file_is_named(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:

@@ -299,16 +299,21 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         execute_batch(np.zeros((1, 3), np.int32), scenes, image_idxs=one - 1)
 
 
+def numbered(programs: Any, answers: Any = None) -> dict[str, Any]:
+    return {"program_token_to_idx": programs, "answer_token_to_idx": answers or {}}
+
+
 @pytest.mark.parametrize(
     ("vocab", "problem"),
     [
-        ([], 'no "program_token_to_idx"'),
-        ({"program_token_to_idx": {}}, 'no "answer_token_to_idx"'),
-        ({"program_token_to_idx": []}, "program_token_to_idx is \\[\\]; expected an object"),
-        ({"program_token_to_idx": {"a": "b"}}, 'program_token_to_idx: "a" has "b"; expected'),
-        ({"program_token_to_idx": {"a": -1}}, 'program_token_to_idx: "a" has -1; expected'),
-        ({"program_token_to_idx": {"a": 1}, "answer_token_to_idx": {}}, "not the numbers 0 to 0, each once"),
-        ({"program_token_to_idx": {"a": 0}, "answer_token_to_idx": {"a": 1 << 40}}, '"a" has 1099511627776'),
+        ([], "expected a JSON object; give the content of a vocab.json"),
+        ({"program_token_to_idx": {}}, "answer_token_to_idx is missing"),
+        ({"answer_token_to_idx": {}}, "program_token_to_idx is missing"),
+        (numbered([]), "program_token_to_idx is \\[\\]; expected a JSON object"),
+        (numbered({"a": "b"}), 'program_token_to_idx.a is "b"; expected a whole number'),
+        (numbered({"a": -1}), "program_token_to_idx.a is -1; expected a whole number"),
+        (numbered({"a": 1}), "not the numbers 0 to 0, each once"),
+        (numbered({"a": 0}, {"a": 1 << 40}), "answer_token_to_idx.a is 1099511627776"),
     ],
 )
 def test_a_vocab_that_is_none_is_refused(vocab: Any, problem: str, tmp_path: Path) -> None:

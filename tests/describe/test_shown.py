@@ -24,9 +24,9 @@ from clevrhope.describe.measure import (
     mean,
     measure_split,
     percentile,
+    read_scene_counts,
     total_variation,
 )
-from clevrhope.describe.scene_counts import read_scene_counts
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.runtime.atomic import FileRecord

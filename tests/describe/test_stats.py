@@ -19,11 +19,11 @@ from clevrhope.describe.measure import (
     SceneTally,
     SplitStats,
     answer_type,
+    read_scene_counts,
     relation_of,
     total_variation,
     total_variation_by_chance,
 )
-from clevrhope.describe.scene_counts import read_scene_counts
 from clevrhope.describe.stats.sources import open_source
 from clevrhope.errors import DatasetError
 

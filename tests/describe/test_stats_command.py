@@ -1,8 +1,8 @@
 """`clevrhope stats` as a user meets it: tables, JSON, plots, two folders side by side, and bad input."""
 
-import builtins
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -297,14 +297,7 @@ def test_files_that_were_lost(demo: Path, tmp_path: Path, show: Show, name: str)
 def test_plots_without_matplotlib_name_the_extra(
     demo: Path, tmp_path: Path, show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any, **more: Any) -> Any:
-        if name.partition(".")[0] == "matplotlib":
-            raise ImportError(f"No module named {name!r}")
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, error = fails(show, demo, "--plots", tmp_path / "p")
     assert code == 2
     assert "pip install 'clevrhope[plots]'" in error
@@ -393,7 +386,7 @@ def test_a_killed_drawing_is_mended_by_the_next_build(
         assert show(copy, "--datasheet")[0] == 130
     assert not json.loads((copy / "manifest.json").read_text())["complete"], "an audit refuses it"
     code, error = fails(show, copy, "--datasheet")
-    assert (code, "not finished yet; run the same build again" in error) == (1, True)
+    assert (code, "not finished yet; run the dataset's build again" in error) == (1, True)
     build(copy, "rubber_cylinder", 4)
     assert audited(copy) == 0
     assert {path.name for path in copy.rglob("*.png")} == set()

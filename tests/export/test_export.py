@@ -156,7 +156,7 @@ def test_a_library_that_is_missing(
     png_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigError, match=r"needs pyarrow .*pip install \"clevrhope\[export\]\""):
+    with pytest.raises(ConfigError, match=r"needs pyarrow, .*pip install 'clevrhope\[export\]'"):
         export(png_dataset, tmp_path / "out", format="parquet")
 
 

@@ -18,10 +18,13 @@ from clevrhope.__main__ import run_command
 from clevrhope._core import object_ids
 from clevrhope.audit import audit
 from clevrhope.errors import ConfigError, RenderError, SceneError
-from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings, read_look
+from clevrhope.images.blender.cycles import CyclesRenderer
+from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
+from clevrhope.images.settings import RenderSettings
 from clevrhope.look import blend_files
 from clevrhope.look.blend_files import problem_of_mesh, read_blends
+from clevrhope.look.definition import read_look
 from clevrhope.pipeline.scene_images import passes_file, render_scene_file
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world, sample_scenes

@@ -17,13 +17,12 @@ from test_pool import FAKE_WORKER, scenes
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.errors import ConfigError, DatasetError, RenderError
-from clevrhope.images import CyclesRenderer, RenderSettings
-from clevrhope.images.blender.cycles import KERNELS_S
+from clevrhope.images.blender.cycles import KERNELS_S, CyclesRenderer
 from clevrhope.images.blender.devices import WORKER_COMMAND, choose_gpus, find_devices, gpus_are_possible
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.device_choice import CPU, INTERFACES, DeviceChoice, parse_device
 from clevrhope.images.quality import reference_scenes
-from clevrhope.images.settings import rendering_as_json
+from clevrhope.images.settings import RenderSettings, rendering_as_json
 from clevrhope.images.stage import stage_title
 from clevrhope.pipeline import build
 

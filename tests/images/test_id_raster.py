@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from clevrhope._core import object_ids
-from clevrhope.images import CyclesRenderer, RenderSettings
+from clevrhope.images.blender.cycles import CyclesRenderer
+from clevrhope.images.settings import RenderSettings
 from clevrhope.scenes import read_world, sample_scenes
 
 N_SCENES = 12

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from clevrhope.images import CyclesRenderer, RenderSettings
+from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.quality import reference_scenes
+from clevrhope.images.settings import RenderSettings
 
 pytestmark = pytest.mark.slow
 

@@ -12,11 +12,13 @@ import pytest
 
 from clevrhope.audit.checks.images import without_outlines
 from clevrhope.errors import ConfigError, SceneError
-from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings
 from clevrhope.images.blender.boxes import disjoint_groups
+from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.blender.exr import read_exr
+from clevrhope.images.native import NativeRenderer
 from clevrhope.images.passes import Passes, from_bytes, parse_passes, to_bytes
 from clevrhope.images.quality import reference_scenes
+from clevrhope.images.settings import RenderSettings
 
 HEIGHT, WIDTH = 160, 240
 #: Scenes of 3 to 10 objects, all shapes, some hidden by others.

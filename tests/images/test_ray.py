@@ -19,13 +19,15 @@ from fake_actor import FakeActor, LateActor
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, RenderError
-from clevrhope.images import NativeRenderer, RenderSettings, ScenesFailedError, read_look
 from clevrhope.images.blender.devices import Device
+from clevrhope.images.blender.pool import ScenesFailedError
+from clevrhope.images.native import NativeRenderer
 from clevrhope.images.quality import reference_folder, reference_scenes
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect
 from clevrhope.images.ray.engine import Places, RayRenderer, places_in
-from clevrhope.images.settings import NativeSettings
+from clevrhope.images.settings import NativeSettings, RenderSettings
+from clevrhope.look.definition import read_look
 from clevrhope.pipeline import build
 from clevrhope.version import software_version
 

@@ -12,9 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clevrhope.images import CyclesRenderer, Look, RenderSettings, psnr, read_look, render, render_png_files
+from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.png import encode_png, read_png
-from clevrhope.images.quality import reference_scenes
+from clevrhope.images.quality import psnr, reference_scenes
+from clevrhope.images.settings import RenderSettings
+from clevrhope.images.stage import render, render_png_files
+from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.assets import blender_assets
 
 Pixels = npt.NDArray[np.uint8]

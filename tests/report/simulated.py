@@ -10,9 +10,9 @@ import numpy as np
 
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import finished_manifest
 from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
-from clevrhope.features.dataset_folder import dataset_manifest
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.models.lxmert.recipe import PRETRAINED
 from clevrhope.models.recipe import Recipe
@@ -63,7 +63,7 @@ def trained(recipe: Recipe = PRETRAINED, *, features: str = "frcnn", **settings:
 def identity_of(dataset: Path, hop: str) -> dict[str, Any]:
     """What a run without images says of a dataset."""
     layout = Layout(dataset)
-    return identity(dataset_manifest(layout), read_vocab(layout.vocab), hop=hop, images=False)
+    return identity(finished_manifest(layout.manifest), read_vocab(layout.vocab), hop=hop, images=False)
 
 
 def write_predictions(

@@ -49,7 +49,7 @@ def test_groups_grow_with_the_values_held_out() -> None:
 def test_gaps_are_between_splits_drawn_alike() -> None:
     assert list(SYSTEMATICITY_GAPS) == ["complex", "minimal"]
     assert (OOD, IID) == ("complex_ood", "complex_iid")
-    assert {name: (gap.split, gap.baseline) for name, gap in GAPS.items()} == {
+    assert {name: (gap.name, gap.baseline) for name, gap in GAPS.items()} == {
         "complex": ("complex_ood", "complex_iid"),
         "minimal": ("minimal_ood", "minimal_iid"),
         "val": ("val_b", "val"),

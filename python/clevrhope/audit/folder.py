@@ -17,7 +17,7 @@ import numpy.typing as npt
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.dataset.clevr_json import read_numbered_rows
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, part_of, read_manifest
+from clevrhope.dataset.manifest import finished_manifest
 from clevrhope.dataset.split_files import AddedPairs, PairArrays, SplitArrays, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.questions import Templates, read_templates, synonyms_path
@@ -80,17 +80,9 @@ class AuditFolder:
             DatasetError: there is no dataset, it is not finished, or its manifest is incomplete.
         """
         self.layout = Layout(root)
-        manifest = read_manifest(self.layout.manifest)
-        if manifest is None:
-            raise DatasetError(f"{root}: not a clevrhope dataset (it has no manifest.json)")
-        if manifest.shard is not None:
-            part = part_of(manifest.shard, self.layout.manifest)
-            raise DatasetError(f"{root}: part {part} of a dataset; join the parts with clevrhope merge first")
+        self.manifest = manifest = finished_manifest(self.layout.manifest)
         if not manifest.splits:
             raise DatasetError(f"{self.layout.manifest}: it lists no splits yet; build the dataset first")
-        if not manifest.complete:
-            raise DatasetError(f"{root}: not finished yet; run the same build again before the audit")
-        self.manifest: Manifest = manifest
         self._templates = templates
         self.properties = properties
         """The properties file, if it is not the package's."""

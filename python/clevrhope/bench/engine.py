@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -36,9 +35,6 @@ from clevrhope.runtime.cores import available_cores
 from clevrhope.scenes import read_world
 from clevrhope.splits import PoolScan, SplitStream
 from clevrhope.splits.kinds import OOD, SPLITS, TRAIN, SplitKind
-
-if TYPE_CHECKING:
-    from clevrhope.images.quality import Quality
 
 SEED = 0
 PAIR = (("material", "rubber"), ("shape", "cylinder"))
@@ -174,16 +170,17 @@ def run(
     notes: list[str] = []
     rendered_on = None
     if images and work.images:
+        from clevrhope.bench.render import measure_cycles
+
         advance("images")
         try:
-            default, fewer = _images(work.images, device)
+            (default, fewer), rendered_on = measure_cycles(work.images, ("standard", "8"), device=device)
         except RenderError as error:
             notes.append(f"no images: {error}")
         else:
-            numbers |= {"seconds_per_picture": default.seconds_per_picture, "psnr_db": default.psnr_db}
+            numbers |= {"seconds_per_picture": default.seconds_per_picture, "psnr_db": default.psnr_db_mean}
             numbers["seconds_at_8_samples"] = fewer.seconds_per_picture
-            numbers["psnr_db_at_8_samples"] = fewer.psnr_db
-            rendered_on = default.device
+            numbers["psnr_db_at_8_samples"] = fewer.psnr_db_mean
     return BenchResult(
         numbers,
         cores=available_cores(),
@@ -292,12 +289,3 @@ def distinct_pairs(n_programs: int, n_scenes: int, n_pairs: int) -> tuple[Ints, 
     # In each turn through the programs, every program meets another scene.
     scene = (program * 7919 + turn) % n_scenes
     return program.astype(np.uint32), scene.astype(np.uint32)
-
-
-def _images(n_images: int, device: str) -> tuple["Quality", "Quality"]:
-    """The quality at the default settings, and at 8 samples."""
-    from clevrhope.images.quality import measure_quality
-    from clevrhope.images.settings import RenderSettings
-
-    default, fewer = RenderSettings(device=device), RenderSettings(device=device, samples=8)
-    return measure_quality(n_images, settings=default), measure_quality(n_images, settings=fewer)

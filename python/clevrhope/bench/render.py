@@ -224,6 +224,24 @@ def compare(
     )
 
 
+def measure_cycles(n_images: int, names: Sequence[str], *, device: str = "auto") -> tuple[list[Effort], str]:
+    """Cycles' efforts of these names, a quality or a number of samples each, and the device that rendered.
+
+    Raises:
+        RenderError: the reference images or Blender are missing.
+    """
+    references = {i: read_png(reference_image(i)) for i in chosen_scenes(n_images)}
+    studio = _Studio(
+        reference_scenes(), references, device, None, measures_ssim=False, advance=lambda _: None
+    )
+    efforts, rendered_on = [Effort("cycles", name) for name in names], ""
+    for effort in efforts:
+        with studio.cycles(effort.name) as renderer:
+            studio.measure([(effort, renderer)])
+            rendered_on = ", ".join(sorted(renderer.devices))
+    return efforts, rendered_on
+
+
 def samples_of(name: str) -> int:
     """Samples per pixel of one of Cycles' efforts: a quality, or the number itself."""
     return BLENDER_QUALITIES[name] if name in BLENDER_QUALITIES else int(name)

@@ -101,16 +101,7 @@ def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     help="Draw the scenes as Cycles and the native renderer show them, and their difference times 8.",
 )
 @json_option
-def render(
-    images: int,
-    folder: Path | None,
-    no_cycles: bool,
-    device: str | None,
-    workers: int | None,
-    curve: Path | None,
-    sheet: Path | None,
-    as_json: bool,
-) -> None:
+def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any) -> None:
     """Compares Blender's Cycles and the native renderer on the same scenes: their time and their images."""
     from clevrhope.bench.render import compare, text_lines
 
@@ -119,11 +110,11 @@ def render(
 
         check_plots()
     compared = compare(
-        images,
-        folder=folder,
-        cycles=not no_cycles,
-        device=device or "auto",
-        workers=workers,
+        choices["images"],
+        folder=choices["folder"],
+        cycles=not choices["no_cycles"],
+        device=choices["device"] or "auto",
+        workers=choices["workers"],
         curve=curve is not None,
         advance=lambda what: None if as_json else click.echo(f"rendering {what} ...", err=True),
     )

@@ -29,17 +29,11 @@ from clevrhope.cli.arguments import (
 @click.option("--properties", type=PATH, metavar="FILE", help="The properties, if not the package's.")
 @no_progress_option
 @json_option
-def audit(folder: Path, as_json: bool, **choices: Any) -> int:
+def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
     """Checks a finished dataset from its files alone; exits with 1 if any check fails."""
     from clevrhope.audit import audit as run
 
-    report = run(
-        folder,
-        against=choices["against"],
-        templates=choices["templates"],
-        properties=choices["properties"],
-        progress=shown_progress(choices),
-    )
+    report = run(folder, **choices, progress=shown_progress({"quiet": quiet}))
     if as_json:
         click.echo(json.dumps(report.as_json()))
     else:
@@ -66,16 +60,7 @@ def audit(folder: Path, as_json: bool, **choices: Any) -> int:
 @click.option("--datasheet", is_flag=True, help="Draw the plots into DIR's datasheets; print no tables.")
 @click.option("--full", is_flag=True, help="Also list every question family and every pair of values.")
 @json_option
-def stats(
-    folder: Path,
-    hops: tuple[str, ...],
-    splits: tuple[str, ...],
-    other_root: Path | None,
-    plots: Path | None,
-    datasheet: bool,
-    full: bool,
-    as_json: bool,
-) -> None:
+def stats(folder: Path, plots: Path | None, datasheet: bool, as_json: bool, **choices: Any) -> None:
     """Shows a dataset's answers, families, lengths, objects and relations, and how far its splits differ.
 
     DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
@@ -85,6 +70,8 @@ def stats(
     from clevrhope.describe.stats.plots import check_outside, check_plots, kinds_of, write_plots
 
     progress = shown_progress({"quiet": as_json})
+    hops, splits = read_names(choices["hops"]), read_names(choices["splits"])
+    other_root, full = choices["other_root"], choices["full"]
     if datasheet:
         if splits or other_root or plots or full:
             raise click.UsageError(
@@ -93,7 +80,7 @@ def stats(
             )
         from clevrhope.describe.stats.datasheet_plots import draw_into_datasheets
 
-        written = draw_into_datasheets(folder, hops=read_names(hops), progress=progress)
+        written = draw_into_datasheets(folder, hops=hops, progress=progress)
         if as_json:
             click.echo(json.dumps({"folder": str(folder), "plots": [str(path) for path in written]}))
         else:
@@ -105,9 +92,7 @@ def stats(
     if plots is not None:
         check_plots()
         check_outside(plots, folder)
-    sheets = measure_folder(
-        folder, hops=read_names(hops), splits=read_names(splits), against=other_root, progress=progress
-    )
+    sheets = measure_folder(folder, hops=hops, splits=splits, against=other_root, progress=progress)
     written = []
     if plots is not None:
         n_plots = sum(len(kinds_of(each)) for each in sheets)

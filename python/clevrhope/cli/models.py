@@ -4,6 +4,7 @@ import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import date, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -199,17 +200,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
         )
     made = run(request, shown_progress({"quiet": quiet}))
     if as_json:
-        result = {
-            "folder": str(made.folder),
-            "updates": made.updates,
-            "resumed_at": made.resumed_at,
-            "updates_a_second": made.updates_a_second,
-            "seconds": made.seconds,
-            "loss": made.loss,
-            "checkpoints": made.checkpoints,
-            "seed": request.seed,
-        }
-        click.echo(json.dumps(result))
+        click.echo(json.dumps({**asdict(made), "folder": str(made.folder), "seed": request.seed}))
     elif not quiet:
         new = made.updates > made.resumed_at
         rate = f"{made.updates_a_second:,.1f} per second" if new else "none of them new"
@@ -261,18 +252,8 @@ def evaluate(run: Path, **choices: Any) -> None:
         progress=shown_progress(choices),
     )
     if choices["as_json"]:
-        results = [
-            {
-                "predictions": str(each.path),
-                "checkpoint": each.checkpoint,
-                "way": each.way,
-                "percent": dict(each.percent),
-                "unanswered": dict(each.unanswered),
-                "unknown_words": list(each.unknown_words),
-            }
-            for each in made
-        ]
-        click.echo(json.dumps(results))
+        rows = [asdict(each) for each in made]
+        click.echo(json.dumps([{"predictions": str(row.pop("path")), **row} for row in rows]))
         return
     for each in made:
         accuracies = ", ".join(f"{split} {percent:.2f}%" for split, percent in each.percent.items())

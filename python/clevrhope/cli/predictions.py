@@ -2,7 +2,6 @@
 
 import json
 import secrets
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,18 +62,11 @@ def baseline(
 @click.option("--limit", type=Whole(1), metavar="N", help="Only the first N questions of each split.")
 @_suite
 @_OUT
-def ask(
-    folder: Path,
-    splits: tuple[str, ...],
-    hops: tuple[str, ...],
-    limit: int | None,
-    suite: str | None,
-    out: Path,
-) -> None:
+def ask(folder: Path, out: Path, splits: tuple[str, ...], **choices: Any) -> None:
     """Writes requests (image, question, possible answers) for a model that is not trained here."""
     from clevrhope.metrics.request_files import write_requests
 
-    n = write_requests(folder, out, splits=read_names(splits), hops=hops, suite=suite, limit=limit)
+    n = write_requests(folder, out, splits=read_names(splits), **choices)
     click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
     click.echo(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
 
@@ -146,21 +138,30 @@ def score(
     hops: tuple[str, ...],
     by: str | None,
     families: bool,
+    partial: bool,
     as_json: bool,
     suite: str | None,
     tier: str | None,
     **choices: Any,
 ) -> None:
     """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals."""
-    if choices["seed"] is None:
-        choices["seed"] = secrets.randbelow(2**32)
+    options = {
+        "seed": secrets.randbelow(2**32) if choices["seed"] is None else choices["seed"],
+        "bootstrap": choices["bootstrap"],
+        "hops": hops or None,
+        "progress": shown_progress(choices),
+    }
     if suite is not None:
-        if by is not None or families or choices["partial"]:
+        if by is not None or families or partial:
             raise click.UsageError(
                 "--suite does not go with --by, --families or --partial: pairs have breakdowns of their own, "
                 "and those that lack an answer are always left out and counted"
             )
-        _score_suite(folder, suite, predictions, hops, tier or "both", as_json=as_json, choices=choices)
+        from clevrhope.metrics.suites import score_suite
+        from clevrhope.metrics.suites.tables import suite_scores_json, suite_scores_lines
+
+        found = score_suite(folder, suite, predictions, tier=tier or "both", **options)
+        click.echo(json.dumps(suite_scores_json(found)) if as_json else "\n".join(suite_scores_lines(found)))
         return
     if tier is not None:
         raise click.UsageError("--tier needs --suite, which names the paired tests")
@@ -172,49 +173,13 @@ def score(
         breakdowns = [name for name in BREAKDOWNS if name != "family" or families or as_json]
     else:
         breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
-    scores = run(
-        folder,
-        predictions,
-        seed=choices["seed"],
-        bootstrap=choices["bootstrap"],
-        by=breakdowns,
-        hops=hops or None,
-        partial=choices["partial"],
-        progress=shown_progress(choices),
-    )
+    scores = run(folder, predictions, by=breakdowns, partial=partial, **options)
     if as_json:
         click.echo(json.dumps(scores_json(scores)))
     else:
         click.echo("\n".join(scores_lines(scores)))
         if by is None and not families:
             click.echo("For the breakdown by question family, add --families.")
-
-
-def _score_suite(
-    folder: Path,
-    suite: str,
-    predictions: tuple[Path, ...],
-    hops: tuple[str, ...],
-    tier: str,
-    *,
-    as_json: bool,
-    choices: Mapping[str, Any],
-) -> None:
-    """Prints the scores of a suite."""
-    from clevrhope.metrics.suites import score_suite
-    from clevrhope.metrics.suites.tables import suite_scores_json, suite_scores_lines
-
-    scores = score_suite(
-        folder,
-        suite,
-        predictions,
-        seed=choices["seed"],
-        bootstrap=choices["bootstrap"],
-        tier=tier,
-        hops=hops or None,
-        progress=shown_progress(choices),
-    )
-    click.echo(json.dumps(suite_scores_json(scores)) if as_json else "\n".join(suite_scores_lines(scores)))
 
 
 @click.command(short_help="Makes the paper's tables and figures.")
@@ -247,7 +212,7 @@ def _score_suite(
     help="For models that answer in several ways, report only this way; repeatable.",
 )
 @quiet_option
-def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> None:
+def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool, **choices: Any) -> None:
     """Makes the paper's tables and figures for RUNS, beside the paper's numbers, as HTML and Markdown.
 
     RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
@@ -255,16 +220,7 @@ def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> Non
     from clevrhope.report import report as run
     from clevrhope.report.writer import counted
 
-    made = run(
-        runs,
-        out,
-        model=choices["model"],
-        dataset=choices["dataset"],
-        title=choices["title"],
-        least_iid=choices["least_iid"],
-        ways=read_names(choices["ways"]),
-        progress=shown_progress({"quiet": quiet}),
-    )
+    made = run(runs, out, **choices, ways=read_names(ways), progress=shown_progress({"quiet": quiet}))
     for sentence in made.skipped:
         click.echo(f"left out: {sentence}", err=True)
     if not quiet:

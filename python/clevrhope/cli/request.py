@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,17 +169,6 @@ dataset_options = with_options(
 )
 """Gives a command the options that describe a dataset; `read_request` reads them."""
 
-_OF_SIZES_AND_RENDERING = (
-    "train_questions",
-    "test_questions",
-    "prelim_sets",
-    "renderer",
-    "quality",
-    "samples",
-    "device",
-)
-"""Options that set a part of `Config.sizes` or `Config.rendering`; others have the names of its fields."""
-
 
 def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "Request":
     """The request that the options describe.
@@ -212,7 +202,7 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     else:
         out = Path("out") / resolve_config(preset=choices["preset"], file=choices["config_file"]).preset
     before = _settings_before(out, parts)
-    settings = {each.name for each in fields(Config)} | set(_OF_SIZES_AND_RENDERING)
+    settings = {each.name for each in fields(Config)} | signature(resolve_config).parameters.keys()
     chosen = {name: choices[name] for name in settings & choices.keys()}
     chosen["passes"] = parse_passes(read_names(choices["passes"]), "--passes") or None
     chosen["question_json"] = False if choices["no_json"] else None

@@ -1,8 +1,7 @@
 """A dataset's configuration, from a preset, the folder, a TOML file and the command line; later ones win."""
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, make_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from clevrhope.images.settings import (
     renderer_of,
     rendering_from_json,
 )
-from clevrhope.runtime.settings import join_or, read_settings, suggestion
+from clevrhope.runtime.settings import join_or, naming, read_settings, suggestion
 from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.kinds import SPLITS, VALUE_SPLITS
 
@@ -74,7 +73,7 @@ def resolve_config(
     if asks or "rendering" not in (before or {}):
         config = replace(config, rendering=_rendering(table, file, renderer, quality, samples))
     if device is not None:
-        with _naming("--device"):
+        with naming("--device"):
             config = replace(config, rendering=on_device(config.rendering, device))
     sizes = {
         "train": train_questions,
@@ -145,7 +144,7 @@ def _rendering(
     if renderer is not None:
         settings = default_settings(renderer)
     else:
-        with _naming(f"{file}: rendering.renderer"):
+        with naming(f"{file}: rendering.renderer"):
             settings = default_settings(effort.renderer)
     chosen = renderer_of(settings)
     if samples is not None and chosen != "blender":
@@ -163,13 +162,13 @@ def _rendering(
                 f"{file}: rendering.samples and rendering.quality both set the rendering effort; "
                 "give one of them"
             )
-        with _naming(f"{file}: rendering.quality"):
+        with naming(f"{file}: rendering.quality"):
             settings = settings.with_quality(effort.quality)
     if file is not None:
         _check_of_renderer(own, chosen, file)
         settings = read_settings(type(settings), own, where=file, path="rendering.", start=settings)
     if quality is not None:
-        with _naming("--quality"):
+        with naming("--quality"):
             settings = settings.with_quality(quality)
     if samples is not None and isinstance(settings, RenderSettings):
         settings = settings.with_samples(samples)
@@ -205,12 +204,3 @@ def _check_world(table: Mapping[str, Any], file: Path) -> None:
     for key, value in table.items():
         if type(value) is int and value < 0:
             raise ConfigError(f"{file}: world.{key} is {value}; expected a number that is not negative")
-
-
-@contextmanager
-def _naming(place: str) -> Iterator[None]:
-    """Puts the place of a setting before a message about it."""
-    try:
-        yield
-    except ConfigError as error:
-        raise ConfigError(f"{place}: {error}") from error

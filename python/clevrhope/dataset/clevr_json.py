@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.json_rows import open_lines, rows_of_lines
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import whole_file
@@ -88,6 +89,25 @@ def read_scenes_at(path: Path, wanted: Collection[int]) -> Iterator[dict[str, An
             yield parse_row(row, path, line)
         if not left:
             return
+
+
+def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[dict[str, Any]]:
+    """The scenes of a pool with these indices (each once), as the rows of its files, sorted by index.
+
+    Raises:
+        DatasetError: a scene or its file is missing, or the file is broken.
+    """
+    for shard in np.unique(indices // SCENES_A_SHARD).tolist():
+        path, wanted = layout.scene_shard(pool, shard), indices[indices // SCENES_A_SHARD == shard]
+        n_found = 0
+        for scene in read_scenes_at(path, wanted.tolist()):
+            n_found += 1
+            yield scene
+        if n_found < len(wanted):
+            raise DatasetError(
+                f"{path}: {len(wanted) - n_found:,} of {len(wanted):,} scenes are missing; run the dataset's "
+                "build again"
+            )
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

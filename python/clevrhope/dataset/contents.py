@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import read_shard
+from clevrhope.dataset.manifest import check_no_part, read_shard
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
@@ -41,12 +41,7 @@ def check_whole(layout: Layout) -> None:
     Raises:
         DatasetError: it is one.
     """
-    shard = read_shard(layout.manifest)
-    if shard is not None:
-        raise DatasetError(
-            f"{layout.root}: part {shard} of a dataset, made by build --shard; join the parts first: "
-            "clevrhope merge"
-        )
+    check_no_part(read_shard(layout.manifest), layout.root)
 
 
 def splits_in(layout: Layout, hop: str) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class ProgramNodes:
             DatasetError: they do not make a vocabulary, or the program tokens do not fit them.
         """
         try:
-            vocabulary = vocabulary_with(attributes, file="manifest.json: world.attributes")
+            vocabulary = vocabulary_with(attributes)
             self._tokens = ProgramTokens(vocabulary, vocab.programs())
         except (VocabularyError, ValueError) as error:
             raise DatasetError(f"vocab.json and manifest.json do not fit each other: {error}") from error

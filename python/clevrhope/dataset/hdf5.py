@@ -15,7 +15,7 @@ from pathlib import Path
 import h5py
 
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
-from clevrhope.runtime.paths import checked_name
+from clevrhope.runtime.paths import NO_NAME, is_name
 from clevrhope.runtime.reading import check_regular, os_reason, reason
 
 MAX_ROWS = 2**31 - 1
@@ -98,7 +98,8 @@ def open_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> h5py.F
             if fault is not None:
                 raise DatasetError(f"{path}: not {schema.what} ({fault}); remove it and {schema.remedy}")
             for name in schema.names:
-                checked_name(file.attrs[name], f"{path}: attribute {name}")
+                if not is_name(file.attrs[name]):
+                    raise DatasetError(f"{path}: attribute {name}: {shown(file.attrs[name])} {NO_NAME}")
         except BaseException:
             file.close()
             raise

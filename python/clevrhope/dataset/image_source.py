@@ -14,10 +14,8 @@ from clevrhope.dataset.layout import Layout, image_filename, images_of
 from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
-from clevrhope.images.png import MAX_PNG_BYTES, encode_png, read_png
+from clevrhope.images.png import BEGIN, END, MAX_PNG_BYTES, encode_png, read_png
 from clevrhope.runtime.reading import read_bytes
-
-_PNG_HEAD, _PNG_TAIL = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
 
 
 class PngImages:
@@ -46,7 +44,7 @@ class PngImages:
             content = read_bytes(
                 path, "a PNG file", remedy="run the dataset's build again", max_bytes=MAX_PNG_BYTES
             )
-            if not (content.startswith(_PNG_HEAD) and content.endswith(_PNG_TAIL)):
+            if not (content.startswith(BEGIN) and content.endswith(END)):
                 raise DatasetError(
                     f"{path}: not a whole PNG file; remove it and run the dataset's build again"
                 )

@@ -36,7 +36,7 @@ from clevrhope.runtime.forms import (
     check_form,
     one_of,
 )
-from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.splits.hops import NAME_ORDER
 from clevrhope.splits.kinds import SPLITS
@@ -173,6 +173,42 @@ def existing_manifest(path: Path) -> Manifest:
     return manifest
 
 
+def whole_manifest(path: Path) -> Manifest:
+    """The manifest at `path`, of a dataset that is not only one machine's part.
+
+    Raises:
+        DatasetError: as `existing_manifest`, or it is a part, which lacks splits, scenes and images.
+    """
+    manifest = existing_manifest(path)
+    check_no_part(part_of(manifest.shard, path), path.parent)
+    return manifest
+
+
+def finished_manifest(path: Path) -> Manifest:
+    """The manifest at `path`, of a whole dataset whose last build came to its end.
+
+    Raises:
+        DatasetError: as `whole_manifest`, or the dataset is not finished.
+    """
+    manifest = whole_manifest(path)
+    if not manifest.complete:
+        raise DatasetError(f"{path.parent}: not finished yet; run the dataset's build again to finish it")
+    return manifest
+
+
+def check_no_part(part: str | None, folder: Path) -> None:
+    """Passes for a folder that is not a part of a dataset, such as "3/16".
+
+    Raises:
+        DatasetError: it is one.
+    """
+    if part is not None:
+        raise DatasetError(
+            f"{folder}: part {part} of a dataset, made by build --shard; join the parts first: "
+            "clevrhope merge"
+        )
+
+
 def _check_whole(text: str, error: json.JSONDecodeError, path: Path) -> None:
     """Checks whether broken JSON is an empty or truncated manifest.
 
@@ -229,6 +265,15 @@ def _read_head(path: Path) -> dict[str, Any]:
     raw: dict[str, Any] = parse_json(head.rstrip(b",\n ") + b"}" if mark else head, path)
     check_form(raw, Fields({}, {"shard": Nullable(_PART), "splits": _SPLITS}), path)
     return raw
+
+
+def read_plainly(path: Path) -> dict[str, Any]:
+    """A manifest's content, unchecked, for readers that share no code with its writers; empty without one.
+
+    Raises:
+        DatasetError: the file is not a JSON object.
+    """
+    return read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES) if path.is_file() else {}
 
 
 def part_of(shard: Mapping[str, Any] | None, path: Path) -> str | None:

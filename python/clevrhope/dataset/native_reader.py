@@ -139,9 +139,9 @@ def vocabulary_of(vocab: Vocab) -> Vocabulary:
 
 
 def vocabulary_with(
-    attributes: Mapping[str, Sequence[str]], *, file: str = "vocab.json", largest_count: int = _MOST_OBJECTS
+    attributes: Mapping[str, Sequence[str]], *, largest_count: int = _MOST_OBJECTS
 ) -> Vocabulary:
-    """A native vocabulary with these types' values; `file` is for messages.
+    """A native vocabulary with these types' values.
 
     The core makes a vocabulary from a properties file, so the values get some look, which nothing here sees.
 

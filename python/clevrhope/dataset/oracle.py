@@ -1,48 +1,49 @@
 """The symbolic oracle: runs programs on the true scenes behind a split's images."""
 
+from dataclasses import asdict
+
 import numpy as np
 
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.native_reader import vocabulary_of
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_files import read_vocab as read_finished_vocab
-from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError
 from clevrhope.programs import execute_batch, read_scenes
 
 
-def run_programs(layout: Layout, vocab: Vocab, reader: SplitReader) -> Ints:
-    """(N,) int32 answers of a file's programs on its scenes, as numbers of vocab.json.
+def execute_programs(programs: Ints, image_idxs: Ints, *, layout: Layout, pool: str, vocab: Vocab) -> Ints:
+    """(N,) int32 answers of programs on true scenes, as numbers of a vocabulary.
 
-    An answer is below 0 where the program is malformed, or has no answer on its scene.
+    An answer is below 0 where the program is malformed, or has no answer on its scene. A program whose
+    functions do not fit together by type has no answer here, even if a model's modules, which all map maps to
+    maps, can run it.
 
     Args:
+        programs: (N, P) int32 prefix tokens.
+        image_idxs: (N,) scenes of the pool.
         layout: the dataset's folder.
-        vocab: the vocabulary of the file, that of a suite if it is one of pairs.
-        reader: the file.
+        pool: pool of the split's images.
+        vocab: the vocabulary of tokens and answers: the dataset's, a suite's, or a model's own.
 
     Raises:
         DatasetError: a file is missing or not whole.
+        SceneError: a scene file lacks one of the scenes.
     """
     vocabulary = vocabulary_of(read_finished_vocab(layout.vocab))
-    names = {
-        "program_token_to_idx": vocab.program_token_to_idx,
-        "answer_token_to_idx": vocab.answer_token_to_idx,
-    }
-    _, programs = reader.tokens(0, len(reader))
-    answers = np.full(len(reader), -1, dtype=np.int32)
-    shards = reader.image_idxs // SCENES_A_SHARD
+    answers = np.full(len(programs), -1, dtype=np.int32)
+    shards = image_idxs // SCENES_A_SHARD
     for shard in np.unique(shards).tolist():
-        path = layout.scene_shard(reader.pool, shard)
+        path = layout.scene_shard(pool, shard)
         if not path.is_file():
             raise DatasetError(f"{path}: no such file, but programs run on its scenes; restore it")
         here = np.flatnonzero(shards == shard)
         answers[here] = execute_batch(
             programs[here],
             read_scenes(path, vocabulary=vocabulary),
-            image_idxs=reader.image_idxs[here],
-            vocab=names,
+            image_idxs=image_idxs[here],
+            vocab=asdict(vocab),
             vocabulary=vocabulary,
             mark_ill_formed=True,
         )

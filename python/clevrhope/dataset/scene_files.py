@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from clevrhope._core import AuditScenes, Vocabulary
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
+from clevrhope.dataset.manifest import read_plainly
 from clevrhope.dataset.split_files import Value
 from clevrhope.errors import DatasetError, SceneError
-from clevrhope.runtime.json_text import read_object
 
 Rows = npt.NDArray[np.int64]
 """Places of scenes in a pool's files; -1 for a scene that is not there."""
@@ -127,14 +126,9 @@ class Pools:
     @cached_property
     def _sums(self) -> Mapping[str, str]:
         """The checksum of each PNG file in the manifest, by file name; empty before there is a manifest."""
-        if not self._layout.manifest.is_file():
-            return {}
-        files: Mapping[str, Any] = read_object(
-            self._layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES
-        ).get("files", {})
         return {
             name.rpartition("/")[2]: each["sha256"]
-            for name, each in files.items()
+            for name, each in read_plainly(self._layout.manifest).get("files", {}).items()
             if name.startswith("images/") and name.endswith(".png")
         }
 

@@ -3,7 +3,7 @@
 They have the numbers that `clevrhope stats` shows for one folder.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import TypeVar
 
@@ -20,8 +20,21 @@ from clevrhope.describe.measure import (
 
 _Key = TypeVar("_Key", bound=Hashable)
 
-_SPATIAL = ("left", "right", "front", "behind")
-"""Relations in the order in which they are shown; those of equal values follow by name."""
+RELATION_ORDER = ("left", "right", "front", "behind")
+"""Order of spatial relations; those of equal values follow by name."""
+
+
+def ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Names in a given order, after which others follow; numbers come by size after yes and no."""
+
+    def rank(name: str) -> tuple[int, int, str]:
+        if name.isdecimal():
+            return (1, int(name), "")
+        if name in order:
+            return (0 if name in ("yes", "no") else 2, order.index(name), "")
+        return (3, 0, name)
+
+    return sorted(set(names), key=rank)
 
 
 def share_table(
@@ -77,19 +90,16 @@ def sorted_pair(first: Value, second: Value) -> Pair:
 
 def answer_type_table(columns: Sequence[SplitStats]) -> str:
     """A table of answer types."""
-    order = ("yes/no", "count")
-    kinds = {kind for each in columns for kind in each.answer_types}
-    shown = [*(kind for kind in order if kind in kinds), *sorted(kinds.difference(order))]
+    kinds = ordered((kind for each in columns for kind in each.answer_types), ("yes/no", "count"))
     return share_table(
-        columns, [(kind, kind) for kind in shown], lambda s: s.answer_types, lambda s: s.n_questions
+        columns, [(kind, kind) for kind in kinds], lambda s: s.answer_types, lambda s: s.n_questions
     )
 
 
 def relation_table(columns: Sequence[SplitStats]) -> str:
     """A table of the relations that questions name, then of the number of spatial ones in a question."""
-    named = {name for each in columns for name in each.relations}
     most = max((n for each in columns for n in each.relations_a_question), default=0)
-    shown = [*(name for name in _SPATIAL if name in named), *sorted(named.difference(_SPATIAL))]
+    shown = ordered((name for each in columns for name in each.relations), RELATION_ORDER)
     shown += [_spatial(n) for n in range(most + 1)]
     return share_table(
         columns,

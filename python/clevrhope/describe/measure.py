@@ -11,14 +11,17 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import pi, sqrt
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope._core import AuditScenes
+from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.errors import DatasetError
+from clevrhope.errors import DatasetError, SceneError
 
 Value: TypeAlias = tuple[str, str]
 """Attribute type and value: ("shape", "cube")."""
@@ -308,31 +311,34 @@ class SceneTally:
         return _sorted_scenes(indices, starts, looks, self._combinations)
 
 
-def count_scenes(
-    indices: npt.NDArray[Any],
-    n_objects: npt.NDArray[Any],
-    attributes: npt.NDArray[Any],
-    types: Sequence[tuple[str, Sequence[str]]],
-) -> SceneCounts:
-    """Counts scenes that were read already.
+def read_scene_counts(shards: Sequence[Path], attributes: Mapping[str, Sequence[str]]) -> SceneCounts:
+    """Counts the objects of every scene in a pool's files, on all cores.
 
-    Args:
-        indices: (S,) unique indices of the scenes.
-        n_objects: (S,) number of objects in each scene.
-        attributes: (O, T) number of each object's value of each type, scene by scene.
-        types: T attribute types with their values by number.
+    `attributes` are the world's attribute types with their values, as in the manifest.
+
+    Raises:
+        DatasetError: a file is missing or cut off, or a scene has values that are not in the world.
     """
+    vocabulary = vocabulary_with(attributes)
+    try:
+        scenes = AuditScenes.read(vocabulary, list(shards))
+    except SceneError as error:
+        raise DatasetError(str(error)) from error
+    return count_scenes(scenes, vocabulary.attribute_types)
+
+
+def count_scenes(scenes: AuditScenes, types: Sequence[tuple[str, Sequence[str]]]) -> SceneCounts:
+    """Counts scenes that were read already; `types` are attribute types with their values by number."""
     sizes = [len(values) for _, values in types]
-    codes = np.ravel_multi_index(tuple(attributes.T.astype(np.int64)), sizes)
+    codes = np.ravel_multi_index(tuple(scenes.attributes.T.astype(np.int64)), sizes)
     used, looks = np.unique(codes, return_inverse=True)
     combined = np.stack(np.unravel_index(used, sizes), axis=1).tolist()
     named = [
         tuple(sorted((kind, values[number]) for (kind, values), number in zip(types, numbers, strict=True)))
         for numbers in combined
     ]
-    return _sorted_scenes(
-        indices.astype(np.int32), np.concatenate([[0], np.cumsum(n_objects, dtype=np.int64)]), looks, named
-    )
+    starts = np.concatenate([[0], np.cumsum(scenes.n_objects, dtype=np.int64)])
+    return _sorted_scenes(scenes.indices.astype(np.int32), starts, looks, named)
 
 
 def _sorted_scenes(

@@ -1,6 +1,7 @@
 """The command that runs a grid of datasets and models: experiment."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,15 +21,7 @@ from clevrhope.cli.arguments import PATH, Whole, quiet_option, shown_progress
 @click.option("--address", metavar="HOST:PORT", help="The head of the Ray cluster, or auto.")
 @click.option("--plan", "only_plan", is_flag=True, help="Print the commands; run and write nothing.")
 @quiet_option
-def experiment(
-    file: Path,
-    out: Path | None,
-    only_plan: bool,
-    quiet: bool,
-    jobs: int | None,
-    engine: str,
-    address: str | None,
-) -> int:
+def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **choices: Any) -> int:
     """Runs an experiment: builds its datasets, trains and evaluates its models, and writes a report.
 
     After an interruption, run the same command again to resume; finished steps are skipped. FILE.toml can
@@ -52,9 +45,7 @@ def experiment(
         return 0
     made = run_experiment(
         plan,
-        jobs=jobs,
-        engine=engine,
-        address=address,
+        **choices,
         progress=shown_progress({"quiet": quiet}),
         tell=lambda sentence: click.echo(f"failed: {sentence}", err=True),
     )

@@ -1,8 +1,7 @@
 """Experiments as read from TOML files; docs/experiments.md describes every key."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from clevrhope.errors import ConfigError, shown
 from clevrhope.metrics.paper import size_name
 from clevrhope.models.names import check_name
 from clevrhope.runtime import assets
-from clevrhope.runtime.settings import check_at_least, read_settings, suggestion
+from clevrhope.runtime.settings import check_at_least, naming, read_settings, suggestion
 from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.hops import HOP_GROUPS
 from clevrhope.training.request import parse_size
@@ -126,11 +125,11 @@ class ModelConfig:
     label: str | None = None
 
     def __post_init__(self) -> None:
-        with _naming("name"):
+        with naming("name"):
             check_name(self.name)
         if self.label is not None:
             _check_name("label", self.label)
-        with _naming("sizes"):
+        with naming("sizes"):
             sizes = self.size_names
         if not sizes or not self.seeds:
             raise ConfigError("sizes and seeds need at least one value each")
@@ -317,12 +316,3 @@ def _check_name(key: str, value: str) -> None:
             f'{key} is {shown(value)}; expected the name of a folder: at most 100 letters, digits, "_", "." '
             'and "-"'
         )
-
-
-@contextmanager
-def _naming(key: str) -> Iterator[None]:
-    """Puts a key before what is wrong with its value."""
-    try:
-        yield
-    except ConfigError as error:
-        raise ConfigError(f"{key}: {error}") from error

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
 from clevrhope.export.source import Source, SplitSource, SuiteSource, source_json
 from clevrhope.runtime.atomic import FULL_DISK, disk_errors, sync_folder, temporary_path
+from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.lock import LOCK_FILE, locked
 from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
@@ -134,12 +134,7 @@ def _format(name: str) -> Format:
         raise ConfigError(f'unknown format "{name}"{suggestion(name, FORMATS)}; known: {", ".join(FORMATS)}')
     chosen = FORMATS[name]
     if chosen.needs:
-        try:
-            import_module(chosen.needs)
-        except ImportError as error:  # missing, or built for another numpy
-            raise ConfigError(
-                f'--format {name} needs {chosen.needs} ({error}): pip install "clevrhope[export]"'
-            ) from error
+        check_extra(f"--format {name} needs", chosen.needs, "export")
     return chosen
 
 

@@ -3,23 +3,22 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import groupby, islice, repeat
 from operator import call
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.clevr_json import read_scenes_at
+from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images
-from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
+from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.pairs_h5 import PairFile
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
 
@@ -72,21 +71,8 @@ class SplitSource:
         return self.reader.split
 
     def scenes(self, layout: Layout) -> Iterator[dict[str, Any]]:
-        """The scenes that are asked about, as the rows of the dataset's scene files, sorted by index.
-
-        Raises:
-            DatasetError: a scene or its file is missing, or the file is broken.
-        """
-        for shard in np.unique(self.indices // SCENES_A_SHARD).tolist():
-            missing = set(self.indices[self.indices // SCENES_A_SHARD == shard].tolist())
-            n, path = len(missing), layout.scene_shard(self.reader.pool, shard)
-            for scene in read_scenes_at(path, frozenset(missing)):
-                missing.discard(scene["image_index"])
-                yield scene
-            if missing:
-                raise DatasetError(
-                    f"{path}: {len(missing):,} of {n:,} scenes are missing; run the dataset's build again"
-                )
+        """The scenes that are asked about; order and errors as of `scenes_of`."""
+        return scenes_of(layout, self.reader.pool, self.indices)
 
     def write_images(self, folder: Path, names: Iterable[str], advance: Advance) -> None:
         """Writes the images as PNG files into a new folder, under names in the order of `indices`."""
@@ -190,17 +176,11 @@ class Source:
 
     def by_hop(self) -> dict[str, list[SplitSource]]:
         """HOP -> its splits, in order."""
-        found: dict[str, list[SplitSource]] = {}
-        for split in self.splits:
-            found.setdefault(split.hop, []).append(split)
-        return found
+        return {hop: [*splits] for hop, splits in groupby(self.splits, lambda each: each.hop)}
 
     def by_suite(self) -> dict[str, list[SuiteSource]]:
         """Name of a HOP and suite -> its splits, in order."""
-        found: dict[str, list[SuiteSource]] = {}
-        for suite in self.suites:
-            found.setdefault(suite.config, []).append(suite)
-        return found
+        return {name: [*suites] for name, suites in groupby(self.suites, lambda each: each.config)}
 
 
 def source_json(source: Source, format_name: str) -> bytes:

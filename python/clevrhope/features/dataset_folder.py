@@ -13,7 +13,7 @@ from clevrhope.dataset.clevr_folder import clevr_splits, image_indices, images_f
 from clevrhope.dataset.image_source import Images, clevr_images, find_images, png_indices
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, read_manifest
+from clevrhope.dataset.manifest import Manifest, finished_manifest
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import as_json_values
 
@@ -32,8 +32,8 @@ class BuiltDataset:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The dataset's manifest; errors as `dataset_manifest`."""
-        return dataset_manifest(self.layout)
+        """The dataset's manifest; errors as `finished_manifest`."""
+        return finished_manifest(self.layout.manifest)
 
     def described(self, *, images: bool) -> dict[str, Any]:
         """What the scenes depend on and, with `images`, the images too, as JSON gives it back.
@@ -121,22 +121,6 @@ def open_folder(root: Path) -> DatasetFolder:
     if not Layout(root).manifest.exists() and clevr_splits(root):
         return ClevrFolder(root)
     return BuiltDataset(root)
-
-
-def dataset_manifest(layout: Layout) -> Manifest:
-    """The manifest of a finished dataset.
-
-    Raises:
-        DatasetError: no manifest, an unfinished dataset, or one part of a dataset.
-    """
-    manifest = read_manifest(layout.manifest)
-    if manifest is None:
-        raise DatasetError(f"{layout.root}: not a dataset of clevrhope (no {layout.manifest.name})")
-    if manifest.shard is not None:
-        raise DatasetError(f"{layout.root}: part of a dataset; join the parts with clevrhope merge first")
-    if not manifest.complete:
-        raise DatasetError(f"{layout.root}: not finished yet; run the dataset's build again to finish it")
-    return manifest
 
 
 def _digest(files: Mapping[str, str]) -> str:

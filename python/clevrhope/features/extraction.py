@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
+from clevrhope.dataset.clevr_json import read_scene_indices, scenes_of
 from clevrhope.dataset.image_source import Images
-from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
@@ -206,15 +206,13 @@ class _Source:
 
     def block(self, first: int) -> tuple[list[Sample], npt.NDArray[np.uint8]]:
         """The samples of the block that starts at row `first`, and a digest of each, (n, 16) uint8."""
-        indices = self.indices[first : first + BLOCK].tolist()
-        scenes = self._read_scenes(indices) if self._scenes else {}
+        indices = self.indices[first : first + BLOCK]
+        found = scenes_of(self._layout, self._pool, indices) if self._scenes else ()
+        scenes = {scene["image_index"]: scene for scene in found}
         samples, sums = [], []
-        for index in indices:
+        for index in indices.tolist():
             image = None if self._images is None else self._images.pixels(index)
             sample = Sample(index, image, scenes.get(index))
-            if self._scenes and sample.scene is None:
-                path = self._layout.scene_shard(self._pool, index // SCENES_A_SHARD)
-                raise DatasetError(f"{path}: no scene {index}; run the dataset's build again")
             samples.append(sample)
             digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
             if image is not None:
@@ -224,14 +222,6 @@ class _Source:
                 digest.update(json.dumps(sample.scene, sort_keys=True).encode())
             sums.append(np.frombuffer(digest.digest(), dtype=np.uint8))
         return samples, np.stack(sums)
-
-    def _read_scenes(self, indices: Sequence[int]) -> dict[int, dict[str, Any]]:
-        found: dict[int, dict[str, Any]] = {}
-        for shard in sorted({index // SCENES_A_SHARD for index in indices}):
-            wanted = [index for index in indices if index // SCENES_A_SHARD == shard]
-            for scene in read_scenes_at(self._layout.scene_shard(self._pool, shard), wanted):
-                found[scene["image_index"]] = scene
-        return found
 
 
 class _PoolWriter:

@@ -38,7 +38,8 @@ def read_png(path: Path) -> npt.NDArray[np.uint8]:
         return np.asarray(image.convert("RGB"))
 
 
-_BEGIN, _END = b"\x89PNG\r\n\x1a\n", b"\x00\x00\x00\x00IEND\xaeB`\x82"
+BEGIN, END = b"\x89PNG\r\n\x1a\n", b"\x00\x00\x00\x00IEND\xaeB`\x82"
+"""The first and the last bytes of every PNG file."""
 
 
 def is_whole_png(path: Path) -> bool:
@@ -46,9 +47,9 @@ def is_whole_png(path: Path) -> bool:
     try:
         check_regular(path)
         with path.open("rb") as file:
-            begins = file.read(len(_BEGIN)) == _BEGIN
-            file.seek(-len(_END), os.SEEK_END)
-            return begins and file.read() == _END
+            begins = file.read(len(BEGIN)) == BEGIN
+            file.seek(-len(END), os.SEEK_END)
+            return begins and file.read() == END
     except OSError:
         return False
 

@@ -1,40 +1,18 @@
-"""Image quality: how far renderings of the reference scenes are from 512 samples, and how long they take."""
+"""Image quality: the reference scenes with their images of 512 samples, and how far others are from these."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.errors import ConfigError, RenderError
-from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.png import read_png
+from clevrhope.errors import RenderError
 from clevrhope.images.renderer import Scene
-from clevrhope.images.settings import RenderSettings
 from clevrhope.runtime.assets import blender_assets
-
-
-@dataclass(frozen=True)
-class Quality:
-    """The cost and quality of images.
-
-    Attributes:
-        seconds_per_picture: wall-clock time of all workers, with the look already loaded, divided by images.
-        psnr_db: mean over the images.
-        psnr_db_of: PSNR by number of the reference scene.
-        device: the device that rendered them.
-    """
-
-    seconds_per_picture: float
-    psnr_db: float
-    psnr_db_of: Mapping[int, float]
-    device: str
+from clevrhope.runtime.extras import check_extra
 
 
 def psnr(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
@@ -59,12 +37,9 @@ def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
         ConfigError: scikit-image is not installed.
         ValueError: they differ in shape, or are smaller than a window of 11 x 11 pixels.
     """
-    try:
-        from skimage.metrics import structural_similarity
-    except ImportError as error:
-        raise ConfigError(
-            f"SSIM needs scikit-image, which is not installed ({error}): pip install 'clevrhope[bench]'"
-        ) from error
+    check_extra("SSIM needs", "skimage.metrics", "bench")
+    from skimage.metrics import structural_similarity
+
     gaussian = {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False}
     return float(structural_similarity(a, b, channel_axis=2, data_range=255, **gaussian))
 
@@ -109,26 +84,3 @@ def chosen_scenes(n_scenes: int, folder: Path | None = None) -> list[int]:
         )
     n_scenes = min(n_scenes, len(there))
     return [there[(2 * i + 1) * len(there) // (2 * n_scenes)] for i in range(n_scenes)]
-
-
-def measure_quality(n_scenes: int = 4, *, settings: RenderSettings | None = None) -> Quality:
-    """Renders reference scenes, spread evenly over all that there are, and compares them with 512 samples.
-
-    The first image of each worker is not counted, because it loads the look and Cycles' shaders.
-
-    Args:
-        n_scenes: how many scenes, from 1 to all.
-        settings: the effort to be measured.
-
-    Raises:
-        RenderError: the reference images or Blender are missing.
-    """
-    scenes, chosen = reference_scenes(), chosen_scenes(n_scenes)
-    with CyclesRenderer(settings=settings) as renderer:
-        list(renderer.render((i, scenes[0]) for i in range(renderer.workers)))
-        begin = time.perf_counter()
-        images = dict(renderer.render((i, scenes[i]) for i in chosen))
-        seconds = time.perf_counter() - begin
-        device = ", ".join(sorted(renderer.devices))
-    found = {i: psnr(images[i], read_png(reference_image(i))) for i in chosen}
-    return Quality(seconds / len(chosen), sum(found.values()) / len(found), found, device)

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast, get_args
 
 from clevrhope.errors import ConfigError, shown
 from clevrhope.images.device_choice import ANY, CPU, parse_device
-from clevrhope.runtime.settings import read_settings
+from clevrhope.runtime.settings import naming, read_settings
 
 Prefilter = Literal["none", "fast", "accurate"]
 Quality = Literal["high", "balanced", "fast"]
@@ -84,10 +84,8 @@ class RenderSettings:
         for name, (good, right) in checks.items():
             if not good:
                 raise ConfigError(f"{name} is {shown(getattr(self, name))}; expected {right}")
-        try:
+        with naming("device"):
             parse_device(self.device)
-        except ConfigError as error:
-            raise ConfigError(f"device: {error}") from error
 
     def with_samples(self, samples: int) -> RenderSettings:
         """The same with other samples; from 512 on neither denoised nor adaptive, as in the original."""
@@ -194,10 +192,8 @@ def rendering_from_json(found: Mapping[str, Any], *, where: str) -> Rendering:
         ConfigError: an unknown renderer or setting, or a value of another type.
     """
     settings = {name: value for name, value in found.items() if name not in ("renderer", "revision")}
-    try:
+    with naming(where):
         defaults = default_settings(found.get("renderer", "blender"))
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from error
     return read_settings(type(defaults), settings, where=where, start=defaults)
 
 

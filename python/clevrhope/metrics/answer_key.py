@@ -11,16 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.clevr_json import read_row_lines
-from clevrhope.dataset.contents import check_whole, suite_command, suite_splits_in
+from clevrhope.dataset.contents import suite_command, suite_splits_in
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
-from clevrhope.dataset.manifest import difference, existing_manifest
+from clevrhope.dataset.manifest import difference, whole_manifest
 from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.pairs_h5 import PairFile, check_pairs, read_pairs
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
-from clevrhope.describe.measure import SceneCounts
-from clevrhope.describe.scene_counts import read_scene_counts
+from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import DatasetError
 from clevrhope.splits.kinds import SPLITS
 
@@ -71,8 +70,7 @@ class AnswerKey:
             DatasetError: the folder is not a dataset, or only a machine's part of one.
         """
         self._layout = Layout(Path(folder))
-        self._manifest = existing_manifest(self._layout.manifest)
-        check_whole(self._layout)
+        self._manifest = whole_manifest(self._layout.manifest)
         self._vocab = read_vocab(self._layout.vocab)
         numbers = self._vocab.answer_token_to_idx
         self.answers: Mapping[str, int] = {

@@ -12,7 +12,7 @@ import numpy as np
 
 from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_in
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.oracle import run_programs
+from clevrhope.dataset.oracle import execute_programs
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
@@ -127,6 +127,11 @@ def _always_no(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | No
     return _always(reader, vocab.answer_token_to_idx["no"])
 
 
+def _symbolic(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
+    _, programs = reader.tokens(0, len(reader))
+    return execute_programs(programs, reader.image_idxs, layout=layout, pool=reader.pool, vocab=vocab)
+
+
 def _always(reader: SplitReader, number: int) -> Ints:
     return np.full(len(reader), number, dtype=np.int32)
 
@@ -137,7 +142,7 @@ BASELINES: Mapping[str, _Guess] = {
     "majority": _majority,
     "majority_by_family": _majority_by_family,
     "always_no": _always_no,
-    "symbolic": lambda layout, vocab, reader, size: run_programs(layout, vocab, reader),
+    "symbolic": _symbolic,
 }
 """Name -> a function that gives (N,) int32 numbers of answers to the questions of a file. `symbolic` runs the
 true programs on the true scenes, and is right about all of them."""

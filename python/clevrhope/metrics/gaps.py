@@ -9,7 +9,7 @@ from typing import Any
 
 from clevrhope.errors import MismatchedRunsError, PredictionsError
 from clevrhope.metrics.means import Mean, mean_of
-from clevrhope.splits.kinds import SYSTEMATICITY_GAPS, GapKind
+from clevrhope.splits.kinds import SYSTEMATICITY_GAPS
 
 GapKey = tuple[Any, str, Any, Any]
 """Model, "complex" or "minimal", diversity and train size, all but the second as in the rows."""
@@ -33,10 +33,9 @@ def systematicity_gap(ood: Mapping[str, Any], iid: Mapping[str, Any]) -> float:
             raise MismatchedRunsError(
                 f"a gap needs two accuracies of one model: {name} is {ood.get(name)!r} and {iid.get(name)!r}"
             )
-    gap = GapKind(str(ood["split"]), str(iid["split"]))
-    if gap not in SYSTEMATICITY_GAPS.values():
-        known = " or ".join(f"{each.split} minus {each.baseline}" for each in SYSTEMATICITY_GAPS.values())
-        raise MismatchedRunsError(f"a gap is {known}, not {gap.split} minus {gap.baseline}")
+    known = [f"{each.name} minus {each.baseline}" for each in SYSTEMATICITY_GAPS.values()]
+    if f"{ood['split']} minus {iid['split']}" not in known:
+        raise MismatchedRunsError(f"a gap is {' or '.join(known)}, not {ood['split']} minus {iid['split']}")
     return float(ood["mean_percent"]) - float(iid["mean_percent"])
 
 
@@ -54,7 +53,7 @@ def gap_by_diversity(rows: Iterable[Mapping[str, Any]]) -> dict[GapKey, float]:
 
 def gaps_by_run(rows: Iterable[Mapping[str, Any]]) -> dict[GapKey, Mean]:
     """Mean, deviation and number of the gaps of all HOPs and runs; keys and errors as `gap_by_diversity`."""
-    name_of = {split: name for name, gap in SYSTEMATICITY_GAPS.items() for split in (gap.split, gap.baseline)}
+    name_of = {split: name for name, gap in SYSTEMATICITY_GAPS.items() for split in (gap.name, gap.baseline)}
     pairs: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row.get("metric", "accuracy") != "accuracy":
@@ -78,6 +77,6 @@ def gaps_by_run(rows: Iterable[Mapping[str, Any]]) -> dict[GapKey, Mean]:
     for (name, model, _, diversity, size, _), halves in pairs.items():
         if len(halves) == 2:
             gap = SYSTEMATICITY_GAPS[name]
-            points = systematicity_gap(halves[gap.split], halves[gap.baseline])
+            points = systematicity_gap(halves[gap.name], halves[gap.baseline])
             found.setdefault((model, str(name), diversity, size), []).append(points)
     return {key: mean_of(points) for key, points in found.items()}

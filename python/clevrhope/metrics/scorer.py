@@ -218,8 +218,8 @@ def _gaps(rates: Mapping[str, Rates]) -> dict[str, Gap]:
     """The gaps whose two splits are there, in the mean over the columns that both have."""
     gaps = {}
     for name, gap in GAPS.items():
-        if gap.split in rates and gap.baseline in rates:
-            ood, iid = rates[gap.split], rates[gap.baseline]
+        if gap.name in rates and gap.baseline in rates:
+            ood, iid = rates[gap.name], rates[gap.baseline]
             # Without predictions a rate is not a number, and so is its difference from another.
             found = np.subtract(ood.found, iid.found)
             drawn = np.subtract(ood.drawn, iid.drawn)

@@ -21,7 +21,7 @@ class Model(Protocol):
     - `ways`: a mapping from a name to the method that predicts in that way, for a model with several ways to
       answer ("true_programs", "predicted_programs"); by default `predict` alone.
     - `program_ways`: the same for methods that return (B, P) program tokens in place of scores ("symbolic");
-      `clevrhope.training.prediction.execute_programs` runs these on the images' true scenes.
+      `clevrhope.dataset.oracle.execute_programs` runs these on the images' true scenes.
     - `begin`: a method without arguments that is called before the first update of a new run, but not when a
       run is resumed or evaluated: for pretrained weights from a file, which is then needed only once.
     - `rehearses`: False where no batch of a stage can be tried before the run begins, for instance because it

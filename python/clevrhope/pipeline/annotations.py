@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.layout import Layout, own_files
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
@@ -14,7 +15,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.images.passes import Passes, annotator_of
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.stage import write_results
-from clevrhope.pipeline.images import PoolWork, archive_record, scenes_of
+from clevrhope.pipeline.images import PoolWork, archive_record
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.atomic import WorkingFolder
 from clevrhope.runtime.progress import Advance, Progress

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
@@ -22,7 +23,6 @@ from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
 from clevrhope.images.settings import made_by
 from clevrhope.pipeline import engine
-from clevrhope.pipeline.images import scenes_of
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
@@ -55,10 +55,7 @@ def write_documents(
 ) -> dict[str, FileRecord]:
     """Measures all files of the folder; writes its datasheets and contact sheet and gives their records."""
     layout = resolved.layout
-    counts = {}
-    for pool in used:
-        native = scenes[pool].native
-        counts[pool] = count_scenes(native.indices, native.n_objects, native.attributes, scenes[pool].types)
+    counts = {pool: count_scenes(scenes[pool].native, scenes[pool].types) for pool in used}
     hops = [resolved.hop(name) for name in manifest.splits]
     with progress.stage("Measuring splits", total=len(hops), unit="sub-datasets") as advance:
         subs = []

@@ -1,6 +1,6 @@
 """Images of the scenes in use, as PNG files and HDF5 files."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope.dataset.clevr_folder import image_name
-from clevrhope.dataset.clevr_json import read_scenes_at
+from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.image_source import png_indices
 from clevrhope.dataset.images_h5 import aggregate_images, images_in, read_images
-from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, own_files
+from clevrhope.dataset.layout import Layout, own_files
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import encode_png, is_whole_png
-from clevrhope.images.renderer import Renderer, Scene
+from clevrhope.images.renderer import Renderer
 from clevrhope.images.stage import stage_title, write_results
 from clevrhope.pipeline.clevr import copy_images
 from clevrhope.pipeline.resolution import Resolved
@@ -99,7 +99,7 @@ def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance
     png_folder, store, h5 = layout.images(pool), layout.image_store(pool), layout.images_h5(pool)
     files: dict[str, FileRecord] = {}
     if resolved.config.png:
-        new = {*each.missing.tolist(), *_png_from_elsewhere(each.used, png_folder, store, h5, layout, pool)}
+        new = {*each.missing.tolist(), *_png_from_elsewhere(each, layout)}
         for index in each.used.tolist():
             path = layout.image(pool, index)
             name = layout.relative(path)
@@ -186,29 +186,21 @@ def unlisted_archives(pools: Iterable[str], layout: Layout, manifest: Manifest) 
     }
 
 
-def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[Scene]:
-    """The scenes of a pool with these indices, in order, from its files."""
-    for shard in np.unique(indices // SCENES_A_SHARD).tolist():
-        wanted = set(indices[indices // SCENES_A_SHARD == shard].tolist())
-        yield from read_scenes_at(layout.scene_shard(pool, shard), wanted)
-
-
 def image_store(layout: Layout, pool: str) -> WorkingFolder:
     """Where a pool's images wait to be packed into HDF5."""
     return WorkingFolder(layout.image_store(pool), own_files(pool, ".png"))
 
 
-def _png_from_elsewhere(
-    used: Ints, folder: Path, store: Path, h5: Path, layout: Layout, pool: str
-) -> list[int]:
+def _png_from_elsewhere(each: PoolWork, layout: Layout) -> list[int]:
     """Writes the PNG files of images that are only in HDF5 or in the store; gives their scenes' indices."""
-    missing = np.setdiff1d(used, png_indices(folder, pool))
+    pool, store = each.pool, layout.image_store(each.pool)
+    missing = np.setdiff1d(each.used, png_indices(layout.images(pool), pool))
     stored = np.intersect1d(missing, png_indices(store, pool))
     for index in stored.tolist():
         path = layout.image(pool, index)
         write_whole(path, (store / path.name).read_bytes())
     packed = np.setdiff1d(missing, stored)
     if len(packed):
-        for index, pixels in read_images(h5, packed.tolist()):
+        for index, pixels in read_images(layout.images_h5(pool), packed.tolist()):
             write_whole(layout.image(pool, index), encode_png(pixels))
     return [int(index) for index in missing]

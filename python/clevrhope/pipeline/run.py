@@ -38,7 +38,7 @@ from clevrhope.pipeline.resolution import Resolved, resolve, resolved_config
 from clevrhope.pipeline.text import generate_questions, questions_of, scenes_in_use, write_scenes, write_split
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.lock import locked
-from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.threads import map_in_threads
 
 MakeRenderer = Callable[[Rendering, int | None], Renderer]
@@ -114,8 +114,17 @@ def build(
         work = missing_images(used, resolved.layout)
         annotations = missing_passes(used, resolved.layout, resolved.config.passes)
         if renderer is not None:
-            manifest = _images(resolved, manifest, work, renderer, progress)
-            manifest = _annotations(resolved, manifest, annotations, renderer, progress)
+            if any(len(each.missing) for each in work):
+                # Splits that were checked without these images are to be checked again.
+                manifest = replace(manifest, checked={})
+                write_manifest(resolved.layout.manifest, manifest)
+                render_missing(work, resolved, renderer, progress)
+            n_copies = resolved.config.png + resolved.config.h5
+            manifest = _stored(store_images, "images", "copies", n_copies, work, resolved, manifest, progress)
+            annotate_missing(annotations, resolved, renderer, progress)
+            manifest = _stored(
+                store_passes, "annotations", "images", 1, annotations, resolved, manifest, progress
+            )
         else:
             manifest = manifest.with_files(unlisted_archives(used, resolved.layout, manifest))
         check = LeakCheck(resolved.layout.root, words=engine.synonyms(resolved.config))
@@ -229,41 +238,22 @@ def write_text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Ma
     return manifest
 
 
-def _images(
+def _stored(
+    store: Callable[[PoolWork, Resolved, Manifest, Advance], Manifest],
+    what: str,
+    unit: str,
+    n_each: int,
+    work: Sequence[PoolWork],
     resolved: Resolved,
     manifest: Manifest,
-    work: Sequence[PoolWork],
-    renderer: Renderer,
     progress: Progress,
 ) -> Manifest:
-    if any(len(each.missing) for each in work):
-        manifest = replace(
-            manifest, checked={}
-        )  # splits checked without these images are to be checked again
-        write_manifest(resolved.layout.manifest, manifest)
-        render_missing(work, resolved, renderer, progress)
-    kinds = resolved.config.png + resolved.config.h5
-    total = kinds * sum(len(each.used) for each in work)
-    with progress.stage("Storing images", total=total, unit="copies") as advance:
-        for each in work:
-            manifest = store_images(each, resolved, manifest, advance)
-            write_manifest(resolved.layout.manifest, manifest)
-    return manifest
-
-
-def _annotations(
-    resolved: Resolved,
-    manifest: Manifest,
-    work: Sequence[PoolWork],
-    renderer: Renderer,
-    progress: Progress,
-) -> Manifest:
-    annotate_missing(work, resolved, renderer, progress)
-    total = sum(len(each.used) for each in work)
+    """Brings what was made for each pool into the wanted formats, `n_each` units an image."""
+    total = n_each * sum(len(each.used) for each in work)
     if work:
-        with progress.stage("Storing annotations", total=total, unit="images") as advance:
+        with progress.stage(f"Storing {what}", total=total, unit=unit) as advance:
             for each in work:
-                manifest = store_passes(each, resolved, manifest, advance)
+                manifest = store(each, resolved, manifest, advance)
                 write_manifest(resolved.layout.manifest, manifest)
     return manifest
 

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from clevrhope import _core
 from clevrhope.errors import ProgramError, SceneError, VocabularyError, shown
 from clevrhope.runtime.assets import blender_assets
+from clevrhope.runtime.forms import INDEX, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.reading import read_bytes
 
@@ -319,13 +320,10 @@ def _places(scenes: _core.SceneBatch, image_idxs: Ints, n_programs: int) -> npt.
 
 def _read_vocab(vocab: Path | str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(vocab, Mapping):
-        place, content = "vocab", vocab
+        place, content = "vocab", dict(vocab)
     else:
         place, content = str(vocab), read_json(Path(vocab), "a vocab.json", error=ProgramError)
-    for key in ("program_token_to_idx", "answer_token_to_idx"):
-        if not isinstance(content, Mapping) or key not in content:
-            raise ProgramError(f'{place}: no "{key}"; expected the content of a vocab.json')
-        _check_numbers(content[key], f"{place}: {key}")
+    check_form(content, _NUMBERED, place, error=ProgramError, remedy="give the content of a vocab.json")
     numbers = content["program_token_to_idx"].values()
     if sorted(numbers) != list(range(len(numbers))):
         raise ProgramError(
@@ -334,12 +332,4 @@ def _read_vocab(vocab: Path | str | Mapping[str, Any]) -> Mapping[str, Any]:
     return content
 
 
-def _check_numbers(numbers: object, place: str) -> None:
-    """Checks that an object gives 32-bit numbers to tokens."""
-    if not isinstance(numbers, Mapping):
-        raise ProgramError(f"{place} is {shown(numbers)}; expected an object from tokens to numbers")
-    for name, number in numbers.items():
-        if not isinstance(name, str) or type(number) is not int or not 0 <= number < 1 << 31:
-            raise ProgramError(
-                f"{place}: {shown(name)} has {shown(number)}; expected a token with its number"
-            )
+_NUMBERED = Fields(dict.fromkeys(("program_token_to_idx", "answer_token_to_idx"), MapOf(INDEX)))

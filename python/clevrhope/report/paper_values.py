@@ -41,7 +41,7 @@ def paper_gaps(model: str, kind: str, size: int) -> Mapping[str, float]:
     return {
         hop: ood - accuracies[gap.baseline, hop, size]
         for (split, hop, of_size), ood in accuracies.items()
-        if (split, of_size) == (gap.split, size) and (gap.baseline, hop, size) in accuracies
+        if (split, of_size) == (gap.name, size) and (gap.baseline, hop, size) in accuracies
     }
 
 

@@ -94,7 +94,7 @@ class Result:
     def gap(self, kind: str) -> float | None:
         """The complex or minimal gap in points; None unless both of its test sets are there."""
         gap = SYSTEMATICITY_GAPS[kind]
-        ood, iid = self.accuracies.get(gap.split), self.accuracies.get(gap.baseline)
+        ood, iid = self.accuracies.get(gap.name), self.accuracies.get(gap.baseline)
         return None if ood is None or iid is None else ood - iid
 
 

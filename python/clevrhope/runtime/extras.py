@@ -5,16 +5,21 @@ from importlib import import_module
 from clevrhope.errors import ConfigError
 
 
-def check_torch() -> None:
-    """Checks that torch and safetensors are installed.
+def check_extra(need: str, module: str, extra: str) -> None:
+    """Checks that a module can be imported; `need` begins the message, such as "plots need".
 
     Raises:
-        ConfigError: one is not; says how to install them.
+        ConfigError: it is missing, or built for another numpy; says which extra has it.
     """
+    try:
+        import_module(module)
+    except ImportError as error:
+        raise ConfigError(
+            f"{need} {module}, which cannot be imported ({error}): pip install 'clevrhope[{extra}]'"
+        ) from error
+
+
+def check_torch() -> None:
+    """Checks that torch and safetensors are installed; errors as of `check_extra`."""
     for module in ("torch", "safetensors"):
-        try:
-            import_module(module)
-        except ModuleNotFoundError as error:
-            raise ConfigError(
-                f"{module} is not installed, which models need: pip install 'clevrhope[train]'"
-            ) from error
+        check_extra("models need", module, "train")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
-from clevrhope.runtime.paths import checked_name, checked_path, is_name
+from clevrhope.runtime.paths import NO_NAME, NO_PATH, is_name, is_path
 
 _MISSING = object()
 
@@ -18,8 +18,8 @@ class Misfit(NamedTuple):
     value: Any
     """What is there, or `_MISSING`."""
     expected: str
-    kind: "Kind | None" = None
-    """`NAME` or `PATH` for a string that is none."""
+    unfit: str = ""
+    """What a message says of the value in place of what is expected: of a string that is no `NAME`."""
     place: str = ""
     """Within the value that was checked: ".splits[3].name"."""
 
@@ -37,14 +37,14 @@ class Kind:
     test: Callable[[Any], bool]
     plural: str = ""
     """What a list of them holds: "strings"."""
-    rule: Callable[[Any], bool] | None = None
-    """A condition with a message of its own: of `NAME` and `PATH`."""
+    unfit: str = ""
+    """What a message says of any other string, in place of what is expected."""
 
     def misfit(self, value: Any) -> Misfit | None:
         """The first place at which a value does not have this form; None if it has."""
-        if not self.test(value):
-            return Misfit(value, self.words)
-        return None if self.rule is None or self.rule(value) else Misfit(value, self.words, self)
+        if self.test(value):
+            return None
+        return Misfit(value, self.words, self.unfit if isinstance(value, str) else "")
 
 
 def one_of(names: Sequence[str]) -> Kind:
@@ -76,7 +76,7 @@ class ListOf:
             return Misfit(value, f"a list of {self.size}")
         if len(value) < self.least:
             return Misfit(value, f"a list of {self.least} or more")
-        if isinstance(self.member, Kind) and self.member.rule is None and all(map(self.member.test, value)):
+        if isinstance(self.member, Kind) and all(map(self.member.test, value)):
             return None  # what the loop below finds too, in twice the time
         for k, each in enumerate(value):
             if found := self.member.misfit(each):
@@ -165,12 +165,12 @@ SEED = Kind("a whole number from 0 to 2^64 - 1", lambda value: _is_whole(value) 
 NUMBER = Kind("a number", _is_number)
 SHARE = Kind("a number above 0 and at most 1", lambda value: _is_number(value) and 1e-6 <= value <= 1)
 OBJECT = Kind("a JSON object", lambda value: isinstance(value, dict))
-NAME = Kind("a name that a file can have", TEXT.test, rule=is_name)
+NAME = Kind("a name that a file can have", is_name, unfit=NO_NAME)
 FILE_NAME = Kind(
     "the name of a file, without folders",
     lambda value: isinstance(value, str) and value.isprintable() and Path(value).name == value,
 )
-PATH = Kind("a path below the folder", TEXT.test, rule=lambda value: all(map(is_name, value.split("/"))))
+PATH = Kind("a path below the folder", is_path, unfit=NO_PATH)
 SHA256 = Kind(
     "64 hexadecimal digits",
     lambda value: isinstance(value, str) and len(value) == 64 and not value.strip("0123456789abcdef"),
@@ -204,9 +204,9 @@ def check_form(
         return
     inside = (place + found.place).removeprefix(".")
     try:
-        if found.kind is not None:
-            check = checked_name if found.kind is NAME else checked_path
-            check(found.value, f"{file}: {inside}" if inside else str(file), error=error)
+        if found.unfit:
+            where = f"{file}: {inside}" if inside else str(file)
+            raise error(f"{where}: {shown(found.value)} {found.unfit}")
         if found.value is _MISSING:
             raise error(f"{file}: {inside} is missing; expected {found.expected}")
         what = f"{shown(found.value):.60}" if isinstance(found.value, dict | list) else shown(found.value)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from clevrhope.errors import ClevrhopeError, DatasetError, shown
+from clevrhope.errors import DatasetError, shown
 from clevrhope.runtime.reading import reading
 
 MAX_NAME = 200
@@ -19,45 +19,26 @@ MAX_NAME = 200
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+=-]*")
 
+NO_NAME = (
+    "cannot name a file; expected a letter or digit, then letters, digits and _ . + = -, at most "
+    f"{MAX_NAME} characters in all"
+)
+NO_PATH = "is not a path below the folder, such as hops/none/train.h5"
+"""What a message says of a value that is no name, or no path."""
+
 
 def is_name(value: Any) -> bool:
     """Whether a value can name a file or folder: letters, digits and _ . + = -, but none of these first."""
     return isinstance(value, str) and len(value) <= MAX_NAME and _NAME.fullmatch(value) is not None
 
 
-def checked_name(value: Any, place: str, *, error: type[ClevrhopeError] = DatasetError) -> str:
-    """The value, if it can name a file or folder.
-
-    Args:
-        value: what was read.
-        place: the file and the place in it, for the message.
-        error: the class that is raised.
-
-    Raises:
-        ClevrhopeError: of class `error`: it cannot.
-    """
-    if not is_name(value):
-        raise error(
-            f"{place}: {shown(value)} cannot name a file; expected a letter or digit, then letters, digits "
-            f"and _ . + = -, at most {MAX_NAME} characters in all"
-        )
-    return str(value)
-
-
-def checked_path(value: Any, place: str, *, error: type[ClevrhopeError] = DatasetError) -> str:
-    """The value, if it is a path below a folder: names with forward slashes between them.
-
-    Raises:
-        ClevrhopeError: of class `error`: it is not.
-    """
-    parts = value.split("/") if isinstance(value, str) else []
-    if not parts or not all(map(is_name, parts)):
-        raise error(f"{place}: {shown(value)} is not a path below the folder, such as hops/none/train.h5")
-    return str(value)
+def is_path(value: Any) -> bool:
+    """Whether a value is a path below a folder: names with forward slashes between them."""
+    return isinstance(value, str) and all(map(is_name, value.split("/")))
 
 
 def below(root: Path, name: str) -> Path:
-    """The path below a folder of a name that `checked_path` accepted.
+    """The path below a folder of a name that `is_path` accepts.
 
     Raises:
         DatasetError: it leads out of the folder nevertheless.

@@ -5,7 +5,8 @@ A dataclass says all that is to be known of its settings: their names, types and
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -62,6 +63,19 @@ def read_settings(
     """
     settings: Settings = _Reader(str(where), base, strings, most).table(kind, given, path, start)
     return settings
+
+
+@contextmanager
+def naming(place: str) -> Iterator[None]:
+    """Puts the place of a setting before a message about its value.
+
+    Raises:
+        ConfigError: in place of the one that the block raises.
+    """
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error}") from error
 
 
 def check_at_least(least: int, **values: int | None) -> None:

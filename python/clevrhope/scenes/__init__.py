@@ -45,7 +45,7 @@ def read_world(
     """
     properties = Path(properties or blender_assets() / "properties.json")
     look = Path(look or blender_assets() / "look.json")
-    named, seen = _read(properties), _read(look)
+    named, seen = (read_bytes(path, "JSON", error=ConfigError) for path in (properties, look))
     if b'.blend"' in named:
         seen = _with_blends(seen, named, properties)
     changes = json.dumps(dict(constraints or {}))
@@ -84,7 +84,3 @@ def _with_blends(look: bytes, properties: bytes, file: Path) -> bytes:
     if not isinstance(named, dict) or not isinstance(seen, dict):
         return look
     return json.dumps(read_blends(named, file).added_to_world(seen)).encode()
-
-
-def _read(path: Path) -> bytes:
-    return read_bytes(path, "JSON", error=ConfigError)

@@ -251,23 +251,15 @@ TRAIN = SPLITS["train"]
 """What models learn from; where a dataset has scenes of CLEVR, they are in its pool."""
 
 
-@dataclass(frozen=True)
-class GapKind:
-    """A difference of two accuracies: that of a split minus that of its baseline."""
+GAPS: Mapping[str, SplitKind] = {row.gap: row for row in _ROWS if row.gap}
+"""Name of a gap -> the split whose accuracy, minus that of its baseline, it is.
 
-    split: str
-    baseline: str
+The gaps of `none` are between palettes, as between CoGenT's two conditions."""
 
-
-GAPS: Mapping[str, GapKind] = {row.gap: GapKind(row.name, row.baseline) for row in _ROWS if row.gap}
-"""All gaps by name; that of `none` is between palettes, as between CoGenT's two conditions."""
-
-SYSTEMATICITY_GAPS: Mapping[str, GapKind] = {
-    name: gap for name, gap in GAPS.items() if "pair" in SPLITS[gap.split].of
-}
+SYSTEMATICITY_GAPS: Mapping[str, SplitKind] = {name: kind for name, kind in GAPS.items() if "pair" in kind.of}
 """The gaps of a held-out pair: on whole scenes ("complex") and on single objects ("minimal")."""
 
-IID, OOD = GAPS["complex"].baseline, GAPS["complex"].split
+IID, OOD = GAPS["complex"].baseline, GAPS["complex"].name
 """The test sets of whole scenes: runs are judged on the first, and the gap that counts is between the two."""
 
 

@@ -13,12 +13,12 @@ from torch import nn
 from clevrhope.dataset.contents import find_hop, splits_in, suite_splits, suite_splits_in, suites_in
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import difference, read_manifest
+from clevrhope.dataset.manifest import difference, finished_manifest, read_manifest
+from clevrhope.dataset.oracle import execute_programs
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.suite_reader import open_suite
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
-from clevrhope.features.dataset_folder import dataset_manifest
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model, find_model
@@ -31,14 +31,7 @@ from clevrhope.splits.kinds import SPLITS
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
-from clevrhope.training.prediction import (
-    BATCH,
-    NO_ANSWER,
-    accuracy,
-    execute_programs,
-    predict_answers,
-    predict_programs,
-)
+from clevrhope.training.prediction import BATCH, NO_ANSWER, accuracy, predict_answers, predict_programs
 from clevrhope.training.prediction_files import (
     Answered,
     Part,
@@ -127,7 +120,7 @@ def evaluate(
     every = chosen_splits(built, hop, None)
     tested = built if suite is None else suite_splits(layout, hop, suite)
     chosen = chosen_splits(tested, hop, splits, place=f"{root}: ")
-    about = identity(dataset_manifest(layout), there, hop=hop, images=store.info.of_images)
+    about = identity(finished_manifest(layout.manifest), there, hop=hop, images=store.info.of_images)
     differs = ""
     if about != info["dataset"]:
         differs = difference(info["dataset"], about, sides=("in training", "here"))
@@ -321,14 +314,12 @@ def _answers(
     """(N,) a model's answers to a split, from its scores or by executing the programs that it writes."""
     if not executes:
         return predict_answers(model, method, questions, n_answers=len(vocab.answers()), **options)
-    return execute_programs(
-        predict_programs(model, method, questions, **options),
-        questions.image_idxs,
-        layout=layout,
-        pool=questions.pool,
-        vocab=vocab,
-        attributes=dataset_manifest(layout).world["attributes"],
+    programs = predict_programs(model, method, questions, **options).astype(np.int32)
+    answers = execute_programs(
+        programs, questions.image_idxs, layout=layout, pool=questions.pool, vocab=vocab
     )
+    # The executor distinguishes programs without an answer from ill-formed ones; predictions do not.
+    return np.where(answers < 0, NO_ANSWER, answers).astype(np.int64)
 
 
 _WITHOUT_WEIGHTS = "put back a copy, or train into another folder"
@@ -417,6 +408,6 @@ def _has_own_tests(
         return True
     if identity(there, read_vocab(trained_on.vocab), hop=hop, images=images) != info["dataset"]:
         return True
-    here = dataset_manifest(layout)
+    here = finished_manifest(layout.manifest)
     names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]
     return all(name in here.files and here.files[name] == there.files.get(name) for name in names)

@@ -1,18 +1,14 @@
 """A model's answers to the questions of a split, from its scores or from programs that it writes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
-from clevrhope.dataset.native_reader import vocabulary_with
-from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
+from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.models.batch import Batch
-from clevrhope.programs import execute_batch, read_scenes
 from clevrhope.runtime.progress import Advance, ignore_advance
 from clevrhope.training.checks import check_programs, check_scores
 from clevrhope.training.data import Questions
@@ -85,48 +81,6 @@ def predict_programs(
         advance(len(batch))
     width = max(each.shape[1] for each in found)
     return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in found])
-
-
-def execute_programs(
-    programs: npt.NDArray[np.int64],
-    image_idxs: npt.NDArray[np.int32],
-    *,
-    layout: Layout,
-    pool: str,
-    vocab: Vocab,
-    attributes: Mapping[str, Sequence[str]],
-) -> npt.NDArray[np.int64]:
-    """(N,) index of each program's answer on the true scene of its question, or `NO_ANSWER`.
-
-    A program whose functions do not fit together by type has no answer here, even if a model's modules, which
-    all map maps to maps, can run it.
-
-    Args:
-        programs: (N, P) prefix tokens.
-        image_idxs: (N,) scenes of the pool.
-        layout: the dataset's folder.
-        pool: pool of the split's images.
-        vocab: the dataset's vocabulary.
-        attributes: attribute type -> its values in the dataset's world.
-
-    Raises:
-        SceneError: a scene file lacks one of the scenes.
-    """
-    vocabulary = vocabulary_with(attributes)
-    answers = np.full(len(programs), NO_ANSWER, dtype=np.int64)
-    shards = image_idxs // SCENES_A_SHARD
-    for shard in np.unique(shards).tolist():
-        rows = np.flatnonzero(shards == shard)
-        answers[rows] = execute_batch(
-            np.ascontiguousarray(programs[rows], dtype=np.int32),
-            read_scenes(layout.scene_shard(pool, shard), vocabulary=vocabulary),
-            image_idxs=image_idxs[rows],
-            vocab=asdict(vocab),
-            vocabulary=vocabulary,
-            mark_ill_formed=True,
-        )
-    # The executor distinguishes programs without an answer from ill-formed ones; predictions do not.
-    return np.where(answers < 0, NO_ANSWER, answers)
 
 
 def accuracy(answers: npt.NDArray[np.int64], questions: Questions) -> float:

@@ -10,7 +10,7 @@ from clevrhope.dataset.augmented_h5 import augmented_split, n_augmented, suite_o
 from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_file
 from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.paths import is_name
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import check_at_least, suggestion
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
 Precision = Literal["float32", "tf32", "bf16"]
@@ -81,12 +81,9 @@ class TrainRequest:
     split: str = TRAIN.name
 
     def __post_init__(self) -> None:
-        for name in ("size", "updates", "tune_every", "keep_last", "keep_every", "save_every"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} is {value}; expected a whole number from 1")
-        if self.seed < 0:
-            raise ConfigError(f"seed is {self.seed}; expected 0 or more")
+        counts = ("size", "updates", "tune_every", "keep_last", "keep_every", "save_every")
+        check_at_least(1, **{name: getattr(self, name) for name in counts})
+        check_at_least(0, seed=self.seed)
         if self.keep_last > 1 and self.keep_every is None:
             raise ConfigError(f"keep_last is {self.keep_last}, but keep_every does not say how far apart")
         check_tune_on(self.tune_on)

@@ -13,11 +13,10 @@ from clevrhope.dataset.clevr_questions import ClevrSplit
 from clevrhope.dataset.contents import find_hop, find_split
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.manifest import Manifest, finished_manifest
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.dataset_folder import dataset_manifest
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import FeatureStore, open_store, store_like
 from clevrhope.models.names import build_model, find_model
@@ -61,7 +60,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     began = monotonic()
     found = find_model(request.model)
     layout = Layout(request.dataset)
-    manifest = dataset_manifest(layout)
+    manifest = finished_manifest(layout.manifest)
     request = replace(request, hop=find_hop(layout, request.hop))
     train_set = find_train_set(layout, request.hop, request.split)
     own_vocab, vocab = read_vocab(layout.vocab), read_vocab(train_set.vocab)

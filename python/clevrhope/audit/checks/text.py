@@ -121,7 +121,7 @@ class _Pass:
             advance(len(flags))
         self._check_duplicates(split, arrays, digests)
         if not split.is_grouped:
-            self._check_balance(split, arrays)
+            self._check_balance(split, families, answers, image_idxs)
 
     def _check_agreement(
         self, split: SplitPlace, first: int, questions: Ints, flags: npt.NDArray[np.uint8]
@@ -151,23 +151,19 @@ class _Pass:
             k = int(begins[place])
             check.fault(split.file, k, "an image's questions are not consecutive", images[k])
 
-    def _check_balance(self, split: SplitPlace, arrays: SplitArrays) -> None:
+    def _check_balance(self, split: SplitPlace, families: Ints, answers: Ints, image_idxs: Ints) -> None:
         check = self._balance
-        check.n_checked += len(arrays)
-        columns = {
-            name: np.ascontiguousarray(arrays.columns[name], dtype=np.int32)
-            for name in ("question_families", "answers", "image_idxs")
-        }
+        check.n_checked += len(answers)
         _, broken = find_windows(
-            columns["question_families"],
-            columns["answers"],
-            columns["image_idxs"],
+            families,
+            answers,
+            image_idxs,
             self._answers_by_family,
             window=int(self._folder.manifest.questions["window"]),
             unseen=UNSEEN,
         )
         if broken is not None:
-            family, answer = (int(columns[name][broken]) for name in ("question_families", "answers"))
+            family, answer = int(families[broken]), int(answers[broken])
             named = next((name for name, n in self._folder.vocab.answers.items() if n == answer), str(answer))
             problem = f"family {family} has this answer too often, however its split is divided into windows"
             check.fault(split.file, broken, problem, named)

@@ -20,12 +20,11 @@ from clevrhope.audit.leaks.report import MAX_LISTED, VIOLATIONS, Kind, LeakRepor
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
-from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
+from clevrhope.dataset.manifest import read_plainly
 from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Ints, QuestionReader, vocabulary_of
 from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
-from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -67,7 +66,7 @@ class LeakCheck:
         self.words = words
         self.vocab = read_vocab(self.layout.vocab)
         self.vocabulary = vocabulary_of(self.vocab)
-        manifest = _manifest(self.layout)
+        manifest = read_plainly(self.layout.manifest)
         self.palettes: Mapping[str, Any] = manifest.get("palettes", {})
         self.may_imply = QuestionSettings.from_json(manifest.get("questions", {})).strictness != "implied"
         """Whether questions may ask for a pair through likenesses."""
@@ -94,13 +93,6 @@ class LeakCheck:
             DatasetError: a file is missing or cannot be read. Everything else is a violation in the report.
         """
         return _HopCheck(self, hop, without_json).run(splits, images=images)
-
-
-def _manifest(layout: Layout) -> dict[str, Any]:
-    """The manifest; empty if there is none."""
-    if not layout.manifest.is_file():
-        return {}
-    return read_object(layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
 
 
 class _HopCheck:
@@ -157,8 +149,8 @@ class _HopCheck:
 
     def _is_listed(self, path: Path) -> bool:
         """Whether the manifest lists a file, or there is no manifest."""
-        files = _manifest(self.layout).get("files", {})
-        return not self.layout.manifest.is_file() or self.layout.relative(path) in files
+        manifest = read_plainly(self.layout.manifest)
+        return not manifest or self.layout.relative(path) in manifest.get("files", {})
 
     def _missing(self, path: Path, split: str) -> None:
         file = self.layout.relative(path)
@@ -170,14 +162,13 @@ class _HopCheck:
         """Rows of the scenes that a split uses; scenes that are missing or occur twice are violations."""
         pool = self.pools[arrays.pool]
         rows = pool.rows(arrays.used)
-        for index in arrays.used[rows == MISSING].tolist():
-            self.found.add(
-                Kind.DISAGREEMENT, f"scenes/{pool.name}", index, "a question's scene is missing", pool.name
-            )
-        for index in np.intersect1d(pool.twice(), arrays.used).tolist():
-            self.found.add(
-                Kind.DISAGREEMENT, f"scenes/{pool.name}", index, "the scene occurs twice", pool.name
-            )
+        missing, doubled = arrays.used[rows == MISSING], np.intersect1d(pool.twice(), arrays.used)
+        for indices, problem in (
+            (missing, "a question's scene is missing"),
+            (doubled, "the scene occurs twice"),
+        ):
+            for index in indices.tolist():
+                self.found.add(Kind.DISAGREEMENT, f"scenes/{pool.name}", index, problem, pool.name)
         there: Rows = rows[rows != MISSING]
         return there
 

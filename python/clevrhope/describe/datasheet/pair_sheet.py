@@ -196,9 +196,9 @@ def _uses(data: SubDataset) -> str:
     elif data.second_palette:
         tests, vals = GAPS["test"], GAPS["val"]
         how = (
-            f"{train}report its accuracy on {code(tests.baseline)} and {code(tests.split)}: the second minus "
+            f"{train}report its accuracy on {code(tests.baseline)} and {code(tests.name)}: the second minus "
             f"the first is the cost of unseen combinations. Tune on {code(vals.baseline)}, which shows the "
-            f"combinations of the train set; {code(vals.split)} shows the others, and tuning on it spoils "
+            f"combinations of the train set; {code(vals.name)} shows the others, and tuning on it spoils "
             "the comparison."
         )
     else:

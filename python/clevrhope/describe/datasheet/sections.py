@@ -7,6 +7,7 @@ from clevrhope.describe.distributions import (
     answer_type_table,
     distances,
     images_and_lengths,
+    ordered,
     relation_table,
     share_table,
     sorted_pair,
@@ -154,7 +155,7 @@ def baselines(data: SubDataset) -> str:
         )
         for each in data.splits
     ]
-    answers = sorted({answer for each in data.splits for answer in each.answers}, key=_answer_order)
+    answers = ordered((answer for each in data.splits for answer in each.answers), ("yes", "no"))
     return "\n\n".join(
         [
             "## How well does guessing do?",
@@ -183,13 +184,6 @@ def baselines(data: SubDataset) -> str:
             answer_type_table(data.splits),
         ]
     )
-
-
-def _answer_order(answer: str) -> tuple[int, int, str]:
-    """The key that sorts yes and no first, then numbers by size, then values by name."""
-    if answer in ("yes", "no"):
-        return (0, answer == "no", "")
-    return (1, int(answer), "") if answer.isdecimal() else (2, 0, answer)
 
 
 def relations(data: SubDataset) -> str:

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
+from clevrhope.dataset.manifest import finished_manifest, write_manifest
 from clevrhope.describe.datasheet.pair_sheet import with_plots
 from clevrhope.describe.datasheet.plots import without_plots
 from clevrhope.describe.stats.comparison import measure_folder
@@ -32,9 +31,14 @@ def draw_into_datasheets(
     check_plots()
     shown = progress or Silent()
     layout = Layout(root)
-    _finished(root)
+    if not layout.manifest.exists():
+        raise DatasetError(
+            f"{root}: not a dataset of clevrhope (no manifest.json), so no datasheet to draw into; "
+            "--plots FOLDER takes any dataset"
+        )
+    finished_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
     with locked(root):
-        manifest = _finished(root)
+        manifest = finished_manifest(layout.manifest)
         sheets = measure_folder(root, hops=hops, progress=shown)
         # Until the manifest has the new checksums the folder is not finished; a build would repair it.
         write_manifest(layout.manifest, replace(manifest, complete=False))
@@ -51,16 +55,3 @@ def draw_into_datasheets(
                 written += plots
         write_manifest(layout.manifest, manifest)
     return written
-
-
-def _finished(root: Path) -> Manifest:
-    manifest = read_manifest(Layout(root).manifest)
-    if manifest is None:
-        raise DatasetError(
-            f"{root}: not a dataset of clevrhope (no manifest.json), so no datasheet to draw into; "
-            "--plots FOLDER takes any dataset"
-        )
-    check_whole(Layout(root))
-    if not manifest.complete:
-        raise DatasetError(f"{root}: not finished yet; run the same build again before drawing")
-    return manifest

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from clevrhope.describe.distributions import RELATION_ORDER, ordered
 from clevrhope.describe.measure import SplitStats
 from clevrhope.describe.stats.charts import (
     Row,
@@ -27,11 +28,9 @@ from clevrhope.describe.stats.charts import (
 from clevrhope.describe.stats.comparison import DISTRIBUTIONS, Column, Sheet, by_file, families
 from clevrhope.describe.stats.sources import CLEVR, Measured
 from clevrhope.describe.stats.tables import (
-    RELATION_ORDER,
     TYPE_ORDER,
     VALUE_ORDER,
     family_order,
-    ordered,
     value_types,
 )
 from clevrhope.splits.kinds import SPLITS

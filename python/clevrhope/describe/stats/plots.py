@@ -9,6 +9,7 @@ from clevrhope.describe.datasheet.plots import KINDS
 from clevrhope.describe.stats.comparison import Sheet
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.atomic import write_whole
+from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import VALUE_SPLITS
 
@@ -18,17 +19,8 @@ other kinds would show a single value."""
 
 
 def check_plots() -> None:
-    """Checks that plots can be drawn.
-
-    Raises:
-        ConfigError: matplotlib is not installed.
-    """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ConfigError(
-            f"plots need matplotlib, which is not installed ({error}): pip install 'clevrhope[plots]'"
-        ) from error
+    """Checks that matplotlib is installed; errors as of `check_extra`."""
+    check_extra("plots need", "matplotlib", "plots")
 
 
 def check_outside(plots: Path, dataset: Path) -> None:

@@ -16,8 +16,7 @@ from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.dataset.questions_h5 import read_question_blocks
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.clevr import measure_clevr_split
-from clevrhope.describe.measure import QuestionTally, SceneCounts, SplitStats, Value
-from clevrhope.describe.scene_counts import read_scene_counts
+from clevrhope.describe.measure import QuestionTally, SceneCounts, SplitStats, Value, read_scene_counts
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
 from clevrhope.splits.hops import parse_hop

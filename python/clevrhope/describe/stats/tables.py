@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TypeVar
 
+from clevrhope.describe.distributions import RELATION_ORDER, ordered
 from clevrhope.describe.markdown import decimal, number, percent
 from clevrhope.describe.measure import Pair, SplitStats, mean, percentile
 from clevrhope.describe.stats.comparison import DISTRIBUTIONS, Column, Sheet, by_file, families, family_name
@@ -23,9 +25,6 @@ VALUE_ORDER = (
     *("cube", "sphere", "cylinder"),
 )
 """Order of answers within their type; others follow."""
-
-RELATION_ORDER = ("left", "right", "front", "behind")
-"""Order of spatial relations; others follow."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +56,6 @@ def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
         yield _pairs(sheet, what, combinations(sheet.held_out, 2))
     if full:
         yield _pairs(sheet, "Pairs of values", sorted({pair for s in _stats(sheet) for pair in s.pairs}))
-
-
-def ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
-    """Names in a given order, after which others follow; numbers come by size after yes and no."""
-
-    def rank(name: str) -> tuple[int, int, str]:
-        if name.isdecimal():
-            return (1, int(name), "")
-        if name in order:
-            return (0 if name in ("yes", "no") else 2, order.index(name), "")
-        return (3, 0, name)
-
-    return sorted(set(names), key=rank)
 
 
 def value_types(columns: Sequence[Column]) -> dict[str, list[str]]:
@@ -109,9 +95,7 @@ def _shares(
 
 
 def _overview(sheet: Sheet) -> Table:
-    def row(name: str, cell: Callable[[SplitStats], str]) -> list[str]:
-        return _row(sheet, name, cell)
-
+    row = partial(_row, sheet)
     return Table(
         "What is in it",
         _head(sheet),
@@ -153,24 +137,16 @@ def _distances(sheet: Sheet) -> Table:
 
 
 def _guessing(sheet: Sheet) -> Table:
+    row, train = partial(_row, sheet), sheet.train
     rows = [
-        _row(sheet, "most frequent answer", lambda each: each.majority[0]),
-        _row(sheet, "- its accuracy", lambda each: percent(each.majority[1])),
-        _row(sheet, "that of each family: accuracy", lambda each: percent(each.majority_of_families)),
+        row("most frequent answer", lambda each: each.majority[0]),
+        row("- its accuracy", lambda each: percent(each.majority[1])),
+        row("that of each family: accuracy", lambda each: percent(each.majority_of_families)),
     ]
-    train = sheet.train
     if train is not None:
         rows += [
-            _row(
-                sheet,
-                "that of train: accuracy",
-                lambda each: percent(each.guessed_from(train, by_family=False)),
-            ),
-            _row(
-                sheet,
-                "that of each family in train: accuracy",
-                lambda each: percent(each.guessed_from(train)),
-            ),
+            row("that of train: accuracy", lambda each: percent(each.guessed_from(train, by_family=False))),
+            row("that of each family in train: accuracy", lambda each: percent(each.guessed_from(train))),
         ]
     return Table("Accuracy of guessing", _head(sheet), rows, "The first two are chosen on the split itself.")
 
