@@ -25,6 +25,7 @@ __all__ = [
     "QuestionBatch",
     "SceneBatch",
     "SceneGraphs",
+    "SplitQuestions",
     "SplitStream",
     "Suite",
     "Templates",
@@ -32,6 +33,7 @@ __all__ = [
     "Vocabulary",
     "World",
     "deflate_chunks",
+    "edit_scenes",
     "encode_png",
     "execute",
     "execute_batch",
@@ -209,6 +211,9 @@ class QuestionBatch:
     def texts(self) -> list[str]: ...
     def relation_needed(self, width: int = 3) -> npt.NDArray[np.int8]: ...
     def question_tokens(self, names: Sequence[str], width: int) -> _TokenRows: ...
+    def clevr_program_tokens(
+        self, tokens: ProgramTokens, width: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
     def program_tokens(self, tokens: ProgramTokens, width: int) -> _TokenRows: ...
     def json_rows(self, *, split: str, start_index: int = 0) -> list[bytes]: ...
     def to_json(self, *, split: str, start_index: int = 0) -> bytes: ...
@@ -334,6 +339,49 @@ class AuditReader:
     ) -> npt.NDArray[np.int8]: ...
 
 @final
+class SplitQuestions:
+    def __new__(
+        cls,
+        templates: Templates,
+        questions: _Tokens,
+        programs: _Tokens,
+        families: npt.NDArray[np.int32],
+        answers: npt.NDArray[np.int32],
+        *,
+        words: Sequence[str],
+        tokens: ProgramTokens,
+        answer_names: Sequence[str],
+    ) -> SplitQuestions: ...
+    def __len__(self) -> int: ...
+    def foregrounds(
+        self, scenes: SceneGraphs, scene_rows: npt.NDArray[np.uint32]
+    ) -> npt.NDArray[np.uint32]: ...
+    def touches(
+        self, scenes: SceneGraphs, scene_rows: npt.NDArray[np.uint32], pair: _Pair
+    ) -> npt.NDArray[np.uint8]: ...
+    def value_edits(
+        self,
+        world: World,
+        scenes: SceneBatch,
+        scene_rows: npt.NDArray[np.uint32],
+        *,
+        rows: _Numbers,
+        seed: int,
+        hop: str,
+        split: str,
+        pair: _Pair | None,
+        rule: _Rule,
+    ) -> npt.NDArray[np.int32]: ...
+    def on(
+        self,
+        scenes: SceneGraphs,
+        scene_rows: npt.NDArray[np.uint32],
+        image_idxs: _Numbers,
+        *,
+        pool: str,
+    ) -> QuestionBatch: ...
+
+@final
 class Suite:
     def __new__(
         cls,
@@ -370,6 +418,8 @@ class Suite:
         pair: _Pair | None,
         palette: bytes | None,
         rule: _QuestionRule,
+        per_cell: int,
+        search: bool,
         every: int | None = None,
     ) -> Pairs: ...
 
@@ -385,11 +435,15 @@ class Pairs:
     @property
     def swapped(self) -> _Truths: ...
     @property
+    def cells(self) -> npt.NDArray[np.int8]: ...
+    @property
     def relations(self) -> npt.NDArray[np.int8]: ...
     @property
     def values(self) -> npt.NDArray[np.int32]: ...
     @property
     def touches(self) -> npt.NDArray[np.uint8]: ...
+    @property
+    def searches(self) -> list[tuple[int, list[bool], list[int]]]: ...
     @property
     def skipped(self) -> list[tuple[int, str, int]]: ...
 
@@ -504,6 +558,16 @@ def instantiate_questions(
     questions: _QuestionRule,
     questions_per_scene: int,
 ) -> QuestionBatch: ...
+def edit_scenes(
+    world: World,
+    scenes: SceneBatch,
+    scene_rows: npt.NDArray[np.uint32],
+    kept: npt.NDArray[np.uint32],
+    changes: npt.NDArray[np.int32],
+    indices: npt.NDArray[np.uint64],
+    *,
+    pool: str,
+) -> tuple[SceneBatch, _Truths]: ...
 def object_ids(world: World, scenes: SceneBatch) -> npt.NDArray[np.uint8]: ...
 def inflate_chunks(chunks: Sequence[bytes], *, item_size: int, chunk_size: int) -> npt.NDArray[np.uint8]: ...
 def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes: ...

@@ -15,6 +15,7 @@ from spoiling import Row, Spoilt, failed
 from clevrhope.audit import Check, audit
 from clevrhope.audit.run import LINES
 from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.pipeline import Request, build
 from clevrhope.pipeline.augmentation import make_train_sets
 from clevrhope.pipeline.limits import Limits
@@ -77,6 +78,10 @@ class SpoiltSuite(Spoilt):
 
     def rows(self, change: Callable[[list[Row]], None], suite: str) -> None:
         self._rows(self.file(suite).replace(".h5", "_questions.json"), "questions", change)
+
+    def function(self, name: str) -> int:
+        path = self.path(f"hops/{HOP}/suites/carets/vocab.json")
+        return int(json.loads(path.read_text())["program_token_to_idx"][name])
 
     def answer(self, name: str) -> int:
         return self.vocab["answer_token_to_idx"][name]
@@ -282,6 +287,86 @@ def mention_in_words(data: SpoiltSuite) -> None:
         beside = shiny & np.isin(words[:, 1:], [data.word("cylinder"), data.word("cylinders")])
         k, place = np.argwhere(beside)[0]
         arrays["questions"][made[k], place] = data.word("matte")
+
+    data.pairs(change, "carets")
+
+
+def searched(data: SpoiltSuite, arrays: dict[str, Any], test: str) -> int:
+    """The row at which the first pair of a test begins whose original was searched for."""
+    mine = (arrays["test"] == data.test(test, "carets")).reshape(-1, 2)[:, 0]
+    return 2 * int(np.flatnonzero(mine & (arrays["orig_idxs"].reshape(-1, 2) < 0).all(axis=1))[0])
+
+
+def image_without_questions(data: SpoiltSuite) -> None:
+    """A searched question is about another image of the pool, about which the split has no question."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        row = searched(data, arrays, "order_and")
+        arrays["image_idxs"][row : row + 2] = arrays["image_idxs"].max() + 1
+
+    data.pairs(change, "carets")
+
+
+def searched_pair_twice(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        row = searched(data, arrays, "order_or")
+        for name, values in arrays.items():
+            if name not in ("pair_idxs", "role"):
+                # The other way round it is the same pair.
+                values[row + 2 : row + 4] = values[row : row + 2][::-1]
+
+    data.pairs(change, "carets")
+
+
+def question_of_the_split_said_to_be_searched(data: SpoiltSuite) -> None:
+    data.pairs(lambda arrays: arrays["orig_idxs"].__setitem__(slice(0, 2), -1), "carets")
+
+
+def smaller_quota(data: SpoiltSuite) -> None:
+    data.attribute("per_cell", 3, "carets")
+
+
+def value_offered_twice(data: SpoiltSuite) -> None:
+    """A choice offers its answer twice, in program and words."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        row = searched(data, arrays, "order_choice2_material")
+        offers = [data.function(f"offer_material[{name}]") for name in ("rubber", "metal")]
+        answer = [data.answer("rubber"), data.answer("metal")].index(int(arrays["answers"][row]))
+        program, words = arrays["programs"][row], arrays["questions"][row]
+        program[np.isin(program, offers)] = offers[answer]
+        last = np.flatnonzero(np.isin(words, [data.word("rubber"), data.word("metal")]))[-2:]
+        words[last] = data.word(("rubber", "metal")[answer])
+
+    data.pairs(change, "carets")
+
+
+def other_equivalent(data: SpoiltSuite) -> None:
+    """The equivalent in CLEVR's functions of a program that verifies a material asks for the other one."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        row = searched(data, arrays, "rephrase_verify_material")
+        functions = data.vocab["program_token_to_idx"]
+        rubber, metal = (functions[f"filter_material[{name}]"] for name in ("rubber", "metal"))
+        program = arrays["clevr_programs"][row]
+        first = int(np.flatnonzero(np.isin(program, [rubber, metal]))[0])
+        program[first] = rubber + metal - program[first]
+
+    data.pairs(change, "carets")
+
+
+def no_equivalent(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        arrays["clevr_programs"][searched(data, arrays, "rephrase_or")] = 0
+
+    data.pairs(change, "carets")
+
+
+def equivalent_beyond_clevr(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        row = searched(data, arrays, "rephrase_verify_color")
+        width = arrays["programs"].shape[1]
+        arrays["clevr_programs"][row, :width] = arrays["programs"][row]
 
     data.pairs(change, "carets")
 
@@ -525,6 +610,14 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (mention_in_program_and_words, "pair mentions", f"{CARETS}.h5"),
     (mention_in_words, "pair mentions", f"{CARETS}.h5"),
     (another_length, "pair programs", f"{CARETS}.h5"),
+    (image_without_questions, "pairs", f"{CARETS}.h5"),
+    (searched_pair_twice, "pairs", f"{CARETS}.h5"),
+    (question_of_the_split_said_to_be_searched, "pairs", f"{CARETS}.h5"),
+    (smaller_quota, "pairs", f"{CARETS}.h5"),
+    (value_offered_twice, "pair answers", f"{CARETS}.h5"),
+    (other_equivalent, "pair programs", f"{CARETS}.h5"),
+    (no_equivalent, "pair programs", f"{CARETS}.h5"),
+    (equivalent_beyond_clevr, "pair programs", f"{CARETS}.h5"),
     (other_answer_in_json, "pair files", f"{CARETS}.h5"),
     *(
         (in_json(key, value), "pair files", f"{CARETS}_questions.json")
@@ -600,7 +693,13 @@ def test_nothing_is_wrong_with_suites_as_they_were_made(paired: Path) -> None:
     manifest = json.loads((paired / "manifest.json").read_text())
     of_splits = [split for suite in manifest["suites"][HOP].values() for split in suite.values()]
     assert n_pairs == sum(split["pairs"] for split in of_splits) > 1000
-    assert found["pair answers"].n_checked == found["pair texts"].n_checked == n_pairs
+    n_searched = sum(
+        int(np.count_nonzero(read_pairs(paired / name).rows.orig_idxs.reshape(-1, 2).max(axis=1) < 0))
+        for name in manifest["files"]
+        if name.startswith(f"hops/{HOP}/suites/") and name.endswith(".h5") and "train" not in name
+    )
+    assert found["pair answers"].n_checked == n_pairs > n_searched > 500
+    assert found["pair texts"].n_checked == n_pairs + n_searched
     assert found["pair programs"].n_checked == 2 * n_pairs
     n_added = manifest["suites"][HOP]["rad"]["train_rad"]["pairs"]
     assert found["added questions"].n_checked == 66
@@ -619,6 +718,9 @@ def test_suites_of_other_kinds_of_folders(tmp_path: Path) -> None:
     implied = with_suites(tmp_path / "implied", hops=(HOP, "none"), strictness="implied")
     palette = with_suites(tmp_path / "palette", hops=("cyan_cylinder",), limits=Limits((4,)))
     for folder in (implied, palette):
+        assert {each.result for each in lines(folder).values()} == {"passed"}
+        for suite in ("carets", "rad"):
+            make_suite(folder, suite, origin="search", per_cell=20)
         assert {each.result for each in lines(folder).values()} == {"passed"}
 
 

@@ -81,6 +81,17 @@ def handles(world: _core.World) -> Iterator[tuple[object, str]]:
     yield suite, "mine of 1 tests"
     words = ["<NULL>", "<START>", "<END>", "<UNK>", *templates.words]
     tokens = _core.ProgramTokens(vocabulary)
+    again = _core.SplitQuestions(
+        templates,
+        asked.question_tokens(words, 60)[0],
+        asked.program_tokens(tokens, 60)[0],
+        asked.question_families,
+        asked.answers,
+        words=words,
+        tokens=tokens,
+        answer_names=vocabulary.answers,
+    )
+    yield again, f"SplitQuestions: {len(asked)}"
     pairs = suite.pairs(
         asked.question_tokens(words, 60)[0],
         asked.program_tokens(tokens, 60)[0],

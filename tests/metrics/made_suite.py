@@ -81,6 +81,7 @@ def write_suite(
         relation=of_pair([pair.relation for pair in pairs]),
         value=of_pair([numbers[pair.value] if pair.value else -1 for pair in pairs], np.int32),
         orig_idxs=sides(own, [-1] * n).astype(np.int32),
+        clevr_programs=np.zeros((2 * n, 4), dtype=np.int32),
     )
     attributes = {
         "suite": name,

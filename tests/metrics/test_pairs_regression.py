@@ -82,3 +82,41 @@ def test_instances_that_cannot_be_fitted_are_refused() -> None:
     without_rad.rad[7] = np.nan
     with pytest.raises(PredictionsError, match="instance 7 has a feature or target that is not a number"):
         regress(without_rad)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_left_out_r2_is_that_of_fits_without_the_instance(intercept: bool) -> None:
+    instances = simulated(5, noise=0.2, intercept=0.3, n=12)
+    features = np.column_stack([instances.accuracy, instances.rad, instances.rad_backward])
+    target = instances.target
+    missed, about = 0.0, 0.0
+    for k in range(len(target)):
+        others = np.delete(np.arange(len(target)), k)
+        fit = least_squares(features[others], target[others], intercept=intercept)
+        missed += (target[k] - features[k] @ np.array(fit.coefficients) - (fit.intercept or 0)) ** 2
+        about += (target[k] - target[others].mean() * intercept) ** 2
+    found = least_squares(features, target, intercept=intercept).left_out_r2
+    assert found == pytest.approx(1 - missed / about, abs=1e-9)
+
+
+def test_a_feature_that_says_nothing_lowers_the_left_out_r2_and_not_the_r2() -> None:
+    generator = np.random.default_rng(2)
+    informative, target = np.arange(20.0), np.arange(20.0) + generator.standard_normal(20)
+    nothing = generator.standard_normal((8, 20))
+    few = least_squares(informative[:, None], target, intercept=True)
+    many = least_squares(np.vstack([informative, nothing]).T, target, intercept=True)
+    assert few.r2 is not None
+    assert many.r2 is not None
+    assert few.left_out_r2 is not None
+    assert many.left_out_r2 is not None
+    assert many.r2 > few.r2
+    assert many.left_out_r2 < few.left_out_r2 < few.r2
+
+
+def test_an_instance_that_decides_a_coefficient_alone_leaves_no_left_out_r2() -> None:
+    features = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [0.0, 5.0], [1.0, 4.0]])
+    fit = least_squares(features, np.array([1.0, 2.0, 3.5, 5.0, 9.0]), intercept=True)
+    assert fit.r2 is not None
+    assert fit.left_out_r2 is None
+    found = r2_over_configurations([regress(simulated(1, noise=0.1))], intercept=True, left_out=True)
+    assert found.together is not None

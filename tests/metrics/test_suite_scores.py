@@ -1,6 +1,7 @@
 """Predictions about paired tests: scores against numbers worked out by hand, and simulated models."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics import score
-from clevrhope.metrics.pairs import PairScores, Relation
+from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.pairs import AnswerSet, PairScores, Relation
 from clevrhope.metrics.suites import SuiteScores, score_suite
+from clevrhope.metrics.suites.questions import ASKS, asked_for
 from clevrhope.metrics.suites.tables import suite_scores_lines
 
 HOP = "rubber_cylinder"
@@ -125,6 +128,7 @@ def test_an_oracle_has_a_hundred_everywhere(scored: Score) -> None:
         "type": [("no type", 4), ("color", 2)],
         "tier": [("in", 5), ("beyond", 1)],
         "cell": [("00", 6)],
+        "asks": [("yes or no", 5), ("a number", 1)],
     }
     assert [each.name for each in condition.splits["complex_ood"].parts["cell"]] == ["10", "11"]
     assert condition.splits["complex_iid"].same_programs == ("rephrase",)
@@ -357,8 +361,8 @@ def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path, suite: str, ho
     for split in scores.condition(hop).splits.values():
         assert set(percents(split.overall.mean).values()) == {100.0}
         assert ("cell" in split.parts) == (hop != "none")
-        for parts in split.parts.values():
-            assert sum(part.mean.n_pairs for part in parts) == split.n_pairs
+        for by, parts in split.parts.items():
+            assert by == "step" or sum(part.mean.n_pairs for part in parts) == split.n_pairs
         expected = {"rephrase", "synonyms"} if suite == "carets" else set()
         assert expected <= set(split.same_programs)
         assert "order" not in split.same_programs
@@ -424,7 +428,7 @@ def test_the_command_prints_tables_or_one_object(
     text = capsys.readouterr().out
     heads = next(line for line in text.splitlines() if "ACC" in line and "pairs" in line).split()
     assert heads[:5] == ["pairs", "missing", "unread", "ACC", "CONS"]
-    assert "Both questions of every pair of rephrase, synonyms have the same program" in text
+    assert "Both questions of every pair of rephrase, synonyms, rephrase_and, " in text
     assert "No prediction about none." in text
     assert "seed 9" in text
     assert "  by test" in text
@@ -437,3 +441,59 @@ def test_the_command_prints_tables_or_one_object(
     in_words = capsys.readouterr().out
     assert "  negation" in text
     assert "  negation" not in in_words
+
+
+def test_what_partners_ask_for_and_which_way_kinds_go(built: Path, tmp_path: Path) -> None:
+    """By the programs and answers in the question files, which are of other code than the scores."""
+    given = write_lines(tmp_path / "p.jsonl", predictions(built, "carets", lambda right, _: right, HOP))
+    split = score_suite(built, "carets", given, seed=1, bootstrap=0).condition(HOP).splits["complex_iid"]
+    path = Layout(built).suite(HOP, "carets") / "complex_iid_questions.json"
+    rows = json.loads(path.read_text())["questions"]
+    asks: Counter[str] = Counter()
+    steps: Counter[str] = Counter()
+    for original, partner in zip(rows[::2], rows[1::2], strict=True):
+        n_offers = sum(node["function"].startswith("offer_") for node in partner["program"])
+        of_choice = {0: "a value", 2: "one of two values", 3: "one of three values"}[n_offers]
+        answer = str(partner["answer"])
+        answers = {"yes": "yes or no", "no": "yes or no", "True": "yes or no", "False": "yes or no"}
+        asks[answers.get(answer, "a number" if answer.isdecimal() else of_choice)] += 1
+        if original["test"] == "ontology" or original["test"].startswith("extension_"):
+            n_values = [
+                sum(node["function"].startswith("filter_") for node in each["program"])
+                for each in (original, partner)
+            ]
+            steps["hyponym to hypernym" if n_values[0] > n_values[1] else "hypernym to hyponym"] += 1
+            assert n_values[0] != n_values[1]
+    assert {part.name: part.mean.n_pairs for part in split.parts["asks"]} == dict(asks)
+    assert asks["one of two values"] > 20
+    assert {part.name: part.mean.n_pairs for part in split.parts["step"]} == dict(steps)
+    assert len(steps) == 2
+
+
+def test_a_choice_has_as_many_values_as_its_program_offers(folder: Path) -> None:
+    pairs = [MadePair(2, "red", "choice", Relation.SAME, program=k) for k in range(3)]
+    write_suite(folder, HOP, "complex_iid", pairs, name="choices")
+    key = AnswerKey(folder)
+    file = key.pairs(HOP, "choices", "complex_iid")
+    file.rows.programs[:] = 0
+    file.rows.programs[3, 1:3] = 1  # the partner of the second pair offers two values
+    file.rows.programs[5, 1:] = 1
+    found = asked_for(file, AnswerSet.from_numbers(key.answers), ["nothing", "offer_color[red]"])
+    assert [ASKS[k] for k in found] == ["a value", "one of two values", "one of three values"]
+
+
+def test_replies_to_questions_for_yes_or_no(scored: Score) -> None:
+    """Of the six IID pairs five have such partners, and three such originals."""
+    (condition,) = scored(all_right(), bootstrap=0).conditions
+    (right,) = condition.splits["complex_iid"].replies
+    assert (right.n, right.other) == (8, 0)
+    assert (right.yes, right.no) == (right.right_yes, 100 - (right.right_yes or 0))
+    silent = [{**row, "answer": "<UNK>" if row["answer"] == "no" else row["answer"]} for row in all_right()]
+    (condition,) = scored(silent, bootstrap=0).conditions
+    (replies,) = condition.splits["complex_iid"].replies
+    assert (replies.yes, replies.no, replies.other) == (right.yes, 0, right.no)
+    numbers = [{**row, "answer": "3"} for row in all_right()]
+    scores = scored(numbers, bootstrap=0)
+    (replies,) = scores.conditions[0].splits["complex_iid"].replies
+    assert (replies.yes, replies.no, replies.other) == (0, 0, 100)
+    assert any("to 8 questions for yes or no: yes 0.0" in line for line in suite_scores_lines(scores))

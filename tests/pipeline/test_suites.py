@@ -222,6 +222,46 @@ def test_a_table_says_what_was_made(with_pairs: Path, capsys: pytest.CaptureFixt
     assert "rephrase" in out
 
 
+def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
+    folder: Path, paired: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["suite", "carets", str(folder), "--from", "search", "--per-cell", "6"]
+    assert run_command([*arguments, "--hop", HOP, "--json", "--quiet"]) == 0
+    made = {split["split"]: split for split in json.loads(capsys.readouterr().out)["splits"]}
+    for split, said in made.items():
+        assert said["per_cell"] == 6
+        pairs = read_pairs(Layout(folder).suite_h5(HOP, "carets", split)).rows
+        before = read_pairs(Layout(paired).suite_h5(HOP, "carets", split)).rows
+        of_questions, of_old = ((each.orig_idxs >= 0).reshape(-1, 2).any(axis=1) for each in (pairs, before))
+        assert of_questions.sum() == of_old.sum() > 100
+        for name in ("questions", "orig_idxs", "relation", "cell", "answers"):
+            mine, old = getattr(pairs, name), getattr(before, name)
+            assert (mine[of_questions.repeat(2)] == old[of_old.repeat(2)]).all()
+        for test in said["tests"]:
+            full = {cell for cell, n in test["cells"].items() if n >= 6}
+            assert full | test["short"].keys() | set(test["impossible"]) == {"00", "01", "10", "11"}
+            assert not full & test["short"].keys()
+            for cell, lacks in test["short"].items():
+                assert lacks == 6 - test["cells"].get(cell, 0)
+    ood = {test["test"]: test for test in made["complex_ood"]["tests"]}
+    assert ood["rephrase"]["impossible"] == ["01", "10"]
+    assert ood["ontology"]["impossible"] == []
+    assert ood["ontology"]["short"] == {}
+    assert audit(folder).ok
+    before_again = tree(folder)
+    assert run_command([*arguments, "--hop", HOP]) == 0
+    assert tree(folder) == before_again
+    out = capsys.readouterr().out
+    assert "none can be in 01, 10)" in out
+
+
+def test_without_pairs_wanted_none_is_searched_for(folder: Path) -> None:
+    made = make_suite(folder, "carets", hops=[HOP], per_cell=0)
+    counts = {test.test: test.n_pairs for test in made[0].tests}
+    assert counts["rephrase"] > 0
+    assert counts["rephrase_and"] == 0
+
+
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert run_command(["suite", *arguments]) in (1, 2)
     out, err = capsys.readouterr()
@@ -335,6 +375,25 @@ def test_a_suite_may_have_no_pairs_on_a_split(folder: Path, tmp_path: Path) -> N
     assert report.ok
     lines = {each.name: each for each in report.checks}
     assert lines["pairs"].note == "this folder has nothing to check here"
+
+
+def test_cells_that_are_short_are_named(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    # The attribute that is compared is never named.
+    never = {**ENTRY, "when": {"set": ["<C>", "<M>", "<S>", "<Z>"]}}
+    (tmp_path / "mine" / "mine.json").write_text(json.dumps([never]))
+    arguments = ["suite", "mine", str(folder), "--templates", str(tmp_path / "mine"), "--hop", HOP]
+    assert run_command([*arguments, "--quiet"]) == 0
+    assert run_command([*arguments, "--from", "search", "--per-cell", "7"]) == 0
+    iid, ood = capsys.readouterr().out.split("complex_ood")
+    assert "  Cells that are short of 7 pairs: order 00 by 7\n" in iid
+    assert "none can be in 01, 10)" in ood
+    assert "  Cells that are short of 7 pairs: order 00 by 7, order 11 by 7\n" in ood
+    # From questions alone, none is short.
+    assert run_command(arguments) == 0
+    assert "short" not in capsys.readouterr().out
 
 
 def test_an_own_suite_is_made(folder: Path, tmp_path: Path) -> None:

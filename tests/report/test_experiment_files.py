@@ -175,7 +175,7 @@ def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) ->
 def test_the_packages_experiments_can_be_planned(
     tmp_path: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert set(shipped_experiments()) == {"diversity", "first6", "hour", "paper", "smoke"}
+    assert set(shipped_experiments()) == {"diversity", "first6", "hour", "paper", "smoke", "suites"}
     monkeypatch.chdir(tmp_path)
     assert run_command(["experiment", "paper", "--plan"]) == 2
     assert "weights/frcnn-vg-finetuned: no such file" in capfd.readouterr().err
@@ -197,5 +197,8 @@ def test_the_packages_experiments_can_be_planned(
     assert models.count("tensor_nmn") == 6 * 7 * 3
     hour = make_plan(read_experiment(find_file(Path("experiments/hour.toml")), out=tmp_path))
     assert len(hour.runs) == 7 * 3
+    suites = make_plan(read_experiment(find_file(Path("suites")), out=tmp_path))
+    assert sum("--drop-type" in run.chain.steps[0].arguments for run in suites.runs) == 3 * 15
+    assert len(suites.runs) == 3 * 15 + 6 * 3
     assert run_command(["experiment", "our", "--plan"]) == 2
     assert 'did you mean "hour"?' in capfd.readouterr().err

@@ -79,7 +79,7 @@ def test_tables_have_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
                         shown = [float(cell.split()[0]), float(cell.split()[2])]
                         assert shown == pytest.approx([each.value, each.deviation], abs=0.051)
     assert "Beyond the dataset's own words and functions: " in text
-    assert "Both questions of every pair of rephrase, synonyms have the same program" in text
+    assert "Both questions of every pair of rephrase, synonyms, rephrase_and, " in text
 
 
 def test_crossings_and_groups_have_tables(dataset: Path, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_kinds_are_those_of_the_package_and_of_the_papers() -> None:
         entry["test"]
         for suite in ("carets", "rad")
         for path in suite_folder(suite).glob("*.json")
-        if isinstance(entries := json.loads(path.read_text()), list)
+        if path.stem != "originals" and isinstance(entries := json.loads(path.read_text()), list)
         for entry in entries
     }
     assert set(SAME_KIND) <= tests

@@ -19,6 +19,7 @@ from clevrhope.dataset.clevr_json import read_numbered_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import finished_manifest
 from clevrhope.dataset.split_files import AddedPairs, PairArrays, SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.questions import Templates, read_templates, synonyms_path
 from clevrhope.runtime import assets
@@ -171,8 +172,19 @@ class AuditFolder:
         return tuple(
             each
             for each in places
-            if each.split in readable and self.is_readable(each.h5) and self.is_readable(each.vocab)
+            if each.split in readable
+            and self.is_readable(each.h5)
+            and self.is_readable(each.vocab)
+            and not any(self._is_of_suite(file, each) for file in self.left_out)
         )
+
+    def _is_of_suite(self, file: str, place: SuitePlace) -> bool:
+        """Whether a file holds scenes or images that a suite made for a split."""
+        layout = self.layout
+        pool = SuitePool(place.hop.name, place.suite, place.name).name
+        folders = (layout.scenes(pool), layout.images(pool))
+        begins = tuple(f"{layout.relative(folder)}/" for folder in folders)
+        return file.startswith(begins) or file == layout.relative(layout.images_h5(pool))
 
     @property
     def splits(self) -> tuple[SplitPlace, ...]:

@@ -60,6 +60,7 @@ LINES: Mapping[str, Sequence[str]] = {
         "pair foils",
         "pair files",
         "added questions",
+        "pair images",
     ),
     "Looking at images": ("images", "objects in images"),
     "Looking at annotations": ("passes",),

@@ -49,8 +49,9 @@ def file_pairs_per_second(
 ) -> tuple[float, float]:
     """Medians of the pairs made per second from question files, and scored from JSON lines.
 
-    Made: everything from reading the folder on, without writing the pairs. Scored: right answers of so many
-    runs that there are `n_pairs` or more, together and without a bootstrap.
+    Made: everything from reading the folder on, without searching for originals and without writing the
+    pairs. Scored: right answers of so many runs that there are `n_pairs` or more, together and without a
+    bootstrap.
     """
     from clevrhope.config.presets import PRESETS
     from clevrhope.pipeline import Request, build
@@ -70,7 +71,7 @@ def file_pairs_per_second(
         rates_made = []
         for _ in range(repetitions):
             began = time.perf_counter()
-            maker = SuiteMaker(layout, manifest, SUITE, suite_folder(SUITE))
+            maker = SuiteMaker(layout, manifest, SUITE, suite_folder(SUITE), per_cell=0)
             n_made = sum(len(maker.make(hop, split)[1]) for split in sizes)
             rates_made.append(n_made / (time.perf_counter() - began))
         n_runs = -(-n_pairs // made)

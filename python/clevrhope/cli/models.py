@@ -83,6 +83,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
             "pools": dict(made.pools),
             "note": made.note,
             "made": made.n_made,
+            "skipped": made.n_skipped,
             "bytes": made.n_bytes,
         }
         click.echo(json.dumps(result))
@@ -91,6 +92,10 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 
         n_images = sum(made.pools.values())
         note = f"; {made.note}" if made.note else ""
+        if made.n_skipped:
+            note += (
+                f"; {made.n_skipped:,} images of blur, fill and crop were left out, as no scene shows them"
+            )
         click.echo(
             f"{made.folder}: {n_images:,} images, {made.n_made:,} made now, {size(made.n_bytes)}{note}"
         )
@@ -174,6 +179,14 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     metavar="N",
     help="Updates between saved states for resuming.  [default: every 5 minutes]",
 )
+@click.option(
+    "--drop-type",
+    "drop_types",
+    multiple=True,
+    metavar="TYPE=SHARE",
+    help="Leave out this share of the train questions of a type: color=0.9, count=0.5; separated by commas, "
+    "or repeated. A question's type is the function that ends its program, without query_.",
+)
 @click.option("--tensorboard", is_flag=True, help="Also write TensorBoard's files.")
 @quiet_option
 @json_option
@@ -221,9 +234,11 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 @only_splits
 @click.option(
     "--suite",
+    "suites",
+    multiple=True,
     metavar="NAME",
-    help="Answer the questions of this suite (carets, rad, holdout), and those of its splits where answers "
-    "are missing.",
+    help="Answer the questions of this suite (carets, rad, holdout, visual), and of its splits where answers "
+    "are missing; repeatable.",
 )
 @click.option("--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world; needs --out.")
 @click.option("--features", metavar="NAME", help="The store of features, by its name in DIR or its folder.")
@@ -237,20 +252,26 @@ def evaluate(run: Path, **choices: Any) -> None:
     from clevrhope.runtime.extras import check_torch
 
     check_torch()
+    from clevrhope.training.evaluation import SKIPPED
     from clevrhope.training.evaluation import evaluate as answer
 
-    made = answer(
-        run,
-        dataset=choices["dataset"],
-        features=choices["features"],
-        checkpoints=choices["checkpoints"] or None,
-        splits=read_names(choices["splits"]) or None,
-        suite=choices["suite"],
-        out=choices["out"],
-        device=choices["device"],
-        batch_size=choices["batch_size"],
-        progress=shown_progress(choices),
-    )
+    suites: list[str | None] = [*read_names(choices["suites"])] or [None]
+    made = [
+        each
+        for suite in suites
+        for each in answer(
+            run,
+            dataset=choices["dataset"],
+            features=choices["features"],
+            checkpoints=choices["checkpoints"] or None,
+            splits=read_names(choices["splits"]) or None,
+            suite=suite,
+            out=choices["out"],
+            device=choices["device"],
+            batch_size=choices["batch_size"],
+            progress=shown_progress(choices),
+        )
+    ]
     if choices["as_json"]:
         rows = [asdict(each) for each in made]
         click.echo(json.dumps([{"predictions": str(row.pop("path")), **row} for row in rows]))
@@ -261,7 +282,8 @@ def evaluate(run: Path, **choices: Any) -> None:
         without = f"; {n_without:,} without an answer" if n_without else ""
         n_unknown = len(each.unknown_words)
         unknown = f"; words read as <UNK>: {n_unknown:,}" if n_unknown else ""
-        click.echo(f"{each.path}: {accuracies}{without}{unknown}")
+        skipped = f"; {SKIPPED} ({each.n_skipped:,} questions)" if each.n_skipped else ""
+        click.echo(f"{each.path}: {accuracies}{without}{unknown}{skipped}")
 
 
 def read_size(text: str | None) -> tuple[int, int] | Literal["image"] | None:
@@ -284,7 +306,7 @@ def read_train_request(choices: Mapping[str, Any]) -> "TrainRequest":
     Raises:
         ConfigError: a value that does not fit its option, or one that does not go with the others.
     """
-    from clevrhope.training.request import TrainRequest, default_out, parse_size
+    from clevrhope.training.request import TrainRequest, default_out, parse_drops, parse_size
 
     rest = {name: value for name, value in choices.items() if name not in ("quiet", "as_json")}
     rest["dataset"] = rest.pop("folder")
@@ -292,6 +314,7 @@ def read_train_request(choices: Mapping[str, Any]) -> "TrainRequest":
     named = {name: rest[name] for name in ("model", "hop", "size", "seed", "split")}
     rest["out"] = rest["out"] or default_out(**named)
     rest["settings"] = _read_settings(rest["settings"])
+    rest["drop_types"] = parse_drops(read_names(rest["drop_types"]))
     return TrainRequest(**rest)
 
 

@@ -1,16 +1,28 @@
 """The command that makes paired tests: suite."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, json_option, only_hops, quiet_option, read_names, shown_progress
+from clevrhope.cli.arguments import (
+    PATH,
+    Whole,
+    json_option,
+    only_hops,
+    quiet_option,
+    read_names,
+    shown_progress,
+)
+
+if TYPE_CHECKING:
+    from clevrhope.pipeline.suites import SuiteSplit
 
 
-@click.command(short_help="Makes paired tests (RAD, CARETS) of a dataset's questions.")
+@click.command(short_help="Makes paired tests (RAD, CARETS, edited images) of a dataset's questions.")
 @click.argument("name", metavar="SUITE")
 @click.argument("folder", type=PATH, metavar="DIR")
 @only_hops
@@ -18,7 +30,36 @@ from clevrhope.cli.arguments import PATH, json_option, only_hops, quiet_option, 
     "--templates",
     type=PATH,
     metavar="FOLDER",
-    help="The folder of a suite of your own; docs/suites.md describes its files.",
+    help="The folder of a suite of your own; docs/suites.md describes its files. With visual, the dataset's "
+    "question templates, if they are not the package's.",
+)
+@click.option(
+    "--visual",
+    "n_visual",
+    type=Whole(1),
+    metavar="N",
+    help="With visual, the most questions of a split whose images are edited.  "
+    "[default: by the dataset's preset, demo 20, small 200, paper 5,000]",
+)
+@click.option(
+    "--properties",
+    type=PATH,
+    metavar="FILE",
+    help="With visual, the dataset's properties file, if it is not the package's.",
+)
+@click.option(
+    "--from",
+    "origin",
+    type=click.Choice(["questions", "search"]),
+    default="questions",
+    show_default=True,
+    help="Take originals from the dataset's questions alone, or also search the images for them.",
+)
+@click.option(
+    "--per-cell",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
 )
 @click.option(
     "--train",
@@ -28,31 +69,87 @@ from clevrhope.cli.arguments import PATH, json_option, only_hops, quiet_option, 
 @quiet_option
 @json_option
 def suite(name: str, folder: Path, **choices: Any) -> None:
-    """Makes the paired tests of SUITE (carets, rad, holdout) for the questions of a finished dataset.
+    """Makes the paired tests of SUITE (carets, rad, holdout, visual) for the questions of a finished dataset.
 
-    A pair is a question of the dataset and a partner whose answer follows from its answer. The pairs are
-    written to hops/HOP/suites/SUITE in DIR, and so are the train sets of --train, in which a partner of
-    one of the questions so far follows every ten questions.
+    A pair is a question of the dataset and a partner whose answer follows from its answer; in visual, the
+    partner is the same question about an edited image. The pairs are written to hops/HOP/suites/SUITE in DIR.
+    Questions that no dataset has, and with --from search others that are rare in it, are searched for on the
+    images of each split. In the train sets of --train, a partner of one of the questions so far follows every
+    ten questions.
     """
+    from clevrhope.dataset.suite_pools import VISUAL
+
+    if choices["train"] and (name == VISUAL or choices["origin"] != "questions"):
+        raise click.UsageError(
+            "--train takes the questions of train; it does not go with visual or --from search"
+        )
+    if name == VISUAL:
+        _make_visual(folder, choices)
+        return
+    for option, value in (("--visual", choices["n_visual"]), ("--properties", choices["properties"])):
+        if value is not None:
+            raise click.UsageError(f"{option} goes with the suite visual alone")
     from clevrhope.pipeline.augmentation import make_train_sets
     from clevrhope.pipeline.suites import make_suite
 
-    made = (make_train_sets if choices["train"] else make_suite)(
+    shared: dict[str, Any] = {
+        "hops": read_names(choices["hops"]) or None,
+        "suite_files": choices["templates"],
+        "progress": shown_progress(choices),
+    }
+    if choices["train"]:
+        made = make_train_sets(folder, name, **shared)
+    else:
+        made = make_suite(folder, name, origin=choices["origin"], per_cell=choices["per_cell"], **shared)
+    _show(made, folder, name, choices)
+
+
+def _make_visual(folder: Path, choices: Mapping[str, Any]) -> None:
+    """Makes the suite of edited images."""
+    from clevrhope.dataset.suite_pools import VISUAL
+    from clevrhope.pipeline.visual.suite import make_visual_suite
+
+    made = make_visual_suite(
         folder,
-        name,
+        choices["n_visual"],
         hops=read_names(choices["hops"]) or None,
-        suite_files=choices["templates"],
+        templates=choices["templates"],
+        properties=choices["properties"],
         progress=shown_progress(choices),
     )
+    _show(made, folder, VISUAL, choices, notes=[split.notes() for split in made])
+
+
+def _show(
+    made: "Sequence[SuiteSplit]",
+    folder: Path,
+    name: str,
+    choices: Mapping[str, Any],
+    notes: Sequence[Sequence[str]] = (),
+) -> None:
+    """Prints what was made on each split; `notes` are sentences for each."""
+    from clevrhope.splits.kinds import SPLITS, TRAIN
+
     if choices["as_json"]:
         click.echo(json.dumps({"folder": str(folder), "suite": name, "splits": list(map(asdict, made))}))
     elif not choices["quiet"]:
-        for split in made:
+        for number, split in enumerate(made):
             n_pairs, n_questions = split.n_pairs, split.n_originals
+            kind = TRAIN if choices["train"] else SPLITS[split.split]
             added = f"{n_questions:,} questions and {n_pairs:,} added"
             pairs = f"{n_pairs:,} pairs of {n_questions:,} questions"
             click.echo(f"{split.hop} {split.split}: {added if choices['train'] else pairs}")
+            width = max(len(test.test) for test in split.tests)
             for test in split.tests:
                 cells = ", ".join(f"{n:,} of {cell}" for cell, n in test.cells.items())
-                shown = f"  ({cells})" if cells else ""
-                click.echo(f"  {test.test:<20} {test.tier:<7} {test.n_pairs:>8,}{shown}")
+                # Elsewhere, the split's rule leaves one cell alone.
+                cannot = test.impossible if kind.rule == "with" else ()
+                never = f"none can be in {', '.join(cannot)}" if cannot else ""
+                remarks = "; ".join(filter(None, (cells, never)))
+                shown = f"  ({remarks})" if remarks else ""
+                click.echo(f"  {test.test:<{width}} {test.tier:<7} {test.n_pairs:>8,}{shown}")
+            short = [f"{test.test} {cell} by {n:,}" for test in split.tests for cell, n in test.short.items()]
+            if short:
+                click.echo(f"  Cells that are short of {split.per_cell:,} pairs: {', '.join(short)}")
+            for note in notes[number] if notes else ():
+                click.echo(f"  {note}")

@@ -9,6 +9,7 @@ It is that of a split (`questions_h5`), in the numbers of the suite's vocabulary
 | relation    | (N,)  | int8  | of its answer to its original's: 0 same, 1 flip, 2 is, 3 positive |
 | value       | (N,)  | int32 | of `is`: the number of the answer for which it is yes; else -1 |
 | source_idxs | (N,)  | int32 | the row in train.h5 of a question, or of an added question's original |
+| clevr_programs | (N, C) | int32 | as in a file of pairs (`pairs_h5`) |
 
 The first four are -1 for the train set's own questions.
 
@@ -16,13 +17,14 @@ Attributes besides those of a split: `suite`, `tests` (names by number), `types`
 test; "" for none), `fingerprint` (SHA-256 of the suite's own files).
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
+from clevrhope.dataset.pairs_h5 import PAIRS
 from clevrhope.dataset.questions_h5 import QUESTIONS, Ints, QuestionArrays
 from clevrhope.splits.kinds import TRAIN
 
@@ -41,16 +43,19 @@ class AugmentedArrays(QuestionArrays):
     relation: npt.NDArray[np.int8]
     value: Ints
     source_idxs: Ints
+    clevr_programs: Ints
 
 
-AUGMENTED_COLUMNS = tuple(
-    each.name for each in fields(AugmentedArrays) if each.name not in QuestionArrays.__dataclass_fields__
-)
-"""The columns that a split does not have."""
+AUGMENTED_COLUMNS = ("test", "tier", "relation", "value", "source_idxs")
+"""The columns of a number a question that a split does not have."""
 
 AUGMENTED = Schema(
     "a train set with questions of a suite",
-    {**QUESTIONS.arrays, **dict.fromkeys(AUGMENTED_COLUMNS, Array("iu"))},
+    {
+        **QUESTIONS.arrays,
+        **dict.fromkeys(AUGMENTED_COLUMNS, Array("iu")),
+        "clevr_programs": PAIRS.arrays["clevr_programs"],
+    },
     names=(*QUESTIONS.names, "suite", "fingerprint"),
 )
 """The content of such a file."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from clevrhope.dataset.suite_pools import parse_suite_pool
 from clevrhope.runtime.atomic import OWN_PREFIX
 
 FOLDERS = ("hops", "images", "passes", "scenes")
@@ -43,7 +44,7 @@ class Layout:
 
     def images(self, pool: str) -> Path:
         """The folder of a pool's PNG files."""
-        return self.root / "images" / pool
+        return self._of_pools("images", pool) / _folder_name(pool)
 
     def image(self, pool: str, index: int) -> Path:
         """The image of one scene."""
@@ -51,11 +52,11 @@ class Layout:
 
     def images_h5(self, pool: str) -> Path:
         """All images of a pool."""
-        return self.root / "images" / f"{pool}.h5"
+        return self._of_pools("images", pool) / f"{_folder_name(pool)}.h5"
 
     def image_store(self, pool: str) -> Path:
         """Images on their way into HDF5, when the folder keeps no PNG files."""
-        return self.root / "images" / f"{OWN_PREFIX}{pool}"
+        return self._of_pools("images", pool) / f"{OWN_PREFIX}{_folder_name(pool)}"
 
     def passes_h5(self, pool: str) -> Path:
         """Masks, depths and normals of all images of a pool."""
@@ -71,7 +72,12 @@ class Layout:
 
     def scenes(self, pool: str) -> Path:
         """The folder of a pool's scene files."""
-        return self.root / "scenes" / pool
+        return self._of_pools("scenes", pool) / _folder_name(pool)
+
+    def _of_pools(self, kind: str, pool: str) -> Path:
+        """The folder `images` or `scenes` that a pool is in: the dataset's, or that of a suite of its own."""
+        of_suite = parse_suite_pool(pool)
+        return (self.suite(of_suite.hop, of_suite.suite) if of_suite else self.root) / kind
 
     def scene_files(self, pool: str) -> list[Path]:
         """The existing scene files of a pool, in order; other files in its folder are the user's."""
@@ -126,11 +132,19 @@ class Layout:
                 if folder.is_dir():
                     yield folder
         yield from sorted((self.root / "hops").glob("*/plots"))
-        yield from sorted((self.root / "hops").glob("*/suites/*"))
+        for suite in sorted((self.root / "hops").glob("*/suites/*")):
+            yield from (suite, *sorted(suite.glob("images")), *sorted(suite.glob("images/*/")))
+            yield from sorted(suite.glob("scenes/*/"))
 
     def relative(self, path: Path) -> str:
         """The name of a file in the manifest: its path below the root, with forward slashes."""
         return path.relative_to(self.root).as_posix()
+
+
+def _folder_name(pool: str) -> str:
+    """The name of a pool's folders, which are in a suite's own folder for a pool of a suite."""
+    of_suite = parse_suite_pool(pool)
+    return of_suite.split if of_suite else pool
 
 
 def image_filename(pool: str, index: int) -> str:

@@ -81,7 +81,8 @@ class Manifest:
     palettes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Palette -> its types, rows of combinations, and the values held out; written where there are any."""
     suites: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]] = field(default_factory=dict)
-    """HOP -> suite of paired tests -> split -> pairs, and questions that they were made of."""
+    """HOP -> suite of paired tests -> split -> pairs, and questions that they were made of; of a suite with
+    images of its own also their number, and the most questions that there are visual tests of."""
     checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """HOP -> what passed the check for leaks since its questions last changed."""
     files: Mapping[str, FileRecord] = field(default_factory=dict)
@@ -381,7 +382,14 @@ MANIFEST = Fields(
             keys=NAME,
         ),
         "suites": MapOf(
-            MapOf(MapOf(Fields({"pairs": COUNT, "originals": COUNT}), keys=NAME), keys=NAME), keys=NAME
+            MapOf(
+                MapOf(
+                    Fields({"pairs": COUNT, "originals": COUNT}, {"pictures": COUNT, "visual": COUNT}),
+                    keys=NAME,
+                ),
+                keys=NAME,
+            ),
+            keys=NAME,
         ),
         "shard": Nullable(Fields({**_PART.needed, **_PART.optional})),
     },

@@ -14,11 +14,13 @@ partner, and these columns besides:
 | relation   | (2K,) | int8  | of the answers: 0 same, 1 flip, 2 is, 3 positive |
 | value      | (2K,) | int32 | of `is`: the number of the answer for which the partner is yes; else -1 |
 | orig_idxs  | (2K,) | int32 | the question's row in the split's own file; -1 for one that the suite made |
+| clevr_programs | (2K, P) | int32 | of a program with functions beyond CLEVR's, an equivalent; or zeros |
 
 Attributes of the file, besides those of a split: `suite`, `tests`, `types` (the type of question of each
 test; "" for none), `controls` (for each test the one that its pairs stand beside as controls; "" for none),
 `n_originals` (questions of the split when the pairs were made), `fingerprint` (SHA-256 of the suite's own
-files).
+files), `origin` ("search" if originals of the dataset's families were searched for as well) and `per_cell`
+(how many pairs each cell of a test was to have by originals that were searched for).
 """
 
 from dataclasses import dataclass, fields
@@ -55,14 +57,18 @@ class PairArrays(QuestionArrays):
     relation: Bytes
     value: Ints
     orig_idxs: Ints
+    clevr_programs: Ints
 
+
+CLEVR_PROGRAMS = "clevr_programs"
 
 _COLUMN = Array("iu")
+_TOKENS = Array("iu", (None,), in_blocks=True)
 _OWN = [each.name for each in fields(PairArrays) if each.name not in QuestionArrays.__dataclass_fields__]
 
 PAIRS = Schema(
     "a file of paired tests",
-    {**QUESTIONS.arrays, **dict.fromkeys(_OWN, _COLUMN)},
+    {**QUESTIONS.arrays, **dict.fromkeys(_OWN, _COLUMN), CLEVR_PROGRAMS: _TOKENS},
     names=(*QUESTIONS.names, "suite"),
 )
 """The content of a file of pairs."""

@@ -129,6 +129,7 @@ class PairArrays(SplitArrays):
 
     def _read(self) -> None:
         super()._read()
+        self._wide["clevr_programs"] = self._file["clevr_programs"]
         self.tests = tuple(map(str, self.attributes["tests"]))
         """Names of the tests by number."""
         self.types = tuple(map(str, self.attributes["types"]))
@@ -153,6 +154,7 @@ class AddedPairs(PairArrays):
 
     def _read(self) -> None:
         SplitArrays._read(self)
+        self._wide["clevr_programs"] = self._file["clevr_programs"]
         self.tests = tuple(map(str, self.attributes["tests"]))
         self.types = tuple(map(str, self.attributes["types"]))
         self.controls = tuple(map(str, self.attributes["controls"]))

@@ -10,12 +10,16 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.questions_h5 import Ints, check_columns, check_numbers
 from clevrhope.dataset.split_reader import COLUMNS
+from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.dataset.vocab import Vocab
 
 
-def open_suite(layout: Layout, hop: str, suite: str, split: str, *, vocab: Vocab) -> "SuiteReader":
-    """The questions that a suite made on a split; `vocab` is the suite's. Errors as `SuiteReader`."""
-    return SuiteReader(layout.suite_h5(hop, suite, split), vocab=vocab)
+def open_suite(
+    layout: Layout, hop: str, suite: str, split: str, *, vocab: Vocab, without_pixel_edits: bool = False
+) -> "SuiteReader":
+    """The questions that a suite made on a split; `vocab` is the suite's. The rest is as in `SuiteReader`."""
+    path = layout.suite_h5(hop, suite, split)
+    return SuiteReader(path, vocab=vocab, without_pixel_edits=without_pixel_edits)
 
 
 class SuiteReader:
@@ -26,18 +30,23 @@ class SuiteReader:
     pool: str
     rows: npt.NDArray[np.int64]
     """(N,) each question's row in the suite's file, which also holds the questions of the split."""
+    n_skipped: int
+    """Questions about images that were edited pixel by pixel, if these are left out."""
     answers: Ints
     image_idxs: Ints
     question_families: Ints
     question_lengths: Ints
     program_lengths: Ints
+    clevr_programs: Ints
+    """(N, P) programs in CLEVR's own functions, of questions whose programs have others; else zeros."""
 
-    def __init__(self, path: Path, *, vocab: Vocab) -> None:
+    def __init__(self, path: Path, *, vocab: Vocab, without_pixel_edits: bool = False) -> None:
         """Reads everything.
 
         Args:
             path: the HDF5 file of pairs.
             vocab: the vocabulary that all tokens and answers must be in.
+            without_pixel_edits: leave out questions about images that no scene describes.
 
         Raises:
             DatasetError: the file is missing, cut off, or not a file of pairs, or a token is not in `vocab`.
@@ -46,13 +55,19 @@ class SuiteReader:
         all_rows = pairs.rows
         for name in ("questions", "programs", "answers"):
             check_numbers(path, name, getattr(all_rows, name), len(getattr(vocab, name)()))
+        check_numbers(path, "clevr_programs", all_rows.clevr_programs, len(vocab.programs()))
         check_columns(path, {name: getattr(all_rows, name) for name in COLUMNS})
         self.hop, self.split, self.pool = pairs.hop, pairs.split, pairs.pool
-        self.rows = np.flatnonzero(all_rows.orig_idxs < 0)
+        made = np.flatnonzero(all_rows.orig_idxs < 0)
+        # The images of a suite's own pool, unlike those of the dataset, can be edited pixel by pixel.
+        is_skipped = without_pixel_edits & is_pixel_edit(all_rows.image_idxs[made])
+        is_skipped &= parse_suite_pool(pairs.pool) is not None
+        self.n_skipped, self.rows = int(is_skipped.sum()), made[~is_skipped]
         self.answers, self.image_idxs = all_rows.answers[self.rows], all_rows.image_idxs[self.rows]
         self.question_families = all_rows.question_families[self.rows]
         self.question_lengths = all_rows.question_lengths[self.rows]
         self.program_lengths = all_rows.program_lengths[self.rows]
+        self.clevr_programs = all_rows.clevr_programs[self.rows]
         self._questions, self._programs = all_rows.questions[self.rows], all_rows.programs[self.rows]
 
     def __len__(self) -> int:

@@ -12,7 +12,8 @@ from typing import Any
 from clevrhope.dataset.clevr_folder import TYPES
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.config import DatasetConfig
-from clevrhope.questions import FAMILIES, SYNONYMS
+from clevrhope.questions import FAMILIES, SYNONYMS, template_files
+from clevrhope.questions.suites import SUBJECTS, suite_folder, suite_names
 from clevrhope.runtime import assets
 from clevrhope.runtime.own_files import write_own
 from clevrhope.runtime.settings import suggestion
@@ -66,6 +67,11 @@ def write_settings(dataset: DatasetConfig, places: Places, where: str) -> None:
     if dataset.has_templates:
         templates = subset_templates(dataset.templates, dataset.asks, dataset.mentions, where)
         write_own(places.templates, templates, alone="*.json")
+    for suite, tests in dataset.suites.items():
+        own = own_suite(dataset, places, suite)
+        content = subset_suite(suite, dataset.templates, tests, where)
+        if own is not None:
+            write_own(own, content, alone="*.json")
 
 
 def subset_templates(
@@ -107,6 +113,58 @@ def subset_templates(
         if name not in TYPES:
             raise ConfigError(_unknown(where, "type that is mentioned", name, TYPES))
     return files
+
+
+def own_suite(dataset: DatasetConfig, places: Places, suite: str) -> Path | None:
+    """The folder of a suite that is a part of one of the package's; None where all of it is taken."""
+    if not (dataset.templates or dataset.suites[suite]):
+        return None
+    return places.templates / "suites" / f"{suite}_{dataset.name}"
+
+
+def subset_suite(suite: str, names: Sequence[str], tests: Sequence[str], where: str) -> dict[str, bytes]:
+    """The files of a suite with the chosen tests of the chosen templates, as file name -> content.
+
+    Args:
+        suite: of the package's.
+        names: of the package's template files, without .json; empty for all.
+        tests: of the suite; empty for all.
+        where: the place of these names, for messages.
+
+    Raises:
+        ConfigError: there is no such suite or test, or no template that the chosen tests take.
+    """
+    if suite not in suite_names():
+        raise ConfigError(_unknown(where, "suite", suite, suite_names()))
+    known: dict[str, None] = {}
+    files = {}
+    for name, content in template_files(suite_folder(suite)):
+        if f"{name}.json" == SUBJECTS:
+            files[SUBJECTS] = content
+            continue
+        entries = json.loads(content)
+        known |= dict.fromkeys(entry["test"] for entry in entries)
+        kept = [_of_templates(entry, names) for entry in entries if not tests or entry["test"] in tests]
+        if any(kept):
+            files[f"{name}.json"] = json.dumps([each for each in kept if each], indent=2).encode()
+    for test in tests:
+        if test not in known:
+            raise ConfigError(_unknown(f"{where}.suites", f"test of {suite}", test, list(known)))
+    if not files.keys() - {SUBJECTS}:
+        raise ConfigError(f"{where}.suites: no test of {suite} is about these templates")
+    return files
+
+
+def _of_templates(entry: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
+    """A test's entry for the chosen template files; None if it takes or gives none of theirs."""
+
+    def is_there(family: str) -> bool:
+        return not names or family.split()[0] in names
+
+    source = [family for family in entry["source"] if family == "all" or is_there(family)]
+    if not source or ("family" in entry and not is_there(entry["family"])):
+        return None
+    return {**entry, "source": source}
 
 
 def subset_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, dict[str, Any]]:

@@ -141,7 +141,7 @@ def _check_runs(
 
     checked: set[int] = set()
     for run in runs:
-        trained, evaluated = run.chain.steps
+        trained, evaluated = run.chain.steps[:2]
         choices = _parsed(train, trained.arguments)
         _check_own(trained, choices, train, model.options, "options")
         request = read_train_request(choices)

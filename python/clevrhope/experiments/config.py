@@ -13,7 +13,7 @@ from clevrhope.runtime import assets
 from clevrhope.runtime.settings import check_at_least, naming, read_settings, suggestion
 from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.hops import HOP_GROUPS
-from clevrhope.training.request import parse_size
+from clevrhope.training.request import parse_drops, parse_size
 
 _PATHS_OF_BUILD = ("properties", "templates", "clevr")
 """Settings of build that are paths; they become absolute, since they are written to another folder."""
@@ -64,6 +64,8 @@ class DatasetConfig:
             values of types that are left out.
         config: the content of build's `--config`.
         features: features to extract.
+        suites: suites of paired tests to make, each with the tests to take of it; all if it names none.
+        render: whether to make images; models of true attributes need none.
         folder: an existing dataset to use as it is, in which case nothing is built.
     """
 
@@ -77,6 +79,8 @@ class DatasetConfig:
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     features: tuple[FeaturesConfig, ...] = ()
+    suites: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    render: bool = True
     folder: Path | None = None
 
     def __post_init__(self) -> None:
@@ -86,6 +90,12 @@ class DatasetConfig:
         if self.seed is None and self.folder is None:
             raise ConfigError("seed is missing; it decides the dataset")
         check_at_least(0, seed=self.seed)
+        if self.suites and (self.asks or self.mentions):
+            left_out = "asks" if self.asks else "mentions"
+            raise ConfigError(
+                f"suites do not go with {left_out}: their tests name templates by file and number; choose "
+                "whole files with templates"
+            )
 
     @property
     def has_templates(self) -> bool:
@@ -104,6 +114,7 @@ class ModelConfig:
         datasets: names; empty for all.
         hops: sub-datasets, by their names in the folder; empty for all.
         settings: as for `--set`, by name.
+        drops: as for `--drop-type`, one run each; "" for a run that drops nothing.
         updates, keep_last, keep_every, features: as the options of `train`.
         options: further options of `train`.
         evaluate: further options of `evaluate`.
@@ -117,6 +128,7 @@ class ModelConfig:
     hops: tuple[str, ...] = ()
     updates: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict, metadata={"key": "set"})
+    drops: tuple[str, ...] = ("",)
     keep_last: int = 1
     keep_every: int | None = None
     features: str | None = None
@@ -131,9 +143,12 @@ class ModelConfig:
             _check_name("label", self.label)
         with naming("sizes"):
             sizes = self.size_names
-        if not sizes or not self.seeds:
-            raise ConfigError("sizes and seeds need at least one value each")
-        for name, values in (("sizes", sizes), ("seeds", self.seeds)):
+        if not sizes or not self.seeds or not self.drops:
+            raise ConfigError("sizes, seeds and drops need at least one value each")
+        with naming("drops"):
+            for drop in filter(None, self.drops):
+                parse_drops(drop.split(","))
+        for name, values in (("sizes", sizes), ("seeds", self.seeds), ("drops", self.drops)):
             _check_unique(name, list(map(str, values)))
         check_at_least(0, seeds=min(self.seeds))
         check_at_least(1, keep_last=self.keep_last, keep_every=self.keep_every, updates=self.updates)
@@ -287,9 +302,9 @@ def _from_folder(table: Mapping[str, Any], names: Sequence[str], base: Path) -> 
 
 
 def _check_labels(models: Sequence[ModelConfig]) -> None:
-    """Passes where tables with the same label differ only in datasets, HOPs, sizes and seeds."""
+    """Passes where tables with the same label differ only in datasets, HOPs, sizes, seeds and drops."""
     first: dict[str, tuple[int, ModelConfig]] = {}
-    varied = ("datasets", "hops", "sizes", "seeds")
+    varied = ("datasets", "hops", "sizes", "seeds", "drops")
     for k, model in enumerate(models):
         j, other = first.setdefault(model.folder_label, (k, model))
         alike = all(

@@ -28,12 +28,14 @@ class DatasetInputs:
     Attributes:
         dataset: its folder.
         images: whether all images and scenes count.
-        tests_of: the HOP whose test sets count. Train sets never count: they only grow at their ends, and a
-            run uses the first questions.
+        sources: whether the test sets of all HOPs count, without what suites have made of them.
+        tests_of: the HOP whose test sets count, with those of its suites. Train sets never count: they only
+            grow at their ends, and a run uses the first questions.
     """
 
     dataset: Path
     images: bool = False
+    sources: bool = False
     tests_of: str | None = None
 
     @property
@@ -50,15 +52,22 @@ class DatasetInputs:
             for hop, digest in digests.tests.items()
             if self.tests_of is not None and same_hop(hop, self.tests_of)
         ]
-        return _sha256([digests.whole, digests.images if self.images else None, tests])
+        sources = [digests.sources] if self.sources else []
+        return _sha256([digests.whole, digests.images if self.images else None, tests, *sources])
 
 
 @dataclass(frozen=True, slots=True)
 class _Digests:
-    """Digests of what binds a folder, of its images and scenes, and of the test sets of each HOP."""
+    """Digests of what binds a folder, of its images and scenes, and of test sets.
+
+    Attributes:
+        sources: of all HOPs, without suites.
+        tests: of each HOP, with its suites.
+    """
 
     whole: str
     images: str
+    sources: str
     tests: Mapping[str, str]
 
 
@@ -68,6 +77,7 @@ def _read(path: Path, changed_ns: int, n_bytes: int) -> _Digests:
     raw = read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
     check_form(raw, Fields({}, {"files": MapOf(Fields({"sha256": TEXT}))}), path)
     images: list[tuple[str, str]] = []
+    sources: list[tuple[str, str]] = []
     tests: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, entry in sorted(raw.get("files", {}).items()):
         folder, *rest = name.split("/")
@@ -75,8 +85,11 @@ def _read(path: Path, changed_ns: int, n_bytes: int) -> _Digests:
             images.append((name, entry["sha256"]))
         elif folder == "hops" and name.endswith(".h5") and rest[-1] != f"{TRAIN.name}.h5":
             tests[rest[0]].append((name, entry["sha256"]))
+            if "suites" not in rest:
+                sources.append((name, entry["sha256"]))
     whole = {name: raw.get(name) for name in _WHOLE}
-    return _Digests(_sha256(whole), _sha256(images), {hop: _sha256(each) for hop, each in tests.items()})
+    by_hop = {hop: _sha256(each) for hop, each in tests.items()}
+    return _Digests(_sha256(whole), _sha256(images), _sha256(sources), by_hop)
 
 
 def _sha256(content: Any) -> str:

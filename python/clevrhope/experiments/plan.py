@@ -19,7 +19,7 @@ from typing import Any
 from clevrhope.dataset.contents import find_hop
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError, shown
-from clevrhope.experiments.build_files import Places, places_below
+from clevrhope.experiments.build_files import Places, own_suite, places_below
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig
 from clevrhope.experiments.inputs import DatasetInputs
 from clevrhope.runtime.atomic import write_whole
@@ -163,14 +163,16 @@ def make_plan(experiment: Experiment) -> Plan:
         hops = [hop for hop in sub_datasets(dataset) if not model.hops or hop in model.hops]
         # Names leave out the first dataset, so that others can be added later.
         label = model.folder_label if dataset is first else f"{model.folder_label}-{dataset.name}"
-        for hop, size, seed in product(hops, model.size_names, model.seeds):
+        for hop, size, seed, drop in product(hops, model.size_names, model.seeds, model.drops):
             name = f"{label}-{hop}-{size}-{seed}"
+            if drop:
+                name += f"-without-{drop.replace(',', '-').replace('=', '')}"
             if name in runs:
                 raise ConfigError(
                     f"{file}: the run {name} is asked for twice; where settings differ, give one of its "
                     "[[model]] tables another label"
                 )
-            runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed)
+            runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed, drop)
     return Plan(experiment, datasets, tuple(runs.values()), experiment.out / "report")
 
 
@@ -204,6 +206,8 @@ def build_arguments(dataset: DatasetConfig, build: BuildConfig, places: Places) 
         arguments += ["--templates", str(places.templates)]
     if dataset.values:
         arguments += ["--properties", str(places.properties)]
+    if not dataset.render:
+        arguments.append("--no-render")
     return [*arguments, "--config", str(places.config), "--quiet"]
 
 
@@ -227,6 +231,16 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
         name = f"features-{dataset.name}-{features.kind}-{k}"
         step = _step(experiment, name, [*arguments, "--quiet"], folder / "features")
         steps.append(replace(step, inputs=DatasetInputs(folder, images=True)))
+    for suite, tests in dataset.suites.items():
+        name = suite_name(dataset, places, suite)
+        arguments = ["suite", name, str(folder)]
+        own = own_suite(dataset, places, suite)
+        if own is not None:
+            arguments += ["--templates", str(own)]
+        made = Layout(folder).suite_vocab(sub_datasets(dataset)[0], name)
+        step = _step(experiment, f"suite-{dataset.name}-{suite}", [*arguments, "--quiet"], made)
+        chosen = json.dumps([dataset.templates, tests])
+        steps.append(replace(step, settings=chosen, inputs=DatasetInputs(folder, sources=True)))
     return Chain(dataset.name, tuple(steps))
 
 
@@ -238,9 +252,11 @@ def _run_chain(
     hop: str,
     size: str,
     seed: int,
+    drop: str,
 ) -> RunChain:
-    data = places_below(experiment.out, dataset).data
-    bound = _bound(model, dataset)
+    places = places_below(experiment.out, dataset)
+    data = places.data
+    bound = _bound(model, dataset, drop)
     if _is_taken(experiment.out / "runs" / name, bound):
         name += f"-{sha256(json.dumps(bound).encode()).hexdigest()[:6]}"
     run = experiment.out / "runs" / name
@@ -256,18 +272,32 @@ def _run_chain(
         train += ["--keep-every", str(model.keep_every)]
     if model.features:
         train += ["--features", model.features]
+    if drop:
+        train += ["--drop-type", drop]
     train += [*model.options, "--quiet"]
     evaluate = ["evaluate", str(run), *model.evaluate, "--quiet"]
     trained = _step(experiment, f"train-{name}", train, run / "finished.json")
     evaluated = _step(experiment, f"evaluate-{name}", evaluate, run / "predictions")
-    steps = (
+    steps = [
         replace(trained, inputs=DatasetInputs(data), holds=run),
         replace(evaluated, inputs=DatasetInputs(data, tests_of=hop)),
-    )
-    return RunChain(Chain(name, steps), dataset.name, run, experiment.models.index(model), bound)
+    ]
+    if dataset.suites:
+        answer = evaluate[:-1]
+        for suite in dataset.suites:
+            answer += ["--suite", suite_name(dataset, places, suite)]
+        paired = _step(experiment, f"suites-{name}", [*answer, "--quiet"], run / "predictions")
+        steps.append(replace(paired, inputs=DatasetInputs(data, tests_of=hop)))
+    return RunChain(Chain(name, tuple(steps)), dataset.name, run, experiment.models.index(model), bound)
 
 
-def _bound(model: ModelConfig, dataset: DatasetConfig) -> dict[str, Any]:
+def suite_name(dataset: DatasetConfig, places: Places, suite: str) -> str:
+    """The name that a suite has in the dataset's folder; a part of one of the package's has its own."""
+    own = own_suite(dataset, places, suite)
+    return suite if own is None else own.name
+
+
+def _bound(model: ModelConfig, dataset: DatasetConfig, drop: str) -> dict[str, Any]:
     """What a run is bound to besides its folder's name, as JSON reads it."""
     options, left = [], list(model.options)
     while left:
@@ -285,6 +315,7 @@ def _bound(model: ModelConfig, dataset: DatasetConfig) -> dict[str, Any]:
         "keep": [model.keep_last, model.keep_every],
         "features": model.features,
         "options": options,
+        **({"drop": drop} if drop else {}),
     }
     return dict(json.loads(json.dumps(bound, default=str)))
 

@@ -21,6 +21,7 @@ from clevrhope.dataset.manifest import Manifest, existing_manifest
 from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SplitReader, open_split
+from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
@@ -199,7 +200,7 @@ def _images(layout: Layout, manifest: Manifest, reader: SplitReader, chosen: For
 
 
 def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -> Iterator[SuiteSource]:
-    """The suites that have pairs on some splits, whose images are those of the splits.
+    """The suites that have pairs on some splits, with their images: those of the splits, or their own.
 
     Raises:
         DatasetError: a suite's file is missing or damaged, or holds other pairs than the manifest lists.
@@ -216,15 +217,20 @@ def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -
             reader = SplitReader(path, max_rows=2 * int(entry["pairs"]), vocab=vocab)
             pairs = read_pairs(path)
             check_pairs(path, pairs, n_answers=len(vocab.answers()))
+            own_pool = SuitePool(hop, suite, split.split).name if entry.get("pictures") else ""
             found = (pairs.hop, pairs.suite, pairs.split, pairs.pool, len(pairs.rows))
-            if found != (hop, suite, split.split, split.reader.pool, 2 * int(entry["pairs"])):
+            pool = own_pool or split.reader.pool
+            if found != (hop, suite, split.split, pool, 2 * int(entry["pairs"])):
                 raise DatasetError(
                     f"{path}: it holds {len(pairs):,} pairs of {pairs.suite} on {pairs.hop}/{pairs.split}, "
                     f"but the manifest lists {entry['pairs']:,} of {suite} on {hop}/{split.split} there; "
                     f"make it again: {suite_command(layout.root, suite, hop)}"
                 )
             indices, counts = np.unique(reader.image_idxs, return_counts=True)
-            yield SuiteSource(reader, split.images, indices, counts, pairs, vocab)
+            images = split.images
+            if own_pool and images is not None:
+                images = find_images(layout, own_pool, indices, prefer="png")
+            yield SuiteSource(reader, images, indices, counts, pairs, vocab)
 
 
 def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advance) -> None:

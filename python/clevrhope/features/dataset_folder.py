@@ -14,6 +14,7 @@ from clevrhope.dataset.image_source import Images, clevr_images, find_images, pn
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, finished_manifest
+from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import as_json_values
 
@@ -59,18 +60,28 @@ class BuiltDataset:
         """
         files = self.manifest.files
         chosen: list[str] = []
+        layout = self.layout
         if images:
-            h5, prefix = f"images/{pool}.h5", f"images/{pool}/"
+            h5 = layout.relative(layout.images_h5(pool))
+            prefix = f"{layout.relative(layout.images(pool))}/"
             chosen += [h5] if h5 in files else [each for each in files if each.startswith(prefix)]
         if kind in OF_SCENES:
-            chosen += [each for each in files if each.startswith(f"scenes/{pool}/")]
+            prefix = f"{layout.relative(layout.scenes(pool))}/"
+            chosen += [each for each in files if each.startswith(prefix)]
         return _digest({name: files[name].sha256 for name in chosen})
 
     def pools(self) -> list[str]:
-        """The pools with scenes or images."""
+        """The pools with scenes or images, those of suites included."""
         # A manifest lists only the pools that have images; all pools have scenes.
         with_scenes = (path.parent.name for path in (self.root / "scenes").glob("*/[!.]*.json"))
-        return sorted({*self.manifest.pools, *with_scenes})
+        of_suites = (
+            SuitePool(hop, suite, split).name
+            for hop, suites in self.manifest.suites.items()
+            for suite, splits in suites.items()
+            for split, entry in splits.items()
+            if entry.get("pictures")
+        )
+        return sorted({*self.manifest.pools, *with_scenes, *of_suites})
 
     def image_indices(self, pool: str) -> Ints:
         """(n,) int32: the scenes of a pool that have an image, sorted."""

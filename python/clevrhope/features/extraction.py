@@ -19,6 +19,7 @@ from clevrhope.dataset.clevr_json import read_scene_indices, scenes_of
 from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference
+from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
 from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
@@ -52,6 +53,8 @@ class FeatureSummary:
         n_made: rows computed by this call; the others were in the store already.
         n_bytes: size of all arrays in bytes.
         note: as in `StoreInfo`.
+        n_skipped: images of suites that were edited pixel by pixel, which features that read scenes leave
+            out.
     """
 
     folder: Path
@@ -60,6 +63,7 @@ class FeatureSummary:
     n_made: int
     n_bytes: int
     note: str | None
+    n_skipped: int = 0
 
 
 def make_features(
@@ -133,6 +137,7 @@ def make_features(
         n_made=n_made,
         n_bytes=sum(path.stat().st_size for path in store.glob("*/*.npy")),
         note=info.note,
+        n_skipped=sum(each.n_skipped for each in sources.values()),
     )
 
 
@@ -203,6 +208,12 @@ class _Source:
         else:
             found = [read_scene_indices(shard) for shard in self._layout.scene_files(pool)]
             self.indices = np.sort(np.concatenate([np.zeros(0, dtype=np.int32), *found])).astype(np.int32)
+        self.n_skipped = 0
+        if self._scenes and parse_suite_pool(pool) is not None:
+            # Of an image that was edited pixel by pixel, a scene would tell what the image hides.
+            is_skipped = is_pixel_edit(self.indices)
+            self.n_skipped = int(is_skipped.sum())
+            self.indices = self.indices[~is_skipped]
 
     def block(self, first: int) -> tuple[list[Sample], npt.NDArray[np.uint8]]:
         """The samples of the block that starts at row `first`, and a digest of each, (n, 16) uint8."""

@@ -117,6 +117,10 @@ class AnswerKey:
         found = suite_splits_in(self._layout, hop, suite)
         return tuple(split for split in found if split in self.splits[hop])
 
+    def suite_functions(self, hop: str, suite: str) -> list[str]:
+        """The functions of a suite's programs by number; those of the dataset have the same numbers."""
+        return read_vocab(self._layout.suite_vocab(hop, suite)).programs()
+
     def pairs(self, hop: str, suite: str, split: str) -> PairFile:
         """The pairs of a suite on a split.
 

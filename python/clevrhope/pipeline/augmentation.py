@@ -93,6 +93,7 @@ class _TrainMaker(SuiteMaker):
             relation=relation[some],
             value=value[some],
             source_idxs=source[some],
+            clevr_programs=batch.clevr_program_tokens(self._tokens, self._widths(own)[1] + 1)[0],
         )
 
     def _rows(self, pairs: Pairs, arrays: AugmentedArrays, first: int, name: str) -> list[bytes]:

@@ -3,9 +3,9 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,15 @@ from clevrhope.splits.palettes import Palette, parse_pool_name
 PAIRS_A_BLOCK = 32_768
 """Pairs that are written at once, some 70 MB of JSON rows."""
 
+PER_CELL: Mapping[str, int] = {"demo": 10, "small": 50, "paper": 2500}
+"""By preset of the dataset, how many pairs each cell of a test is to have."""
+
+CELLS = ("00", "01", "10", "11")
+"""By number, who mentions the held-out pair: the original, the partner."""
+
+Origin = Literal["questions", "search"]
+"""Where originals of the dataset's families come from: its own questions alone, or a search besides."""
+
 MAX_SCENE_FILE_BYTES = 1 << 30
 """The most bytes of a scene file; 10,000 scenes of 32 objects take a quarter of it."""
 
@@ -53,6 +62,10 @@ class TestCounts:
     """Pairs by who mentions the held-out pair: "10" for the original alone, for instance."""
     skipped: Mapping[str, int]
     """Questions without a partner, by reason."""
+    short: Mapping[str, int] = field(default_factory=dict)
+    """Of tests whose originals were searched for, the cells that are not full, and what they lack."""
+    impossible: tuple[str, ...] = ()
+    """Of these tests, the cells in which they can have no pairs, by their nature or the split's rule."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,8 @@ class SuiteSplit:
     split: str
     n_originals: int
     tests: tuple[TestCounts, ...]
+    per_cell: int
+    """How many pairs each cell of a test was to have by originals that were searched for."""
 
     @property
     def n_pairs(self) -> int:
@@ -76,6 +91,8 @@ def make_suite(
     *,
     hops: Sequence[str] | None = None,
     suite_files: Path | None = None,
+    origin: Origin = "questions",
+    per_cell: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[SuiteSplit, ...]:
     """Writes the pairs of a suite for the test sets of whole scenes of a finished dataset.
@@ -86,6 +103,11 @@ def make_suite(
         hops: the sub-datasets; all of the folder's if not given.
         suite_files: a folder with a suite of one's own; without it, the suite is one of the package's. If it
             lies in `suites/` of a folder of templates that the dataset was made with, these are used.
+        origin: "search" looks for originals of the dataset's families on the images of each split, where a
+            cell of a test has too few pairs of the dataset's questions. Originals of the suite's own families
+            are searched for in any case.
+        per_cell: how many pairs each cell of a test is to have by such a search; by default that of the
+            dataset's preset.
         progress: shows how far the work is.
 
     Raises:
@@ -93,7 +115,16 @@ def make_suite(
         ConfigError: a sub-dataset that is not there.
         TemplateError: no such suite, an entry that is wrong, or questions that other templates made.
     """
-    return make_with(SuiteMaker, folder, name, hops=hops, suite_files=suite_files, progress=progress)
+    return make_with(
+        SuiteMaker,
+        folder,
+        name,
+        hops=hops,
+        suite_files=suite_files,
+        progress=progress,
+        origin=origin,
+        per_cell=per_cell,
+    )
 
 
 def make_with(
@@ -104,6 +135,7 @@ def make_with(
     hops: Sequence[str] | None,
     suite_files: Path | None,
     progress: Progress | None,
+    **choices: Any,
 ) -> tuple[SuiteSplit, ...]:
     """Writes what a kind of maker makes of a suite; arguments and errors as `make_suite`."""
     progress = progress or Silent()
@@ -114,8 +146,8 @@ def make_with(
         manifest = existing_manifest(layout.manifest)
         if not manifest.complete:
             raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
-        maker = kind(layout, manifest, name, suite_folder(name, suite_files))
-        wanted = _splits(manifest, hops, kind.role)
+        maker = kind(layout, manifest, name, suite_folder(name, suite_files), **choices)
+        wanted = stream_splits(manifest, hops, kind.role)
         sweep(layout.folders())
         made = []
         with progress.stage(f"Making pairs of {name}", total=len(wanted), unit="splits") as advance:
@@ -127,8 +159,17 @@ def make_with(
     return tuple(made)
 
 
-def _splits(manifest: Manifest, hops: Sequence[str] | None, role: str) -> list[tuple[Hop, str]]:
-    """The test sets of whole scenes of these sub-datasets, or their train sets."""
+def test_splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
+    """The test sets of whole scenes of these sub-datasets; errors as `stream_splits`."""
+    return stream_splits(manifest, hops, "test")
+
+
+def stream_splits(manifest: Manifest, hops: Sequence[str] | None, role: str) -> list[tuple[Hop, str]]:
+    """The test sets of whole scenes of these sub-datasets, or their train sets.
+
+    Raises:
+        ConfigError: there is none, or a sub-dataset is not there.
+    """
     types = [(kind, list(values)) for kind, values in manifest.world["attributes"].items()]
     for hop in hops or ():
         if hop not in manifest.splits:
@@ -155,13 +196,25 @@ class SuiteMaker:
     role = "test"
     """Of the splits that it makes something of."""
 
-    def __init__(self, layout: Layout, manifest: Manifest, name: str, folder: Path) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        manifest: Manifest,
+        name: str,
+        folder: Path,
+        *,
+        origin: Origin = "questions",
+        per_cell: int | None = None,
+    ) -> None:
         self._layout, self._name, self._manifest = layout, name, manifest
+        self._origin = origin
+        preset = str(manifest.config.get("preset", "demo"))
+        self._per_cell = PER_CELL.get(preset, PER_CELL["demo"]) if per_cell is None else per_cell
         self._vocab = read_vocab(layout.vocab)
         self._vocabulary = vocabulary_with(
             manifest.world["attributes"], largest_count=manifest.world["constraints"]["max_objects"]
         )
-        templates, template_folder = _templates(manifest, self._vocabulary, folder)
+        templates, template_folder = used_templates(manifest, self._vocabulary, folder)
         self._suite = read_suite(name, templates, folder=folder, template_folder=template_folder)
         self._fingerprint = suite_fingerprint(folder)
         tokens = ProgramTokens(self._vocabulary, self._vocab.programs())
@@ -182,14 +235,28 @@ class SuiteMaker:
             self._layout.suite_json(hop.name, self._name, split),
         )
         h5.parent.mkdir(parents=True, exist_ok=True)
-        attributes = {**self._attributes(), "n_originals": len(rows)}
+        tests = self._suite.tests
+        attributes = {
+            **self._attributes(),
+            "n_originals": len(rows),
+            "origin": self._origin,
+            "per_cell": self._per_cell,
+        }
         with (
             QuestionWriter(h5, hop=hop.name, split=split, pool=pool, attributes=attributes) as writer,
             rows_file(questions, key="questions", info=question_info(split)) as add_rows,
         ):
             for block in self._blocks(pairs, rows):
                 writer.append(block.arrays)
-                add_rows(self._json_rows(block, split))
+                rows_of_block = pair_rows(
+                    block.questions,
+                    block.arrays,
+                    tests,
+                    suite=self._name,
+                    split=split,
+                    first_row=block.first_row,
+                )
+                add_rows(rows_of_block)
         entry = {"pairs": len(pairs), "originals": len(rows)}
         return self._listed(manifest, hop, split, entry), self._made(hop, split, len(rows), pairs)
 
@@ -210,7 +277,8 @@ class SuiteMaker:
         return replace(manifest.with_files(files), suites=suites)
 
     def _made(self, hop: Hop, split: str, n_originals: int, pairs: Pairs) -> SuiteSplit:
-        return SuiteSplit(hop.name, split, n_originals, tuple(_counts(self._suite, pairs)))
+        counts = tuple(_counts(self._suite, pairs))
+        return SuiteSplit(hop.name, split, n_originals, counts, self._per_cell)
 
     def _attributes(self) -> dict[str, object]:
         """Attributes of every file of the suite."""
@@ -222,28 +290,6 @@ class SuiteMaker:
             "controls": self._suite.controls,
             "fingerprint": self._fingerprint,
         }
-
-    def _json_rows(self, block: "_Block", split: str) -> list[bytes]:
-        """The questions of pairs as rows of a question file, with what makes them pairs."""
-        arrays, tests = block.arrays, self._suite.tests
-        columns = zip(
-            block.questions.json_rows(split=split, start_index=block.first_row),
-            arrays.pair_idxs.tolist(),
-            arrays.role.tolist(),
-            arrays.test.tolist(),
-            arrays.cell.tolist(),
-            arrays.orig_idxs.tolist(),
-            strict=True,
-        )
-        return [
-            row[:-1]
-            + (
-                f', "suite": "{self._name}", "pair_index": {pair}, "role": "{ROLES[role]}", '
-                f'"test": {json.dumps(tests[test][0])}, "tier": "{tests[test][1]}", '
-                f'"cell": "{cell >> 1}{cell & 1}", "original_index": {"null" if row_of < 0 else row_of}}}'
-            ).encode()
-            for row, pair, role, test, cell, row_of in columns
-        ]
 
     def make(self, hop: Hop, split: str) -> tuple[QuestionArrays, Pairs]:
         """The questions of a split, and the pairs that are made of them; writes nothing."""
@@ -283,6 +329,8 @@ class SuiteMaker:
                 palette=self._palette(pool),
                 # Where the pair is in every question, a partner may leave it out.
                 rule="any" if rule == "with" else "unimplied" if rule == "without" and implied else rule,
+                per_cell=self._per_cell,
+                search=self._origin == "search",
                 every=every,
             )
         except TemplateError as error:
@@ -336,13 +384,11 @@ class SuiteMaker:
         widths = self._widths(rows)
         tiers = self._tiers()
         touches, swapped, tests = pairs.touches, pairs.swapped, pairs.tests
-        by_original, by_partner = touches & 1, touches >> 1 & 1
-        cells = np.where(swapped, by_partner * 2 + by_original, by_original * 2 + by_partner)
         of_pairs: dict[str, npt.NDArray[Any]] = {
             "pair_idxs": np.arange(len(pairs), dtype=np.int32),
             "test": tests.astype(np.int16),
             "tier": tiers[tests],
-            "cell": cells.astype(np.int8),
+            "cell": pairs.cells,
             "touches": (touches >> 2).astype(np.int8),
             "relation": pairs.relations,
             "value": self._values(pairs),
@@ -354,6 +400,8 @@ class SuiteMaker:
             batch = pairs.questions.take(2 * first, 2 * (first + n))
             arrays = PairArrays(
                 **encoded(batch, self._vocab.questions(), self._tokens, self._answers, widths),
+                # One more than the program can have: a relation that is verified becomes two functions.
+                clevr_programs=batch.clevr_program_tokens(self._tokens, widths[1] + 1)[0],
                 role=np.tile(np.asarray([0, 1], dtype=np.int8), n),
                 orig_idxs=originals[some].reshape(-1).astype(np.int32),
                 **{name: np.repeat(column[some], 2) for name, column in of_pairs.items()},
@@ -371,22 +419,72 @@ class _Block:
     """The first question's row in the file."""
 
 
+def pair_rows(
+    questions: QuestionBatch,
+    arrays: PairArrays,
+    tests: Sequence[tuple[str, str, str]],
+    *,
+    suite: str,
+    split: str,
+    first_row: int,
+) -> list[bytes]:
+    """The questions of pairs as rows of a question file, with what makes them pairs.
+
+    Args:
+        questions: of the pairs, both of each.
+        arrays: their columns.
+        tests: name, tier and type of each test.
+        suite: its name.
+        split: of the questions.
+        first_row: the first question's row in the file.
+    """
+    columns = zip(
+        questions.json_rows(split=split, start_index=first_row),
+        arrays.pair_idxs.tolist(),
+        arrays.role.tolist(),
+        arrays.test.tolist(),
+        arrays.cell.tolist(),
+        arrays.orig_idxs.tolist(),
+        strict=True,
+    )
+    return [
+        row[:-1]
+        + (
+            f', "suite": "{suite}", "pair_index": {pair}, "role": "{ROLES[role]}", '
+            f'"test": {json.dumps(tests[test][0])}, "tier": "{tests[test][1]}", '
+            f'"cell": "{cell >> 1}{cell & 1}", "original_index": {"null" if row_of < 0 else row_of}}}'
+        ).encode()
+        for row, pair, role, test, cell, row_of in columns
+    ]
+
+
 def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:
     """What was made of each test."""
     skipped: dict[int, Counter[str]] = {}
     for test, reason, n in pairs.skipped:
         skipped.setdefault(test, Counter())[reason] += n
-    tests, touches = pairs.tests, pairs.touches
+    tests, cells = pairs.tests, pairs.cells
+    searches = {test: (possible, lacks) for test, possible, lacks in pairs.searches}
     for number, (name, tier, _) in enumerate(suite.tests):
-        mine = touches[tests == number]
-        cells = Counter(f"{each & 1}{each >> 1 & 1}" for each in mine.tolist())
+        counts = np.bincount(cells[tests == number], minlength=len(CELLS)).tolist()
+        possible, lacks = searches.get(number, ([True] * len(CELLS), [0] * len(CELLS)))
         yield TestCounts(
-            name, tier, len(mine), dict(sorted(cells.items())), dict(skipped.get(number, Counter()))
+            name,
+            tier,
+            sum(counts),
+            {cell: n for cell, n in zip(CELLS, counts, strict=True) if n},
+            dict(skipped.get(number, Counter())),
+            {cell: n for cell, n in zip(CELLS, lacks, strict=True) if n},
+            tuple(cell for cell, can_be in zip(CELLS, possible, strict=True) if not can_be),
         )
 
 
-def _templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
-    """The templates that the dataset was made with: the package's, or those that the suite's folder is in."""
+def used_templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
+    """The templates that the dataset was made with: the package's, or those that the suite's folder is in.
+
+    Raises:
+        TemplateError: it was made with others.
+    """
     beside = suite.resolve().parent.parent
     for folder in dict.fromkeys((assets.question_templates(), beside)):
         if not any(folder.glob("*.json")):

@@ -17,6 +17,10 @@ SUBJECTS = "subjects.json"
 """The file of a suite with the noun phrases that stand for {X} in its texts."""
 
 
+ORIGINALS = "originals.json"
+"""The file of a suite with templates of questions that no dataset has, for originals of its own."""
+
+
 def suite_names() -> list[str]:
     """The suites that come with the package."""
     return sorted(path.name for path in (assets.question_templates() / "suites").iterdir() if path.is_dir())

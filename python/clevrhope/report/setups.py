@@ -30,6 +30,8 @@ _IRRELEVANT = ("form", "weights")
 """Settings in which a run may differ from the paper's: how it is computed, and where a file is."""
 
 _OF_RECIPE = "recipe."
+_DROPPED = "dropped "
+"""Begins the name of a setting: the share of a type of train questions that a run left out."""
 _LEFT_OUT = ("name", "origins", "evaluated")
 _SHORT_DIGEST = 8
 
@@ -44,6 +46,7 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
         found["split"] = run["split"]
     if ":" in str(run.get("model")):  # two modules may have a class of one name
         found["model"] = run["model"]
+    found |= {f"{_DROPPED}{name}": share for name, share in (run.get("drop_types") or {}).items()}
     if features:
         found["features"] = features.get("kind")
         found |= {f"features.{name}": value for name, value in (features.get("options") or {}).items()}
@@ -52,6 +55,16 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
     recipe = run.get("recipe")
     found |= _of_recipe(recipe) if recipe else {n: v for n, v in settings.items() if n not in found}
     return found
+
+
+def dropped(setup: Setup) -> tuple[str, ...]:
+    """The types of which a run left out some train questions."""
+    return tuple(name.removeprefix(_DROPPED) for name in setup if name.startswith(_DROPPED))
+
+
+def drops_types(setup: Setup) -> bool:
+    """Whether a run left out train questions of some types, to compare with others of its model."""
+    return bool(dropped(setup))
 
 
 def dataset_setup(known: Mapping[str, Any]) -> Setup:

@@ -17,7 +17,9 @@ from clevrhope.metrics.suites.tables import (
     MEASURES,
     NOTABLE_CONSTANT,
 )
+from clevrhope.report.coverage_tables import coverage_tables
 from clevrhope.report.document import Block, Cell, Heading, Table, Text
+from clevrhope.report.instances import Instance
 from clevrhope.report.results import Result
 from clevrhope.report.suites import SuiteResult
 from clevrhope.report.tables import is_grey, models_of, spread, with_uncollapsed
@@ -62,8 +64,11 @@ Parts = Callable[[SuiteResult], Mapping[str, Scores]]
 """Test or cell -> scores, of a result."""
 
 
-def suite_blocks(results: Sequence[SuiteResult]) -> Iterator[Block]:
-    """A section for each suite: tables by test and by cell for each split, then published results."""
+def suite_blocks(results: Sequence[SuiteResult], instances: Sequence[Instance] = ()) -> Iterator[Block]:
+    """A section for each suite: tables by test and by cell for each split, coverage, then published results.
+
+    `instances` are the runs whose coverage of one another is shown.
+    """
     for suite in sorted({each.suite for each in results}):
         own = [each for each in results if each.suite == suite]
         yield Heading(f"Paired tests: {suite}")
@@ -73,6 +78,7 @@ def suite_blocks(results: Sequence[SuiteResult]) -> Iterator[Block]:
             on_split = [each for each in own if each.split == split]
             if on_split:
                 yield from _tables(on_split, suite, split)
+        yield from coverage_tables(instances, suite)
         published = _published({test for each in own for test in each.tests})
         if published:
             yield published

@@ -13,10 +13,13 @@ from clevrhope.metrics.suites.tables import MEASURES
 from clevrhope.report.diversity import diversity_tables, late_runs
 from clevrhope.report.document import Block, Figure, Heading, Text
 from clevrhope.report.html import html
+from clevrhope.report.instances import measure_instances
 from clevrhope.report.markdown import FIGURES, markdown
+from clevrhope.report.regression_tables import regression_blocks
 from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_tables, unanswered_table
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
+from clevrhope.report.setups import drops_types
 from clevrhope.report.suite_tables import REPORTED, suite_blocks
 from clevrhope.report.suites import SuiteResult, measure_suites
 from clevrhope.report.tables import accuracy_tables, gap_tables, matched_table, models_of
@@ -93,7 +96,13 @@ def report(
         raise PredictionsError(
             skipped[0] if skipped else "no predictions were found; there is nothing to report"
         )
-    page = [*_document(results, title, skipped, failures, least_iid, progress), *suite_blocks(paired)]
+    instances = measure_instances(results)
+    shown = _shown(results)
+    page = [
+        *_document(results, shown, title, skipped, failures, least_iid, progress),
+        *suite_blocks([each for each in paired if each.result in shown], instances),
+        *regression_blocks(instances, draws=_can_draw() is None),
+    ]
     figures = [each for each in page if isinstance(each, Figure)]
     paths = [out / FIGURES / f"{each.name}.png" for each in figures]
     files = {path.relative_to(out).as_posix(): drawn.png for path, drawn in zip(paths, figures, strict=True)}
@@ -109,8 +118,17 @@ def report(
     )
 
 
+def _shown(results: Sequence[Result]) -> list[Result]:
+    """The results with sections of their own: those of runs that dropped types of train questions have none.
+
+    Such runs are many instances of one model, for a regression. If there are no others, all are shown.
+    """
+    return [each for each in results if not drops_types(each.source.setup)] or list(results)
+
+
 def _document(
     results: Sequence[Result],
+    shown: Sequence[Result],
     title: str,
     skipped: Sequence[str],
     failures: Sequence[str],
@@ -118,11 +136,17 @@ def _document(
     progress: Progress,
 ) -> Iterator[Block]:
     final = [each for each in results if each.checkpoint == LAST]
-    plain = [each for each in final if not each.mode]
-    controlled = [each for each in results if each.mode]
+    plain = [each for each in shown if each.checkpoint == LAST and not each.mode]
+    controlled = [each for each in shown if each.mode]
     yield Heading(title, 1)
     yield Text(_summary(results))
     yield from remarks(results)
+    n_left = len(results) - len(shown)
+    if n_left:
+        yield Text(
+            f"{counted(n_left, 'run')} that left out train questions of some types have no tables of their "
+            "own: they are instances for the question whether RAD predicts accuracy, and rows of results.csv."
+        )
     if failures:
         yield Text(f"Runs that failed: {'; '.join(failures)}.")
     if skipped:

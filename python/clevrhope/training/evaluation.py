@@ -19,6 +19,7 @@ from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.suite_reader import open_suite
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
+from clevrhope.features.dataset_folder import OF_SCENES
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model, find_model
@@ -45,6 +46,9 @@ from clevrhope.training.run import described_features
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.vocab_mapping import MappedSplit
 
+SKIPPED = "blur, fill and crop were left out, since features of scenes do not depend on pixels"
+"""What is said of visual tests that a model on features of scenes cannot be given."""
+
 
 @dataclass(frozen=True)
 class PredictionFile:
@@ -58,6 +62,8 @@ class PredictionFile:
             suite carets made on it.
         unanswered: split -> number of questions without an answer.
         unknown_words: words of the questions that were read as <UNK>.
+        n_skipped: questions of a suite that were not asked, as their images were edited pixel by pixel and
+            the features are made from scenes.
     """
 
     path: Path
@@ -66,6 +72,7 @@ class PredictionFile:
     percent: Mapping[str, float]
     unanswered: Mapping[str, int]
     unknown_words: tuple[str, ...] = ()
+    n_skipped: int = 0
 
 
 def evaluate(
@@ -141,7 +148,8 @@ def evaluate(
     ways, program_ways = answer_methods(model)
     parts = [Part("", split) for split in chosen]
     parts += [Part(suite, split) for split in chosen if suite is not None]
-    read = {part: _asked(layout, hop, part, there=there, here=vocab) for part in parts}
+    kind = info["features"]["kind"]
+    read = {part: _asked(layout, hop, part, there=there, here=vocab, features=kind) for part in parts}
     # A suite may have no pairs on a split.
     asked = {part: each for part, each in read.items() if each.rows or not part.suite}
     into = RunFolder(out) if out else folder
@@ -215,6 +223,7 @@ def evaluate(
                             str(part): int((found == NO_ANSWER).sum()) for part, found in answers.items()
                         },
                         unknown_words=_unknown_words([asked[part] for part in answers]),
+                        n_skipped=sum(each.n_skipped for each in asked.values()),
                     )
                 )
     return tuple(files)
@@ -229,24 +238,29 @@ class _Asked:
     """Their places in the file of the split or suite."""
     unknown_words: tuple[str, ...]
     """Words that the model reads as <UNK>."""
+    n_skipped: int
+    """Questions that are left out, as the model's features are of scenes."""
 
 
-def _asked(layout: Layout, hop: str, part: Part, *, there: Vocab, here: Vocab) -> _Asked:
+def _asked(layout: Layout, hop: str, part: Part, *, there: Vocab, here: Vocab, features: str) -> _Asked:
     """The questions of a part; `there` is the vocabulary of the dataset and `here` that of the model."""
     reader: Split
+    n_skipped = 0
     if part.suite:
         there = read_vocab(layout.suite_vocab(hop, part.suite))
-        of_suite = open_suite(layout, hop, part.suite, part.split, vocab=there)
-        reader, rows = of_suite, of_suite.rows.tolist()
+        of_suite = open_suite(
+            layout, hop, part.suite, part.split, vocab=there, without_pixel_edits=features in OF_SCENES
+        )
+        reader, rows, n_skipped = of_suite, of_suite.rows.tolist(), of_suite.n_skipped
         place = layout.suite_h5(hop, part.suite, part.split)
     else:
         of_split = open_split(layout, hop, part.split, vocab=there)
         reader, rows = of_split, range(len(of_split))
         place = layout.questions_h5(hop, part.split)
     if there == here:
-        return _Asked(reader, rows, ())
+        return _Asked(reader, rows, (), n_skipped)
     mapped = MappedSplit(reader, there=there, here=here, place=str(place), may_lack=bool(part.suite))
-    return _Asked(mapped, rows, tuple(mapped.unknown))
+    return _Asked(mapped, rows, tuple(mapped.unknown), n_skipped)
 
 
 def _unknown_words(asked: Sequence[_Asked]) -> tuple[str, ...]:
@@ -257,7 +271,8 @@ def _notes(of_features: str, asked: Sequence[_Asked]) -> dict[str, str]:
     """The column `note` of the rows about some questions, where there is something to note."""
     words = _unknown_words(asked)
     unknown = f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}" if words else ""
-    note = "; ".join(filter(None, (of_features, unknown)))
+    skipped = SKIPPED if any(each.n_skipped for each in asked) else ""
+    note = "; ".join(filter(None, (of_features, unknown, skipped)))
     return {"note": note} if note else {}
 
 

@@ -1,7 +1,8 @@
 """The request for a training run and the summary of it, as data. No torch."""
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -56,6 +57,8 @@ class TrainRequest:
         keep_every: updates between them.
         save_every: updates between two states to resume from; None for one every `SAVE_SECONDS`.
         tensorboard: whether to write TensorBoard files next to the log.
+        drop_types: type of questions, such as "color" or "count" -> the share of its questions among those
+            `size` that is left out, see `clevrhope.training.dropped_types`.
         split: "train", or a train set with questions of a suite, such as "train_carets", whose vocabulary the
             model then has.
     """
@@ -78,6 +81,7 @@ class TrainRequest:
     keep_every: int | None = None
     save_every: int | None = None
     tensorboard: bool = False
+    drop_types: Mapping[str, float] = field(default_factory=dict)
     split: str = TRAIN.name
 
     def __post_init__(self) -> None:
@@ -174,3 +178,27 @@ def default_out(model: str, hop: str, size: int, seed: int, split: str = TRAIN.n
     """The default folder of a run."""
     of = hop if split == TRAIN.name else f"{hop}-{split}"
     return Path("runs", f"{model.rpartition(':')[2]}-{of}-{size}-{seed}")
+
+
+def parse_drops(texts: Sequence[str]) -> dict[str, float]:
+    """The share to drop of each type, from texts such as "color=0.9".
+
+    Raises:
+        ConfigError: a text of another form, a share that is not above 0 and at most 1, or a type twice.
+    """
+    drops: dict[str, float] = {}
+    for text in texts:
+        name, equals, number = text.partition("=")
+        try:
+            share = float(number)
+        except ValueError:
+            share = math.nan
+        if not (name and equals) or not 0 < share <= 1:
+            raise ConfigError(
+                f"--drop-type: {shown(text)} should be a type of questions and a share above 0 and at most "
+                "1, such as color=0.9"
+            )
+        if name in drops:
+            raise ConfigError(f"--drop-type: {shown(name)} is given twice")
+        drops[name] = share
+    return drops

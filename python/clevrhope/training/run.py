@@ -27,8 +27,9 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.training.checkpoints import check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import determinism_errors
-from clevrhope.training.data import Questions
+from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
+from clevrhope.training.dropped_types import KeptSplit
 from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import Log
 from clevrhope.training.loop import Trainer, check_stage, updates_made
@@ -75,9 +76,11 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
     recipe = _recipe(model, about_recipe, request)
     precision = _precision(request, recipe, device, folder)
+    reader: Split = train_set.open(request.size, vocab)
+    if request.drop_types:
+        reader = KeptSplit(reader, request.drop_types, seed=request.seed, vocab=vocab)
     for stage in recipe.stages:
-        check_stage(model, stage, request.n_questions)
-    reader = train_set.open(request.size, vocab)
+        check_stage(model, stage, len(reader.answers))
     questions = Questions(reader, store, device)
     tune = _tune_questions(request, layout, manifest, vocab, store, device)
     model.to(device)
@@ -107,6 +110,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 "deterministic": request.deterministic,
                 "keep": {"last": request.keep_last, "every": request.keep_every},
                 "tune": {"on": tuned_on, "every": request.tune_every},
+                **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
                 "features": described_features(store),
                 "dataset": identity(manifest, own_vocab, hop=request.hop, images=store.info.of_images),
                 "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},

@@ -43,6 +43,7 @@ RUN = Fields(
         "dataset": OBJECT,
         "tune": OBJECT,
         "keep": OBJECT,
+        "drop_types": OBJECT,
     },
 )
 """The form of run.json."""

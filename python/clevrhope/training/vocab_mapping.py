@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.suite_reader import SuiteReader
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError
 from clevrhope.training.data import Split
@@ -35,8 +36,9 @@ class MappedSplit:
             here: the model's vocabulary.
             place: names the split in messages.
             may_lack: whether the model may lack answers and functions. A question with such an answer has
-                the answer <UNK>, which no model gives, and a program with such a function is empty, for which
-                models that read programs have no answer.
+                the answer <UNK>, which no model gives. A program with such a function is replaced by the
+                equivalent in CLEVR's functions that the split has of it; without one, it is empty, and models
+                that read programs have no answer.
 
         Raises:
             DatasetError: an answer or a function that the model's vocabulary lacks, unless it may.
@@ -57,6 +59,8 @@ class MappedSplit:
         if not may_lack:
             _check_known(functions, programs, there.programs(), "function", place)
             _check_known(answers, split.answers, there.answers(), "answer", place)
+        if isinstance(split, SuiteReader):
+            functions, self.program_lengths = _with_equivalents(functions, split, there, here)
         lacks_function = (functions == _MISSING).any(axis=1)
         self._programs: Ints = np.where(lacks_function[:, np.newaxis], _PADDING, functions).astype(np.int32)
         self.answers: Ints = np.where(answers == _MISSING, _UNKNOWN, answers).astype(np.int32)
@@ -67,6 +71,18 @@ class MappedSplit:
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
         """All rows in one block, in the form of `Split.blocks`."""
         yield 0, self._questions, self._programs
+
+
+def _with_equivalents(functions: Ints, split: SuiteReader, there: Vocab, here: Vocab) -> tuple[Ints, Ints]:
+    """Mapped programs (N, P), those with a missing function in CLEVR's functions, and their lengths (N,)."""
+    equivalents = _table(there.programs(), here.program_token_to_idx)[split.clevr_programs]
+    has_one = (split.clevr_programs != _PADDING).any(axis=1)
+    replaced = (functions == _MISSING).any(axis=1) & has_one
+    n_more = equivalents.shape[1] - functions.shape[1]
+    functions = np.pad(functions, ((0, 0), (0, max(n_more, 0))), constant_values=_PADDING)
+    equivalents = np.pad(equivalents, ((0, 0), (0, max(-n_more, 0))), constant_values=_PADDING)
+    lengths = np.where(replaced, np.count_nonzero(equivalents != _PADDING, axis=1), split.program_lengths)
+    return np.where(replaced[:, np.newaxis], equivalents, functions), lengths.astype(np.int32)
 
 
 def _table(names: list[str], indices: Mapping[str, int]) -> Ints:

@@ -356,3 +356,67 @@ fn graphs_need_no_places_and_no_images() {
     let graph = &json::read_graphs(bare, "bare.json", world.vocab()).unwrap()[0];
     assert_eq!((graph.view().related(1, 0), graph.view().related(0, 0)), (0b10, 0));
 }
+
+#[test]
+fn an_edited_scene_keeps_what_is_not_edited() {
+    const COLOR: usize = 1;
+    let world = world(SceneConfig::default());
+    let (pool, edits) = (Pool::new(&world, 3, "test"), Pool::new(&world, 3, "edited"));
+    for scene in pool.scenes(0..40).unwrap() {
+        let all: Vec<_> = scene.objects.iter().map(|object| object.attributes).enumerate().collect();
+        let copy = edits.edited(&scene, 7, &all).unwrap();
+        assert_eq!((&copy.objects, &copy.related, &copy.staging), (&scene.objects, &scene.related, &scene.staging));
+        assert_eq!((copy.image_filename().as_str(), &copy.origin.stream), ("HOPE_edited_000007.png", &None));
+
+        let kept: Vec<_> = all.iter().copied().step_by(2).collect();
+        let removal = edits.edited(&scene, 0, &kept).unwrap();
+        let n = scene.n_objects();
+        for (place, &(object, _)) in kept.iter().enumerate() {
+            let (before, after) = (&scene.objects[object], &removal.objects[place]);
+            assert_eq!((before.position, before.pixel), (after.position, after.pixel));
+            assert!(after.sight.unwrap().visible_px >= before.sight.unwrap().visible_px);
+            for relation in 0..4 {
+                let stands = |&(other, _): &(usize, _)| scene.related[relation * n + object] >> other & 1;
+                let expected = kept.iter().rev().fold(0, |set, other| set << 1 | stands(other));
+                assert_eq!(removal.related[relation * kept.len() + place], expected);
+            }
+        }
+
+        let mut other = all.clone();
+        other[0].1[COLOR] = (other[0].1[COLOR] + 1) % world.vocab().n_values(COLOR) as u8;
+        let edit = edits.edited(&scene, 0, &other).unwrap();
+        assert_eq!(edit.objects[0].attributes, other[0].1);
+        assert_eq!((edit.objects[0].sight, &edit.objects[1..]), (scene.objects[0].sight, &scene.objects[1..]));
+    }
+}
+
+#[test]
+fn objects_do_not_grow_into_each_other() {
+    const SIZE: usize = 0;
+    let world = world(SceneConfig::default());
+    let pool = Pool::new(&world, 3, "test");
+    let (mut n_grown, mut n_refused) = (0, 0);
+    for scene in pool.scenes(0..60).unwrap() {
+        let sizes: Vec<_> = scene.objects.iter().map(|object| world.radius(object.attributes[SIZE])).collect();
+        for object in 0..scene.n_objects() {
+            let mut objects: Vec<_> = scene.objects.iter().map(|object| object.attributes).enumerate().collect();
+            objects[object].1[SIZE] = 1 - objects[object].1[SIZE];
+            let radius = world.radius(objects[object].1[SIZE]);
+            let [x, y, _] = scene.objects[object].position;
+            let gap = |other: usize| {
+                let [a, b, _] = scene.objects[other].position;
+                (x - a).hypot(y - b) - radius - sizes[other]
+            };
+            let near = (0..scene.n_objects()).any(|other| other != object && gap(other) < world.config().min_distance);
+            match pool.edited(&scene, 0, &objects) {
+                Some(edited) => {
+                    n_grown += 1;
+                    assert!(!near);
+                    assert_eq!(edited.objects[object].position, [x, y, radius]);
+                }
+                None => n_refused += 1,
+            }
+        }
+    }
+    assert!(n_grown > 50 && n_refused > 5, "{n_grown} {n_refused}");
+}

@@ -18,6 +18,7 @@ mod studio;
 mod suites;
 mod templates;
 mod text_reader;
+mod visual;
 mod vocabulary;
 mod world;
 
@@ -69,6 +70,8 @@ mod _core {
     use super::templates::PyTemplates;
     #[pymodule_export]
     use super::text_reader::{PyTextReader, find_windows};
+    #[pymodule_export]
+    use super::visual::{PySplitQuestions, edit_scenes};
     #[pymodule_export]
     use super::vocabulary::PyVocabulary;
     #[pymodule_export]

@@ -166,6 +166,23 @@ impl PyQuestionBatch {
         conversion::token_rows(py, self.rows(), width, encode)
     }
 
+    /// (N, width) numbers of equivalent programs in CLEVR's own functions, of programs that have others; zeros elsewhere.
+    ///
+    /// Raises:
+    ///     ProgramError: a program that needs more room, or a function that has no token.
+    fn clevr_program_tokens<'py>(
+        &self,
+        py: Python<'py>,
+        tokens: &PyProgramTokens,
+        width: usize,
+    ) -> PyResult<TokenRows<'py>> {
+        let encode = |_, question: &Question, row: &mut [i32]| match question.program.in_clevr() {
+            Some(program) if program != question.program => tokens.tokens.encode_into(&program, row).map_err(to_python),
+            _ => Ok(0),
+        };
+        conversion::token_rows(py, self.rows(), width, encode)
+    }
+
     /// Each question as a JSON object in one line: CLEVR's keys, and template, index and needed relations.
     ///
     /// `question_index` counts from `start_index`.

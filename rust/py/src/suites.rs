@@ -14,7 +14,8 @@ use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::rng::StreamKey;
 use clevrhope_core::scene::Palette;
 use clevrhope_core::suite::{
-    Augmentation, OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, Skip, Suite, Tier, question,
+    Augmentation, KnownQuestions, OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, SearchResult,
+    SearchTask, Skip, Suite, TestSearch, Tier, question,
 };
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -97,6 +98,8 @@ impl PySuite {
     ///     pair: the held-out values, if any.
     ///     palette: the combinations of values in the pool, as JSON; None where all occur.
     ///     rule: what partners may say of them: "any", "without", "unimplied" or "with".
+    ///     per_cell: how many pairs each cell of a test is to have by originals that are searched for.
+    ///     search: whether these are of the dataset's families as well, or of the suite's own alone.
     ///     every: for a train set, the number of questions after which one of the suite's follows, 1 or more;
     ///         tests take turns, and pairs are in the order of these blocks. None for all pairs.
     ///
@@ -106,7 +109,7 @@ impl PySuite {
     ///     IndexError: a scene that is not there.
     #[allow(clippy::too_many_arguments)] // The columns of a file, what they mean, and what decides the draws.
     #[pyo3(signature = (questions, programs, families, answers, image_idxs, scenes, scene_rows, *, words, tokens,
-        answer_names, seed, hop, split, pool, pair, palette, rule, every=None))]
+        answer_names, seed, hop, split, pool, pair, palette, rule, per_cell, search, every=None))]
     fn pairs(
         &self,
         py: Python<'_>,
@@ -127,6 +130,8 @@ impl PySuite {
         pair: Option<Values>,
         palette: Option<&[u8]>,
         rule: Choice<QuestionRule>,
+        per_cell: u32,
+        search: bool,
         every: Option<NonZeroUsize>,
     ) -> PyResult<PyPairs> {
         let vocab = &self.base.vocab;
@@ -180,12 +185,34 @@ impl PySuite {
             return self.made(py, pool, questions, made);
         }
         let mut made = Pairs::default();
-        in_pieces(py, self.suite.tests.len(), 1, |mut tests| {
-            tests
-                .try_for_each(|test| maker.make_test(test as u16, &originals, &texts, &mut made))
-                .map_err(raise::<TemplateError>)
-        })?;
-        let both = |pair: &Pair| pair.questions(&originals[pair.original], images[pair.original] as u64, vocab);
+        let shown: BTreeMap<u64, _> =
+            originals.iter().zip(images).map(|((_, view), &image)| (image as u64, *view)).collect();
+        let shown: Vec<_> = shown.into_iter().collect();
+        let plans = self.suite.plans(vocab);
+        let task = SearchTask { images: &shown, plans: &plans, per_cell, of_dataset: search };
+        let known = if search {
+            KnownQuestions::new(originals.iter().zip(images).map(|((original, _), &image)| (original, image as u64)))
+        } else {
+            KnownQuestions::default()
+        };
+        for test in 0..self.suite.tests.len() as u16 {
+            py.detach(|| maker.make_test(test, &originals, &texts, &mut made)).map_err(raise::<TemplateError>)?;
+            py.check_signals()?;
+            let mut searched = TestSearch::new(&maker, task, &known, test, &made);
+            if searched.has_sources() {
+                while py.detach(|| searched.step(&mut made)).map_err(raise::<TemplateError>)? {
+                    py.check_signals()?;
+                }
+                made.searches.push(searched.result());
+            }
+        }
+        let both = |pair: &Pair| match &pair.found {
+            Some(found) => pair.questions((&found.0, shown[found.1].1), shown[found.1].0, vocab),
+            None => {
+                let (original, view) = &originals[pair.original];
+                pair.questions((original, *view), images[pair.original] as u64, vocab)
+            }
+        };
         let questions = py.detach(|| made.pairs.iter().flat_map(both).collect());
         self.made(py, pool, questions, made)
     }
@@ -237,10 +264,16 @@ impl PyPairs {
         self.column(py, |pair| i32::from(pair.test))
     }
 
-    /// (K,) the row of the split's file that the pair was made from.
+    /// (K,) the row of the split's file that the pair was made from; -1 for an original that was searched for.
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        self.column(py, |pair| pair.original as i32)
+        self.column(py, |pair| if pair.found.is_some() { -1 } else { pair.original as i32 })
+    }
+
+    /// (K,) 2 if the original of the pair mentions the held-out values, plus 1 if its partner does.
+    #[getter]
+    fn cells<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
+        self.column(py, |pair| pair.cell() as i8)
     }
 
     /// (K,) whether that question is the pair's partner, not its original.
@@ -270,11 +303,15 @@ impl PyPairs {
     /// asks for and its answer are these values together, and it does not say so of the object.
     #[getter]
     fn touches<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
-        self.column(py, |pair| {
-            let of = &pair.touches;
-            let bits = [of.by_original, of.by_partner, of.in_image, of.by_answer];
-            (0..).zip(bits).fold(0, |all, (place, bit)| all | u8::from(bit) << place)
-        })
+        self.column(py, |pair| pair.touches.bits())
+    }
+
+    /// By test whose originals were searched for: its number, whether it can have pairs in each of the four cells, and
+    /// how many pairs each lacks.
+    #[getter]
+    fn searches(&self) -> Vec<(u16, [bool; 4], [u32; 4])> {
+        let told = |&SearchResult { test, is_possible, lacks }: &SearchResult| (test, is_possible, lacks);
+        self.made.searches.iter().map(told).collect()
     }
 
     /// Test, reason and number of the questions that have no partner.

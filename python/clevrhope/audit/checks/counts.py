@@ -14,6 +14,7 @@ from pathlib import Path
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Check
+from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
@@ -70,6 +71,10 @@ def _unnamed(check: Check, folder: AuditFolder, sheets: Mapping[str, Mapping[str
     No other check would look at them, since all checks go by `splits`.
     """
     known = {place.file for place in (*folder.all_splits, *folder.all_suites, *folder.all_augmented)}
+    layout = folder.layout
+    for place in folder.all_suites:  # some have images of their own
+        pool = SuitePool(place.hop.name, place.suite, place.name)
+        known.add(layout.relative(layout.images_h5(pool.name)))
     for name in folder.manifest.files:
         if name.startswith("hops/") and name.endswith(".h5"):
             check.n_checked += 1

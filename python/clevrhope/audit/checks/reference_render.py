@@ -45,9 +45,8 @@ class ReferenceRender:
             inner: (height, width), the number of each pixel's object, from 1; 0 for none.
             numbers: Objects to compare; each has at least one pixel.
         """
-        try:
-            render = self._render(scene)
-        except ClevrhopeError:  # the native renderer has no formula for the look or the scene
+        render = self.render(scene)
+        if render is None:
             return None
         return [
             number
@@ -55,12 +54,16 @@ class ReferenceRender:
             if np.abs(_mean(image, inner == number) - _mean(render, inner == number)).max() > MOST_APART
         ]
 
-    def _render(self, scene: Mapping[str, Any]) -> ImageArray:
-        if self._renderer is None:
-            height, width = self._size
-            look = read_look(properties=self._properties)
-            self._renderer = NativeRenderer(look=look, width=width, height=height, quality="draft")
-        [(_, render)] = self._renderer.render([(None, scene)])
+    def render(self, scene: Mapping[str, Any]) -> ImageArray | None:
+        """(height, width, 3) a draft of a scene; None if the scene cannot be rendered."""
+        try:
+            if self._renderer is None:
+                height, width = self._size
+                look = read_look(properties=self._properties)
+                self._renderer = NativeRenderer(look=look, width=width, height=height, quality="draft")
+            [(_, render)] = self._renderer.render([(None, scene)])
+        except ClevrhopeError:  # the native renderer has no formula for the look or the scene
+            return None
         return render
 
 

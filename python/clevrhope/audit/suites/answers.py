@@ -35,6 +35,8 @@ class AnswerCheck:
             kind = function.rpartition("_")[2]
             named = (kind if kind in kinds.values() else "", value)
             functions.setdefault(named, []).append(number)
+        self._numbers = vocab.answers
+        self._offers = {number for token, number in vocab.functions.items() if token.startswith("offer_")}
         self._functions = functions
         """Functions that take an answer as argument, by its attribute type ("" for a number) and name."""
 
@@ -55,6 +57,28 @@ class AnswerCheck:
             problem = "value is not an answer where the relation is `is`, and -1 elsewhere"
             check.fault(place.file, 2 * k, problem, values[k])
         self._check_values_asked(place, arrays, relations == IS, values, check)
+
+    def check_offers(self, place: SuitePlace, arrays: PairArrays, check: Check) -> None:
+        """Checks that the values which a question offers differ, and that its answer is one of them."""
+        offers = [
+            (number, name)
+            for (_, name), numbers in self._functions.items()
+            for number in numbers
+            if number in self._offers
+        ]
+        if not offers:
+            return
+        programs = arrays.tokens("programs", 0, len(arrays))
+        answers = arrays.columns["answers"]
+        has_offer, is_offered, is_twice = (np.zeros(len(arrays), bool) for _ in range(3))
+        for number, name in offers:
+            n = np.count_nonzero(programs == number, axis=1)
+            has_offer |= n > 0
+            is_twice |= n > 1
+            is_offered |= (n > 0) & (answers == self._numbers.get(name, -1))
+        for k in np.flatnonzero(has_offer & (is_twice | ~is_offered)).tolist():
+            problem = "the values that it offers are not different ones, of which one is the answer"
+            check.fault(place.file, k, problem, self._name(answers[k]))
 
     def _partner(
         self, given: npt.NDArray[np.int32], relations: npt.NDArray[np.int8], values: npt.NDArray[np.int32]

@@ -24,9 +24,11 @@ from clevrhope.audit.suites.structure import (
     check_order,
     check_originals,
     check_rules,
+    check_searched,
     check_structure,
     check_vocabulary,
 )
+from clevrhope.audit.suites.visual import VISUAL, check_visual, pool_of
 from clevrhope.dataset.native_reader import QuestionReader, vocabulary_of
 from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab, read_vocab
 from clevrhope.dataset.vocab import by_number
@@ -87,7 +89,7 @@ class _SuiteChecks:
             for test, found in answers.shares(place, arrays, sides).items():
                 self._shares.setdefault(f"{place.suite} {test}", Counter()).update(found)
             if place.json.is_file() and folder.is_readable(place.json):
-                pool, families = self._leaks.pools[arrays.pool], self._places(source)
+                pool, families = self._leaks.pools[pool_of(place)], self._places(source)
                 check_question_file(
                     folder, place, arrays, pool, self._question_reader(place, vocab), families, lines.files
                 )
@@ -125,20 +127,26 @@ class _SuiteChecks:
         check_attributes(place, arrays, source, lines.pairs)
         sound = check_originals(place, arrays, split, sides, has_original, lines.pairs)
         if source is not None:
-            check_rules(place, arrays, sides, sound, source, lines.pairs)
-        pool = self._leaks.pools[arrays.pool]
+            check_rules(place, arrays, sides, sound | sides.searched, source, lines.pairs)
+        check_searched(place, arrays, split, sides, source, lines.pairs)
+        pool = self._leaks.pools[pool_of(place)]
         questions = QuestionCheck(place, arrays, pool, vocab, self._question_reader(place, vocab), lines)
         mentions = questions.check_programs(ColumnCheck(vocab, lines.programs))
         palette = self._palette(place, vocab)
         if source is not None:
             check_foils(place, arrays, sides, source, questions, vocab, lines.foils)
         questions.check_mentions(sides, mentions, may_imply=self._leaks.may_imply, palette=palette)
-        AnswerCheck(vocab).check_relations(place, arrays, sides, lines.answers)
-        texts = self._reader(place.suite, arrays.fingerprint, vocab)
-        counts = questions.check_texts(sides, texts, n_families=len(self._places(source)))
-        self._unread[place.suite] += counts.unread
-        self._several[place.suite] += counts.several
-        self._ambiguous[place.suite] += counts.ambiguous
+        answers = AnswerCheck(vocab)
+        answers.check_relations(place, arrays, sides, lines.answers)
+        answers.check_offers(place, arrays, lines.answers)
+        if place.suite == VISUAL:
+            check_visual(self._folder, place, arrays, split, sides, lines.images)
+        else:
+            texts = self._reader(place.suite, arrays.fingerprint, vocab)
+            counts = questions.check_texts(sides, texts, n_families=len(self._places(source)))
+            self._unread[place.suite] += counts.unread
+            self._several[place.suite] += counts.several
+            self._ambiguous[place.suite] += counts.ambiguous
         return mentions, source
 
     def _places(self, source: SuiteSource | None) -> list[tuple[str, int]]:

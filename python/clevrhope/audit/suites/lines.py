@@ -18,6 +18,7 @@ class PairLines:
     foils: Check
     files: Check
     added: Check
+    images: Check
 
     def all(self) -> list[Check]:
         """The lines in the report's order."""
@@ -29,9 +30,9 @@ def pair_lines() -> PairLines:
     return PairLines(
         Check(
             "pairs",
-            "every pair has a question of its split, the same in every array, and one that the suite made of "
-            "it about the same image, in a family that the test makes; vocabularies keep the dataset's "
-            "numbers",
+            "every pair has a question of its split, the same in every array, or one that was searched for "
+            "on an image of it, each once; and one that the suite made of it about the same image, in a "
+            "family that the test makes; vocabularies keep the dataset's numbers",
             "pairs",
         ),
         Check(
@@ -40,7 +41,12 @@ def pair_lines() -> PairLines:
             "relations; lengths and padding fit its tokens",
             "questions",
         ),
-        Check("pair answers", "the answers of each pair go together as its relation says", "pairs"),
+        Check(
+            "pair answers",
+            "the answers of each pair go together as its relation says; the answer to a choice is one of the "
+            "values offered",
+            "pairs",
+        ),
         Check(
             "pair mentions",
             "`cell` and `touches` say whether questions mention, the image shows and an answer completes "
@@ -72,5 +78,11 @@ def pair_lines() -> PairLines:
             "a train set with questions of a suite has all questions of its train set, the same in every "
             "array, and after every ten of them one whose original is among those before it",
             "questions",
+        ),
+        Check(
+            "pair images",
+            "every edited image and its scene are those of the split's image with the edit that is recorded: "
+            "foreground and background, objects, places and what is seen of them; names are unique",
+            "images",
         ),
     )

@@ -23,6 +23,12 @@ from clevrhope.splits.kinds import SPLITS
 Numbers = npt.NDArray[np.int64]
 START, END = 1, 2
 
+BEYOND = ("and", "or", "not", "verify_", "offer_", "count_is")
+"""How the names of functions begin that CLEVR does not have."""
+
+WITHOUT_EQUIVALENT = ("and", "not", "count_is")
+"""Of these, those that have no equivalent in CLEVR's functions."""
+
 
 @dataclass(frozen=True)
 class Mentions:
@@ -58,6 +64,9 @@ class QuestionCheck:
         self._reader, self._lines = reader, lines
         self._words = {number: word for word, number in vocab.words.items()}
         self._answers = {number: name for name, number in vocab.answers.items()}
+        functions = [(number, token.partition("[")[0]) for token, number in vocab.functions.items()]
+        self._beyond = [number for number, name in functions if name.startswith(BEYOND)]
+        self._without_equivalent = [number for number, name in functions if name in WITHOUT_EQUIVALENT]
         self._rows: Rows = pool.rows(arrays.columns["image_idxs"])
 
     def check_programs(self, columns: ColumnCheck) -> Mentions:
@@ -83,8 +92,37 @@ class QuestionCheck:
                 value = self._answers.get(int(stored[k]), stored[k])
                 check.fault(self._place.file, first + k, problem, value)
             columns.look_at_rows(self._place, arrays, first, wide, self._pool, scenes)
+            self._check_clevr(first, wide["programs"], scenes, stored)
             found.append((read.by_program, read.by_words, read.implied))
         return Mentions(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+    def _check_clevr(self, first: int, programs: Ints, scenes: Rows, stored: Ints) -> None:
+        """Executes the programs in CLEVR's functions of programs (N, P) that have others.
+
+        `scenes` (N,) are rows of the pool and `stored` (N,) the answers. A program has such an equivalent
+        unless it joins truth values by `and` or `not`, or compares with a number.
+        """
+        check, place = self._lines.programs, self._place
+        equivalents = np.ascontiguousarray(
+            self._arrays.tokens("clevr_programs", first, len(programs)), dtype=np.int32
+        )
+        there = (equivalents != 0).any(axis=1)
+        beyond = np.isin(programs, self._beyond).any(axis=1)
+        has_none = np.isin(programs, self._without_equivalent).any(axis=1)
+        for k in np.flatnonzero(there != beyond & ~has_none).tolist():
+            problem = "clevr_programs is not there exactly where a program has an equivalent"
+            check.fault(place.file, first + k, problem, self.text(first + k))
+        for k in np.flatnonzero(np.isin(equivalents, self._beyond).any(axis=1)).tolist():
+            check.fault(
+                place.file, first + k, "clevr_programs has a function that CLEVR lacks", self.text(first + k)
+            )
+        rows = np.flatnonzero(there & (scenes != MISSING))
+        no_words = np.tile(np.asarray([START, END], dtype=np.int32), (len(rows), 1))
+        read = self._reader.read(no_words, equivalents[rows], self._pool.native, scenes[rows])
+        for at in np.flatnonzero(read.answers != stored[rows]).tolist():
+            k, given = first + int(rows[at]), int(read.answers[at])
+            said = self._answers.get(given) or f"no answer ({WHY.get(given, given)})"
+            check.fault(place.file, k, f"clevr_programs gives {said}, not the answer", self.text(k))
 
     def check_mentions(
         self, sides: Sides, mentions: Mentions, *, may_imply: bool, palette: PaletteCheck
@@ -121,7 +159,7 @@ class QuestionCheck:
             differs = (mentions.by_words != mentions.by_program) & ~may_be_apart
             broken = [(differs, f"mentions {words} in its words or in its program, but not in both")]
         for flags, problem in broken:
-            for row in sides.made[flags[sides.made]].tolist():
+            for row in sides.own[flags[sides.own]].tolist():
                 check.fault(place.file, row, problem, self.text(row))
         self._check_palette(sides, palette)
 
@@ -192,15 +230,15 @@ class QuestionCheck:
 
     def _check_palette(self, sides: Sides, palette: PaletteCheck) -> None:
         reader = palette.reader(self._place.split.name)
-        if reader is None or not len(sides.made):
+        if reader is None or not len(sides.own):
             return
         wide = {
-            name: np.ascontiguousarray(self._arrays.tokens(name, 0, len(self._arrays))[sides.made])
+            name: np.ascontiguousarray(self._arrays.tokens(name, 0, len(self._arrays))[sides.own])
             for name in ("questions", "programs")
         }
         listed, counts = reader.violations(wide["questions"], wide["programs"], MAX_LISTED)
         for k, violation in listed:
-            row = int(sides.made[k])
+            row = int(sides.own[k])
             self._lines.mentions.fault(self._place.file, row, VIOLATIONS[violation][1], self.text(row))
         self._lines.mentions.n_faults += sum(counts.values()) - len(listed)
 
@@ -216,7 +254,7 @@ class QuestionCheck:
             check.fault(self._place.file, row, "it is worded exactly like its original", self.text(row))
         families = np.ascontiguousarray(arrays.columns["question_families"], dtype=np.int32)
         answers = np.ascontiguousarray(arrays.columns["answers"], dtype=np.int32)
-        readable = sides.made[families[sides.made] < n_families]
+        readable = sides.own[families[sides.own] < n_families]
         check.n_checked += len(readable)
         n_several = n_ambiguous = 0
         for first in range(0, len(readable), ROWS_A_BATCH):
@@ -234,7 +272,7 @@ class QuestionCheck:
             for flag, problem in TEXT_PROBLEMS.items():
                 for row in rows[(flags & flag) != 0].tolist():
                     check.fault(self._place.file, row, problem, self.text(row))
-        return TextCounts(len(sides.made) - len(readable), n_several, n_ambiguous)
+        return TextCounts(len(sides.own) - len(readable), n_several, n_ambiguous)
 
     def text(self, row: int) -> str:
         """The text of a question."""

@@ -17,16 +17,21 @@ class Sides:
     """The K pairs of a file; an odd row at its end belongs to none.
 
     Attributes:
-        given: (K,) rows of the questions that are the split's own.
-        made: (K,) rows of the questions that the suite made.
+        given: (K,) rows of the questions that are the split's own; where the suite searched for the original,
+            the original's.
+        made: (K,) rows of the other questions.
         originals: (K,) rows of the former in the split's file; -1 where a pair does not have exactly one.
         swapped: (K,) whether the split's question is the pair's partner.
+        searched: (K,) whether the suite made both questions.
+        own: (N,) rows of all questions that the suite made, in order.
     """
 
     given: Places
     made: Places
     originals: Places
     swapped: Flags
+    searched: Flags
+    own: Places
 
     @classmethod
     def of(cls, arrays: PairArrays) -> "Sides":
@@ -37,7 +42,10 @@ class Sides:
         swapped = is_given[:, 1] & ~is_given[:, 0]
         first = 2 * np.arange(n)
         originals = np.where(is_given.sum(axis=1) == 1, numbers.max(axis=1, initial=-1), -1)
-        return cls(first + swapped, first + 1 - swapped, originals, swapped)
+        searched = ~is_given.any(axis=1)
+        given, made = first + swapped, first + 1 - swapped
+        own = np.sort(np.concatenate([made, given[searched]]))
+        return cls(given, made, originals, swapped, searched, own)
 
     def column(self, arrays: PairArrays, name: str) -> npt.NDArray[Any]:
         """(K, 2) a column of the file, the two questions of a pair side by side."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from clevrhope.errors import DatasetError
 from clevrhope.questions import template_files
-from clevrhope.questions.suites import SUBJECTS, suite_fingerprint
+from clevrhope.questions.suites import ORIGINALS, SUBJECTS, suite_fingerprint
 from clevrhope.runtime.json_text import parse_json
 
 UNSEEN, SEEN, EACH = "unseen", "seen", "each"
@@ -62,6 +62,8 @@ class SuiteSource:
     """Template files of the families that entries make, which follow the dataset's."""
     places: Sequence[tuple[str, int]]
     """(file, number of the entry) of each of these families, as question files name them."""
+    of_originals: frozenset[int]
+    """The families among these that originals of the suite's own have."""
 
 
 def find_source(
@@ -102,12 +104,16 @@ class _Reader:
             for file, content in templates
             for place, template in enumerate(parse_json(content, f"{file}.json"))
         ]
-        """File, name and template of each family of the dataset."""
+        """File, name and template of each family of the dataset, and behind them of the suite's originals."""
+        self._n_of_dataset = len(self._known)
+        file = Path(ORIGINALS).stem
+        self._originals: Sequence[Mapping[str, Any]] = self._files.pop(file, [])
+        self._known += [(file, f"{file} {place}", each) for place, each in enumerate(self._originals)]
         self._tests: dict[str, TestRules] = {}
-        self._places: list[tuple[str, int]] = []
+        self._places = [(f"suites/{suite}/{ORIGINALS}", place) for place in range(len(self._originals))]
 
     def read(self) -> SuiteSource:
-        derived = []
+        derived = [(f"suites/{self._suite}/{Path(ORIGINALS).stem}", json.dumps(self._originals).encode())]
         for file, entries in self._files.items():
             name = f"suites/{self._suite}/{file}"
             own: list[Mapping[str, Any]] = []
@@ -116,7 +122,9 @@ class _Reader:
                     own.append(template)
                     self._places.append((f"{name}.json", number))
             derived.append((name, json.dumps(own).encode()))
-        return SuiteSource(self._tests, derived, self._places)
+        n = self._n_of_dataset
+        of_originals = frozenset(range(n, n + len(self._originals)))
+        return SuiteSource(self._tests, derived, self._places, of_originals)
 
     def _add(self, entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Notes an entry's rules, and gives the templates that it makes."""
@@ -135,7 +143,7 @@ class _Reader:
         for name in entry["source"]:
             for source in self._named(name):
                 base = self._one(entry["family"]) if entry.get("family") else source
-                target = len(self._known) + len(self._places) if makes_one else base
+                target = self._n_of_dataset + len(self._places) if makes_one else base
                 rules.relations.setdefault((source, target), set()).add(number)
                 if foil:
                     rules.foils[source, target] = foil
@@ -143,9 +151,10 @@ class _Reader:
                     yield self._derived(entry, self._known[base][2], self._known[source][1])
 
     def _named(self, name: str) -> list[int]:
-        """The families of a name: "one_hop 3", all of the file "one_hop", or "all"."""
-        names = enumerate(self._known)
-        return [number for number, (file, family, _) in names if name in ("all", file, family)]
+        """The families of a name: "one_hop 3", all of the file "one_hop", or "all" of the dataset."""
+        if name == "all":
+            return list(range(self._n_of_dataset))
+        return [number for number, (file, family, _) in enumerate(self._known) if name in (file, family)]
 
     def _one(self, name: str) -> int:
         (family,) = self._named(name)

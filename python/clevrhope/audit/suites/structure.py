@@ -8,6 +8,7 @@ from clevrhope.audit.folder import SuitePlace
 from clevrhope.audit.report import Check
 from clevrhope.audit.suites.sides import Flags, Sides
 from clevrhope.audit.suites.source import IS, SuiteSource
+from clevrhope.audit.suites.visual import VISUAL, pool_of
 from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab
 
 TIERS = ("in", "beyond")
@@ -40,7 +41,7 @@ def check_vocabulary(place: SuitePlace, file: str, vocab: Vocab, dataset: Vocab,
 
 def check_attributes(place: SuitePlace, arrays: PairArrays, source: SuiteSource | None, check: Check) -> None:
     """Checks a file's attributes: where it belongs, and its tests."""
-    wanted = {"hop": place.hop.name, "split": place.name, "pool": place.pool, "suite": place.suite}
+    wanted = {"hop": place.hop.name, "split": place.name, "pool": pool_of(place), "suite": place.suite}
     for name, value in wanted.items():
         if arrays.attributes.get(name) != value:
             check.fault(place.file, None, f"attribute {name} is not {value}", arrays.attributes.get(name))
@@ -67,11 +68,13 @@ def check_structure(place: SuitePlace, arrays: PairArrays, sides: Sides, check: 
         for k, side in np.argwhere(there != expected).tolist():
             check.fault(place.file, 2 * k + side, f"{name} is not that of the row", there[k, side])
     for name in _OF_A_PAIR:
+        if name == "image_idxs" and place.suite == VISUAL:
+            continue  # its pairs differ in their images
         there = sides.column(arrays, name)
         for k in np.flatnonzero(there[:, 0] != there[:, 1]).tolist():
             check.fault(place.file, 2 * k, f"{name} differs within the pair", there[k].tolist())
     numbers = sides.column(arrays, "orig_idxs")
-    for k in np.flatnonzero(sides.originals < 0).tolist():
+    for k in np.flatnonzero((sides.originals < 0) & ~sides.searched).tolist():
         problem = "orig_idxs is not the row of one question of the split, and -1 for the other question"
         check.fault(place.file, 2 * k, problem, numbers[k].tolist())
     ranges = {
@@ -98,7 +101,9 @@ def check_order(
     """
     n = len(sides.given)
     tests, values = (arrays.columns[name][: 2 * n : 2].astype(np.int64) for name in ("test", "value"))
-    order = tests * (1 + sides.originals.max(initial=0)) + sides.originals
+    last = 1 + sides.originals.max(initial=0)
+    # Pairs whose originals were searched for follow those of the split's questions.
+    order = tests * (last + 1 + n) + np.where(sides.searched, last + np.arange(n), sides.originals)
     for k in (1 + np.flatnonzero(np.diff(order) <= 0)).tolist():
         if order[k] == order[k - 1]:
             name = arrays.tests[tests[k]] if 0 <= tests[k] < len(arrays.tests) else ""
@@ -125,6 +130,8 @@ def check_originals(
     pairs = np.flatnonzero(there)
     given, originals = sides.given[pairs], sides.originals[pairs]
     for name in _OF_A_QUESTION:
+        if name == "image_idxs" and place.suite == VISUAL:
+            continue  # its pools have numbers of their own, which `check_visual` reads
         mine, theirs = arrays.columns[name][given], split.columns[name][originals]
         for at in np.flatnonzero(mine != theirs).tolist():
             problem = f"{name} is not {theirs[at]}, as in row {originals[at]} of the split"
@@ -168,9 +175,58 @@ def check_rules(
         )
         for k, (given, made, relation) in zip(of_test.tolist(), cases, strict=True):
             known = rules.relations.get((given, made))
+            if known is None and sides.searched[k] and rules.swaps:
+                known = rules.relations.get((made, given))
             if known is None:
                 problem = f"{name} makes no question of this family of one of family {given}"
                 check.fault(place.file, int(sides.made[k]), problem, made)
             elif relation not in known:
                 problem = f"relation is not one of {sorted(known)}, as {name} has it for these families"
                 check.fault(place.file, 2 * k, problem, relation)
+
+
+def check_searched(
+    place: SuitePlace,
+    arrays: PairArrays,
+    split: SplitArrays,
+    sides: Sides,
+    source: SuiteSource | None,
+    check: Check,
+) -> None:
+    """Checks pairs whose originals were searched for: on images of the split, each once, within quotas."""
+    pairs = np.flatnonzero(sides.searched)
+    images = arrays.columns["image_idxs"][2 * pairs]
+    for at in np.flatnonzero(~np.isin(images, split.used)).tolist():
+        problem = "its original was searched for on an image that the split has no question about"
+        check.fault(place.file, 2 * int(pairs[at]), problem, images[at])
+    tests, cells = (arrays.columns[name][: 2 * len(sides.given) : 2] for name in ("test", "cell"))
+    seen: set[tuple[int, int, frozenset[bytes]]] = set()
+    programs = arrays.tokens("programs", 0, len(arrays)) if len(pairs) else np.zeros((0, 0), dtype=np.int32)
+    # Those of the split's questions come first; two of these may ask the same.
+    of_same_tests = np.isin(tests, np.unique(tests[pairs]))
+    for k in (*np.flatnonzero(~sides.searched & of_same_tests).tolist(), *pairs.tolist()):
+        both = frozenset(programs[row].tobytes() for row in (2 * k, 2 * k + 1))
+        asked = (int(tests[k]), int(arrays.columns["image_idxs"][2 * k]), both)
+        if asked in seen and sides.searched[k]:
+            check.fault(place.file, 2 * k, "an earlier pair of the test asks the same of the image", k)
+        seen.add(asked)
+    # Where yes and no are balanced, pairs come in twos.
+    most = int(arrays.attributes.get("per_cell", 0)) + 1
+    for test, cell in np.unique(np.stack([tests[pairs], cells[pairs]]), axis=1).T.tolist():
+        there = int(np.count_nonzero((tests == test) & (cells == cell)))
+        if there > most:
+            problem = f"a cell of {_named(arrays, test)} has {there} pairs after a search for {most - 1}"
+            check.fault(place.file, None, problem, f"{cell:02b}")
+    if source is None or arrays.attributes.get("origin") == "search":
+        return
+    families = arrays.columns["question_families"]
+    for k in pairs.tolist():
+        if not {int(families[2 * k]), int(families[2 * k + 1])} & source.of_originals:
+            problem = (
+                "its original was searched for, but is of a family of the dataset, and `origin` is not search"
+            )
+            check.fault(place.file, 2 * k, problem, int(families[2 * k]))
+
+
+def _named(arrays: PairArrays, test: int) -> str:
+    return arrays.tests[test] if 0 <= test < len(arrays.tests) else f"test {test}"

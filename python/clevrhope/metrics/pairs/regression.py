@@ -15,6 +15,9 @@ from clevrhope.errors import PredictionsError
 from clevrhope.metrics.bootstrap import Floats
 from clevrhope.metrics.means import Mean, mean_of
 
+_LEAST_FREE = 1e-9
+"""Below this, a fit goes through an instance whatever its target is."""
+
 
 @dataclass(frozen=True)
 class Instances:
@@ -41,6 +44,10 @@ class Fit:
     r2: float | None
     """1 - SS_res / SS_tot. SS_tot is about the mean of the targets, and about zero for a fit without an
     intercept. None where SS_tot is 0."""
+    left_out_r2: float | None = None
+    """The same with each target predicted by the fit on all other instances, or by their mean. It falls where
+    R2 rises from a feature that says nothing, and can be below 0. None also where an instance alone decides a
+    coefficient."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,19 @@ def least_squares(features: Floats, target: Floats, *, intercept: bool) -> Fit:
         coefficients=tuple(solution[: features.shape[1]].tolist()),
         intercept=float(solution[-1]) if intercept else None,
         r2=1 - residual / total if total else None,
+        left_out_r2=_left_out_r2(columns, target, columns @ solution, intercept=intercept),
     )
+
+
+def _left_out_r2(columns: Floats, target: Floats, fitted: Floats, *, intercept: bool) -> float | None:
+    """From the leverages h, the residual of a left-out instance is (y - fitted) / (1 - h)."""
+    n = len(target)
+    free = 1 - np.einsum("ij,ji->i", columns, np.linalg.pinv(columns))  # (n,)
+    about = (target - target.mean()) * n / (n - 1) if intercept and n > 1 else target
+    total = float((about**2).sum())
+    if not total or (free < _LEAST_FREE).any():
+        return None
+    return 1 - float((((target - fitted) / free) ** 2).sum()) / total
 
 
 def regress(instances: Instances) -> Regression:
@@ -120,11 +139,17 @@ def regress(instances: Instances) -> Regression:
     return Regression(fits(*alone), *(fits(each) for each in alone))
 
 
-def r2_over_configurations(regressions: Sequence[Regression], *, intercept: bool) -> R2Means:
-    """Means and deviations of R2 over one configuration or more, with or without the intercept."""
+def r2_over_configurations(
+    regressions: Sequence[Regression], *, intercept: bool, left_out: bool = False
+) -> R2Means:
+    """Means and deviations of R2 over one configuration or more, with or without the intercept.
+
+    With `left_out`, of the R2 of instances that are left out of the fit.
+    """
 
     def mean(of_features: Sequence[Fits]) -> Mean | None:
-        r2 = [(each.with_intercept if intercept else each.without_intercept).r2 for each in of_features]
+        fits = [each.with_intercept if intercept else each.without_intercept for each in of_features]
+        r2 = [each.left_out_r2 if left_out else each.r2 for each in fits]
         there = [each for each in r2 if each is not None]
         return mean_of(there) if len(there) == len(r2) else None
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clevrhope.metrics.pairs.results import CrossingScores, PairScores, ValueScores
+from clevrhope.metrics.suites.questions import Replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +60,16 @@ class SuiteSplitScores:
     """Pairs of the suite, answered or not."""
     overall: SuitePart
     parts: Mapping[str, tuple[SuitePart, ...]]
-    """"test", "type", "tier" and, where a pair of values is held out, "cell" -> its parts that have a pair
-    of questions. A cell is "10" if the original mentions the held-out pair and the partner does not."""
+    """"test", "type", "tier", "asks" (what the partner asks for) and, where a pair of values is held out,
+    "cell" -> its parts that have a pair of questions. A cell is "10" if the original mentions the held-out
+    pair and the partner does not. "step" is about the tests of ontology alone, by their direction."""
     beyond: tuple[str, ...]
     """Tests whose pairs are all of tier "beyond": they have words or functions that the dataset has not."""
     same_programs: tuple[str, ...]
     """Tests whose pairs all have the same program on both sides: a model that is given programs gives the
     same answer to both, whatever it has learned."""
+    replies: tuple[Replies, ...]
+    """What each run says to the questions for yes or no."""
     crossings: tuple[SuiteCrossing, ...] = ()
     """The tests that have a control."""
     groups: tuple[SuiteGroups, ...] = ()

@@ -15,6 +15,7 @@ from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector
 from clevrhope.metrics.pairs import AnswerSet, PairGroup, Pairs, ScoredPairs, score_pairs
+from clevrhope.metrics.pairs.relations import Answers
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scorer import (
     DEFAULT_BOOTSTRAP,
@@ -26,6 +27,7 @@ from clevrhope.metrics.scorer import (
     runs_in_order,
     train_sizes,
 )
+from clevrhope.metrics.suites.questions import ASKS, STEPS, asked_for, replies, steps
 from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
 from clevrhope.metrics.suites.together import constants, crossings, entailments, groups
 from clevrhope.runtime.progress import Progress, Silent
@@ -171,10 +173,10 @@ class _Scorer:
 
     def _scored(self, file: PairFile, targets: Sequence[Target], chosen: Flags) -> SuiteSplitScores:
         """The scores on one split, of the pairs that are chosen, (K,); a target is a run."""
-        given = np.stack([self._answers_of(target, file) for target in targets])  # (R, 2K)
+        given = np.stack([answers_to_pairs(self._given, target, file) for target in targets])  # (R, 2K)
         for target, row in zip(targets, given, strict=True):
             self._missing.note(target, file, row, chosen)
-        names, parts = _parts(file, chosen)
+        names, parts = self._parts(file, chosen)
         rows = file.rows
         scored = score_pairs(
             Pairs(
@@ -196,6 +198,7 @@ class _Scorer:
             scored,
             names,
             int(chosen.sum()),
+            replies=tuple(replies(rows.answers, each, self._answers, np.repeat(chosen, 2)) for each in given),
             crossings=tuple(crossings(file, given, chosen, self._answers, **draws)),
             groups=tuple(groups(file, given, chosen, self._answers, **draws)),
             entailments=tuple(entailments(file, chosen, self._answers)),
@@ -204,39 +207,57 @@ class _Scorer:
             same_programs=tuple(_tests_with(file, chosen, _same_programs(file))),
         )
 
-    def _answers_of(self, target: Target, file: PairFile) -> AnswerNumbers:
-        """(2K,) a run's answers to the questions of a suite's file."""
-        places = file.rows.orig_idxs
-        none = np.full(len(places), NOT_GIVEN, dtype=np.int16)
-        of_suite = self._given.get(target, none)
-        of_split = self._given.get(target._replace(suite=None))
-        if of_split is None:
-            return of_suite
-        own: AnswerNumbers = np.where(places >= 0, of_split[places], NOT_GIVEN).astype(np.int16)
-        return np.where(of_suite == NOT_GIVEN, own, of_suite)
+    def _parts(
+        self, file: PairFile, chosen: Flags
+    ) -> tuple[dict[str, Sequence[str | None]], dict[str, Ints]]:
+        """The names of the parts of each breakdown, and the part of each pair that is chosen.
+
+        A part without a name holds the pairs that a breakdown is not about.
+        """
+        tests = file.rows.test[::2]
+        types = list(dict.fromkeys(file.types))
+        type_of_test = np.asarray([types.index(kind) for kind in file.types])
+        names: dict[str, Sequence[str | None]] = {
+            "test": file.tests,
+            "type": [kind or "no type" for kind in types],
+            "tier": TIERS,
+        }
+        parts: dict[str, Answers] = {
+            "test": tests,
+            "type": type_of_test[tests],
+            "tier": file.rows.tier[::2],
+        }
+        if "pair" in SPLITS[file.split].of:
+            names["cell"] = [f"{cell:02b}" for cell in range(4)]
+            parts["cell"] = file.rows.cell[::2]
+        functions = self._key.suite_functions(file.hop, file.suite)
+        names["asks"] = ASKS
+        parts["asks"] = asked_for(file, self._answers, functions)
+        step = steps(file, self._answers)
+        if (step[chosen] >= 0).any():
+            names["step"] = [*STEPS, None]
+            parts["step"] = np.where(step < 0, len(STEPS), step)
+        return names, {name: part[chosen].astype(np.int32) for name, part in parts.items()}
 
 
-def _parts(file: PairFile, chosen: Flags) -> tuple[dict[str, Sequence[str]], dict[str, Ints]]:
-    """The names of the parts of each breakdown, and the part of each pair that is chosen."""
-    tests = file.rows.test[::2][chosen]
-    types = list(dict.fromkeys(file.types))
-    type_of_test = np.asarray([types.index(kind) for kind in file.types])
-    names: dict[str, Sequence[str]] = {
-        "test": file.tests,
-        "type": [kind or "no type" for kind in types],
-        "tier": TIERS,
-    }
-    parts = {"test": tests, "type": type_of_test[tests], "tier": file.rows.tier[::2][chosen]}
-    if "pair" in SPLITS[file.split].of:
-        names["cell"] = [f"{cell:02b}" for cell in range(4)]
-        parts["cell"] = file.rows.cell[::2][chosen]
-    return names, {name: part.astype(np.int32) for name, part in parts.items()}
+def answers_to_pairs(given: Mapping[Target, AnswerNumbers], target: Target, file: PairFile) -> AnswerNumbers:
+    """(2K,) a run's answers to the questions of a suite's file; NOT_GIVEN where there is none.
+
+    What the rows about the suite lack comes from those about its split.
+    """
+    places = file.rows.orig_idxs
+    of_suite = given.get(target, np.full(len(places), NOT_GIVEN, dtype=np.int16))
+    of_split = given.get(target._replace(suite=None))
+    if of_split is None:
+        return of_suite
+    own: AnswerNumbers = np.where(places >= 0, of_split[places], NOT_GIVEN).astype(np.int16)
+    return np.where(of_suite == NOT_GIVEN, own, of_suite)
 
 
 def _same_programs(file: PairFile) -> Flags:
-    """(K,) the pairs with the same program on both sides."""
-    programs = file.rows.programs
-    same: Flags = (programs[::2] == programs[1::2]).all(axis=1)
+    """(K,) the pairs with the same program on both sides, and the same image."""
+    programs, images = file.rows.programs, file.rows.image_idxs
+    same: Flags = (programs[::2] == programs[1::2]).all(axis=1) & (images[::2] == images[1::2])
     return same
 
 
@@ -251,7 +272,7 @@ def _tests_with(file: PairFile, chosen: Flags, having: Flags) -> Iterator[str]:
 
 def _named(
     scored: ScoredPairs,
-    names: Mapping[str, Sequence[str]],
+    names: Mapping[str, Sequence[str | None]],
     n_pairs: int,
     **others: Any,
 ) -> SuiteSplitScores:
@@ -264,7 +285,9 @@ def _named(
         n_pairs=n_pairs,
         overall=named(scored.overall, "all pairs"),
         parts={
-            by: tuple(named(group, names[by][group.part or 0]) for group in groups)
+            by: tuple(
+                named(group, name) for group in groups if (name := names[by][group.part or 0]) is not None
+            )
             for by, groups in scored.parts.items()
         },
         **others,

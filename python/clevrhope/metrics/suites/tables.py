@@ -74,6 +74,7 @@ def _split(
         yield _row("deviation between runs", overall.mean, _deviation, width, counts=False)
     else:
         yield from _group(overall.name, overall, width)
+    yield from _replies(condition, scored)
     for by, parts in scored.parts.items():
         if len(parts) > 1:
             yield f"  by {by}"
@@ -118,6 +119,17 @@ def _means(
             )
             if first or line.strip():
                 yield line.rstrip()
+
+
+def _replies(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[str]:
+    """A line for each run on its replies to questions for yes or no."""
+    for run, each in zip(condition.runs, scored.replies, strict=True):
+        if each.n:
+            of = f" of run {run}" if len(condition.runs) > 1 and run is not None else ""
+            yield (
+                f"  replies{of} to {each.n:,} questions for yes or no: yes {each.yes:.1f}, no {each.no:.1f}, "
+                f"other {each.other:.1f}; yes is right for {each.right_yes:.1f}"
+            )
 
 
 def _group(name: str, part: SuitePart, width: int) -> Iterator[str]:

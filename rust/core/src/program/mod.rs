@@ -6,9 +6,11 @@
 
 pub mod batch;
 pub mod catalogue;
+mod clevr;
 pub mod encode;
 pub mod execute;
 pub(crate) mod facts;
+pub mod foreground;
 pub mod json;
 pub mod levels;
 pub mod question_file;
@@ -23,6 +25,7 @@ pub use catalogue::{Argument, Effect, Function, Origin, Signature, Type};
 pub use encode::{EncodeError, ProgramVocabulary, TokenError};
 pub use execute::{Output, execute, trace};
 pub use facts::Invalid;
+pub use foreground::foreground;
 pub use json::Node;
 pub use levels::{NodePlan, plan_levels, plan_runs};
 pub use table::{ProgramTable, SceneTable};

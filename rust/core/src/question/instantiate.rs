@@ -202,11 +202,7 @@ impl<'a> Instantiator<'a> {
         let text = phrasing.question(&source.params, values, self.templates.lexicon(), rng, &mut workspace.text);
         let steps = &workspace.steps;
         let (relation_needed, n_relations) = relations_needed(steps, answer, scene, self.vocab);
-        let answer = match source.output() {
-            Type::Bool => Answer::Bool(answer == 1),
-            Type::Value(kind) => Answer::Value(kind, answer as u8),
-            _ => Answer::Integer(answer as u8),
-        };
+        let answer = answer_of(source.output(), answer);
         let program = Program { steps: steps.clone() };
         Question { scene: scene_index, family, answer, text, program, relation_needed, n_relations }
     }
@@ -216,6 +212,15 @@ impl Workspace {
     /// The workspace with each attempt timed.
     pub fn timed_by(self, stopwatch: Option<Stopwatch>) -> Self {
         Self { stopwatch, ..self }
+    }
+}
+
+/// The answer that a word stands for, by the type of a family's answers.
+pub(crate) fn answer_of(output: Type, word: u32) -> Answer {
+    match output {
+        Type::Bool => Answer::Bool(word == 1),
+        Type::Value(kind) => Answer::Value(kind, word as u8),
+        _ => Answer::Integer(word as u8),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::text_buffer::{CHUNK, TextBuffer};
 use crate::message::shown;
-use crate::question::param::ParamKind;
+use crate::question::param::{Param, ParamKind};
 use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
 use std::collections::BTreeMap;
 
@@ -17,6 +17,8 @@ pub struct Lexicon {
     /// For each attribute type, the words for no value and for each value; then an unused entry for no relation,
     /// and the words for each relation; then the same for numbers.
     lists: Vec<Vec<Word>>,
+    /// The same with the name of each attribute's value as the only word for it.
+    names: Vec<Vec<Word>>,
     /// Start of each type's lists; relations and numbers come last.
     starts: [usize; N_TYPES + 2],
 }
@@ -75,13 +77,24 @@ impl Lexicon {
         starts[N_TYPES + 1] = lists.len();
         lists.push(Vec::new());
         lists.extend(vocab.numerals().iter().map(|number| of(number)));
-        Ok(Self { lists, starts })
+        let mut names = lists.clone();
+        for (kind, attribute) in vocab.types().iter().enumerate() {
+            for (value, name) in attribute.values.iter().enumerate() {
+                names[starts[kind] + 1 + value] = vec![Word::new(name)];
+            }
+        }
+        Ok(Self { lists, names, starts })
     }
 
     /// The words for a parameter's value; empty if it is unset and has no word for that.
     #[inline]
-    pub fn words(&self, kind: ParamKind, value: Option<u8>) -> &[Word] {
-        &self.lists[self.starts[place(kind)] + value.map_or(0, |value| usize::from(value) + 1)]
+    pub fn words(&self, param: &Param, value: Option<u8>) -> &[Word] {
+        &self.lists_of(param)[self.starts[place(param.kind)] + value.map_or(0, |value| usize::from(value) + 1)]
+    }
+
+    #[inline]
+    fn lists_of(&self, param: &Param) -> &[Vec<Word>] {
+        if param.by_name { &self.names } else { &self.lists }
     }
 
     /// Number of values that a parameter can have.
@@ -92,9 +105,9 @@ impl Lexicon {
     }
 
     /// All words for values of a parameter, including those for an unset one.
-    pub(super) fn all_words(&self, kind: ParamKind) -> Vec<&str> {
-        let end = self.starts.get(place(kind) + 1).copied().unwrap_or(self.lists.len());
-        self.lists[self.starts[place(kind)]..end].iter().flatten().map(Word::as_str).collect()
+    pub(super) fn all_words(&self, param: &Param) -> Vec<&str> {
+        let end = self.starts.get(place(param.kind) + 1).copied().unwrap_or(self.lists.len());
+        self.lists_of(param)[self.starts[place(param.kind)]..end].iter().flatten().map(Word::as_str).collect()
     }
 }
 

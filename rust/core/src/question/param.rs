@@ -1,7 +1,7 @@
 //! Parameters of templates.
 
 use crate::message::{shown, suggestion};
-use crate::program::catalogue::Argument;
+use crate::program::catalogue::{Argument, Type};
 
 /// Maximum number of parameters of a template (a three-hop chain has 19).
 pub const MAX_PARAMS: usize = 40;
@@ -24,12 +24,24 @@ impl ParamKind {
             Argument::Number => Some(Self::Number),
         }
     }
+
+    /// The type of answers that are values of such a parameter; sets for a relation, which no answer is.
+    pub(crate) fn values(self) -> Type {
+        match self {
+            Self::Attribute(kind) => Type::Value(kind),
+            Self::Number => Type::Integer,
+            Self::Relation => Type::Set,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
 pub struct Param {
     pub name: String,
     pub kind: ParamKind,
+    /// Whether its values are said by their names alone, which are nouns where the other words for them may not be:
+    /// "made of rubber", not "made of matte".
+    pub by_name: bool,
 }
 
 /// The number of a parameter by name; an error suggests a similar name.

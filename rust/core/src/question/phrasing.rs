@@ -117,7 +117,7 @@ impl Phrasing {
                 }
                 Piece::Param(p) | Piece::ParamAndSpace(p) => {
                     let p = usize::from(p);
-                    let list = lexicon.words(params[p].kind, values[p]);
+                    let list = lexicon.words(&params[p], values[p]);
                     let word = match words[p] {
                         None if list.is_empty() => None,
                         None => Some(&list[wording.word(p, list.len() as u32) as usize]),
@@ -156,7 +156,7 @@ impl Phrasing {
         for glued in self.text.replace(['[', ']'], " ").split_whitespace() {
             let mut forms = vec![glued.to_owned()];
             for param in params.iter().filter(|p| glued.contains(&p.name)) {
-                let all = lexicon.all_words(param.kind);
+                let all = lexicon.all_words(param);
                 forms = forms.iter().flat_map(|form| all.iter().map(|w| form.replace(&param.name, w))).collect();
             }
             for form in &forms {
@@ -171,9 +171,9 @@ impl Phrasing {
         let mut text = self.text.replace(['[', ']'], " ");
         for (param, &unset) in params.iter().zip(unset) {
             let words = if unset {
-                lexicon.words(param.kind, None).iter().map(Word::as_str).collect()
+                lexicon.words(param, None).iter().map(Word::as_str).collect()
             } else {
-                lexicon.all_words(param.kind)
+                lexicon.all_words(param)
             };
             let longest = words.into_iter().max_by_key(|word| tokenize(word).len()).unwrap_or("");
             text = text.replace(&param.name, longest);

@@ -56,7 +56,7 @@ pub struct QuestionReader<'a> {
 }
 
 /// A parameter's kind, and the letters before and after it in its word.
-type SlotKey = (u8, String, String);
+type SlotKey = ((u8, bool), String, String);
 
 impl<'a> QuestionReader<'a> {
     pub fn new(templates: &'a TemplateSet) -> Self {
@@ -69,10 +69,10 @@ impl<'a> QuestionReader<'a> {
                     let (before, name, after) = (&token[..begin], &token[begin..=end], &token[end + 1..]);
                     let place = family.params.iter().position(|param| param.name == name);
                     place.map(|place| {
-                        let kind = family.params[place].kind;
-                        let key = (key_of(kind), before.to_owned(), after.to_owned());
+                        let param = &family.params[place];
+                        let key = (key_of(param), before.to_owned(), after.to_owned());
                         let slot = *numbers.entry(key).or_insert_with(|| {
-                            slots.push(Slot::new(kind, before, after, templates.lexicon()));
+                            slots.push(Slot::new(param, before, after, templates.lexicon()));
                             (slots.len() - 1) as u16
                         });
                         Part::Param(place as u8, slot)
@@ -181,7 +181,7 @@ impl Family {
 }
 
 impl Slot {
-    fn new(kind: ParamKind, before: &str, after: &str, lexicon: &Lexicon) -> Self {
+    fn new(param: &Param, before: &str, after: &str, lexicon: &Lexicon) -> Self {
         let mut slot = Self::default();
         let mut add = |value: Option<u8>, word: usize, said: &str| {
             let text = format!("{before}{said}{after}");
@@ -194,12 +194,12 @@ impl Slot {
                 None => slot.may_be_empty = true,
             }
         };
-        for value in std::iter::once(None).chain((0..lexicon.n_values(kind)).map(Some)) {
-            let words = lexicon.words(kind, value);
+        for value in std::iter::once(None).chain((0..lexicon.n_values(param.kind)).map(Some)) {
+            let words = lexicon.words(param, value);
             for (number, word) in words.iter().enumerate() {
                 add(value, number, word.as_str());
             }
-            if words.is_empty() && matches!(kind, ParamKind::Attribute(_)) {
+            if words.is_empty() && matches!(param.kind, ParamKind::Attribute(_)) {
                 add(value, 0, "");
             }
         }
@@ -207,13 +207,14 @@ impl Slot {
     }
 }
 
-/// A number for each kind of parameter.
-fn key_of(kind: ParamKind) -> u8 {
-    match kind {
+/// A number for each kind of parameter, and whether its values are said by name.
+fn key_of(param: &Param) -> (u8, bool) {
+    let kind = match param.kind {
         ParamKind::Attribute(kind) => kind,
         ParamKind::Relation => u8::MAX,
         ParamKind::Number => u8::MAX - 1,
-    }
+    };
+    (kind, param.by_name)
 }
 
 /// Whether a token is the form that an article takes before a vowel.

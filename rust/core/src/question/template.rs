@@ -122,6 +122,17 @@ pub(crate) struct RawParam {
     #[serde(rename = "type")]
     pub kind: String,
     pub name: String,
+    /// Which words its values have; all of the lexicon if not given.
+    #[serde(default)]
+    pub words: Option<Words>,
+}
+
+/// The words of a parameter's values. CLEVR's format does not have this key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Words {
+    /// The value's name alone.
+    Name,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -263,7 +274,8 @@ impl Reader {
                 let problem = format!("\"{}\" is not a parameter name; expected one such as <Z2>", shown(&param.name));
                 return self.fault(&format!(".params[{i}]"), problem);
             }
-            params.push(Param { name: param.name.clone(), kind: self.param_kind(i, &param.kind)? });
+            let by_name = param.words == Some(Words::Name);
+            params.push(Param { name: param.name.clone(), kind: self.param_kind(i, &param.kind)?, by_name });
         }
         let mut nodes: Vec<TemplateNode> = Vec::with_capacity(raw.nodes.len());
         for (i, node) in raw.nodes.iter().enumerate() {

@@ -6,6 +6,7 @@
 pub mod camera;
 pub mod clevr;
 pub mod config;
+mod edit;
 pub mod geometry;
 pub mod graph;
 pub mod ground;

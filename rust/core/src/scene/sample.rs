@@ -22,26 +22,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// A named, endless, seeded stream of scenes.
 #[derive(Clone, Debug)]
 pub struct Pool<'w> {
-    world: &'w World,
+    pub(super) world: &'w World,
     seed: u64,
-    origin: Arc<Origin>,
+    pub(super) origin: Arc<Origin>,
     scenes: StreamKey,
     places: StreamKey,
     /// Where scenes from elsewhere are, in a pool that has some.
     imported: Option<Places<'w>>,
-    lens: Lens,
+    pub(super) lens: Lens,
 }
 
 /// Camera and lights of a scene, and what follows from them.
-struct Stage {
-    camera: Camera,
-    directions: Directions,
-    staging: Staging,
+pub(super) struct Stage {
+    pub(super) camera: Camera,
+    pub(super) directions: Directions,
+    pub(super) staging: Staging,
 }
 
 /// An object before it is seen.
 #[derive(Clone, Copy)]
-struct Placed {
+pub(super) struct Placed {
     attributes: [u8; N_TYPES],
     position: Vec3,
     rotation_deg: f64,
@@ -50,8 +50,8 @@ struct Placed {
 
 /// Buffers, one set per thread.
 #[derive(Default)]
-struct Workspace<'w> {
-    placed: Vec<Placed>,
+pub(super) struct Workspace<'w> {
+    pub(super) placed: Vec<Placed>,
     bodies: Vec<Body<'w>>,
     viewer: Viewer,
 }
@@ -70,6 +70,11 @@ impl<'w> Pool<'w> {
         let import = world.import().filter(|_| name == clevr::POOL);
         let imported = import.map(|import| Places::new(import, &stream(b"imported scene"), name));
         Self { world, seed, origin, scenes: stream(b"scene"), places: stream(b"place"), imported, lens }
+    }
+
+    /// What its scenes are made of.
+    pub fn world(&self) -> &World {
+        self.world
     }
 
     /// The published index of the CLEVR scene that is at an index of the pool; None for a scene of its own.
@@ -177,7 +182,7 @@ impl<'w> Pool<'w> {
     }
 
     /// Puts objects where they are to stand; false when two of them are too near, or nearly level.
-    fn stand<'a>(
+    pub(super) fn stand<'a>(
         &self,
         standing: impl Iterator<Item = ((&'a [u8; N_TYPES], &'a [f64; 2]), &'a f64)>,
         directions: &Directions,
@@ -317,7 +322,7 @@ impl<'w> Pool<'w> {
     }
 
     /// Looks at the objects placed; None when too little is seen of one.
-    fn finish(&self, index: u64, stage: &Stage, workspace: &mut Workspace<'w>) -> Option<Scene> {
+    pub(super) fn finish(&self, index: u64, stage: &Stage, workspace: &mut Workspace<'w>) -> Option<Scene> {
         let Workspace { placed, bodies, viewer } = workspace;
         bodies.clear();
         bodies.extend(placed.iter().map(|o| self.world.body(o.attributes, o.position, o.turn)));

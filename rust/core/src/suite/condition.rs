@@ -1,6 +1,7 @@
 //! What an original has to be like, so that a test's relation follows.
 
 use super::entry::{SetOfNode, When};
+use super::expression::answer_value;
 use super::original::Original;
 use crate::message::{listed, shown, suggestion};
 use crate::program::execute::outputs;
@@ -13,11 +14,14 @@ use crate::vocab::{Answer, Vocabulary};
 /// The conditions of a test on originals of one family; all have to hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Condition {
-    answers: Vec<Answer>,
+    pub answers: Vec<Answer>,
     single: Vec<Described>,
-    set: Vec<u8>,
+    plausible: Vec<u8>,
+    apart: Vec<u8>,
+    offered: Vec<u8>,
+    pub set: Vec<u8>,
     any_set: Vec<u8>,
-    unset: Vec<u8>,
+    pub unset: Vec<u8>,
 }
 
 /// The objects that the values of a node fit.
@@ -35,20 +39,25 @@ impl Condition {
         let params = |names: &[String]| {
             names.iter().map(|name| find_param(&source.params, name)).collect::<Result<Vec<u8>, _>>()
         };
+        let filter = |node: usize| match source.nodes.get(node).map(|node| node.kind) {
+            Some(NodeKind::Filter(_) | NodeKind::RelateFilter(_)) => Ok(node as u8),
+            Some(_) => Err(format!("node {node} is not a filter")),
+            None => Err(format!("node {node} of a family with {} nodes", source.nodes.len())),
+        };
+        let filters = |nodes: &[usize]| nodes.iter().map(|&node| filter(node)).collect::<Result<Vec<u8>, _>>();
         let described = |set: &SetOfNode, in_image: bool| {
             let (node, without) = match set {
                 SetOfNode::Node(node) => (*node, Vec::new()),
                 SetOfNode::Without { node, without } => (*node, params(without)?),
             };
-            let kind = source.nodes.get(node).map(|node| node.kind);
-            match kind {
-                Some(NodeKind::Filter(_) | NodeKind::RelateFilter(_)) => {
-                    Ok(Described { node: node as u8, without, in_image })
-                }
-                Some(_) => Err(format!("node {node} is not a filter")),
-                None => Err(format!("node {node} of a family with {} nodes", source.nodes.len())),
-            }
+            filter(node).map(|node| Described { node, without, in_image })
         };
+        let offered = params(&raw.offered)?;
+        let is_value = |&param: &u8| source.output() == source.params[usize::from(param)].kind.values();
+        if let Some(&param) = offered.iter().find(|param| !is_value(param)) {
+            let (name, output) = (&source.params[usize::from(param)].name, source.output());
+            return Err(format!("offered: \"{}\" is not of the answers' type, {output}", shown(name)));
+        }
         let known = vocab.answer_texts();
         let answer = |name: &String| {
             let number = known.iter().position(|known| known == name);
@@ -62,6 +71,9 @@ impl Condition {
         Ok(Self {
             answers: raw.answer.iter().map(answer).collect::<Result<_, _>>()?,
             single: single.collect::<Result<_, String>>()?,
+            plausible: filters(&raw.plausible)?,
+            apart: filters(&raw.apart)?,
+            offered,
             set: params(&raw.set)?,
             any_set: params(&raw.any_set)?,
             unset: params(&raw.unset)?,
@@ -74,7 +86,31 @@ impl Condition {
             && self.set.iter().all(has_value)
             && (self.any_set.is_empty() || self.any_set.iter().any(has_value))
             && !self.unset.iter().any(has_value)
+            && self.is_offered(original)
+            && self.are_apart(original, source)
+            && self.are_plausible(original, source, scene, vocab)
             && (self.single.is_empty() || self.are_single(original, source, scene, vocab))
+    }
+
+    fn is_offered(&self, original: &Original) -> bool {
+        let value = |&param: &u8| original.reading.values[usize::from(param)];
+        let all_differ = (1..self.offered.len())
+            .all(|at| self.offered[..at].iter().all(|other| value(other) != value(&self.offered[at])));
+        let is_one = self.offered.iter().any(|param| value(param) == answer_value(original.answer));
+        self.offered.is_empty() || all_differ && is_one
+    }
+
+    fn are_apart(&self, original: &Original, source: &Family) -> bool {
+        let values = |node: u8| values_of(node, original, source);
+        let is_among = |a: u8, b: u8| values(a).all(|value| values(b).any(|other| other == value));
+        let others = |place: usize| self.apart.iter().enumerate().filter(move |(other, _)| *other != place);
+        !self.apart.iter().enumerate().any(|(place, &a)| others(place).any(|(_, &b)| is_among(a, b)))
+    }
+
+    fn are_plausible(&self, original: &Original, source: &Family, scene: SceneView<'_>, vocab: &Vocabulary) -> bool {
+        let is_shown =
+            |(kind, value): (u8, u8)| scene.members[vocab.value_row(usize::from(kind), usize::from(value))] != 0;
+        self.plausible.iter().all(|&node| values_of(node, original, source).all(is_shown))
     }
 
     fn are_single(&self, original: &Original, source: &Family, scene: SceneView<'_>, vocab: &Vocabulary) -> bool {
@@ -102,4 +138,12 @@ impl Condition {
         };
         self.single.iter().all(is_single)
     }
+}
+
+/// Type and value of each attribute that a filter of an original names.
+fn values_of<'a>(node: u8, original: &'a Original, source: &'a Family) -> impl Iterator<Item = (u8, u8)> + 'a {
+    source.nodes[usize::from(node)].params.iter().filter_map(|&param| {
+        let value = original.reading.values[usize::from(param)]?;
+        if let ParamKind::Attribute(kind) = source.params[usize::from(param)].kind { Some((kind, value)) } else { None }
+    })
 }

@@ -64,13 +64,9 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    pub fn of(original: bool, partner: bool) -> Self {
-        match (original, partner) {
-            (false, false) => Self::Neither,
-            (false, true) => Self::Partner,
-            (true, false) => Self::Original,
-            (true, true) => Self::Both,
-        }
+    /// 2 if the original mentions it, plus 1 if the partner does.
+    pub fn number(self) -> usize {
+        self as usize
     }
 }
 
@@ -90,6 +86,15 @@ pub(super) struct When {
     /// These parameters have a value.
     #[serde(default)]
     pub set: Vec<String>,
+    /// Each value of these nodes is on some object of the image.
+    #[serde(default)]
+    pub plausible: Vec<usize>,
+    /// No two of these nodes are such that one's values are among the other's.
+    #[serde(default)]
+    pub apart: Vec<usize>,
+    /// These parameters have different values, of which one is the answer.
+    #[serde(default)]
+    pub offered: Vec<String>,
     /// At least one of these has.
     #[serde(default)]
     pub any_set: Vec<String>,

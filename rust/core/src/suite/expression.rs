@@ -25,14 +25,14 @@ pub(super) enum Expression {
     Converse(u8),
     /// The other value of a type that has two.
     Other(u8),
+    /// Another value of a type that has more.
+    Another(u8),
     /// A foil that completes what is held out, together with what the original says of the object it asks about.
     Unseen,
     /// A foil that does not, for an original that has one that does.
     Seen,
     /// Each value of the type, in a partner of its own.
     Each,
-    /// Another value than that of the original's parameter.
-    Unlike(u8),
 }
 
 /// What stands in the place of an answer.
@@ -43,7 +43,7 @@ pub(super) struct Substitute {
     pub foil: u8,
 }
 
-const NAMES: [&str; 9] = ["coin", "converse", "foil", "answer", "other", "unseen", "seen", "each", "unlike"];
+const NAMES: [&str; 8] = ["coin", "converse", "foil", "answer", "other", "unseen", "seen", "each"];
 
 /// The opposite of each relation, by number: left and right, behind and front.
 const CONVERSE: [u8; RELATION_NAMES.len()] = [1, 0, 3, 2];
@@ -69,9 +69,6 @@ impl Expression {
             (Value::String(name), _) if name == "unseen" => Ok(Self::Unseen),
             (Value::String(name), _) if name == "seen" => Ok(Self::Seen),
             (Value::String(name), _) if name == "each" => Ok(Self::Each),
-            (_, Some(("unlike", name))) if matches!(kind, ParamKind::Attribute(_)) => {
-                place(name, kind).map(Self::Unlike)
-            }
             (Value::String(name), _) if name.starts_with('<') => place(raw, kind).map(Self::Param),
             (_, Some(("value", Value::String(name)))) => match kind {
                 ParamKind::Attribute(kind) => {
@@ -97,7 +94,8 @@ impl Expression {
                 ParamKind::Attribute(number) if vocab.n_values(usize::from(number)) == 2 => {
                     place(name, kind).map(Self::Other)
                 }
-                _ => Err("\"other\" is for attribute types of two values".to_owned()),
+                ParamKind::Attribute(_) => place(name, kind).map(Self::Another),
+                _ => Err("\"other\" is for attributes".to_owned()),
             },
             (_, Some(("coin", Value::Array(two)))) if are(two, ["answer", "foil"]) => Ok(Self::AnswerOrFoil),
             (_, Some(("coin", Value::Array(two)))) if are(two, ["foil", "answer"]) => Ok(Self::FoilOrAnswer),
@@ -120,7 +118,7 @@ impl Expression {
             Self::Value(value) => (Some(value), None),
             Self::Param(param) => (of(param), Some(original.reading.worded.words[usize::from(param)])),
             Self::Answer => (answer, None),
-            Self::Foil | Self::Unseen | Self::Seen | Self::Each | Self::Unlike(_) => (foil, None),
+            Self::Foil | Self::Another(_) | Self::Unseen | Self::Seen | Self::Each => (foil, None),
             Self::AnswerOrFoil => (if is_answer { answer } else { foil }, None),
             Self::FoilOrAnswer => (if is_answer { foil } else { answer }, None),
             Self::Converse(param) => (of(param).map(|relation| CONVERSE[usize::from(relation)]), None),
@@ -130,12 +128,12 @@ impl Expression {
 
     /// Whether the value is one that has to be found for each original.
     pub fn needs_foil(&self) -> bool {
-        self.is_alone() || matches!(self, Self::AnswerOrFoil | Self::FoilOrAnswer)
+        self.is_drawn() || matches!(self, Self::AnswerOrFoil | Self::FoilOrAnswer)
     }
 
-    /// Whether it is such a value and leaves nothing to a coin, so that no other parameter may have one.
-    pub fn is_alone(&self) -> bool {
-        matches!(self, Self::Foil | Self::Unseen | Self::Seen | Self::Each | Self::Unlike(_))
+    /// Whether it is such a value in any case, and leaves nothing to a coin.
+    pub fn is_drawn(&self) -> bool {
+        matches!(self, Self::Foil | Self::Another(_) | Self::Unseen | Self::Seen | Self::Each)
     }
 
     /// Whether it is or replaces the original's answer, which has to be a value of the parameter's type.

@@ -2,10 +2,12 @@
 //!
 //! A suite is a list of tests (`entry`), each prepared for the families that it applies to (`test`). An original is a
 //! question that was read back to its parameters; a partner is made from it by substitution (`partner`). Pairs of a
-//! test on a whole file are balanced (`balance`) and executed before they are given out (`pairs`).
+//! test on a whole file are balanced (`balance`) and executed before they are given out (`pairs`). Visual tests ask the
+//! same question about an edited image (`visual`).
 
 mod augmentation;
 mod balance;
+mod cells;
 mod completion;
 mod condition;
 mod entry;
@@ -15,13 +17,17 @@ mod original;
 mod pairs;
 mod partner;
 mod relation;
+mod search;
 mod test;
+mod visual;
 
 pub use augmentation::Augmentation;
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};
 pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
-pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, question};
+pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, Touches, question};
 pub use partner::Skip;
 pub use relation::Relation;
+pub use search::{KnownQuestions, SearchResult, SearchTask, TestSearch};
 pub use test::{PairTest, Suite};
+pub use visual::{EditSearch, ValueEdit, questions_on};

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 /// A question of a dataset with its parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Original {
     /// Its row in the split's file.
     pub row: usize,

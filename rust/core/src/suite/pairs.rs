@@ -2,12 +2,13 @@
 
 use super::balance::{Candidate, assign};
 use super::completion::completes;
-use super::entry::{Cell, Sides};
+use super::entry::Sides;
 use super::error::SuiteError;
 use super::expression::{Expression, Substitute, answer_value};
 use super::original::Original;
 use super::partner::{Skip, Surroundings};
 use super::relation::Relation;
+use super::search::SearchResult;
 use super::test::{Case, Suite};
 use crate::holdout::Holdout;
 use crate::program::Program;
@@ -25,8 +26,10 @@ use std::collections::BTreeMap;
 pub struct Pair {
     /// The number of the test in its suite.
     pub test: u16,
-    /// The original's place in the list of originals.
+    /// The original's place in the list of originals; 0 for one that was searched for.
     pub original: usize,
+    /// The original, if it was searched for, and its image's place in the list of images.
+    pub found: Option<Box<(Original, usize)>>,
     pub original_text: String,
     /// The partner's family among those of the suite's templates.
     pub family: u16,
@@ -60,13 +63,15 @@ pub type SkipCounts = BTreeMap<(u16, Skip), u64>;
 pub struct Pairs {
     pub pairs: Vec<Pair>,
     pub skipped: SkipCounts,
+    /// What the searches for originals came to.
+    pub searches: Vec<SearchResult>,
 }
 
 /// Makes the pairs of a suite on the questions of one file.
 pub struct PairMaker<'a> {
-    suite: &'a Suite,
-    at: Surroundings<'a>,
-    key: StreamKey,
+    pub(super) suite: &'a Suite,
+    pub(super) at: Surroundings<'a>,
+    pub(super) key: StreamKey,
 }
 
 /// An original, and what is known of it.
@@ -224,15 +229,12 @@ impl<'a> PairMaker<'a> {
             return Some(each.map(Found::Group).ok_or(Skip::NoFoil));
         }
         let (answer_fits, foils) = case.foils(original, *scene, self.at);
-        let takes = |expression: Expression| case.values.contains(&expression);
-        let is_alone = case.values.iter().any(Expression::is_alone);
-        if foils.is_empty() || !(answer_fits || is_alone) {
+        if foils.is_empty() || !(answer_fits || case.values.iter().any(Expression::is_drawn)) {
             return Some(Err(Skip::NoFoil));
         }
         let mut rng = key.at(original.row as u64);
         let is_answer = rng.coin();
-        // Where both are named, or the foil alone, there is nothing to balance.
-        let is_balanced = !takes(Expression::FoilOrAnswer) && !is_alone;
+        let is_balanced = case.is_balanced();
         Some(Ok(match answer_value(original.answer).filter(|_| is_balanced) {
             Some(answer) => {
                 let kind = if let Answer::Value(kind, _) = original.answer { Some(kind) } else { None };
@@ -295,8 +297,8 @@ impl<'a> PairMaker<'a> {
             Ok(draft) => draft,
             Err(skip) => return Ok(Err(skip)),
         };
-        let cell = Cell::of(self.mentions(&original.program), self.mentions(&draft.program));
-        if !case.cells.is_empty() && !case.cells.contains(&cell) {
+        let cell = usize::from(self.mentions(&original.program)) * 2 + usize::from(self.mentions(&draft.program));
+        if !case.cells[cell] {
             return Ok(Err(Skip::Cell));
         }
         let text = match case.word(&mut draft, original, original_text, self.at, rng, buffer) {
@@ -307,6 +309,7 @@ impl<'a> PairMaker<'a> {
         Ok(Ok(Pair {
             test,
             original: place,
+            found: None,
             original_text: original_text.to_owned(),
             family: case.target,
             text,
@@ -318,18 +321,43 @@ impl<'a> PairMaker<'a> {
         }))
     }
 
-    fn mentions(&self, program: &Program) -> bool {
+    pub(super) fn mentions(&self, program: &Program) -> bool {
         self.at.holdout.is_some_and(|holdout| holdout.is_mentioned_in(program))
     }
 
     fn touches(&self, original: &Original, partner: &Program, scene: SceneView<'_>) -> Touches {
-        let Some(holdout) = self.at.holdout else { return Touches::default() };
-        Touches {
-            by_original: self.mentions(&original.program),
-            by_partner: self.mentions(partner),
-            in_image: holdout.members(self.at.vocab, scene) != 0,
-            by_answer: completes(&original.program, original.answer, self.at.holdout),
+        self.at
+            .holdout
+            .map_or_else(Touches::default, |holdout| Touches::of(original, partner, scene, holdout, self.at.vocab))
+    }
+
+    /// Whether what a question asks for and its answer are what is held out, which it does not say of the object.
+    pub(super) fn is_completed(&self, program: &Program, answer: Answer) -> bool {
+        completes(program, answer, self.at.holdout)
+    }
+}
+
+impl Touches {
+    /// How a pair of an original and a program touches what is held out; `scene` is the original's.
+    pub fn of(
+        original: &Original,
+        partner: &Program,
+        scene: SceneView<'_>,
+        holdout: &Holdout,
+        vocab: &Vocabulary,
+    ) -> Self {
+        Self {
+            by_original: holdout.is_mentioned_in(&original.program),
+            by_partner: holdout.is_mentioned_in(partner),
+            in_image: holdout.members(vocab, scene) != 0,
+            by_answer: completes(&original.program, original.answer, Some(holdout)),
         }
+    }
+
+    /// A bit each, in the order of the fields.
+    pub fn bits(&self) -> u8 {
+        let bits = [self.by_original, self.by_partner, self.in_image, self.by_answer];
+        (0..).zip(bits).fold(0, |all, (place, bit)| all | u8::from(bit) << place)
     }
 }
 
@@ -337,12 +365,12 @@ impl Pair {
     /// Both questions, the original of the pair first; `scene_index` is their scene's index in its pool.
     pub fn questions(
         &self,
-        (original, scene): &(Original, SceneView<'_>),
+        (original, scene): (&Original, SceneView<'_>),
         scene_index: u64,
         vocab: &Vocabulary,
     ) -> [Question; 2] {
-        let given = question(original, &self.original_text, *scene, scene_index, vocab);
-        let mut both = [given, self.partner(*scene, scene_index, vocab)];
+        let given = question(original, &self.original_text, scene, scene_index, vocab);
+        let mut both = [given, self.partner(scene, scene_index, vocab)];
         if self.is_swapped {
             both.reverse();
         }
@@ -381,7 +409,7 @@ fn of_parts(
 }
 
 /// The word that stands for an answer.
-fn word_of(answer: Answer) -> u32 {
+pub(super) fn word_of(answer: Answer) -> u32 {
     match answer {
         Answer::Bool(truth) => u32::from(truth),
         Answer::Integer(number) => u32::from(number),

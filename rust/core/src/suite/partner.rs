@@ -63,6 +63,12 @@ pub(super) struct Draft {
 }
 
 impl Case {
+    /// Whether its partners ask for the answer or for a foil, so that values have to be balanced. Where both are named, or
+    /// the foil alone, there is nothing to balance.
+    pub fn is_balanced(&self) -> bool {
+        self.values.contains(&Expression::AnswerOrFoil) && !self.values.contains(&Expression::FoilOrAnswer)
+    }
+
     /// The values that can stand in the place of the answer: whether the answer itself can, and the foils.
     pub fn foils(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> (bool, Vec<u8>) {
         let Some(place) = self.values.iter().position(Expression::needs_foil) else { return (false, Vec::new()) };
@@ -70,7 +76,7 @@ impl Case {
         let fits =
             |is_answer: bool, foil: u8| self.draft(original, Some(Substitute { is_answer, foil }), scene, at).is_ok();
         let avoided = match self.values[place] {
-            Expression::Unlike(param) => original.reading.values[usize::from(param)],
+            Expression::Another(param) => original.reading.values[usize::from(param)],
             _ => answer,
         };
         let all = 0..self.n_values(place, at);
@@ -81,7 +87,7 @@ impl Case {
             Expression::Unseen => others.retain(completes),
             Expression::Seen if others.iter().any(completes) => others.retain(|value| !completes(value)),
             Expression::Seen => others.clear(),
-            Expression::Unlike(_) if avoided.is_none() => others.clear(),
+            Expression::Another(_) if avoided.is_none() => others.clear(),
             _ => (),
         }
         (others.first().is_some_and(|&foil| answer.is_some() && fits(true, foil)), others)
@@ -211,7 +217,7 @@ impl Case {
 /// Draws the words that are not the original's, or other words for all values.
 fn draw_words(draft: &mut Draft, family: &Family, lexicon: &Lexicon, others: bool, rng: &mut StreamRng) {
     for (place, param) in family.params.iter().enumerate() {
-        let n = lexicon.words(param.kind, draft.reading.values[place]).len() as u32;
+        let n = lexicon.words(param, draft.reading.values[place]).len() as u32;
         let word = &mut draft.reading.worded.words[place];
         if others && n > 1 {
             *word = ((u32::from(*word) + 1 + rng.below(n - 1)) % n) as u8;
@@ -222,7 +228,7 @@ fn draw_words(draft: &mut Draft, family: &Family, lexicon: &Lexicon, others: boo
 }
 
 /// Whether parameters have values where the family needs them, and none where it allows none.
-fn may_have(family: &Family, values: &[Option<u8>; MAX_PARAMS]) -> bool {
+pub(super) fn may_have(family: &Family, values: &[Option<u8>; MAX_PARAMS]) -> bool {
     let is_set = |param: &u8| values[usize::from(*param)].is_some();
     let needed = family.nodes.iter().all(|node| node.kind.needed_params(&node.params).iter().all(is_set));
     needed && !family.constraints.iter().any(|c| matches!(c, Constraint::Null(param) if is_set(param)))

@@ -1,12 +1,13 @@
 //! Tests prepared for the families of a dataset.
 
+use super::cells::N_CELLS;
 use super::condition::Condition;
-use super::entry::{Cell, Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
+use super::entry::{Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
 use super::error::SuiteError;
 use super::expression::Expression;
 use crate::message::{shown, suggestion};
-use crate::program::Type;
 use crate::question::param::{Param, ParamKind, find_param};
+use crate::question::plan::Plan;
 use crate::question::template::{Family, RawNode, RawTemplate, TemplateSet, read_templates};
 use crate::vocab::Vocabulary;
 use serde_json::Value;
@@ -27,6 +28,16 @@ pub struct PairTest {
     pub(super) cases: BTreeMap<u16, Vec<Case>>,
 }
 
+impl PairTest {
+    /// Whether its pairs belong to others: several of an original, or of another test on the same original. Then there
+    /// is nothing to gain by an original that was searched for.
+    pub(super) fn is_bound(&self, tests: &[Self]) -> bool {
+        let has_control = tests.iter().any(|test| test.control_of.as_ref() == Some(&self.name));
+        let mut cases = self.cases.values().flatten();
+        has_control || self.control_of.is_some() || cases.any(|case| case.values.contains(&Expression::Each))
+    }
+}
+
 /// A test on the questions of one family.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
@@ -39,8 +50,8 @@ pub(super) struct Case {
     pub condition: Condition,
     pub wording: WordingRule,
     pub relation: RelationRule,
-    /// Who may mention what is held out; empty for anybody.
-    pub cells: Vec<Cell>,
+    /// The cells that its pairs may be in, by number.
+    pub cells: [bool; N_CELLS],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +68,15 @@ pub(super) enum RelationRule {
 pub struct Suite {
     pub name: String,
     pub tests: Vec<PairTest>,
-    /// The dataset's templates, and behind them the families that entries make of them.
+    /// The dataset's templates, behind them the suite's own of originals, and then the families that entries make.
     pub templates: Arc<TemplateSet>,
+    /// The families of the dataset, and those of originals: these and the dataset's.
+    pub(super) n_of_dataset: usize,
+    pub(super) n_of_originals: usize,
 }
+
+/// The file of a suite with templates of originals that no dataset has.
+const ORIGINALS: &str = "originals";
 
 impl Suite {
     /// Reads the files of a suite, lists of entries, for the templates of a dataset, which are given both as files and
@@ -82,9 +99,26 @@ impl Suite {
             }
         }
         let words = templates.words().into_iter().collect();
-        let mut reader = SuiteReader { name, templates, vocab, sources, subjects, words, own: Vec::new(), entry: 0 };
+        let n_of_dataset = templates.families().len();
+        let mut own_originals = Vec::new();
+        for (file, bytes) in files.iter().filter(|(file, _)| file == ORIGINALS) {
+            if templates.families().iter().any(|family| family.file == ORIGINALS) {
+                let problem = "the dataset's templates have a file of this name".to_owned();
+                return Err(SuiteError::entry(&format!("{file}.json"), problem));
+            }
+            for (place, template) in read_templates(&format!("{file}.json"), bytes)?.into_iter().enumerate() {
+                sources.insert((ORIGINALS.to_owned(), place as u32), template.clone());
+                let mut family = template.family(&format!("{file}.json[{place}]"))?;
+                (family.file, family.index_in_file) = (format!("suites/{name}/{ORIGINALS}"), place as u32);
+                own_originals.push(family);
+            }
+        }
+        let templates = &templates.extended(own_originals);
+        let n_of_originals = templates.families().len();
+        let own = Vec::new();
+        let mut reader = SuiteReader { name, templates, n_of_dataset, vocab, sources, subjects, words, own, entry: 0 };
         let mut tests: Vec<PairTest> = Vec::new();
-        for (file, bytes) in files {
+        for (file, bytes) in files.iter().filter(|(file, _)| file != ORIGINALS) {
             for (i, entry) in read_entries(&format!("{file}.json"), bytes)?.iter().enumerate() {
                 let place = format!("{file}.json[{i}]");
                 reader.entry = i as u32;
@@ -95,7 +129,15 @@ impl Suite {
             return Err(SuiteError::entry(name, "contains no tests".to_owned()));
         }
         check_controls(&tests, name)?;
-        Ok(Self { name: name.to_owned(), tests, templates: Arc::new(templates.extended(reader.own)) })
+        let templates = Arc::new(templates.extended(reader.own));
+        Ok(Self { name: name.to_owned(), tests, templates, n_of_dataset, n_of_originals })
+    }
+}
+
+impl Suite {
+    /// The plans of the families that originals can have, by number.
+    pub fn plans(&self, vocab: &Vocabulary) -> Vec<Plan> {
+        self.templates.families()[..self.n_of_originals].iter().map(|family| Plan::new(family, vocab)).collect()
     }
 }
 
@@ -119,7 +161,9 @@ fn words_of(family: &Family, templates: &TemplateSet) -> Vec<String> {
 /// Reads entries for one set of templates.
 struct SuiteReader<'a> {
     name: &'a str,
+    /// The dataset's, and behind them the suite's own of originals.
     templates: &'a TemplateSet,
+    n_of_dataset: usize,
     vocab: &'a Vocabulary,
     /// The templates as their files have them, by file and number.
     sources: BTreeMap<(String, u32), RawTemplate>,
@@ -162,6 +206,9 @@ impl<'a> SuiteReader<'a> {
         }
         for name in &entry.source {
             for family in self.families(name).map_err(|problem| fault(format!("source: {problem}")))? {
+                if family.index as usize >= self.n_of_dataset {
+                    self.check_words(entry, family, "source").map_err(fault)?;
+                }
                 let case = self.case(entry, family, place)?;
                 test.cases.entry(family.index as u16).or_default().push(case);
             }
@@ -169,14 +216,18 @@ impl<'a> SuiteReader<'a> {
         Ok(())
     }
 
-    /// The families of a name: "one_hop 3", "one_hop" for all of a file, "all".
+    /// The families of a name: "one_hop 3", "one_hop" for all of a file, "all" for all of the dataset.
     fn families(&self, name: &str) -> Result<Vec<&'a Family>, String> {
         let templates = self.templates;
         let all = || templates.families().iter();
-        let is_meant = |family: &&Family| name == "all" || name == family.file || name == name_of(family);
+        let is_of_dataset = |family: &Family| (family.index as usize) < self.n_of_dataset;
+        let is_meant = |family: &&Family| {
+            name == "all" && is_of_dataset(family) || name == file_of(family) || name == name_of(family)
+        };
         let found: Vec<&'a Family> = all().filter(is_meant).collect();
         if found.is_empty() {
-            let names: Vec<String> = all().map(name_of).chain(all().map(|family| family.file.clone())).collect();
+            let files = all().map(|family| file_of(family).to_owned());
+            let names: Vec<String> = all().map(name_of).chain(files).collect();
             let hint = suggestion(name, names.iter().map(String::as_str));
             return Err(format!("unknown family \"{}\"{hint}", shown(name)));
         }
@@ -205,7 +256,7 @@ impl<'a> SuiteReader<'a> {
         };
         let values: Vec<Expression> = family.params.iter().map(value).collect::<Result<_, _>>()?;
         for (param, expression) in family.params.iter().zip(&values) {
-            if expression.is_of_answer() && !gives(source.output(), param.kind) {
+            if expression.is_of_answer() && source.output() != param.kind.values() {
                 let (source, output) = (name_of(source), source.output());
                 let problem = format!("the answer of {source} is of the type {output}; this parameter is not");
                 return Err(fault(&format!("change.{}", param.name), problem));
@@ -214,8 +265,8 @@ impl<'a> SuiteReader<'a> {
         let foils: Vec<&Expression> = values.iter().filter(|value| value.needs_foil()).collect();
         let is_fine = match foils.as_slice() {
             [] | [Expression::AnswerOrFoil] => true,
-            [one] => one.is_alone(),
-            [a, b] => **a != **b && !a.is_alone() && !b.is_alone(),
+            [one] => one.is_drawn(),
+            [a, b] => **a != **b && !a.is_drawn() && !b.is_drawn(),
             _ => false,
         };
         if !is_fine {
@@ -248,7 +299,9 @@ impl<'a> SuiteReader<'a> {
             condition,
             wording: entry.wording,
             relation,
-            cells: entry.cell.clone(),
+            cells: std::array::from_fn(|cell| {
+                entry.cell.is_empty() || entry.cell.iter().any(|own| own.number() == cell)
+            }),
         })
     }
 
@@ -279,7 +332,7 @@ impl<'a> SuiteReader<'a> {
         if number > usize::from(u16::MAX) {
             return Err(fault(format!("more than {} families in all", u16::MAX)));
         }
-        let raw = self.sources.get(&(base.file.clone(), base.index_in_file));
+        let raw = self.sources.get(&(file_of(base).to_owned(), base.index_in_file));
         let mut raw = raw.cloned().ok_or_else(|| fault(format!("no template of {}", name_of(base))))?;
         follow(&mut raw, &entry.then).map_err(|problem| fault(format!("then: {problem}")))?;
         raw.params.extend(entry.params.iter().cloned());
@@ -287,17 +340,20 @@ impl<'a> SuiteReader<'a> {
         let mut family = raw.family(place)?;
         family.index_in_file = self.entry;
         family.file = format!("suites/{}/{}", self.name, place.split_once(".json").map_or(place, |(file, _)| file));
-        if entry.tier == Tier::In {
-            let words = words_of(&family, self.templates);
-            if let Some(word) = words.iter().find(|word| !self.words.contains(*word)) {
-                return Err(fault(format!(
-                    "text: \"{}\" is not a word of the dataset's questions, as a test in distribution needs",
-                    shown(word)
-                )));
-            }
-        }
+        self.check_words(entry, &family, "text").map_err(fault)?;
         self.own.push(family);
         Ok(number)
+    }
+
+    /// Checks that a test in distribution has no words that the dataset's questions lack; `at` names the texts.
+    fn check_words(&self, entry: &Entry, family: &Family, at: &str) -> Result<(), String> {
+        let words = if entry.tier == Tier::In { words_of(family, self.templates) } else { Vec::new() };
+        words.iter().find(|word| !self.words.contains(*word)).map_or(Ok(()), |word| {
+            Err(format!(
+                "{at}: \"{}\" is not a word of the dataset's questions, as a test in distribution needs",
+                shown(word)
+            ))
+        })
     }
 
     /// The entry's texts, with each of the source's subjects in the place of `{X}`.
@@ -368,16 +424,12 @@ fn follow(template: &mut RawTemplate, then: &[NextNode]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an answer of a type is a value of a kind of parameter.
-fn gives(output: Type, kind: ParamKind) -> bool {
-    match kind {
-        ParamKind::Attribute(kind) => output == Type::Value(kind),
-        ParamKind::Number => output == Type::Integer,
-        ParamKind::Relation => false,
-    }
-}
-
 /// The name by which entries call a family.
 fn name_of(family: &Family) -> String {
-    format!("{} {}", family.file, family.index_in_file)
+    format!("{} {}", file_of(family), family.index_in_file)
+}
+
+/// The name by which entries call a family's file, without the folder of a suite.
+fn file_of(family: &Family) -> &str {
+    family.file.rsplit('/').next().unwrap_or(&family.file)
 }

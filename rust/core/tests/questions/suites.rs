@@ -11,7 +11,8 @@ use clevrhope_core::question::tokens::{QuestionVocabulary, tokenize};
 use clevrhope_core::rng::StreamKey;
 use clevrhope_core::scene::Pool;
 use clevrhope_core::suite::{
-    Augmentation, Original, OriginalReader, Pair, PairMaker, Pairs, Relation, Skip, Suite, SuiteError, Tier,
+    Augmentation, KnownQuestions, Original, OriginalReader, Pair, PairMaker, Pairs, Relation, SearchTask, Skip, Suite,
+    SuiteError, TestSearch, Tier,
 };
 use clevrhope_core::vocab::Answer;
 use clevrhope_core::{SceneGraph, Vocabulary};
@@ -86,6 +87,24 @@ impl Case {
         maker.make(&self.originals().into_iter().map(view).collect::<Vec<_>>())
     }
 
+    /// The pairs of a search for originals of every test.
+    fn search(&self, suite: &Suite, rule: QuestionRule, per_cell: u32) -> Pairs {
+        let holdout = pair(&self.vocab);
+        let maker = PairMaker::new(suite, &self.vocab, rule, Some(&holdout), StreamKey::new(&[b"search"]));
+        let images: Vec<_> = self.graphs[..150].iter().zip(0..).map(|(graph, i)| (i, graph.view())).collect();
+        let plans = suite.plans(&self.vocab);
+        let task = SearchTask { images: &images, plans: &plans, per_cell, of_dataset: true };
+        let originals = self.originals();
+        let known = KnownQuestions::new(originals.iter().map(|each| (each, self.questions[each.row].scene)));
+        let mut all = Pairs::default();
+        for test in 0..suite.tests.len() as u16 {
+            let mut search = TestSearch::new(&maker, task, &known, test, &all);
+            while search.step(&mut all).unwrap() {}
+            all.searches.push(search.result());
+        }
+        all
+    }
+
     fn suite(&self, name: &str) -> Suite {
         let subjects = std::fs::read(own_folder().join(format!("suites/{name}/subjects.json"))).unwrap();
         let subjects = serde_json::from_slice(&subjects).unwrap();
@@ -135,7 +154,10 @@ fn every_pair_is_true_and_in_the_words_of_the_dataset() {
         let made = CASE.pairs_of(&suite, QuestionRule::Without, name).unwrap();
         let holdout = pair(&CASE.vocab);
         let tests = by_test(&suite, &made.pairs);
-        assert_eq!(tests.len(), suite.tests.len(), "{:?}", tests.keys());
+        // Those of questions that no dataset has, which are searched for, are the last.
+        let n_own = suite.tests.iter().rev().take_while(|test| !tests.contains_key(test.name.as_str())).count();
+        assert_eq!(tests.len() + n_own, suite.tests.len(), "{:?}", tests.keys());
+        assert_eq!(n_own, if name == "carets" { 29 } else { 0 });
         for pair in &made.pairs {
             let original = &CASE.questions[pair.original];
             let scene = CASE.graphs[original.scene as usize].view();
@@ -354,8 +376,8 @@ fn bad_entries_are_named() {
             "mine.json[0].change.<Z>: \"<C>\" is a parameter of another type",
         ),
         (
-            entry(r#""source": ["one_hop 1"], "change": {"<C>": {"other": "<C>"}}"#),
-            "mine.json[0].change.<C>: \"other\" is for attribute types of two values",
+            entry(r#""source": ["one_hop 1"], "change": {"<R>": {"other": "<R>"}}"#),
+            "mine.json[0].change.<R>: \"other\" is for attributes",
         ),
         (
             entry(r#""source": ["zero_hop 1"], "family": "one_hop 1""#),
@@ -404,7 +426,7 @@ fn bad_entries_are_named() {
             "mine.json[0].change.<S>: \"unsen\" is not an expression (did you mean \"unseen\"?)",
         ),
         (
-            entry(r#""source": ["one_hop 1"], "change": {"<C>": {"unlike": "<C>"}, "<S>": {"unlike": "<S>"}}"#),
+            entry(r#""source": ["one_hop 1"], "change": {"<C>": {"other": "<C>"}, "<S>": {"other": "<S>"}}"#),
             "mine.json[0].change: expected one foil, or one coin",
         ),
         ("[]".to_owned(), "test: contains no tests"),
@@ -423,4 +445,201 @@ fn a_relation_that_execution_refutes_is_named_with_both_questions() {
     let error = CASE.pairs_of(&suite, QuestionRule::Any, "t").unwrap_err().to_string();
     assert!(error.starts_with("mine.json[0]: the relation does not hold: \""), "{error}");
     assert!(error.contains("is answered yes, but \"") && error.ends_with("is answered yes, not no"), "{error}");
+}
+
+/// Number of the image and both programs of a pair that was searched for, in an order of their own.
+fn asked(pair: &Pair) -> (usize, [&clevrhope_core::Program; 2]) {
+    let found = pair.found.as_ref().unwrap();
+    let mut both = [&found.0.program, &pair.program];
+    both.sort_by_key(|program| format!("{program:?}"));
+    (found.1, both)
+}
+
+#[test]
+fn searched_pairs_are_true_and_fill_their_cells() {
+    const PER_CELL: u32 = 12;
+    for (case, rule) in [(&*CASE, QuestionRule::Without), (&*OOD, QuestionRule::Any)] {
+        let holdout = pair(&case.vocab);
+        let known: BTreeSet<(u64, String)> =
+            case.questions.iter().map(|each| (each.scene, format!("{:?}", each.program))).collect();
+        for name in ["carets", "rad"] {
+            let suite = case.suite(name);
+            let made = case.search(&suite, rule, PER_CELL);
+            let mut seen = BTreeSet::new();
+            for pair in &made.pairs {
+                let (original, image) = &**pair.found.as_ref().unwrap();
+                let scene = case.graphs[*image].view();
+                assert_eq!(
+                    execute(&original.program, scene, &case.vocab),
+                    Ok(original.answer),
+                    "{}",
+                    pair.original_text
+                );
+                assert_eq!(execute(&pair.program, scene, &case.vocab), Ok(pair.answer), "{}", pair.text);
+                assert_eq!(pair.relation.partner(original.answer), Some(pair.answer), "{}", pair.text);
+                assert_ne!(pair.text, pair.original_text);
+                assert_eq!(pair.touches.by_original, holdout.is_mentioned_in(&original.program));
+                assert_eq!(pair.touches.by_partner, holdout.is_mentioned_in(&pair.program));
+                assert!(!known.contains(&(*image as u64, format!("{:?}", original.program))), "{}", pair.original_text);
+                let is_new = seen.insert((pair.test, format!("{:?}", asked(pair))));
+                assert!(is_new, "{} {}", suite.tests[usize::from(pair.test)].name, pair.original_text);
+            }
+            for result in &made.searches {
+                let test = &suite.tests[usize::from(result.test)];
+                let mine = || made.pairs.iter().filter(|pair| pair.test == result.test);
+                for cell in 0..4 {
+                    let n = mine().filter(|pair| pair.cell() == cell).count() as u32;
+                    assert!(n <= PER_CELL && (result.is_possible[cell] || n == 0), "{} {cell}: {n}", test.name);
+                    assert_eq!(result.lacks[cell], if result.is_possible[cell] { PER_CELL - n } else { 0 });
+                    // Among few images, all cells are full.
+                    assert_eq!(result.lacks[cell], 0, "{} {cell}", test.name);
+                }
+                let is_strict = rule == QuestionRule::Without;
+                assert!(!is_strict || result.is_possible == [true, false, false, false], "{}", test.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn cells_that_a_test_cannot_have_are_known() {
+    let suite = OOD.suite("carets");
+    let made = OOD.search(&suite, QuestionRule::Any, 1);
+    let possible: BTreeMap<&str, [bool; 4]> =
+        made.searches.iter().map(|each| (&*suite.tests[usize::from(each.test)].name, each.is_possible)).collect();
+    let ends = [true, false, false, true];
+    for name in ["rephrase", "order", "converse", "negation", "negation_and", "extension_size", "antonym_verify_color"]
+    {
+        assert_eq!(possible[name], ends, "{name}");
+    }
+    for name in ["ontology", "extension_material", "antonym_material", "antonym_verify_shape"] {
+        assert_eq!(possible[name], [true; 4], "{name}");
+    }
+    // A choice may name the answer that completes the pair.
+    assert_eq!(possible["choice_shape"], [true, true, false, true]);
+    let suite = OOD.suite("rad");
+    let made = OOD.search(&suite, QuestionRule::Any, 2);
+    let possible = made.searches.iter().map(|each| (&*suite.tests[usize::from(each.test)].name, each.is_possible));
+    for (name, possible) in possible {
+        let completes = name.ends_with("_shape") || name.ends_with("_material");
+        assert_eq!(possible, [true, completes, false, true], "{name}");
+    }
+}
+
+#[test]
+fn searched_answers_and_values_are_balanced() {
+    for name in ["carets", "rad"] {
+        let suite = OOD.suite(name);
+        let made = OOD.search(&suite, QuestionRule::Any, 24);
+        for (test, pairs) in by_test(&suite, &made.pairs) {
+            let mut asked: BTreeMap<String, [u32; 2]> = BTreeMap::new();
+            for pair in &pairs {
+                if let Relation::Is(value) = pair.relation {
+                    let cell = pair.cell();
+                    asked.entry(format!("{cell} {value:?}")).or_default()
+                        [usize::from(pair.answer == Answer::Bool(true))] += 1;
+                }
+            }
+            assert!(asked.values().all(|[no, yes]| no == yes), "{test}: {asked:?}");
+            // Of questions with yes and no, one half is answered yes.
+            if ["rephrase_and", "rephrase_or", "order_and", "rephrase_verify_color", "rephrase_relation"]
+                .contains(&test)
+            {
+                let yes = pairs.iter().filter(|pair| pair.answer == Answer::Bool(true)).count();
+                assert!(yes.abs_diff(pairs.len() - yes) <= 6, "{test}: {yes} of {}", pairs.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn conjunctions_are_plausible_and_choices_name_the_answer_once() {
+    let suite = CASE.suite("carets");
+    let made = CASE.search(&suite, QuestionRule::Without, 40);
+    let tests = by_test(&suite, &made.pairs);
+    let text = |program: &clevrhope_core::Program| {
+        let step = |step: &clevrhope_core::program::Step| format!("{}[{}]", step.function, step.argument);
+        program.steps.iter().map(step).collect::<Vec<_>>()
+    };
+    for name in ["rephrase_and", "order_or", "negation_and"] {
+        for pair in &tests[name] {
+            let (original, image) = &**pair.found.as_ref().unwrap();
+            let steps = text(&original.program);
+            let ends: Vec<usize> = (0..steps.len()).filter(|&at| steps[at].starts_with("exist")).collect();
+            let (a, b) = (&steps[1..ends[0]], &steps[ends[0] + 2..ends[1]]);
+            assert!(!a.iter().all(|value| b.contains(value)) && !b.iter().all(|value| a.contains(value)), "{steps:?}");
+            let scene = CASE.graphs[*image].view();
+            for step in &original.program.steps {
+                if let clevrhope_core::program::Function::Filter(kind) = step.function {
+                    let row = CASE.vocab.value_row(usize::from(kind), usize::from(step.argument));
+                    assert_ne!(scene.members[row], 0, "{}", pair.original_text);
+                }
+            }
+        }
+    }
+    let mut places = [0; 3];
+    for pair in &tests["order_choice3_color"] {
+        let original = &pair.found.as_ref().unwrap().0;
+        let offered: Vec<u8> = original
+            .program
+            .steps
+            .iter()
+            .filter(|step| matches!(step.function, clevrhope_core::program::Function::Offer(_)))
+            .map(|step| step.argument)
+            .collect();
+        assert_eq!(offered.iter().collect::<BTreeSet<_>>().len(), 3);
+        let Answer::Value(_, answer) = original.answer else { panic!("{:?}", original.answer) };
+        places[offered.iter().position(|&value| value == answer).unwrap()] += 1;
+        assert_ne!(original.program, pair.program);
+    }
+    assert!(places.iter().all(|&n| n > 3), "{places:?}");
+    let said =
+        |name: &str| tests[name].iter().flat_map(|pair| [&pair.text, &pair.original_text]).cloned().collect::<Vec<_>>();
+    for text in said("rephrase_verify_material") {
+        assert!(tokenize(&text).iter().rev().all(|word| *word != "metallic") || text.contains("metallic "), "{text}");
+        assert!(!text.contains("of matte") && !text.contains("of shiny"), "{text}");
+    }
+}
+
+#[test]
+fn a_search_is_the_same_on_one_thread_and_on_many() {
+    let suite = OOD.suite("carets");
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| OOD.search(&suite, QuestionRule::Any, 5)).pairs
+    };
+    assert_eq!(on(1), on(3));
+}
+
+#[test]
+fn faults_in_originals_are_named() {
+    const FAMILY: &str = r#"{"text": ["Is it so?", "Is the <C> <S> <V>?"], "nodes": [{"type": "scene", "inputs": []},
+        {"type": "filter_unique", "inputs": [0], "side_inputs": ["<Z>", "<C>", "<M>", "<S>"]},
+        {"type": "verify_color", "inputs": [1], "side_inputs": ["<V>"]}], "params": [{"type": "Size", "name": "<Z>"},
+        {"type": "Color", "name": "<C>"}, {"type": "Material", "name": "<M>"}, {"type": "Shape", "name": "<S>"},
+        {"type": "Color", "name": "<V>"}]}"#;
+    let fault = |family: &str, entry: &str| {
+        let entry = format!(r#"[{{"test": "t", "tier": "beyond", "relation": "same", {entry}}}]"#);
+        let files =
+            [("mine".to_owned(), entry.into_bytes()), ("originals".to_owned(), format!("[{family}]").into_bytes())];
+        CASE.suite_of(&files).unwrap_err().to_string()
+    };
+    let said = fault(FAMILY, r#""source": ["originals 1"]"#);
+    assert!(
+        said.starts_with("mine.json[0]: source: unknown family \"originals 1\" (did you mean \"originals 0\"?)"),
+        "{said}"
+    );
+    let said = fault(FAMILY, r#""source": ["originals 0"], "when": {"offered": ["<V>"]}"#);
+    assert!(said.starts_with("mine.json[0]: when: offered: \"<V>\" is not of the answers' type, "), "{said}");
+    let said = fault(FAMILY, r#""source": ["originals 0"], "when": {"apart": [0, 1]}"#);
+    assert!(said.ends_with("node 0 is not a filter"), "{said}");
+    let said = fault(FAMILY, r#""source": ["originals"], "tier": "in""#);
+    assert!(said.contains("duplicate field"), "{said}");
+    let said = fault(&FAMILY.replace("verify_color", "verify_colour"), r#""source": ["originals 0"]"#);
+    assert!(said.starts_with("originals.json[0].nodes[2]: unknown function \"verify_colour\""), "{said}");
+    let said = fault(
+        &FAMILY.replace(r#""Color", "name": "<V>""#, r#""Color", "name": "<V>", "words": "noun""#),
+        r#""source": ["originals 0"]"#,
+    );
+    assert!(said.contains("unknown variant `noun`"), "{said}");
 }

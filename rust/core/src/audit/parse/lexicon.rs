@@ -22,8 +22,8 @@ pub struct Slot {
     pub may_be_empty: bool,
 }
 
-/// A slot is identified by its kind, and the text before and after it without a space.
-type Key = (String, String, String);
+/// A slot is identified by its kind, whether values are said by name, and the text before and after it without a space.
+type Key = (String, bool, String, String);
 
 /// Builds each slot once.
 pub struct Slots<'a> {
@@ -68,19 +68,19 @@ impl<'a> Slots<'a> {
     }
 
     /// The number of a slot, which is built if it is new.
-    pub fn number(&mut self, kind: &str, before: &str, after: &str) -> Result<u16, String> {
-        let key = (kind.to_owned(), before.to_owned(), after.to_owned());
+    pub fn number(&mut self, kind: &str, by_name: bool, before: &str, after: &str) -> Result<u16, String> {
+        let key = (kind.to_owned(), by_name, before.to_owned(), after.to_owned());
         if let Some(&number) = self.numbers.get(&key) {
             return Ok(number);
         }
         let number = u16::try_from(self.slots.len()).map_err(|_| "too many kinds of parameters".to_owned())?;
-        let slot = self.slot(kind, before, after)?;
+        let slot = self.slot(kind, by_name, before, after)?;
         self.slots.push(slot);
         self.numbers.insert(key, number);
         Ok(number)
     }
 
-    fn slot(&self, kind: &str, before: &str, after: &str) -> Result<Slot, String> {
+    fn slot(&self, kind: &str, by_name: bool, before: &str, after: &str) -> Result<Slot, String> {
         let values = self.names.values(kind);
         let values = values.ok_or_else(|| format!("this vocabulary has no parameter type \"{}\"", shown(kind)))?;
         let mut slot = Slot { heads: vec![0; self.names.n_words()], groups: Vec::new(), may_be_empty: false };
@@ -90,7 +90,7 @@ impl<'a> Slots<'a> {
         }
         let tokens = |word: &str| self.names.tokens(&format!("{before}{word}{after}"));
         for (name, number) in values {
-            for word in self.words(name) {
+            for word in if by_name { vec![name.clone()] } else { self.words(name) } {
                 slot.add(tokens(&word), Some(*number));
             }
         }

@@ -144,9 +144,9 @@ fn add_family(
                     None => Edge::Word(names.token(word).unwrap_or(-1)),
                 },
                 Part::Param { param, before, after } => {
-                    let kind = &family.params[usize::from(*param)];
                     gaps.push(*param);
-                    Edge::Slot(slots.number(&kind.kind, before, after)?)
+                    let param = &family.params[usize::from(*param)];
+                    Edge::Slot(slots.number(&param.kind, param.by_name, before, after)?)
                 }
             });
         }

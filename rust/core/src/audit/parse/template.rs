@@ -49,6 +49,8 @@ pub struct Param {
     pub name: String,
     /// `size`, `color` and so on, `relation` or `number`.
     pub kind: String,
+    /// Whether its values are said by their names alone.
+    pub by_name: bool,
     pub allowed: Allowed,
 }
 
@@ -123,6 +125,8 @@ struct RawParam {
     #[serde(rename = "type")]
     kind: String,
     name: String,
+    #[serde(default)]
+    words: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -201,7 +205,7 @@ impl RawFamily {
                 () if kind == RELATION || is_bound(&raw.name) => Allowed::Value,
                 () => Allowed::Any,
             };
-            Param { name: raw.name.clone(), kind, allowed }
+            Param { name: raw.name.clone(), kind, by_name: raw.words.as_deref() == Some("name"), allowed }
         };
         self.params.iter().map(read).collect()
     }
@@ -341,7 +345,8 @@ mod tests {
     use super::*;
 
     fn params() -> Vec<Param> {
-        let param = |name: &str| Param { name: name.to_owned(), kind: SHAPE.to_owned(), allowed: Allowed::Any };
+        let param =
+            |name: &str| Param { name: name.to_owned(), kind: SHAPE.to_owned(), by_name: false, allowed: Allowed::Any };
         vec![param("<S>"), param("<S2>")]
     }
 

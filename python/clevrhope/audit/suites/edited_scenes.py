@@ -1,0 +1,237 @@
+"""The check of edited scenes: each is its source with the edit that it records, and nothing else."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from clevrhope.audit.folder import AuditFolder, SuitePlace
+from clevrhope.audit.report import Check
+from clevrhope.dataset.clevr_json import parse_row
+from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, ListOf, check_form
+from clevrhope.splits.kinds import SPLITS
+
+BLURS = ("blur_1", "blur_2", "blur_3")
+PIXELS = (*BLURS, "fill", "crop")
+KINDS = ("copy", *PIXELS, "removal", "edit")
+"""What can be done to a scene or its image, in the order of the images of a question."""
+
+TYPES = ("size", "color", "material", "shape")
+SCENES_A_BATCH = 48
+
+_SEEN = ("visible_pixels", "visible_fraction", "bbox")
+"""What is counted again in an edited scene."""
+
+_OF_VALUES = (*_SEEN, "pixel_coords", "3d_coords")
+"""What can follow from an object's size and shape: a large object's centre is higher."""
+
+_AROUND = ("directions", "camera", "lights")
+
+_EDIT = Fields(
+    {"kind": TEXT, "source": TEXT, "source_index": INDEX},
+    {
+        "question_index": INDEX,
+        "objects": ListOf(INDEX, least=1),
+        "sigma_px": NUMBER,
+        "rgb": ListOf(INDEX, 3),
+        "box": ListOf(INDEX, 4),
+        "object": INDEX,
+        "type": TEXT,
+        "value": TEXT,
+    },
+)
+
+Scene = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class EditedScene:
+    """A scene of a suite, its source, and its row of JSON."""
+
+    scene: Scene
+    source: Scene
+    row: bytes
+    source_row: bytes
+
+    @property
+    def index(self) -> int:
+        """Its index in its pool."""
+        return int(self.scene["image_index"])
+
+    @property
+    def edit(self) -> Mapping[str, Any]:
+        """What it records of its edit."""
+        found: Mapping[str, Any] = self.scene["edit"]
+        return found
+
+    @property
+    def kind(self) -> str:
+        """What was done."""
+        return str(self.edit["kind"])
+
+
+def read_edited(folder: AuditFolder, place: SuitePlace, pool: str, check: Check) -> dict[int, EditedScene]:
+    """The scenes of a suite's pool by index, those left out that do not say what they were made of.
+
+    Raises:
+        DatasetError: a scene file is missing or cannot be read.
+    """
+    scenes: dict[int, tuple[Scene, bytes]] = {}
+    for path, line, row in folder.scene_rows(pool):
+        scene: Scene = parse_row(row, path, line)
+        file, index = folder.layout.relative(path), int(scene["image_index"])
+        check.n_checked += 1
+        if scene["image_filename"] != f"HOPE_{pool}_{index:06d}.png":
+            check.fault(
+                file, index, "image_filename is not that of its pool and index", scene["image_filename"]
+            )
+        if index in scenes:
+            check.fault(file, index, "two scenes have this index", index)
+        check_form(scene, Fields({"edit": _EDIT}), f"{path}:{line}")
+        scenes[index] = scene, row
+    wanted = {int(scene["edit"]["source_index"]) for scene, _ in scenes.values()}
+    sources: dict[int, tuple[Scene, bytes]] = {}
+    for path, line, row in folder.scene_rows(place.pool):
+        source: Scene = parse_row(row, path, line)
+        if source["image_index"] in wanted:
+            sources[source["image_index"]] = source, row
+    found = {}
+    for index, (scene, row) in scenes.items():
+        source_index = int(scene["edit"]["source_index"])
+        if source_index not in sources:
+            check.fault(_file(folder, pool), index, f"its source is not in {place.pool}", source_index)
+            continue
+        found[index] = EditedScene(scene, sources[source_index][0], row, sources[source_index][1])
+    return found
+
+
+def check_scenes(
+    folder: AuditFolder, place: SuitePlace, pool: str, scenes: Mapping[int, EditedScene], check: Check
+) -> None:
+    """Compares scenes with their sources, counts what is seen of objects, and applies the split's rule."""
+    file = _file(folder, pool)
+    allowed = _combinations(folder, place)
+    foregrounds: dict[int, object] = {}
+    for index, each in sorted(scenes.items()):
+        for problem, value in _differences(each):
+            check.fault(file, index, problem, value)
+        kind, row = each.kind, each.edit.get("question_index", -1)
+        if kind in KINDS and (index % len(KINDS) != KINDS.index(kind) or kind != "copy" != row * 8 == index):
+            check.fault(file, index, "not the index of its question and edit", f"{kind} of {row}")
+        if "objects" in each.edit:
+            first = foregrounds.setdefault(row, each.edit["objects"])
+            if first != each.edit["objects"]:
+                check.fault(
+                    file, index, f"its foreground is not {first}, as for other edits", each.edit["objects"]
+                )
+        if kind == "edit":
+            for problem in _broken_rules(each.scene, place, allowed):
+                check.fault(file, index, problem, each.edit)
+    _check_seen(folder, pool, list(scenes.values()), check)
+
+
+def _differences(each: EditedScene) -> Iterator[tuple[str, object]]:
+    """What of a scene is not its source with its edit."""
+    scene, source, edit, kind = each.scene, each.source, each.edit, each.kind
+    if kind not in KINDS:
+        yield f"edit.kind is not one of {', '.join(KINDS)}", kind
+        return
+    if edit["source"] != source["image_filename"]:
+        yield "edit.source is not the name of its source's image", edit["source"]
+    for key in _AROUND:
+        if scene.get(key) != source.get(key):
+            yield f"{key} is not that of its source", scene.get(key)
+    numbers: Sequence[int] = range(len(source["objects"]))
+    if "objects" in edit:
+        numbers = edit["objects"]
+        is_strict = list(numbers) == sorted(set(numbers)) and numbers[-1] < len(source["objects"])
+        if not is_strict or len(numbers) == len(source["objects"]):
+            yield "edit.objects are not some of the source's objects, in order", list(numbers)
+            return
+    kept = list(numbers) if kind == "removal" else list(range(len(source["objects"])))
+    wanted = [dict(source["objects"][number]) for number in kept]
+    loose: Sequence[str] = _SEEN if kind == "removal" else ()
+    if kind == "edit":
+        changed = wanted[edit["object"]] if edit["object"] < len(wanted) else {}
+        if changed.get(edit["type"], edit["value"]) == edit["value"]:
+            yield "edit is not of a value that its source has otherwise", edit
+            return
+        if changed["3d_coords"][:2] != scene["objects"][edit["object"]]["3d_coords"][:2]:
+            yield (
+                "the edited object does not stand where it stood",
+                scene["objects"][edit["object"]]["3d_coords"],
+            )
+        changed[edit["type"]] = edit["value"]
+    found = scene["objects"]
+    if len(found) != len(wanted):
+        yield f"it does not have {len(wanted)} objects", len(found)
+        return
+    for number, (there, here) in enumerate(zip(wanted, found, strict=True)):
+        free = loose
+        if kind == "edit":
+            is_moved = number == edit["object"] and edit["type"] in ("size", "shape")
+            free = _OF_VALUES if is_moved else _SEEN
+        for key in there.keys() | here.keys():
+            if key not in free and there.get(key) != here.get(key):
+                yield f"objects[{number}].{key} is not {there.get(key)}, as in its source", here.get(key)
+        if kind == "removal" and here["visible_pixels"] < there["visible_pixels"]:
+            yield f"objects[{number}] shows less than before others were removed", here["visible_pixels"]
+    for relation, lists in source["relationships"].items():
+        places = {number: place for place, number in enumerate(kept)}
+        expected = [[places[other] for other in lists[number] if other in places] for number in kept]
+        if scene["relationships"].get(relation) != expected:
+            yield f"relationships.{relation} is not that of its source", scene["relationships"].get(relation)
+
+
+def _combinations(
+    folder: AuditFolder, place: SuitePlace
+) -> tuple[Sequence[str], set[tuple[str, ...]]] | None:
+    """Types and combinations of the pool's palette; None where it has none."""
+    _, _, name = place.pool.partition("-")
+    if not name:
+        return None
+    raw = folder.manifest.palettes[name]
+    rows = {tuple(each) for row in raw["rows"] for each in row}
+    if place.pool.startswith("test_ood") and raw.get("held_out"):
+        rows.add(tuple(raw["held_out"]))
+    return raw["types"], rows
+
+
+def _broken_rules(
+    scene: Scene, place: SuitePlace, allowed: tuple[Sequence[str], set[tuple[str, ...]]] | None
+) -> Iterator[str]:
+    """What of the split's rules an edited scene breaks."""
+    pair, rule = place.hop.pair, SPLITS[place.name].rule
+    if pair:
+        shows = any(all(each[kind] == value for kind, value in pair) for each in scene["objects"])
+        if rule == "without" and shows:
+            yield f"an object of the edited scene is a {place.hop.words}"
+        if rule == "with" and not shows:
+            yield f"no object of the edited scene is a {place.hop.words}"
+    if allowed is not None:
+        types, rows = allowed
+        if any(tuple(each[kind] for kind in types) not in rows for each in scene["objects"]):
+            yield "an object of the edited scene is not in the palette"
+
+
+def _check_seen(folder: AuditFolder, pool: str, scenes: Sequence[EditedScene], check: Check) -> None:
+    """Counts the pixels of each object in a raster of its own."""
+    least = int(folder.manifest.world["constraints"]["min_pixels"])
+    rest = iter([each for each in scenes if each.kind in ("removal", "edit")])
+    while batch := list(islice(rest, SCENES_A_BATCH)):
+        rasters = folder.object_ids(pool, [each.row for each in batch])
+        for each, raster in zip(batch, rasters, strict=True):
+            counts = np.bincount(raster.ravel(), minlength=len(each.scene["objects"]) + 1)[1:].tolist()
+            stated = [item["visible_pixels"] for item in each.scene["objects"]]
+            if counts != stated:
+                problem = f"objects do not show {stated} pixels, as the scene states"
+                check.fault(_file(folder, pool), each.index, problem, counts)
+            if min(counts) < least:
+                problem = f"an object shows less than {least} pixels"
+                check.fault(_file(folder, pool), each.index, problem, min(counts))
+
+
+def _file(folder: AuditFolder, pool: str) -> str:
+    return folder.layout.relative(folder.layout.scenes(pool))

@@ -1,0 +1,90 @@
+"""Which questions each run has right, of a suite's pairs and of the splits themselves, to compare runs by."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from clevrhope.dataset.pairs_h5 import TIERS
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.collector import NOT_GIVEN, Collector
+from clevrhope.metrics.pairs.relations import Flags
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.scorer import collect
+from clevrhope.metrics.suites.scorer import answers_to_pairs
+from clevrhope.runtime.progress import Silent
+
+
+@dataclass(frozen=True)
+class SplitRights:
+    """Whether a run has the N questions of a split right."""
+
+    target: Target
+    images: Ints
+    """(N,) number of the image."""
+    answered: Flags
+    """(N,)"""
+    right: Flags
+    """(N,) false where there is no answer."""
+
+
+@dataclass(frozen=True)
+class PairRights:
+    """Whether a run has both questions of the K pairs of a suite on a split right."""
+
+    target: Target
+    tests: tuple[str, ...]
+    """Names of the tests by number."""
+    test: Ints
+    """(K,)"""
+    is_in: Flags
+    """(K,) the pairs in the dataset's own words and functions, of the tier "in"."""
+    images: Ints
+    """(K,)"""
+    answered: Flags
+    """(K,) both questions have an answer."""
+    original: Flags
+    """(K,) the original is right; false where a pair lacks an answer, as is the next."""
+    partner: Flags
+    """(K,)"""
+
+    def __len__(self) -> int:
+        return len(self.test)
+
+
+def rights(key: AnswerKey, suite: str, predictions: Path) -> tuple[list[SplitRights], list[PairRights]]:
+    """The rights of all runs in a file on the splits that have pairs of a suite, and on these pairs.
+
+    Raises:
+        PredictionsError: as for `score_suite`, but it is none if no pair has both answers.
+        DatasetError: a file of the dataset is not whole.
+    """
+    collector = Collector(key, suite=suite)
+    collect([predictions], collector, Silent())
+    collector.finish(partial=True, what=str(predictions))
+    splits, pairs = [], []
+    for target in dict.fromkeys(each._replace(suite=None) for each in collector.given):
+        if target.split not in key.suite_splits(target.hop, suite):
+            continue
+        if target in collector.given:
+            test_set, given = key.test_set(target.hop, target.split), collector.given[target]
+            splits.append(SplitRights(target, test_set.images, given != NOT_GIVEN, given == test_set.answers))
+        file = key.pairs(target.hop, suite, target.split)
+        of_suite = target._replace(suite=suite)
+        both = answers_to_pairs(collector.given, of_suite, file).reshape(-1, 2)  # (K, 2)
+        answered = (both != NOT_GIVEN).all(axis=1)
+        right = (both == file.rows.answers.reshape(-1, 2)) & answered[:, np.newaxis]
+        pairs.append(
+            PairRights(
+                target=of_suite,
+                tests=file.tests,
+                test=file.rows.test[::2].astype(np.int32),
+                is_in=file.rows.tier[::2] == TIERS.index("in"),
+                images=file.rows.image_idxs[::2],
+                answered=answered,
+                original=right[:, 0],
+                partner=right[:, 1],
+            )
+        )
+    return splits, pairs

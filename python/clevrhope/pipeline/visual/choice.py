@@ -1,0 +1,271 @@
+"""Which questions of a split get visual tests, and how their scenes are edited."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope._core import (
+    NO_ANSWER,
+    ProgramTokens,
+    SceneBatch,
+    SplitQuestions,
+    Templates,
+    World,
+    edit_scenes,
+    execute_tokens,
+)
+from clevrhope.dataset.clevr_json import scenes_of
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
+from clevrhope.dataset.suite_pools import VISUAL
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import DatasetError, TemplateError
+from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS
+
+QUESTIONS_AT_ONCE = 256
+"""Questions whose scenes are looked at together."""
+
+Rows = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.uint32]
+
+NO_CHANGE = (-1, -1, -1)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A question that gets visual tests."""
+
+    row: int
+    """In its split."""
+    scene: int
+    """Index of its scene."""
+    kept: int
+    """The foreground, a bit for each object; 0 if the background stays as it is."""
+    change: tuple[int, int, int]
+    """Object, attribute type and value after which the answer is the other one; `NO_CHANGE` for none."""
+
+
+@dataclass
+class Looked:
+    """What was found of the questions that were looked at, in the order of their draws."""
+
+    n_questions: int = 0
+    n_full: int = 0
+    """Questions whose foreground is every object."""
+    n_empty: int = 0
+    """Questions whose foreground is empty, for which some objects were drawn."""
+    n_executed: int = 0
+    """Scenes without their background on which the program was executed again."""
+    n_other_answer: int = 0
+    """Those of them on which the answer is another one."""
+    n_unseen: int = 0
+    """Scenes without their background that break a constraint of the world."""
+    n_yes_no: int = 0
+    """Questions, answered yes or no, for which a change of one value was looked for."""
+    n_unflipped: int = 0
+    """Those of them for which there is none."""
+
+
+@dataclass
+class Choice:
+    """The questions of a split that get visual tests, by row, and what was looked at to find them."""
+
+    questions: list[Chosen] = field(default_factory=list)
+    looked: Looked = field(default_factory=Looked)
+
+
+@dataclass(frozen=True)
+class SplitReading:
+    """What it takes to read a split's questions."""
+
+    layout: Layout
+    templates: Templates
+    vocab: Vocab
+    tokens: ProgramTokens
+    rows: QuestionArrays
+    seed: int
+    hop: Hop
+    split: str
+    pool: str
+    world: World
+    """Of the pool, with its palette if it has one."""
+
+    def questions(self, rows: Rows) -> SplitQuestions:
+        """Some of the split's questions, in any order.
+
+        Raises:
+            TemplateError: one was not made from these templates.
+        """
+        every = self.rows
+        try:
+            return SplitQuestions(
+                self.templates,
+                np.ascontiguousarray(every.questions[rows]),
+                np.ascontiguousarray(every.programs[rows]),
+                np.ascontiguousarray(every.question_families[rows]),
+                np.ascontiguousarray(every.answers[rows]),
+                words=self.vocab.questions(),
+                tokens=self.tokens,
+                answer_names=self.vocab.answers(),
+            )
+        except TemplateError as error:
+            raise TemplateError(f"{self.layout.questions_h5(self.hop.name, self.split)}: {error}") from error
+
+    def scenes(self, indices: Ints) -> SceneBatch:
+        """The scenes with these indices, which are sorted.
+
+        Raises:
+            DatasetError: one is not in the pool's files.
+        """
+        content = json.dumps(list(scenes_of(self.layout, self.pool, indices))).encode()
+        place = self.layout.scenes(self.pool)
+        scenes = SceneBatch.from_json(self.world.vocabulary, content, file=str(place))
+        missing = np.setdiff1d(indices, scenes.indices.astype(np.int64))
+        if len(missing):
+            raise DatasetError(f"{place}: scene {missing[0]} is not there; restore its file")
+        return scenes
+
+    def draw_order(self) -> Rows:
+        """All rows of the split in an order that a hash of each decides."""
+        name = f"{VISUAL} {self.seed} {self.hop.name} {self.split}"
+        keys = [_draw(name, str(row)) for row in range(len(self.rows))]
+        return np.argsort(np.asarray(keys, dtype=np.uint64), kind="stable")
+
+    def random_objects(self, row: int, n_objects: int) -> int:
+        """One or two of a scene's objects, a bit each, in place of an empty foreground."""
+        name = f"{VISUAL} objects {self.seed} {self.hop.name} {self.split} {row}"
+        order = sorted(range(n_objects), key=lambda each: _draw(name, str(each)))
+        return sum(1 << each for each in order[: 1 + _draw(name, "number") % 2])
+
+
+def _draw(name: str, what: str) -> int:
+    """A number of 64 bits that depends on these words alone."""
+    return int.from_bytes(hashlib.blake2b(f"{name} {what}".encode(), digest_size=8).digest(), "little")
+
+
+def choose(reading: SplitReading, n: int) -> Choice:
+    """The first n questions, in the order of their draws, whose background can be edited.
+
+    And for another test, the first n that have the other answer after a change of one value. There are fewer
+    where the split has fewer.
+
+    Raises:
+        DatasetError: a scene is missing, or an answer is not that of the program on its scene.
+        TemplateError: a question was not made from the templates.
+    """
+    choice = Choice()
+    chosen: dict[int, Chosen] = {}
+    n_backgrounds = n_changes = 0
+    order = reading.draw_order()
+    for begin in range(0, len(order), QUESTIONS_AT_ONCE):
+        if min(n_backgrounds, n_changes) >= n:
+            break
+        block = _Block.read(reading, order[begin : begin + QUESTIONS_AT_ONCE])
+        kept = block.foregrounds(choice.looked) if n_backgrounds < n else block.nothing()
+        changes = block.changes(choice.looked) if n_changes < n else block.no_changes()
+        choice.looked.n_questions += len(block.rows)
+        for place, row in enumerate(block.rows.tolist()):
+            keeps = int(kept[place]) if n_backgrounds < n else 0
+            a, b, c = changes[place].tolist() if n_changes < n else NO_CHANGE
+            n_backgrounds += keeps > 0
+            n_changes += a >= 0
+            if keeps or a >= 0:
+                chosen[row] = Chosen(row, int(block.images[place]), keeps, (a, b, c))
+    choice.questions = [chosen[row] for row in sorted(chosen)]
+    return choice
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Some questions and their scenes."""
+
+    reading: SplitReading
+    rows: Rows
+    images: Ints
+    questions: SplitQuestions
+    scenes: SceneBatch
+    scene_rows: Numbers
+
+    @classmethod
+    def read(cls, reading: SplitReading, rows: Rows) -> "_Block":
+        images = reading.rows.image_idxs[rows]
+        indices, places = np.unique(images, return_inverse=True)
+        scenes = reading.scenes(indices)
+        return cls(reading, rows, images, reading.questions(rows), scenes, places.astype(np.uint32))
+
+    def nothing(self) -> Numbers:
+        """(M,) no foreground."""
+        return np.zeros(len(self.rows), dtype=np.uint32)
+
+    def no_changes(self) -> Ints:
+        """(M, 3) no change."""
+        return np.full((len(self.rows), 3), -1, dtype=np.int32)
+
+    def foregrounds(self, looked: Looked) -> Numbers:
+        """(M,) the objects that stay, a bit each; 0 for a question whose background cannot be edited."""
+        reading = self.reading
+        try:
+            kept = self.questions.foregrounds(self.scenes.graphs, self.scene_rows)
+        except ValueError as error:
+            file = reading.layout.questions_h5(reading.hop.name, reading.split)
+            raise DatasetError(f"{file}: a question has no answer on its scene ({error})") from error
+        n_objects = self.scenes.n_objects[self.scene_rows]
+        for place in np.flatnonzero(kept == 0).tolist():
+            kept[place] = reading.random_objects(int(self.rows[place]), int(n_objects[place]))
+            looked.n_empty += 1
+        is_full = kept == (1 << n_objects.astype(np.uint64)) - 1
+        looked.n_full += int(is_full.sum())
+        indices = np.arange(len(kept), dtype=np.uint64)
+        scenes, is_made = edit_scenes(
+            reading.world,
+            self.scenes,
+            self.scene_rows,
+            kept,
+            self.no_changes(),
+            indices,
+            pool=reading.pool,
+        )
+        programs = np.ascontiguousarray(reading.rows.programs[self.rows])
+        before = execute_tokens(reading.tokens, programs, self.scenes.graphs, self.scene_rows)
+        places = np.flatnonzero(is_made)
+        after = np.full(len(kept), NO_ANSWER, dtype=np.int32)
+        after[places] = execute_tokens(
+            reading.tokens,
+            np.ascontiguousarray(programs[places]),
+            scenes.graphs,
+            np.arange(len(places), dtype=np.uint32),
+        )
+        looked.n_executed += int((is_made & ~is_full).sum())
+        looked.n_other_answer += int((is_made & ~is_full & (after != before)).sum())
+        looked.n_unseen += int((~is_made & ~is_full).sum())
+        return np.where(is_full | ~is_made | (after != before), 0, kept).astype(np.uint32)
+
+    def changes(self, looked: Looked) -> Ints:
+        """(M, 3) for each question a change that exchanges yes and no; -1 where there is none."""
+        reading = self.reading
+        found = self.questions.value_edits(
+            reading.world,
+            self.scenes,
+            self.scene_rows,
+            rows=self.rows,
+            seed=reading.seed,
+            hop=reading.hop.name,
+            split=reading.split,
+            pair=list(reading.hop.pair) if reading.hop.pair else None,
+            rule=SPLITS[reading.split].rule if reading.hop.pair else "any",
+        )
+        answers = reading.vocab.answers()
+        asks = np.asarray([answers[each] in ("yes", "no") for each in reading.rows.answers[self.rows]])
+        looked.n_yes_no += int(asks.sum())
+        looked.n_unflipped += int((asks & (found[:, 0] < 0)).sum())
+        return found
+
+
+def kept_objects(kept: int) -> Sequence[int]:
+    """The numbers of objects that a bit stands for."""
+    return [each for each in range(kept.bit_length()) if kept >> each & 1]

@@ -1,0 +1,363 @@
+"""Makes the suite of edited images of a finished dataset: `clevrhope suite visual`."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope._core import ProgramTokens, QuestionBatch, SceneGraphs, World
+from clevrhope.dataset.clevr_json import question_info, rows_file
+from clevrhope.dataset.contents import check_whole
+from clevrhope.dataset.image_source import find_images
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, existing_manifest, write_manifest
+from clevrhope.dataset.pairs_h5 import RELATIONS, PairArrays
+from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_columns, read_questions
+from clevrhope.dataset.suite_files import without_pairs
+from clevrhope.dataset.suite_pools import VISUAL, VISUAL_TESTS, SuitePool, visual_index
+from clevrhope.dataset.vocab import read_vocab, write_vocab
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.images.choice import open_renderer
+from clevrhope.images.pixel_edits import MARGIN, SIGMAS
+from clevrhope.images.settings import Rendering, rendering_from_json
+from clevrhope.look.definition import read_look
+from clevrhope.pipeline.engine import encoded
+from clevrhope.pipeline.suites import SuiteSplit, TestCounts, pair_rows, test_splits, used_templates
+from clevrhope.pipeline.visual.choice import NO_CHANGE, Choice, Looked, Rows, SplitReading, choose
+from clevrhope.pipeline.visual.images import Plan, Rgb, VisualImages, mean_rgb
+from clevrhope.questions import Templates
+from clevrhope.runtime import assets
+from clevrhope.runtime.atomic import record, sweep
+from clevrhope.runtime.lock import locked
+from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.scenes import read_world
+from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import TRAIN
+from clevrhope.splits.palettes import palette_from_json, parse_pool_name
+
+ORIGINALS: Mapping[str, int] = {"demo": 20, "small": 200, "paper": 5_000}
+"""Questions of a split that get visual tests at most, by preset."""
+
+IMAGES_OF_THE_MEAN = 1_000
+"""Images of train, by index, whose mean color `fill` takes; more change it by less than one of 255."""
+
+TESTS = tuple((test, "in", "background" if test != "edit" else "object") for test in VISUAL_TESTS)
+"""Name, tier and type of each test, as suites of questions have them."""
+
+FINGERPRINT = hashlib.sha256(json.dumps(["v1", TESTS, SIGMAS, MARGIN]).encode()).hexdigest()
+"""Of what makes the images, in place of a suite's own files."""
+
+
+@dataclass(frozen=True)
+class VisualSplit(SuiteSplit):
+    """The pairs on one split."""
+
+    n_images: int
+    looked: Looked
+
+    def notes(self) -> list[str]:
+        """What was found of the questions that were looked at, a sentence each."""
+        found = self.looked
+        return [
+            f"{self.n_images:,} images; {found.n_questions:,} questions were looked at",
+            f"left out: {found.n_full:,} questions about every object, {found.n_other_answer:,} with another "
+            f"answer on the foreground alone, {found.n_unseen:,} whose foreground breaks a constraint",
+            f"{found.n_empty:,} questions are about no object, and keep one or two random ones",
+            f"of {found.n_yes_no:,} answered yes or no, {found.n_unflipped:,} have no change of one value "
+            "that exchanges it",
+        ]
+
+
+def make_visual_suite(
+    folder: Path,
+    n: int | None = None,
+    *,
+    hops: Sequence[str] | None = None,
+    templates: Path | None = None,
+    properties: Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[VisualSplit, ...]:
+    """Writes visual tests and their images for the test sets of whole scenes of a finished dataset.
+
+    Args:
+        folder: the dataset's.
+        n: the most questions of a split; by default as the dataset's preset has it, see `ORIGINALS`.
+        hops: the sub-datasets; all of the folder's if not given.
+        templates: the dataset's question templates, if they are not the package's.
+        properties: the dataset's properties file, if it is not the package's.
+        progress: shows how far the work is.
+
+    Raises:
+        ConfigError: a sub-dataset that is not there, or the dataset has no images.
+        DatasetError: the folder is not a finished dataset, a file in it is not whole, or it was made with
+            other properties.
+        TemplateError: questions that other templates made.
+        ScenesFailedError: some scenes gave no image; the same command tries them again.
+    """
+    progress = progress or Silent()
+    layout = Layout(folder)
+    existing_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
+    check_whole(layout)
+    with locked(folder):
+        manifest = existing_manifest(layout.manifest)
+        if not manifest.complete:
+            raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
+        wanted = test_splits(manifest, hops)
+        maker = _Maker(layout, manifest, n, templates, properties)
+        sweep(layout.folders())
+        made = []
+        for hop, split in wanted:
+            manifest, counts = maker.write(manifest, hop, split, progress)
+            write_manifest(layout.manifest, manifest)
+            made.append(counts)
+    return tuple(made)
+
+
+class _Maker:
+    """Makes visual tests on a folder's splits; errors as `make_visual_suite`."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        manifest: Manifest,
+        n: int | None,
+        templates: Path | None,
+        properties: Path | None,
+    ) -> None:
+        self._layout, self._manifest, self._properties = layout, manifest, properties
+        self._n = n or ORIGINALS.get(str(manifest.config.get("preset")), ORIGINALS["demo"])
+        if manifest.rendering is None or not manifest.pools:
+            raise ConfigError(
+                f"{layout.root}: it has no images, which visual tests edit; run the dataset's build again "
+                "without --no-render"
+            )
+        self._rendering: Rendering = rendering_from_json(manifest.rendering, where=str(layout.manifest))
+        self._world = _world(layout, manifest, properties)
+        self._vocab = read_vocab(layout.vocab)
+        beside = (templates or assets.question_templates()) / "suites" / VISUAL
+        self._templates: Templates = used_templates(manifest, self._world.vocabulary, beside)[0]
+        self._tokens = ProgramTokens(self._world.vocabulary, self._vocab.programs())
+        numbers = self._vocab.answer_token_to_idx
+        self._answers = np.asarray([numbers[text] for text in self._world.answers], dtype=np.int32)
+
+    def write(
+        self, manifest: Manifest, hop: Hop, split: str, progress: Progress
+    ) -> tuple[Manifest, VisualSplit]:
+        """Writes images, scenes and pairs on a split; gives the manifest that lists them."""
+        layout = self._layout
+        pool = SuitePool(hop.name, VISUAL, split)
+        source_pool = str(manifest.splits[hop.name][split]["pool"])
+        rows = read_questions(layout.questions_h5(hop.name, split))
+        reading = self._reading(rows, hop, split, source_pool)
+        with progress.stage(f"Choosing questions of {hop.name} {split}", total=0, unit="questions"):
+            choice = choose(reading, self._n)
+        plan = Plan.of(pool.name, choice.questions)
+        images = VisualImages(
+            reading,
+            plan,
+            size=(self._rendering.height, self._rendering.width),
+            rgb=self._mean_rgb(hop, source_pool, rows),
+            keeps_png="PNG" in manifest.pools[source_pool].get("files", ("PNG",)),
+        )
+        scene_rows = images.scene_rows()
+        if not images.is_up_to_date(scene_rows):
+            # Pairs that are there are about the images before, some of which go now.
+            manifest = without_pairs(layout, manifest, hop.name, VISUAL, split)
+            write_manifest(layout.manifest, manifest)
+            images.write_scenes(scene_rows)
+        files = {}
+        if plan.images:
+            look = read_look(properties=self._properties)
+            with open_renderer(self._rendering, look=look) as renderer:
+                images.make(scene_rows, renderer, progress)
+            files = images.store()
+        pairs = _Pairs.of(choice, plan)
+        files |= self._write_pairs(pairs, reading, plan, scene_rows, n_originals=len(rows))
+        suites = {each: dict(of_hop) for each, of_hop in manifest.suites.items()}
+        entry = {
+            "pairs": len(pairs.rows),
+            "originals": len(rows),
+            "pictures": len(plan.images),
+            "visual": self._n,
+        }
+        of_hop = suites.setdefault(hop.name, {})
+        of_hop[VISUAL] = {**of_hop.get(VISUAL, {}), split: entry}
+        counts = tuple(pairs.counts(reading))
+        found = VisualSplit(hop.name, split, len(rows), counts, 0, len(plan.images), choice.looked)
+        return replace(manifest.with_files(files), suites=suites), found
+
+    def _reading(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> SplitReading:
+        _, palette = parse_pool_name(pool)
+        world = self._world
+        if palette:
+            data = palette_from_json(self._manifest.palettes[palette]).data(pool)
+            world = world.with_palette(data, name=palette, file=f"palette {palette}")
+        return SplitReading(
+            self._layout,
+            self._templates,
+            self._vocab,
+            self._tokens,
+            rows,
+            self._manifest.seed,
+            hop,
+            split,
+            pool,
+            world,
+        )
+
+    def _mean_rgb(self, hop: Hop, pool: str, rows: QuestionArrays) -> Rgb:
+        """The mean color of train's first images, or of the split's own where there is no train."""
+        indices = rows.image_idxs
+        if TRAIN.name in self._manifest.splits[hop.name]:
+            pool = str(self._manifest.splits[hop.name][TRAIN.name]["pool"])
+            path = self._layout.questions_h5(hop.name, TRAIN.name)
+            indices = read_columns(path, ("image_idxs",))["image_idxs"]
+        used: Ints = np.unique(indices)[:IMAGES_OF_THE_MEAN]
+        images = find_images(self._layout, pool, used, prefer="h5")
+        if images is None:
+            raise ConfigError(
+                f"{self._layout.images(pool)}: no images of {pool}, whose mean color backgrounds get; run "
+                "the dataset's build again without --no-render"
+            )
+        return mean_rgb(images, used)
+
+    def _write_pairs(
+        self,
+        pairs: "_Pairs",
+        reading: SplitReading,
+        plan: Plan,
+        scene_rows: Mapping[int, bytes],
+        *,
+        n_originals: int,
+    ) -> dict[str, Any]:
+        """Writes the pairs as arrays and as questions; gives the files' records."""
+        layout, hop, split = self._layout, reading.hop, reading.split
+        batch, arrays = self._asked(pairs, reading, plan, scene_rows)
+        h5, questions, vocab = (
+            layout.suite_h5(hop.name, VISUAL, split),
+            layout.suite_json(hop.name, VISUAL, split),
+            layout.suite_vocab(hop.name, VISUAL),
+        )
+        h5.parent.mkdir(parents=True, exist_ok=True)
+        attributes = {
+            "suite": VISUAL,
+            "tests": [test for test, _, _ in TESTS],
+            "types": [kind for _, _, kind in TESTS],
+            "n_originals": n_originals,
+            "fingerprint": FINGERPRINT,
+            "source_pool": reading.pool,
+        }
+        with (
+            QuestionWriter(h5, hop=hop.name, split=split, pool=plan.pool, attributes=attributes) as writer,
+            rows_file(questions, key="questions", info=question_info(split)) as add_rows,
+        ):
+            writer.append(arrays)
+            add_rows(pair_rows(batch, arrays, TESTS, suite=VISUAL, split=split, first_row=0))
+        write_vocab(vocab, self._vocab)
+        return {layout.relative(path): record(path) for path in (h5, questions, vocab)}
+
+    def _asked(
+        self, pairs: "_Pairs", reading: SplitReading, plan: Plan, scene_rows: Mapping[int, bytes]
+    ) -> tuple[QuestionBatch, PairArrays]:
+        """Both questions of each pair, executed on the scenes of their images.
+
+        Raises:
+            DatasetError: an answer is not as the pair's relation has it.
+        """
+        n = len(pairs.rows)
+        rows, indices = np.repeat(pairs.rows, 2), pairs.images.reshape(-1)
+        content = b"[" + b",".join(scene_rows[index] for index in plan.indices) + b"]"
+        scenes = SceneGraphs.from_json(self._world.vocabulary, content, file="edited scenes")
+        places = np.searchsorted(np.asarray(plan.indices, dtype=np.int64), indices).astype(np.uint32)
+        questions = reading.questions(rows)
+        batch = questions.on(scenes, places, indices, pool=plan.pool)
+        widths = (reading.rows.questions.shape[1], reading.rows.programs.shape[1])
+        columns = encoded(batch, self._vocab.questions(), self._tokens, self._answers, widths)
+        self._check_answers(pairs, reading, columns["answers"].reshape(n, 2))
+        touches = np.zeros(2 * n, dtype=np.uint8)
+        if reading.hop.pair:
+            touches = questions.touches(scenes, places, list(reading.hop.pair))
+        first = np.repeat(touches[::2], 2)
+        arrays = PairArrays(
+            **columns,
+            pair_idxs=np.repeat(np.arange(n, dtype=np.int32), 2),
+            role=np.tile(np.asarray([0, 1], dtype=np.int8), n),
+            test=np.repeat(pairs.tests, 2).astype(np.int16),
+            tier=np.zeros(2 * n, dtype=np.int8),
+            cell=((first & 1) * 3).astype(np.int8),
+            touches=(first >> 2).astype(np.int8),
+            relation=np.repeat(pairs.relations, 2),
+            value=np.full(2 * n, -1, dtype=np.int32),
+            orig_idxs=np.stack([pairs.rows, np.full(n, -1)], axis=1).reshape(-1).astype(np.int32),
+            clevr_programs=np.zeros_like(columns["programs"]),
+        )
+        return batch, arrays
+
+    def _check_answers(self, pairs: "_Pairs", reading: SplitReading, answers: npt.NDArray[np.int32]) -> None:
+        stored = reading.rows.answers[pairs.rows]
+        is_flip = pairs.relations == RELATIONS.index("flip")
+        wrong = (answers[:, 0] != stored) | ((answers[:, 1] == stored) == is_flip)
+        if wrong.any():
+            row = int(pairs.rows[wrong][0])
+            path = self._layout.questions_h5(reading.hop.name, reading.split)
+            raise DatasetError(
+                f"{path}: question {row} does not have the answer on its scene that the file says, or on its "
+                "edited scene; build the dataset again"
+            )
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The K pairs of a split in the order of tests and rows."""
+
+    rows: Rows
+    """(K,) of the questions in their split."""
+    tests: npt.NDArray[np.int64]
+    """(K,) numbers of tests."""
+    images: Rows
+    """(K, 2) indices of both images."""
+
+    @classmethod
+    def of(cls, choice: Choice, plan: Plan) -> "_Pairs":
+        """The pairs of the questions that were chosen."""
+        found = [
+            (each.row, number, plan.copies[each.scene], visual_index(each.row, test))
+            for number, test in enumerate(VISUAL_TESTS)
+            for each in choice.questions
+            if (each.change != NO_CHANGE if test == "edit" else each.kept)
+        ]
+        columns = np.asarray(found, dtype=np.int64).reshape(-1, 4)
+        return cls(columns[:, 0], columns[:, 1], np.ascontiguousarray(columns[:, 2:]))
+
+    @property
+    def relations(self) -> npt.NDArray[np.int8]:
+        """(K,) of the answers."""
+        same, flip = RELATIONS.index("same"), RELATIONS.index("flip")
+        return np.where(self.tests == VISUAL_TESTS.index("edit"), flip, same).astype(np.int8)
+
+    def counts(self, reading: SplitReading) -> list[TestCounts]:
+        """How many pairs each test has."""
+        n_of = Counter(self.tests.tolist())
+        return [TestCounts(test, tier, n_of[number], {}, {}) for number, (test, tier, _) in enumerate(TESTS)]
+
+
+def _world(layout: Layout, manifest: Manifest, properties: Path | None) -> World:
+    """The world of the dataset's scenes.
+
+    Raises:
+        DatasetError: it was made with other properties than these.
+    """
+    world = read_world(properties=properties, constraints=manifest.world["constraints"])
+    if world.fingerprint != manifest.world["fingerprint"]:
+        name = manifest.config.get("properties", "properties.json")
+        raise DatasetError(
+            f"{layout.manifest}: the dataset was made with other properties than those of "
+            f"{properties or 'the package'}; name the folder's {name} with --properties"
+        )
+    return world

@@ -1,0 +1,115 @@
+//! Which cells a test can have pairs in: who of the two questions mentions what is held out.
+
+use super::expression::Expression;
+use super::partner::{Surroundings, may_have};
+use super::test::Case;
+use crate::question::param::{MAX_PARAMS, ParamKind};
+use crate::question::template::{Constraint, Family};
+
+/// A cell's number: 2 if the original mentions what is held out, plus 1 if the partner does.
+pub(super) type Cell = usize;
+pub(super) const N_CELLS: usize = 4;
+
+/// The cells that pairs of a case can be in, before sides are swapped; nothing held out leaves the first alone.
+///
+/// A question's mention depends on which of its values are held out, so each way to have those values is tried. What
+/// images and answers exclude besides is not known here.
+pub(super) fn possible_cells(case: &Case, source: &Family, at: Surroundings<'_>) -> [bool; N_CELLS] {
+    let mut possible = [false; N_CELLS];
+    let Some(holdout) = at.holdout else { return [true, false, false, false] };
+    let target = &at.templates.families()[usize::from(case.target)];
+    if is_same(case, source) {
+        return [true, false, false, true];
+    }
+    // By parameter of the original, the values that it can have, as far as they matter.
+    let mut choices: Vec<(usize, Vec<Option<u8>>)> = Vec::new();
+    let mut values = [None; MAX_PARAMS];
+    for (place, param) in source.params.iter().enumerate() {
+        let ParamKind::Attribute(kind) = param.kind else {
+            values[place] = Some(0);
+            continue;
+        };
+        let number = place as u8;
+        let needs = |family: &Family| family.nodes.iter().any(|n| n.kind.needed_params(&n.params).contains(&number));
+        let held = (0..at.vocab.n_values(usize::from(kind)) as u8).find(|&v| holdout.bits(usize::from(kind), v) != 0);
+        let other = held.map_or(0, |held| u8::from(held == 0));
+        let is_null = source.constraints.iter().any(|c| matches!(c, Constraint::Null(null) if *null == number));
+        if is_null || case.condition.unset.contains(&number) {
+            continue;
+        }
+        let must = needs(source) || case.condition.set.contains(&number);
+        let differs = case
+            .values
+            .iter()
+            .any(|value| matches!(value, Expression::Other(p) | Expression::Another(p) if *p == number));
+        let mut list = if must { vec![Some(other)] } else { vec![None] };
+        list.extend(held.map(Some));
+        if differs && !must {
+            list.push(Some(other));
+        }
+        values[place] = list[0];
+        choices.push((place, list));
+    }
+    let foils = foils(case, target, at);
+    let mut counter = vec![0; choices.len()];
+    loop {
+        for ((place, list), &number) in choices.iter().zip(&counter) {
+            values[*place] = list[number];
+        }
+        let by_original = holdout.is_mentioned_in(&source.program(&values).0);
+        for &foil in &foils {
+            let partner = partner_values(case, &values, foil);
+            if may_have(target, &partner) {
+                let by_partner = holdout.is_mentioned_in(&target.program(&partner).0);
+                possible[usize::from(by_original) * 2 + usize::from(by_partner)] = true;
+            }
+        }
+        // The next way to have values, like the next number.
+        let Some(place) = (0..counter.len()).find(|&place| counter[place] + 1 < choices[place].1.len()) else { break };
+        counter[..place].fill(0);
+        counter[place] += 1;
+        if possible == [true; N_CELLS] {
+            break;
+        }
+    }
+    possible
+}
+
+/// Whether the partner is worded otherwise, and that alone.
+fn is_same(case: &Case, source: &Family) -> bool {
+    let is_kept = |(place, value): (usize, &Expression)| *value == Expression::Param(place as u8);
+    u32::from(case.target) == source.index && case.values.iter().enumerate().all(is_kept)
+}
+
+/// The values that can stand in the place of the answer, as far as they matter.
+fn foils(case: &Case, target: &Family, at: Surroundings<'_>) -> Vec<u8> {
+    let kind = case.values.iter().position(Expression::needs_foil).map(|place| target.params[place].kind);
+    let Some(ParamKind::Attribute(kind)) = kind else { return vec![0] };
+    let is_held = |value: &u8| at.holdout.is_some_and(|holdout| holdout.bits(usize::from(kind), *value) != 0);
+    let all = 0..at.vocab.n_values(usize::from(kind)) as u8;
+    let (held, others): (Vec<u8>, Vec<u8>) = all.partition(is_held);
+    held.into_iter().chain(others.first().copied()).collect()
+}
+
+/// The partner's values, with one value in the place of answers and foils, and of the others of them.
+fn partner_values(case: &Case, original: &[Option<u8>; MAX_PARAMS], foil: u8) -> [Option<u8>; MAX_PARAMS] {
+    let mut values = [None; MAX_PARAMS];
+    for (place, expression) in case.values.iter().enumerate() {
+        values[place] = match *expression {
+            Expression::Unset => None,
+            Expression::Value(value) => Some(value),
+            Expression::Param(param) => original[usize::from(param)],
+            Expression::Converse(_) => Some(0),
+            Expression::Other(param) => original[usize::from(param)].map(|value| 1 - value),
+            Expression::Another(param) => original[usize::from(param)].map(|_| foil),
+            Expression::Answer
+            | Expression::Foil
+            | Expression::AnswerOrFoil
+            | Expression::FoilOrAnswer
+            | Expression::Unseen
+            | Expression::Seen
+            | Expression::Each => Some(foil),
+        };
+    }
+    values
+}

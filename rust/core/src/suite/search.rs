@@ -1,0 +1,435 @@
+//! Originals that a suite searches for on a split's images: of families of its own, which no dataset asks, and of the
+//! dataset's where a test is rare among its questions.
+//!
+//! Pairs of a test are in four cells, by who of the two mentions what is held out. Each is filled up to a number of
+//! pairs, by attempts that go over the images again and again. An attempt is for one cell and one family: it looks for a
+//! question with an answer that keeps the answers of the family in the cell balanced, by CLEVR's rule, and makes its
+//! partner. Attempts are made in blocks, whose results are taken in order: so the result does not depend on threads.
+
+use super::cells::{Cell, N_CELLS, possible_cells};
+use super::entry::Sides;
+use super::error::SuiteError;
+use super::expression::{Expression, Substitute, answer_value};
+use super::original::Original;
+use super::pairs::{Given, Pair, PairMaker, Pairs};
+use super::test::Case;
+use crate::program::Program;
+use crate::question::balance::acceptable;
+use crate::question::instantiate::{MAX_OPTIONS, answer_of};
+use crate::question::param::MAX_PARAMS;
+use crate::question::plan::{AnswerSet, Plan};
+use crate::question::reading::Reading;
+use crate::question::search::{QuestionRule, Searcher, Task, Verdict, chosen_values};
+use crate::question::text_buffer::TextBuffer;
+use crate::question::wording::Worded;
+use crate::rng::{StreamKey, StreamRng};
+use crate::scene::SceneView;
+use crate::vocab::Answer;
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+
+/// Attempts of a block.
+const BLOCK: u64 = 256;
+/// Attempts in a row without a pair after which a cell is given up.
+const MOST_IN_VAIN: u64 = 16 * BLOCK;
+
+/// What is searched for on the images of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchTask<'a> {
+    /// The images of the split's questions, each once: index and scene.
+    pub images: &'a [(u64, SceneView<'a>)],
+    /// By family of the suite's templates.
+    pub plans: &'a [Plan],
+    /// How many pairs each cell of a test is to have.
+    pub per_cell: u32,
+    /// Whether originals of the dataset's families are searched for as well.
+    pub of_dataset: bool,
+}
+
+/// What a search came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchResult {
+    pub test: u16,
+    /// By cell, whether the test can have pairs in it at all.
+    pub is_possible: [bool; N_CELLS],
+    /// By cell, the pairs that it lacks.
+    pub lacks: [u32; N_CELLS],
+}
+
+/// A question's image, family and program.
+type Known = (u64, u16, Program);
+
+/// The questions of a split, which are not searched for again.
+#[derive(Clone, Debug, Default)]
+pub struct KnownQuestions(FxHashSet<Known>);
+
+impl KnownQuestions {
+    /// Those of a split, whose images are given by index.
+    pub fn new<'a>(questions: impl Iterator<Item = (&'a Original, u64)>) -> Self {
+        Self(questions.map(|(each, image)| (image, each.family, each.program.clone())).collect())
+    }
+}
+
+/// Pairs of values asked for that wait for one with the other answer: the answer's type, the cell, and the value.
+type Queue = (Option<u8>, Cell, u8);
+
+/// A pair that an attempt made.
+struct Found {
+    pair: Pair,
+    /// The original and the partner.
+    known: [Known; 2],
+    /// The cell in files, and before its sides were swapped.
+    cell: Cell,
+    unswapped: Cell,
+    /// The answer among those of its family.
+    answer: u32,
+    /// Where values are balanced: the queue, and whether the partner is answered yes.
+    queue: Option<(Queue, bool)>,
+}
+
+/// A family of originals of a test.
+struct Source {
+    family: u16,
+    /// By cell, the answers that originals can have there; empty where there can be none.
+    answers: [Vec<u32>; N_CELLS],
+    /// By cell and answer, how many originals there are.
+    counts: [Vec<u32>; N_CELLS],
+}
+
+/// The search for a test's originals.
+pub struct TestSearch<'a> {
+    maker: &'a PairMaker<'a>,
+    task: SearchTask<'a>,
+    known: &'a KnownQuestions,
+    test: u16,
+    key: StreamKey,
+    sources: Vec<Source>,
+    is_possible: [bool; N_CELLS],
+    counts: [u32; N_CELLS],
+    in_vain: [u64; N_CELLS],
+    n_attempts: u64,
+    seen: FxHashSet<Known>,
+    waiting: BTreeMap<Queue, Vec<Found>>,
+}
+
+/// The buffers of one thread.
+struct Worker {
+    searcher: Searcher,
+    buffer: TextBuffer,
+}
+
+impl<'a> TestSearch<'a> {
+    /// A search for originals of a test, of which `made` has the pairs so far.
+    pub fn new(
+        maker: &'a PairMaker<'a>,
+        task: SearchTask<'a>,
+        known: &'a KnownQuestions,
+        test: u16,
+        made: &Pairs,
+    ) -> Self {
+        let paired = &maker.suite.tests[usize::from(test)];
+        let key = StreamKey::new(&[b"searched originals", maker.key.as_bytes(), paired.name.as_bytes()]);
+        let mut counts = [0; N_CELLS];
+        for pair in made.pairs.iter().filter(|pair| pair.test == test) {
+            counts[pair.cell()] += 1;
+        }
+        // A split that never mentions what is held out has one cell.
+        let has_all = maker.at.holdout.is_some() && maker.at.rule == QuestionRule::Any;
+        let is_bound = paired.is_bound(&maker.suite.tests);
+        let mut sources = Vec::new();
+        let mut is_possible = [false; N_CELLS];
+        for (&family, cases) in &paired.cases {
+            let of_dataset = usize::from(family) < maker.suite.n_of_dataset;
+            let searched = !is_bound && (task.of_dataset || !of_dataset);
+            let source = Source::new(maker, &task.plans[usize::from(family)], family, cases, has_all);
+            for cell in 0..N_CELLS {
+                let can_be = !source.answers[cell].is_empty();
+                is_possible[cell] |= can_be;
+                is_possible[exchanged(cell)] |= can_be && paired.sides == Sides::Coin;
+            }
+            if searched {
+                sources.push(source);
+            }
+        }
+        Self {
+            maker,
+            task,
+            known,
+            test,
+            key,
+            sources,
+            is_possible,
+            counts,
+            in_vain: [0; N_CELLS],
+            n_attempts: 0,
+            seen: FxHashSet::default(),
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    /// Whether there are families to search.
+    pub fn has_sources(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
+    /// Makes the attempts of a block and adds their pairs; whether anything is left to look for. Uses all cores.
+    ///
+    /// # Errors
+    /// The relation of an entry does not hold for a pair.
+    pub fn step(&mut self, all: &mut Pairs) -> Result<bool, SuiteError> {
+        let open: Vec<Cell> = (0..N_CELLS).filter(|&cell| self.is_open(cell)).collect();
+        if open.is_empty() || self.task.images.is_empty() || self.sources.is_empty() {
+            return Ok(false);
+        }
+        let (vocab, holdout) = (self.maker.at.vocab, self.maker.at.holdout);
+        let attempts = (0..BLOCK as usize).into_par_iter().with_min_len(BLOCK as usize / 8);
+        let worker = || Worker { searcher: Searcher::new(vocab, holdout), buffer: TextBuffer::default() };
+        let found: Vec<Option<Found>> = attempts
+            .map_init(worker, |worker, place| self.attempt(worker, self.n_attempts + place as u64, &open))
+            .collect::<Result<_, _>>()?;
+        self.n_attempts += BLOCK;
+        open.iter().for_each(|&cell| self.in_vain[cell] += BLOCK);
+        for found in found.into_iter().flatten() {
+            self.take(found, all);
+        }
+        Ok(true)
+    }
+
+    /// What the search came to.
+    pub fn result(&self) -> SearchResult {
+        let lacks =
+            |cell: Cell| if self.is_possible[cell] { self.task.per_cell.saturating_sub(self.counts[cell]) } else { 0 };
+        SearchResult { test: self.test, is_possible: self.is_possible, lacks: std::array::from_fn(lacks) }
+    }
+
+    fn is_open(&self, cell: Cell) -> bool {
+        self.is_possible[cell] && self.counts[cell] < self.task.per_cell && self.in_vain[cell] < MOST_IN_VAIN
+    }
+
+    /// One attempt; its draws depend on its number alone, which stands for an image and a round over all images.
+    fn attempt(&self, worker: &mut Worker, number: u64, open: &[Cell]) -> Result<Option<Found>, SuiteError> {
+        let mut rng = self.key.at(number);
+        let (image, scene) = self.task.images[(number % self.task.images.len() as u64) as usize];
+        let cell = open[rng.below(open.len() as u32) as usize];
+        let is_swapped = self.maker.suite.tests[usize::from(self.test)].sides == Sides::Coin && rng.coin();
+        let unswapped = if is_swapped { exchanged(cell) } else { cell };
+        let fitting: Vec<&Source> = self.sources.iter().filter(|each| !each.answers[unswapped].is_empty()).collect();
+        if fitting.is_empty() {
+            return Ok(None);
+        }
+        let source = fitting[rng.below(fitting.len() as u32) as usize];
+        let accept = source.acceptable(unswapped);
+        let Some((original, answer)) =
+            self.question(worker, (number, scene), source.family, unswapped, accept, &mut rng)
+        else {
+            return Ok(None);
+        };
+        let Some(Ok(case)) = self.maker.case(self.test, &original, scene) else { return Ok(None) };
+        let Some((substitute, queue)) = self.substitute(case, &original, scene, unswapped, &mut rng) else {
+            return Ok(None);
+        };
+        let family = &self.maker.at.templates.families()[usize::from(original.family)];
+        let text = family.say(&original.reading, self.maker.at.templates.lexicon(), &mut worker.buffer);
+        let given = Given { place: 0, original: &original, scene, text: &text, substitute };
+        let Ok(mut pair) = self.maker.pair(self.test, case, given, &mut rng, &mut worker.buffer)? else {
+            return Ok(None);
+        };
+        pair.is_swapped = is_swapped;
+        if is_swapped {
+            pair.touches.by_answer = self.maker.is_completed(&pair.program, pair.answer);
+        }
+        let made = pair.cell();
+        let known = [(image, original.family, original.program.clone()), (image, pair.family, pair.program.clone())];
+        pair.found = Some(Box::new((original, (number % self.task.images.len() as u64) as usize)));
+        Ok((made == cell).then_some(Found { pair, known, cell, unswapped, answer, queue }))
+    }
+
+    /// A question of a family that mentions what is held out as originals of a cell do, and its answer's number.
+    fn question(
+        &self,
+        worker: &mut Worker,
+        (number, scene): (u64, SceneView<'_>),
+        family: u16,
+        cell: Cell,
+        accept: AnswerSet,
+        rng: &mut StreamRng,
+    ) -> Option<(Original, u32)> {
+        let (at, plan) = (self.maker.at, &self.task.plans[usize::from(family)]);
+        if !accept.meets(plan.possible) {
+            return None;
+        }
+        let rule = match (at.rule, at.holdout) {
+            (_, None) => QuestionRule::Any,
+            (QuestionRule::Any, Some(_)) if cell & 2 != 0 => QuestionRule::With,
+            (QuestionRule::Any, Some(_)) => QuestionRule::Without,
+            (rule, Some(_)) => rule,
+        };
+        worker.searcher.options.load(scene);
+        let task = Task::new(scene, at.vocab, plan, accept, rule, at.holdout, MAX_OPTIONS);
+        if worker.searcher.attempt(&task, rng) != Verdict::Found {
+            return None;
+        }
+        let (source, lexicon) = (&at.templates.families()[usize::from(family)], at.templates.lexicon());
+        let worded = Worded { words: [0; MAX_PARAMS], kept: rng.word() as u32 };
+        let phrasing = rng.below(source.phrasings.len() as u32) as u8;
+        let mut reading = Reading { phrasing, values: [None; MAX_PARAMS], worded };
+        for (place, node) in plan.nodes.iter().enumerate().filter(|(_, node)| node.is_choice) {
+            let choice = worker.searcher.choices()[place];
+            let chosen = chosen_values(node.kind, choice, worker.searcher.options.combinations());
+            for (&param, &value) in plan.params_of[place].iter().zip(&*chosen) {
+                reading.values[usize::from(param)] = value;
+            }
+        }
+        for (place, param) in source.params.iter().enumerate() {
+            let n = lexicon.words(param, reading.values[place]).len() as u32;
+            reading.worded.words[place] = rng.below(n.max(1)) as u8;
+        }
+        let (program, outputs) = source.program(&reading.values);
+        let word = worker.searcher.answer(plan);
+        let answer = answer_of(source.output(), word);
+        Some((Original { row: number as usize, family, answer, reading, program, outputs }, word))
+    }
+
+    /// What stands in the place of an original's answer, so that the pair is in a cell; None where nothing can.
+    #[allow(clippy::type_complexity)] // A substitute if the test needs one, and its queue if values are balanced.
+    fn substitute(
+        &self,
+        case: &Case,
+        original: &Original,
+        scene: SceneView<'_>,
+        cell: Cell,
+        rng: &mut StreamRng,
+    ) -> Option<(Option<Substitute>, Option<(Queue, bool)>)> {
+        if !case.values.iter().any(Expression::needs_foil) {
+            return Some((None, None));
+        }
+        let at = self.maker.at;
+        let (answer_fits, mut foils) = case.foils(original, scene, at);
+        let is_in_cell = |substitute: Substitute| {
+            let draft = case.draft(original, Some(substitute), scene, at);
+            draft.is_ok_and(|draft| self.maker.mentions(&draft.program) == (cell & 1 != 0))
+        };
+        if !case.is_balanced() {
+            let is_answer = rng.coin();
+            foils.retain(|&foil| is_in_cell(Substitute { is_answer, foil }));
+            let may = answer_fits || case.values.iter().any(Expression::is_drawn);
+            let foil = *foils.get(rng.below((foils.len() as u32).max(1)) as usize).filter(|_| may)?;
+            return Some((Some(Substitute { is_answer, foil }), None));
+        }
+        let answer = answer_value(original.answer).filter(|_| answer_fits)?;
+        let kind = if let Answer::Value(kind, _) = original.answer { Some(kind) } else { None };
+        // A foil is one that was asked for with yes before, and waits for its no.
+        let waits = |&foil: &u8| self.waiting.get(&(kind, cell, foil)).is_some_and(|queue| !queue.is_empty());
+        let as_no: Vec<u8> = foils
+            .iter()
+            .copied()
+            .filter(waits)
+            .filter(|&foil| is_in_cell(Substitute { is_answer: false, foil }))
+            .collect();
+        if !as_no.is_empty() {
+            let foil = as_no[rng.below(as_no.len() as u32) as usize];
+            return Some((Some(Substitute { is_answer: false, foil }), Some(((kind, cell, foil), false))));
+        }
+        let yes = Substitute { is_answer: true, foil: *foils.first()? };
+        is_in_cell(yes).then_some((Some(yes), Some(((kind, cell, answer), true))))
+    }
+
+    /// Takes a pair, if it is still wanted.
+    fn take(&mut self, found: Found, all: &mut Pairs) {
+        let (cell, unswapped) = (found.cell, found.unswapped);
+        let source = self.sources.iter_mut().find(|source| source.family == found.known[0].1);
+        let Some(source) = source.filter(|source| source.acceptable(unswapped).contains(found.answer)) else { return };
+        // The same two questions the other way round are no other pair.
+        let is_known = |each: &Known| self.known.0.contains(each) || self.seen.contains(each);
+        let is_known = found.known.iter().any(is_known);
+        if self.counts[cell] >= self.task.per_cell || is_known {
+            return;
+        }
+        let pairs = match found.queue {
+            None => vec![found],
+            Some((queue, true)) => {
+                source.add(unswapped, found.answer);
+                self.seen.insert(found.known[0].clone());
+                self.waiting.entry(queue).or_default().push(found);
+                return;
+            }
+            Some((queue, false)) => match self.waiting.get_mut(&queue).and_then(Vec::pop) {
+                Some(first) => vec![first, found],
+                None => return,
+            },
+        };
+        if let Some(last) = pairs.last() {
+            source.add(unswapped, last.answer);
+            self.seen.insert(last.known[0].clone());
+        }
+        self.counts[cell] += pairs.len() as u32;
+        self.in_vain[cell] = 0;
+        all.pairs.extend(pairs.into_iter().map(|found| found.pair));
+    }
+}
+
+impl Source {
+    fn new(maker: &PairMaker<'_>, plan: &Plan, family: u16, cases: &[Case], has_all: bool) -> Self {
+        let mut answers: [Vec<u32>; N_CELLS] = Default::default();
+        let source = &maker.at.templates.families()[usize::from(family)];
+        for case in cases {
+            let possible = if has_all { possible_cells(case, source, maker.at) } else { [true, false, false, false] };
+            for cell in (0..N_CELLS).filter(|&cell| possible[cell] && case.cells[cell]) {
+                let may = |answer: &u32| {
+                    let wanted = &case.condition.answers;
+                    plan.possible.contains(*answer)
+                        && (wanted.is_empty() || wanted.contains(&answer_of(source.output(), *answer)))
+                };
+                answers[cell].extend((0..plan.n_answers as u32).filter(may));
+            }
+        }
+        for list in &mut answers {
+            list.sort_unstable();
+            list.dedup();
+        }
+        let counts = std::array::from_fn(|cell| vec![0; answers[cell].len()]);
+        Self { family, answers, counts }
+    }
+
+    /// The answers that are accepted in a cell next.
+    fn acceptable(&self, cell: Cell) -> AnswerSet {
+        let among = acceptable(&self.counts[cell]);
+        let mut set = AnswerSet::EMPTY;
+        for (place, &answer) in (0..).zip(&self.answers[cell]) {
+            if among.contains(place) {
+                set.insert(answer as usize);
+            }
+        }
+        set
+    }
+
+    fn add(&mut self, cell: Cell, answer: u32) {
+        if let Some(place) = self.answers[cell].iter().position(|&known| known == answer) {
+            self.counts[cell][place] += 1;
+        }
+    }
+}
+
+impl Pair {
+    /// Its cell in files.
+    pub fn cell(&self) -> Cell {
+        let cell = usize::from(self.touches.by_original) * 2 + usize::from(self.touches.by_partner);
+        if self.is_swapped { exchanged(cell) } else { cell }
+    }
+}
+
+/// The cell of a pair with its sides swapped.
+fn exchanged(cell: Cell) -> Cell {
+    (cell & 1) << 1 | cell >> 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_exchanged() {
+        assert_eq!([0, 1, 2, 3].map(exchanged), [0, 2, 1, 3]);
+    }
+}

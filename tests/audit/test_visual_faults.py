@@ -1,0 +1,240 @@
+"""Faults planted in edited images: found by the line of the audit's report that looks for them, and named."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from spoiling import Row, failed
+from test_suite_faults import SpoiltSuite
+
+from clevrhope.audit import audit
+from clevrhope.config.presets import PRESETS
+from clevrhope.images.png import encode_png
+from clevrhope.images.settings import NativeSettings
+from clevrhope.pipeline import Request, build
+from clevrhope.pipeline.visual.suite import make_visual_suite
+
+HOP, IID, OOD = "rubber_cylinder", "complex_iid", "complex_ood"
+FOLDER = f"hops/{HOP}/suites/visual"
+SCENES, IMAGES = f"{FOLDER}/scenes/{IID}", f"{FOLDER}/images/{IID}.h5"
+SUITE = "visual"
+
+
+@pytest.fixture(scope="module")
+def visual(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("audit") / "visual"
+    sizes = replace(PRESETS["demo"].sizes, train=27, complex_iid=45, complex_ood=8)
+    rendering = NativeSettings(width=240, height=160, quality="draft")
+    config = replace(PRESETS["demo"], sizes=sizes, rendering=rendering)
+    build(Request(out=out, hops=(HOP,), splits=("train", IID, OOD), config=config, seed=5))
+    make_visual_suite(out, 4)
+    return out
+
+
+@pytest.fixture
+def data(visual: Path, tmp_path: Path) -> "SpoiltVisual":
+    return SpoiltVisual(shutil.copytree(visual, tmp_path / "spoilt"))
+
+
+class SpoiltVisual(SpoiltSuite):
+    """A folder with edited images that may be written to."""
+
+    def scenes(self, change: Callable[[list[Row]], None]) -> None:
+        self._rows(f"{SCENES}/0000.json", "scenes", change)
+
+    def edit(self, kind: str, change: Callable[[Row], None]) -> None:
+        """Changes the first scene of a kind."""
+        self.scenes(lambda rows: change(next(row for row in rows if row["edit"]["kind"] == kind)))
+
+    def index(self, kind: str, skip: int = 0) -> int:
+        rows = json.loads(self.path(f"{SCENES}/0000.json").read_text())["scenes"]
+        return int([row["image_index"] for row in rows if row["edit"]["kind"] == kind][skip])
+
+    def image(self, kind: str, pixels_of: Callable[[Callable[[str], Any]], Any], *, png: bool = True) -> None:
+        """Replaces the first image of a kind in HDF5, and as a PNG file."""
+        index = self.index(kind)
+        with h5py.File(self.path(IMAGES), "r+") as file:
+            images = file["images"]
+            pixels = pixels_of(lambda other: images[self.index(other)])
+            images[index] = pixels
+        if png:
+            name = f"HOPE_{HOP}.visual.{IID}_{index:06d}.png"
+            self.path(f"{FOLDER}/images/{IID}/{name}").write_bytes(encode_png(pixels))
+        self.sign()
+
+
+Plant = Callable[[SpoiltVisual], None]
+
+
+def in_scene(kind: str, change: Callable[[Row], None]) -> Plant:
+    return lambda data: data.edit(kind, change)
+
+
+def instead(kind: str, of: str, **options: bool) -> Plant:
+    """The image of another kind in place of one."""
+    return lambda data: data.image(kind, lambda image: image(of), **options)
+
+
+def moved(row: Row) -> None:
+    row["objects"][0]["3d_coords"][0] += 0.5
+
+
+def recolored(row: Row) -> None:
+    row["objects"][0]["color"] = "red" if row["objects"][0]["color"] != "red" else "blue"
+
+
+def twice_edited(row: Row) -> None:
+    other = next(each for k, each in enumerate(row["objects"]) if k != row["edit"]["object"])
+    other["color"] = "red" if other["color"] != "red" else "blue"
+
+
+def held_out(row: Row) -> None:
+    """The edit makes a rubber cylinder where none may be."""
+    edited = row["objects"][row["edit"]["object"]]
+    edited["material"], edited["shape"] = "rubber", "cylinder"
+
+
+def more_pixels(row: Row) -> None:
+    row["objects"][0]["visible_pixels"] += 1
+
+
+def fewer_kept(row: Row) -> None:
+    row["edit"]["objects"] = row["edit"]["objects"][:-1] or [len(row["objects"]) - 1]
+
+
+def other_source(row: Row) -> None:
+    row["edit"]["source"] = "HOPE_test_iid_999999.png"
+
+
+def other_camera(row: Row) -> None:
+    row["camera"]["location"][0] += 0.1
+
+
+def other_relation(row: Row) -> None:
+    left = row["relationships"]["left"]
+    left[0] = [] if left[0] else [1]
+
+
+def loose_box(row: Row) -> None:
+    row["edit"]["box"][0] = max(0, row["edit"]["box"][0] - 40)
+
+
+def other_sigma(row: Row) -> None:
+    row["edit"]["sigma_px"] += 1
+
+
+def noise(data: SpoiltVisual) -> None:
+    """A fill whose background is not of one color."""
+
+    def pixels(image: Callable[[str], Any]) -> Any:
+        found = image("fill").copy()
+        found[:4, :4] = 255
+        return found
+
+    data.image("fill", pixels)
+
+
+def other_image(data: SpoiltVisual) -> None:
+    """A partner that is asked about the fill in place of the crop."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        crop = data.test("crop", SUITE)
+        row = 2 * int(np.flatnonzero(arrays["test"][::2] == crop)[0]) + 1
+        arrays["image_idxs"][row] -= 1
+
+    data.pairs(change, SUITE)
+
+
+def other_copy(data: SpoiltVisual) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        arrays["image_idxs"][0] = data.index("copy", 1)
+
+    data.pairs(change, SUITE)
+
+
+def same_for_flip(data: SpoiltVisual) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        rows = arrays["test"] == data.test("edit", SUITE)
+        arrays["relation"][rows] = 0
+
+    data.pairs(change, SUITE)
+
+
+def other_question(data: SpoiltVisual) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        arrays["questions"][1] = arrays["questions"][-1]
+
+    data.pairs(change, SUITE)
+
+
+def lost_image(data: SpoiltVisual) -> None:
+    with h5py.File(data.path(IMAGES), "r+") as file:
+        indices = file["indices"][:]
+        del file["indices"]
+        file["indices"] = indices[:-1]
+    data.sign()
+
+
+def renamed(data: SpoiltVisual) -> None:
+    data.scenes(lambda rows: rows[0].update(image_filename="HOPE_test_iid_000000.png"))
+
+
+def wrong_counts(data: SpoiltVisual) -> None:
+    path = data.path("manifest.json")
+    raw = json.loads(path.read_text())
+    raw["suites"][HOP][SUITE][IID]["pictures"] += 1
+    path.write_text(json.dumps(raw))
+
+
+CASES: list[tuple[str, Plant, str]] = [
+    ("moved", in_scene("copy", moved), SCENES),
+    ("recolored", in_scene("blur_1", recolored), SCENES),
+    ("recolored removal", in_scene("removal", recolored), SCENES),
+    ("twice edited", in_scene("edit", twice_edited), SCENES),
+    ("held out", in_scene("edit", held_out), SCENES),
+    ("more pixels", in_scene("removal", more_pixels), SCENES),
+    ("other foreground", in_scene("blur_2", fewer_kept), SCENES),
+    ("other source", in_scene("fill", other_source), SCENES),
+    ("other camera", in_scene("removal", other_camera), SCENES),
+    ("other relation", in_scene("blur_3", other_relation), SCENES),
+    ("loose box", in_scene("crop", loose_box), IMAGES),
+    ("other sigma", in_scene("blur_1", other_sigma), IMAGES),
+    ("no removal", instead("removal", "copy"), IMAGES),
+    ("no value changed", instead("edit", "copy"), IMAGES),
+    ("no blur", instead("blur_1", "copy"), IMAGES),
+    ("less blur", instead("blur_3", "blur_1"), IMAGES),
+    ("blur for fill", instead("fill", "blur_3"), IMAGES),
+    ("copy for crop", instead("crop", "copy"), IMAGES),
+    ("edited copy", instead("copy", "blur_1"), IMAGES),
+    ("another PNG", instead("fill", "blur_1", png=False), IMAGES),
+    ("noise", noise, IMAGES),
+    ("other image", other_image, f"{FOLDER}/{IID}.h5"),
+    ("other copy", other_copy, f"{FOLDER}/{IID}.h5"),
+    ("same for flip", same_for_flip, f"{FOLDER}/{IID}.h5"),
+    ("other question", other_question, f"{FOLDER}/{IID}.h5"),
+    ("lost image", lost_image, IMAGES),
+    ("renamed", renamed, f"{SCENES}/0000.json"),
+    ("wrong counts", wrong_counts, "manifest.json"),
+]
+
+
+def test_a_sound_folder_passes(visual: Path) -> None:
+    report = audit(visual)
+    assert not failed(report), [str(fault) for each in report.checks for fault in each.faults]
+    line = {each.name: each for each in report.checks}["pair images"]
+    assert line.result == "passed"
+    assert line.n_checked > 40
+
+
+@pytest.mark.parametrize(("plant", "file"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_fault_is_found(plant: Plant, file: str, data: SpoiltVisual) -> None:
+    plant(data)
+    found = failed(audit(data.root))
+    assert "pair images" in found, found
+    assert file in {fault.file for fault in found["pair images"].faults}, found["pair images"].faults

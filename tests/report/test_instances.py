@@ -1,0 +1,235 @@
+"""Runs as instances: RAD's regression with known coefficients, halves of images, and coverage."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from building import request
+from simulated import write_run, write_suite_predictions
+
+from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.pairs import coverage
+from clevrhope.metrics.pairs.relations import Flags
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.suites import score_suite
+from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
+from clevrhope.pipeline import build
+from clevrhope.pipeline.suites import make_suite
+from clevrhope.report import report
+from clevrhope.report.document import Figure, Table
+from clevrhope.report.instances import HALVES, Instance, measure_instances
+from clevrhope.report.regression_tables import FEATURES, regression_blocks
+from clevrhope.report.results import Result, measure
+from clevrhope.report.runs import Source, find_sources
+from clevrhope.splits.kinds import IID, OOD
+
+HOP = "rubber_cylinder"
+TESTS = ("is_there_color", "any", "is_there_shape", "rephrase")
+N = 2000
+"""Questions of each half of a split, and pairs of each test in each half."""
+
+
+def share(of: float) -> Flags:
+    """(N,) the first ones."""
+    flags: Flags = np.arange(N) < round(of * N)
+    return flags
+
+
+def instance(
+    k: int, *, iid: float, ood: float, original: float, both: float, partner: float, drops: bool = False
+) -> Instance:
+    """A run with these shares right in both halves: of splits, of originals, of pairs and of partners."""
+    source = Source(
+        Path(f"{k}.jsonl"), Path("data"), "film", Path(f"{k}"), setup={"dropped color": 0.5} if drops else {}
+    )
+    result = Result(source, "film", "last", HOP, HOP, (), 6, "", 100, str(k), {})
+    images = np.arange(N) * 2
+    flags = share(original)
+    partners = share(both) | (~flags & (np.arange(N) < round(original * N) + round((partner - both) * N)))
+    tests = np.arange(len(TESTS)).repeat(N)
+
+    def target(split: str, suite: str | None = None) -> Target:
+        return Target(HOP, split, str(k), 100, suite)
+
+    def own(split: str, right: float) -> SplitRights:
+        both_halves = np.concatenate([images, images + 1])
+        everything = np.ones(2 * N, dtype=bool)
+        return SplitRights(target(split), both_halves, everything, np.tile(share(right), 2))
+
+    everything = np.ones(2 * len(tests), dtype=bool)
+    pairs = PairRights(
+        target=target(IID, "rad"),
+        tests=TESTS,
+        test=np.tile(tests, 2),
+        is_in=everything,
+        images=np.concatenate([np.tile(images, len(TESTS)), np.tile(images, len(TESTS)) + 1]),
+        answered=everything,
+        original=np.tile(flags, 2 * len(TESTS)),
+        partner=np.tile(partners, 2 * len(TESTS)),
+    )
+    return Instance(result, {IID: own(IID, iid), OOD: own(OOD, ood)}, {IID: [pairs]})
+
+
+def simulated(n: int = 45, *, drops: bool = False, seed: int = 1) -> list[Instance]:
+    """Runs whose accuracies on changed and on OOD questions follow from RAD, and not from accuracy."""
+    generator = np.random.default_rng(seed)
+    found = []
+    for k in range(n):
+        accuracy, rad = generator.uniform(0.4, 0.7), generator.uniform(0.3, 0.9)
+        found.append(
+            instance(
+                k,
+                iid=accuracy,
+                ood=0.1 + 0.8 * rad,
+                original=accuracy,
+                both=accuracy * rad,
+                partner=0.2 + 0.6 * rad,
+                drops=drops,
+            )
+        )
+    return found
+
+
+def rows_of(instances: list[Instance], title: str) -> dict[tuple[str, str, str], list[str]]:
+    """Predicted, instances and features -> the other cells of their row."""
+    (table,) = (
+        each for each in regression_blocks(instances) if isinstance(each, Table) and title in each.title
+    )
+    rows = [[cell.text for cell in row] for row in table.rows]
+    return {(row[0], row[1], row[3]): [row[2], *row[4:]] for row in rows}
+
+
+def test_what_follows_from_rad_alone_is_predicted_by_rad_alone() -> None:
+    name = "pairs, train sizes and seeds"
+    unseen = rows_of(simulated(), "questions changed in another way")
+    gaps = rows_of(simulated(), "held-out pair")
+    for rows, predicted in ((unseen, "accuracy on the target set"), (gaps, "OOD accuracy")):
+        found = {features: rows[predicted, name, features] for features in FEATURES.values()}
+        assert {cells[0] for cells in found.values()} == {"45"}
+        r2 = {features: float(cells[1].split()[0]) for features, cells in found.items()}
+        left_out = {
+            features: float(cells[2].split()[0].replace("\N{MINUS SIGN}", "-"))
+            for features, cells in found.items()
+        }
+        assert r2["RAD(D,D')"] > 0.999
+        assert r2["Accuracy(D), RAD(D,D'), RAD(D',D)"] > 0.999
+        assert r2["Accuracy(D)"] < 0.2
+        assert left_out["Accuracy(D)"] < r2["Accuracy(D)"]
+    gap = gaps["systematicity gap", name, "Accuracy(D), RAD(D,D'), RAD(D',D)"]
+    assert float(gap[1]) > 0.999  # both of what it is made of
+    assert float(gaps["systematicity gap", name, "RAD(D,D')"][1]) < 0.95
+
+
+def test_published_r2_stand_beside() -> None:
+    unseen = rows_of(simulated(), "questions changed in another way")
+    assert unseen["accuracy on the target set", "published: LMH (VQA-CP)", "RAD(D,D')"][:2] == [
+        "45",
+        "0.899 \N{PLUS-MINUS SIGN} 0.133",
+    ]
+
+
+def test_instances_that_dropped_questions_are_a_group_of_their_own() -> None:
+    rows = rows_of([*simulated(20), *simulated(15, drops=True, seed=2)], "held-out pair")
+    n = {name: cells[0] for (predicted, name, _), cells in rows.items() if predicted == "OOD accuracy"}
+    assert n == {"train questions of a type dropped": "15", "pairs, train sizes and seeds": "20", "all": "35"}
+
+
+def test_the_figure_has_a_marker_for_each_run() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install clevrhope[plots]")
+    both = [*simulated(20), *simulated(15, drops=True, seed=2)]
+    (drawn,) = (each for each in regression_blocks(both, draws=True) if isinstance(each, Figure))
+    assert drawn.png.startswith(b"\x89PNG")
+    assert drawn.name == "instances_film"
+    (again,) = (each for each in regression_blocks(both, draws=True) if isinstance(each, Figure))
+    assert again.png == drawn.png
+    (fewer,) = (each for each in regression_blocks(both[:34], draws=True) if isinstance(each, Figure))
+    assert fewer.png != drawn.png
+    assert not any(isinstance(each, Figure) for each in regression_blocks(both))
+
+
+def test_too_few_instances_make_no_section() -> None:
+    assert list(regression_blocks(simulated(11))) == []
+    assert list(regression_blocks(simulated(12))) != []
+
+
+def test_a_run_that_has_nothing_right_is_left_out() -> None:
+    hopeless = instance(99, iid=0.3, ood=0.2, original=0.0, both=0.0, partner=0.0)
+    rows = rows_of([*simulated(14), hopeless], "held-out pair")
+    assert {cells[0] for cells in rows.values()} == {"14"}
+
+
+def test_features_and_targets_are_of_different_images() -> None:
+    one = simulated(1)[0]
+    own = one.splits[IID]
+    own.right[own.images % 2 == 1] = False
+    assert one.accuracy(IID, half=HALVES[0]) == pytest.approx(200 * (one.accuracy(IID) or 0) / 100, abs=0.1)
+    assert one.accuracy(IID, half=HALVES[1]) == 0
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("instances") / "data"
+    sizes = {"train": 200, "complex_iid": 300, "complex_ood": 200}
+    build(request(out, sizes=sizes, render=False, question_json=False))
+    make_suite(out, "rad")
+    return out
+
+
+def written(out: Path, dataset: Path, wrong: Mapping[int, float], size: int = 200) -> Path:
+    """Runs by their seeds, which err on the splits' first questions."""
+    for seed, part in wrong.items():
+        shares = dict.fromkeys((IID, OOD), part)
+        run = write_run(out, dataset, model="film", hop=HOP, size=size, seed=seed, wrong=shares)
+        write_suite_predictions(run, dataset, HOP, "rad")
+    return out
+
+
+def test_rights_give_the_scores_of_score_suite(dataset: Path, tmp_path: Path) -> None:
+    folder = written(tmp_path, dataset, {1: 0.3})
+    (file,) = folder.glob("*/predictions/*")
+    (condition,) = score_suite(dataset, "rad", file, seed=1, bootstrap=0).conditions
+    splits, pairs = rights(AnswerKey(dataset), "rad", file)
+    assert {each.target.split for each in splits} == {each.target.split for each in pairs} == {IID, OOD}
+    for each in splits:
+        assert each.right.mean() == pytest.approx(0.7, abs=0.01)
+    for each in pairs:
+        mean = condition.splits[each.target.split].overall.mean
+        assert 100 * (each.original & each.partner).mean() == pytest.approx(mean.both_right.value)
+        assert 100 * each.original.mean() == pytest.approx(mean.original_accuracy.value)
+        assert 100 * each.partner.mean() == pytest.approx(mean.partner_accuracy.value)
+
+
+def test_counts_of_an_instance_are_those_of_its_pairs(dataset: Path, tmp_path: Path) -> None:
+    results, _ = measure(find_sources([written(tmp_path, dataset, {1: 0.3})])[0])
+    (one,) = measure_instances(results)
+    (pairs,) = one.pairs[IID]
+    counted = sum(counts.pairs for half in HALVES for counts in one.counts(IID, half=half).values())
+    assert counted == np.count_nonzero(pairs.is_in) < len(pairs)
+    assert set(one.counts(IID, half=0)) == {"Y/N<-C", "Y/N<-HM", "Y/N<-WK"}
+    assert one.accuracy(IID) == results[0].accuracies[IID]
+
+
+def test_coverage_of_models_is_that_of_their_runs(dataset: Path, tmp_path: Path) -> None:
+    """Runs that err on the first questions have nested right answers, so the better one covers the worse."""
+    written(tmp_path / "runs", dataset, {1: 0.2, 2: 0.4})
+    written(tmp_path / "runs", dataset, {3: 0.6}, size=100)
+    made = report([tmp_path / "runs"], tmp_path / "out")
+    text = made.markdown.read_text().replace("\\", "")
+    title = f"**Coverage on the pairs of rad on {IID}, per cent**"
+    head, _, *rows = text.split(f"{title}\n\n")[1].split("\n\n")[0].splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in (head, *rows)]
+    assert cells[0][1:] == [row[0] for row in cells[1:]]
+    shown = {(row[0][-3:], name[-3:]): row[k] for row in cells[1:] for k, name in enumerate(cells[0]) if k}
+    files = sorted((tmp_path / "runs").glob("*/predictions/*"))
+    key = AnswerKey(dataset)
+    flags = {}
+    for file in files:
+        (pairs,) = (each for each in rights(key, "rad", file)[1] if each.target.split == IID)
+        flags[pairs.target.run] = np.concatenate([pairs.original, pairs.partner])
+    found = 100 * coverage(np.stack([flags[name] for name in ("1", "2", "3")]))
+    assert found[0, 1] == found[0, 2] == found[1, 2] == 100
+    assert float(shown["200", "200"]) == pytest.approx((found[0, 1] + found[1, 0]) / 2, abs=0.051)
+    assert float(shown["100", "200"]) == pytest.approx((found[2, 0] + found[2, 1]) / 2, abs=0.051)
+    assert float(shown["200", "100"]) == 100
+    assert shown["100", "100"] == ""  # a single run has no other

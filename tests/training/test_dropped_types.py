@@ -1,0 +1,115 @@
+"""Train sets without a share of their questions of some types: which rows stay, and whole runs on them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from short_runs import HOP, Train
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import BindingError
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.errors import ConfigError
+from clevrhope.report.setups import drops_types, setup_of
+from clevrhope.training.dropped_types import KeptSplit, kept_rows
+from clevrhope.training.request import parse_drops
+
+
+@pytest.fixture(scope="module")
+def vocab(dataset: Path) -> Vocab:
+    return read_vocab(Layout(dataset).vocab)
+
+
+def rows_that_end_with(vocab: Vocab, *functions: str, n: int) -> Ints:
+    """(n, 3) programs that end with these functions in turn: <START>, the last function, <END>."""
+    numbers = vocab.program_token_to_idx
+    ends = [numbers[functions[k % len(functions)]] for k in range(n)]
+    return np.asarray([[numbers["<START>"], end, numbers["<END>"]] for end in ends], dtype=np.int32)
+
+
+def test_a_share_of_one_type_goes_and_nothing_else(vocab: Vocab) -> None:
+    programs = rows_that_end_with(vocab, "query_color", "count", n=20_000)
+    rows = kept_rows(programs, {"color": 0.9}, seed=3, vocab=vocab)
+    assert (np.diff(rows) > 0).all()
+    assert np.count_nonzero(rows % 2 == 1) == 10_000  # the questions that count
+    n_left = np.count_nonzero(rows % 2 == 0)
+    assert abs(n_left - 1000) < 5 * np.sqrt(10_000 * 0.9 * 0.1)
+
+
+def test_draws_depend_on_the_seed_and_the_row_alone(vocab: Vocab) -> None:
+    programs = rows_that_end_with(vocab, "query_color", "count", n=3000)
+    rows = kept_rows(programs, {"color": 0.5}, seed=3, vocab=vocab)
+    fewer = kept_rows(programs[:700], {"color": 0.5}, seed=3, vocab=vocab)
+    assert fewer.tolist() == [row for row in rows.tolist() if row < 700]
+    more_dropped = kept_rows(programs, {"color": 0.8}, seed=3, vocab=vocab)
+    assert set(more_dropped.tolist()) < set(rows.tolist())
+    both = kept_rows(programs, {"color": 0.5, "count": 0.5}, seed=3, vocab=vocab)
+    assert set(both.tolist()) < set(rows.tolist())
+    assert kept_rows(programs, {"color": 0.5}, seed=4, vocab=vocab).tolist() != rows.tolist()
+
+
+def test_what_cannot_be_dropped_is_said(vocab: Vocab) -> None:
+    programs = rows_that_end_with(vocab, "query_color", "count", n=40)
+    with pytest.raises(ConfigError, match=r'no question .* of the type "colr" \(did you mean "color"\?\)'):
+        kept_rows(programs, {"colr": 0.5}, seed=3, vocab=vocab)
+    with pytest.raises(ConfigError, match="no question of the train set is left; drop less"):
+        kept_rows(programs, {"color": 1.0, "count": 1.0}, seed=3, vocab=vocab)
+
+
+@pytest.mark.parametrize("text", ["color", "=0.5", "color=", "color=half", "color=0", "color=2", "color=nan"])
+def test_shares_of_another_form_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="should be a type of questions and a share above 0 and at most 1"):
+        parse_drops([text])
+
+
+def test_shares_are_read_and_a_type_may_occur_once() -> None:
+    assert parse_drops(["color=0.9", "count=1"]) == {"color": 0.9, "count": 1.0}
+    with pytest.raises(ConfigError, match='"color" is given twice'):
+        parse_drops(["color=0.9", "color=0.5"])
+
+
+def test_a_split_keeps_its_columns_in_step(dataset: Path, vocab: Vocab) -> None:
+    layout = Layout(dataset)
+    whole = open_split(layout, HOP, "train", vocab=vocab)
+    kept = KeptSplit(whole, {"exist": 0.5, "count": 0.5}, seed=3, vocab=vocab)
+    ((first, questions, programs),) = kept.blocks()
+    every = [whole.tokens(0, len(whole))]
+    rows = kept_rows(every[0][1], {"exist": 0.5, "count": 0.5}, seed=3, vocab=vocab)
+    assert first == 0
+    assert 0 < len(kept) == len(rows) < len(whole)
+    assert np.array_equal(questions, every[0][0][rows])
+    assert np.array_equal(programs, every[0][1][rows])
+    for name in ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths"):
+        assert np.array_equal(getattr(kept, name), getattr(whole, name)[rows])
+
+
+def test_a_run_says_what_it_dropped_and_is_another_run(run: Train, dataset: Path, tmp_path: Path) -> None:
+    run("plain", updates=4)
+    run("dropped", updates=4, drop_types={"exist": 0.5})
+    plain, dropped = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("plain", "dropped"))
+    assert "drop_types" not in plain
+    assert dropped["drop_types"] == {"exist": 0.5}
+    assert not drops_types(setup_of(plain))
+    assert drops_types(setup_of(dropped))
+    assert setup_of(dropped)["dropped exist"] == 0.5
+    weights = [(tmp_path / name / "weights/last.safetensors").read_bytes() for name in ("plain", "dropped")]
+    assert weights[0] != weights[1]
+    with pytest.raises(BindingError, match="drop_types"):
+        run("plain", updates=4, drop_types={"exist": 0.5})
+    command = ["train", "tiny_models:Tiny", str(dataset), "--hop", HOP, "--size", "100", "--seed", "3"]
+    more = ["--updates", "4", "--device", "cpu", "--quiet"]
+    again = [*command, *more, "--out", str(tmp_path / "again"), "--drop-type", "exist=0.5"]
+    assert run_command(again) == 0
+    assert (tmp_path / "again/weights/last.safetensors").read_bytes() == weights[1]
+
+
+def test_too_few_questions_for_a_batch_are_refused(run: Train) -> None:
+    with pytest.raises(ConfigError, match="batch"):
+        run("few", size=20, drop_types={"exist": 1.0, "count": 1.0, "shape": 1.0, "color": 1.0})

@@ -1,0 +1,72 @@
+"""Trained runs on edited images: features of images answer all, features of scenes what has a scene."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from short_runs import HOP, Train
+
+from clevrhope.__main__ import run_command
+from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.suite_pools import PIXEL_TESTS, VISUAL_TESTS
+from clevrhope.features.extraction import make_features
+from clevrhope.images.settings import NativeSettings
+from clevrhope.metrics.suites import score_suite
+from clevrhope.pipeline import Request, build
+from clevrhope.pipeline.visual.suite import make_visual_suite
+
+N = 3
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("visual") / "data"
+    sizes = replace(PRESETS["demo"].sizes, train=100, complex_iid=36, complex_ood=6)
+    rendering = NativeSettings(width=48, height=32, quality="draft")
+    config = replace(PRESETS["demo"], sizes=sizes, rendering=rendering, images="h5")
+    splits = ("train", "complex_iid", "complex_ood")
+    build(Request(out=out, hops=(HOP,), splits=splits, config=config, seed=5))
+    make_visual_suite(out, N)
+    make_features(out, kind="pixels", size=(24, 16))
+    make_features(out, kind="attributes")
+    return out
+
+
+def rows_of_suite(path: Path) -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [row for row in rows if row.get("suite") == "visual"]
+
+
+def test_features_of_images_answer_every_edit(folder: Path, run: Train, tmp_path: Path) -> None:
+    run(dataset=folder, features="pixels-24x16")
+    assert run_command(["evaluate", str(tmp_path / "run"), "--suite", "visual", "--device", "cpu"]) == 0
+    path = tmp_path / "run/predictions/last.predict.jsonl"
+    pairs = read_pairs(Layout(folder).suite_h5(HOP, "visual", "complex_iid"))
+    answered = [row for row in rows_of_suite(path) if row["split"] == "complex_iid"]
+    assert [row["question_index"] for row in answered] == list(range(1, 2 * len(pairs), 2))
+    (condition,) = score_suite(folder, "visual", path, seed=1, bootstrap=0).conditions
+    parts = condition.splits["complex_iid"].parts["test"]
+    assert {part.name: part.mean.n_missing for part in parts} == dict.fromkeys(VISUAL_TESTS, 0)
+
+
+def test_features_of_scenes_answer_removal_and_edits(
+    folder: Path, run: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1}
+    run(dataset=folder, features="attributes", model="object_transformer", settings=small, updates=2)
+    assert run_command(["evaluate", str(tmp_path / "run"), "--suite", "visual", "--device", "cpu"]) == 0
+    assert "blur, fill and crop were left out" in capsys.readouterr().out
+    (path,) = (tmp_path / "run/predictions").glob("*.jsonl")
+    rows = rows_of_suite(path)
+    assert rows
+    assert all("blur, fill and crop were left out" in row["note"] for row in rows)
+    (condition,) = score_suite(folder, "visual", path, seed=1, bootstrap=0).conditions
+    for part in condition.splits["complex_iid"].parts["test"]:
+        assert (part.mean.n_missing, part.mean.n_pairs) == ((N, 0) if part.name in PIXEL_TESTS else (0, N))
