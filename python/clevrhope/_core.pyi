@@ -395,6 +395,8 @@ class Suite:
     @property
     def tests(self) -> list[tuple[str, Literal["in", "beyond"], str]]: ...
     @property
+    def controls(self) -> list[str]: ...
+    @property
     def templates(self) -> Templates: ...
     def pairs(
         self,
@@ -418,6 +420,7 @@ class Suite:
         rule: _QuestionRule,
         per_cell: int,
         search: bool,
+        every: int | None = None,
     ) -> Pairs: ...
 
 @final

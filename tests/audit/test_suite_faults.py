@@ -23,6 +23,7 @@ from clevrhope.describe.datasheet.suites import with_suites as with_suites_secti
 from clevrhope.describe.suites import measure_suites
 from clevrhope.errors import TemplateError
 from clevrhope.pipeline import Request, build
+from clevrhope.pipeline.augmentation import make_train_sets
 from clevrhope.pipeline.limits import Limits
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
@@ -34,14 +35,15 @@ OF_SUITES = LINES["Reading pairs of suites"]
 
 
 def with_suites(out: Path, *, hops: tuple[str, ...] = (HOP,), **changes: Any) -> Path:
-    """A folder's test sets of whole scenes, and both of the package's suites."""
-    sizes = replace(PRESETS["demo"].sizes, train=60, complex_iid=450, complex_ood=150, test=150)
+    """A folder's test sets of whole scenes, all of the package's suites, and a train set with questions."""
+    sizes = replace(PRESETS["demo"].sizes, train=60, complex_iid=450, complex_ood=250, test=150)
     limits = changes.pop("limits", Limits())
     config = replace(PRESETS["demo"], sizes=sizes, **changes)
-    splits = (IID, OOD, "test") if "none" in hops else (IID, OOD)
+    splits = ("train", IID, OOD, "test") if "none" in hops else ("train", IID, OOD)
     build(Request(out=out, hops=hops, splits=splits, config=config, limits=limits, seed=3, render=False))
-    for suite in ("carets", "rad"):
+    for suite in ("carets", "rad", "holdout"):
         make_suite(out, suite)
+    make_train_sets(out, "rad")
     return out
 
 
@@ -435,7 +437,7 @@ def suite_that_the_manifest_lacks(data: SpoiltSuite) -> None:
 
 
 def suite_of_no_split(data: SpoiltSuite) -> None:
-    data.manifest(lambda raw: raw["suites"][HOP]["rad"].update(train={"pairs": 1, "originals": 1}))
+    data.manifest(lambda raw: raw["suites"][HOP]["rad"].update(val={"pairs": 1, "originals": 1}))
 
 
 def other_numbers_of_words(data: SpoiltSuite) -> None:
@@ -447,6 +449,161 @@ def other_numbers_of_words(data: SpoiltSuite) -> None:
     data.sign()
 
 
+def holdout_pairs(arrays: dict[str, Any], data: SpoiltSuite, test: str) -> Any:
+    """The pairs of a test of `holdout`."""
+    return np.flatnonzero(arrays["test"][::2] == data.test(test, "holdout"))
+
+
+def without_pairs(arrays: dict[str, Any], pairs: Any) -> None:
+    """Leaves out pairs; the rest is numbered anew."""
+    for name, values in arrays.items():
+        arrays[name] = np.delete(values.reshape(-1, 2, *values.shape[1:]), pairs, axis=0).reshape(
+            -1, *values.shape[1:]
+        )
+    arrays["pair_idxs"] = np.repeat(np.arange(len(arrays["pair_idxs"]) // 2, dtype=np.int32), 2)
+
+
+def list_fewer(data: SpoiltSuite, n: int) -> None:
+    data.manifest(lambda raw: raw["suites"][HOP]["holdout"][OOD].update(pairs=n))
+
+
+def control_that_completes(data: SpoiltSuite) -> None:
+    """The crossings are called controls."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        crossings = holdout_pairs(arrays, data, "crossing_shape")
+        controls = holdout_pairs(arrays, data, "control_shape")
+        rows = [np.sort(np.concatenate([2 * each, 2 * each + 1])) for each in (crossings, controls)]
+        for name, values in arrays.items():
+            if name not in ("test", "pair_idxs", "role"):
+                values[rows[0]], values[rows[1]] = values[rows[1]].copy(), values[rows[0]].copy()
+
+    data.pairs(change, "holdout", OOD)
+
+
+def control_without_its_crossing(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        without_pairs(arrays, holdout_pairs(arrays, data, "crossing_shape")[:1])
+        list_fewer(data, len(arrays["role"]) // 2)
+
+    data.pairs(change, "holdout", OOD)
+
+
+def group_without_a_value(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        without_pairs(arrays, holdout_pairs(arrays, data, "values_color")[3:4])
+        list_fewer(data, len(arrays["role"]) // 2)
+
+    data.pairs(change, "holdout", OOD)
+
+
+def value_twice(data: SpoiltSuite) -> None:
+    """A partner of a group stands in the place of another one."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        first = holdout_pairs(arrays, data, "values_material")[0]
+        for name, values in arrays.items():
+            if name not in ("pair_idxs", "role"):
+                values[2 * first : 2 * first + 2] = values[2 * first + 2 : 2 * first + 4]
+
+    data.pairs(change, "holdout", OOD)
+
+
+def pair_of_another_cell(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        first = holdout_pairs(arrays, data, "entailment_shape")[0]
+        arrays["cell"][2 * first : 2 * first + 2] = 3
+
+    data.pairs(change, "holdout", OOD)
+
+
+def answer_that_completes(data: SpoiltSuite) -> None:
+    """An answer is not said to complete the pair, in a question that mentions it of another object."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        arrays["touches"] &= 1
+
+    data.pairs(change, "holdout", OOD)
+
+
+def control_of_another_test(data: SpoiltSuite) -> None:
+    path = data.path(data.file("holdout"))
+    with h5py.File(path, "r+") as file:
+        controls = list(file.attrs["controls"])
+        controls[controls.index("crossing_shape")] = "crossing_color"
+        file.attrs["controls"] = controls
+    data.sign()
+
+
+TRAIN_FILE = f"hops/{HOP}/suites/rad/train_rad"
+
+
+def added(data: SpoiltSuite, change: Callable[[dict[str, Any]], None]) -> None:
+    """Changes the arrays of a train set with questions of a suite; every 11th row is one of these."""
+    with h5py.File(data.path(f"{TRAIN_FILE}.h5"), "r+") as file:
+        arrays = {name: file[name][:] for name in file}
+        change(arrays)
+        for name, values in arrays.items():
+            file[name][...] = values
+    data.sign()
+
+
+def swapped_turns(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        for values in arrays.values():
+            values[[9, 10]] = values[[10, 9]]
+
+    added(data, change)
+
+
+def later_original(data: SpoiltSuite) -> None:
+    added(data, lambda arrays: arrays["source_idxs"].__setitem__(10, 11))
+
+
+def original_twice(data: SpoiltSuite) -> None:
+    """Two added questions are the same, of one test and original."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        for values in arrays.values():
+            values[21] = values[10]
+        arrays["orig_idxs"][21] = 21
+
+    added(data, change)
+
+
+def other_words_of_the_train_set(data: SpoiltSuite) -> None:
+    added(data, lambda arrays: arrays["questions"].__setitem__((3, 1), arrays["questions"][3, 1] + 1))
+
+
+def other_answer_of_an_added_question(data: SpoiltSuite) -> None:
+    added(data, lambda arrays: arrays["answers"].__setitem__(10, data.answer("metal")))
+
+
+def added_mention(data: SpoiltSuite) -> None:
+    """The words and the program of an added question are those of one that mentions the held-out pair."""
+    with h5py.File(data.path(f"hops/{HOP}/{OOD}.h5")) as file:
+        source = {name: file[name][0] for name in ("questions", "programs")}
+
+    def change(arrays: dict[str, Any]) -> None:
+        for name, row in source.items():
+            arrays[name][10] = 0
+            arrays[name][10, : len(row)] = row
+
+    added(data, change)
+
+
+def added_question_of_another_test(data: SpoiltSuite) -> None:
+    added(data, lambda arrays: arrays["test"].__setitem__(10, (arrays["test"][10] + 1) % 5))
+
+
+def original_of_an_added_question_in_json(data: SpoiltSuite) -> None:
+    def change(rows: list[Row]) -> None:
+        rows[10]["original_index"] += 1
+
+    data._rows(f"{TRAIN_FILE}_questions.json", "questions", change)
+
+
+HOLDOUT = f"hops/{HOP}/suites/holdout/{OOD}"
 CARETS, RAD = (f"hops/{HOP}/suites/{suite}/{IID}" for suite in ("carets", "rad"))
 
 
@@ -548,6 +705,22 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (suite_that_the_manifest_lacks, "counts", f"{RAD}.h5"),
     (suite_of_no_split, "counts", "manifest.json"),
     *((plant, "counts", SHEET) for plant in DATASHEETS),
+    (control_that_completes, "pair foils", f"{HOLDOUT}.h5"),
+    (control_without_its_crossing, "pair foils", f"{HOLDOUT}.h5"),
+    (group_without_a_value, "pair foils", f"{HOLDOUT}.h5"),
+    (value_twice, "pair foils", f"{HOLDOUT}.h5"),
+    (pair_of_another_cell, "pair foils", f"{HOLDOUT}.h5"),
+    (answer_that_completes, "pair mentions", f"{HOLDOUT}.h5"),
+    (control_of_another_test, "pairs", f"{HOLDOUT.replace(OOD, IID)}.h5"),
+    (swapped_turns, "added questions", f"{TRAIN_FILE}.h5"),
+    (later_original, "added questions", f"{TRAIN_FILE}.h5"),
+    (original_twice, "added questions", f"{TRAIN_FILE}.h5"),
+    (other_words_of_the_train_set, "added questions", f"{TRAIN_FILE}.h5"),
+    (other_answer_of_an_added_question, "pair programs", f"{TRAIN_FILE}.h5"),
+    (other_answer_of_an_added_question, "pair answers", f"{TRAIN_FILE}.h5"),
+    (added_mention, "pair mentions", f"{TRAIN_FILE}.h5"),
+    (added_question_of_another_test, "pairs", f"{TRAIN_FILE}.h5"),
+    (original_of_an_added_question_in_json, "pair files", f"{TRAIN_FILE}_questions.json"),
     (other_numbers_of_words, "pairs", f"hops/{HOP}/suites/carets/vocab.json"),
 ]
 
@@ -580,7 +753,7 @@ def lines(folder: Path, **choices: Any) -> dict[str, Check]:
 
 def number_searched(folder: Path) -> int:
     """The pairs of a folder's suites of which both questions were made."""
-    files = sorted(folder.glob("hops/*/suites/*/*.h5"))
+    files = [path for path in sorted(folder.glob("hops/*/suites/*/*.h5")) if "train" not in path.stem]
     both = [(read_pairs(path).rows.orig_idxs.reshape(-1, 2) < 0).all(axis=1) for path in files]
     return int(sum(each.sum() for each in both))
 
@@ -595,7 +768,10 @@ def test_nothing_is_wrong_with_suites_as_they_were_made(paired: Path) -> None:
     n_searched = number_searched(paired)
     assert found["pair answers"].n_checked == n_pairs > n_searched > 500
     assert found["pair texts"].n_checked == n_pairs + n_searched
-    assert found["pair programs"].n_checked == found["pair files"].n_checked == 2 * n_pairs
+    assert found["pair programs"].n_checked == 2 * n_pairs
+    n_added = manifest["suites"][HOP]["rad"]["train_rad"]["pairs"]
+    assert found["added questions"].n_checked == 66
+    assert found["pair files"].n_checked == 2 * (n_pairs - n_added) + 66
     assert "carets fewer_more" in found["pair balance"].note
 
 
@@ -624,7 +800,9 @@ def test_a_file_that_cannot_be_read_leaves_out_its_pairs_alone(data: SpoiltSuite
     assert list(found) == list(whole)
     for name in OF_SUITES:
         assert found[name].result == "in part"
-        assert 0 < found[name].n_checked < whole[name].n_checked
+        # The suite has no tests with foils of that kind, and its train set can be read.
+        same = name in ("pair foils", "added questions")
+        assert 0 < found[name].n_checked <= whole[name].n_checked - (not same)
     assert found["text"].result == "passed"
     assert found["text"].n_checked == whole["text"].n_checked
 

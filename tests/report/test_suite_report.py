@@ -31,6 +31,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build(request(out, sizes=SIZES, render=False, question_json=False))
     make_suite(out, "carets")
     make_suite(out, "rad")
+    make_suite(out, "holdout")
     return out
 
 
@@ -79,6 +80,31 @@ def test_tables_have_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
                         assert shown == pytest.approx([each.value, each.deviation], abs=0.051)
     assert "Beyond the dataset's own words and functions: " in text
     assert "Both questions of every pair of rephrase, synonyms, rephrase_and, " in text
+
+
+def test_crossings_and_groups_have_tables(dataset: Path, tmp_path: Path) -> None:
+    text = text_of(report([runs(dataset, tmp_path / "runs", "holdout")], tmp_path / "out"))
+    pairs = read_pairs(Layout(dataset).suite_h5(HOP, "holdout", "complex_ood"))
+    tests = [pairs.tests[number] for number in pairs.rows.test[::2].tolist()]
+    rows = rows_below(text, "Crossings of holdout on complex_ood, Acc(D') in per cent")
+    assert [row[0] for row in rows] == ["crossing_verify_shape", "crossing_shape"]
+    for row in rows:
+        n = tests.count(row[0])
+        assert row[4:] == [
+            str(n),
+            *(["100.0 \N{PLUS-MINUS SIGN} 0.0 (2)"] * 2),
+            "0.0 \N{PLUS-MINUS SIGN} 0.0 (2)",
+            "100.0 (no)",
+        ]
+    assert "Crossings of holdout on complex_iid" not in text
+    for split in SPLITS:
+        groups = {row[0]: row for row in rows_below(text, f"Groups of holdout on {split}, per cent")}
+        assert len(groups) == 8
+        assert groups["values_color"][5].startswith("100.0 ")
+        # The originals are those of the split, of which the runs have some wrong.
+        assert not groups["values_color"][6].startswith("100.0 ")
+    assert "Acc(D') of a constant answer: " in text
+    assert "values_color 87.5 (no)" in text
 
 
 def test_cells_have_a_table_where_there_are_several(dataset: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from clevrhope._core import SceneBatch, object_ids
 from clevrhope.dataset.clevr_json import read_numbered_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import finished_manifest
-from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.split_files import AddedPairs, PairArrays, SplitArrays, Vocab, read_vocab
 from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.errors import ConfigError, DatasetError, TemplateError
 from clevrhope.questions import Templates, read_templates, synonyms_path
@@ -97,6 +97,8 @@ class AuditFolder:
         """The splits that the manifest lists."""
         self.all_suites = tuple(self._suites())
         """The suites' pairs that the manifest lists, on splits that it lists too."""
+        self.all_augmented = tuple(self._augmented())
+        """The train sets with questions of suites that the manifest lists."""
         self.left_out: list[str] = []
         """Files that cannot be read, without which the checks continue."""
 
@@ -128,30 +130,49 @@ class AuditFolder:
                 yield SplitPlace(hop, name, str(entry["pool"]), path, self.layout.relative(path))
 
     def _suites(self) -> Iterator[SuitePlace]:
-        layout = self.layout
         for split in self.all_splits:
             for suite, of_suite in self.manifest.suites.get(split.hop.name, {}).items():
                 if split.name in of_suite:
-                    path = layout.suite_h5(split.hop.name, suite, split.name)
-                    yield SuitePlace(
-                        split.hop,
-                        split.name,
-                        split.pool,
-                        path,
-                        layout.relative(path),
-                        suite,
-                        layout.suite_json(split.hop.name, suite, split.name),
-                        layout.suite_vocab(split.hop.name, suite),
-                        split,
-                    )
+                    yield self._suite_place(split, suite, split.name)
+
+    def _augmented(self) -> Iterator[SuitePlace]:
+        for split in self.all_splits:
+            for suite, of_suite in self.manifest.suites.get(split.hop.name, {}).items():
+                name = f"{split.name}_{suite}"
+                if SPLITS[split.name].role == "train" and name in of_suite:
+                    yield self._suite_place(split, suite, name)
+
+    def _suite_place(self, split: SplitPlace, suite: str, name: str) -> SuitePlace:
+        """What a suite made of a split, in files of a name."""
+        layout, hop = self.layout, split.hop.name
+        path = layout.suite_h5(hop, suite, name)
+        return SuitePlace(
+            split.hop,
+            name,
+            split.pool,
+            path,
+            layout.relative(path),
+            suite,
+            layout.suite_json(hop, suite, name),
+            layout.suite_vocab(hop, suite),
+            split,
+        )
 
     @property
     def suites(self) -> tuple[SuitePlace, ...]:
         """The suites' pairs of which all that the checks need can be read, as far as is known."""
+        return self._readable(self.all_suites)
+
+    @property
+    def augmented(self) -> tuple[SuitePlace, ...]:
+        """The train sets with questions of suites, as `suites`."""
+        return self._readable(self.all_augmented)
+
+    def _readable(self, places: Sequence[SuitePlace]) -> tuple[SuitePlace, ...]:
         readable = self.splits
         return tuple(
             each
-            for each in self.all_suites
+            for each in places
             if each.split in readable
             and self.is_readable(each.h5)
             and self.is_readable(each.vocab)
@@ -276,6 +297,18 @@ class AuditFolder:
         """
         n = int(self.manifest.suites[place.hop.name][place.suite][place.name]["pairs"])
         with closing(PairArrays(place.h5, max_rows=2 * n)) as arrays:
+            yield arrays
+
+    @contextmanager
+    def open_added(self, place: SuitePlace) -> Iterator[AddedPairs]:
+        """The added questions of a train set with their originals.
+
+        Raises:
+            DatasetError: as for `open`.
+        """
+        entry = self.manifest.suites[place.hop.name][place.suite][place.name]
+        n = int(entry["pairs"]) + int(entry["originals"])
+        with closing(AddedPairs(place.h5, max_rows=n)) as arrays:
             yield arrays
 
     def used(self, split: SplitPlace) -> npt.NDArray[np.int32]:

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 MAX_LISTED = 20
 """Faults that a check lists; it counts them all."""
 
@@ -60,6 +63,15 @@ class Check:
         if self.n_faults:
             return "failed"
         return "passed" if self.is_whole else "in part"
+
+    def take(self, found: "Check", rows: npt.NDArray[np.int64]) -> None:
+        """Adds what another check found in some rows of a file, of which the k-th is `rows[k]` there."""
+        self.n_checked += found.n_checked
+        self.notes += found.notes
+        for each in found.faults:
+            index = each.index if each.index is None else int(rows[each.index])
+            self.fault(each.file, index, each.problem, each.value)
+        self.n_faults += found.n_faults - len(found.faults)
 
     def fault(self, file: str, index: int | None, problem: str, value: object) -> None:
         """Counts a fault, and lists it if it is among the first."""

@@ -57,7 +57,9 @@ LINES: Mapping[str, Sequence[str]] = {
         "pair mentions",
         "pair texts",
         "pair balance",
+        "pair foils",
         "pair files",
+        "added questions",
         "pair images",
     ),
     "Looking at images": ("images", "objects in images"),
@@ -138,7 +140,8 @@ def audit(
         "pairs",
         partial(check_pairs, opened, leaks),
     )
-    stage("Reading pairs of suites", len(opened.suites), "files", partial(check_suites, opened, leaks))
+    n_files = len(opened.suites) + len(opened.augmented)
+    stage("Reading pairs of suites", n_files, "files", partial(check_suites, opened, leaks))
     stage("Looking at images", n_images, "images", partial(check_images, opened, cameras))
     stage("Looking at annotations", n_annotated, "images", partial(check_passes, opened))
     beside: Sequence[Mapping[str, Any]] = ()

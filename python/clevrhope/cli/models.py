@@ -114,6 +114,13 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     "--size", required=True, metavar="N", help="Train on the first N questions, such as 25k or 5000."
 )
 @click.option(
+    "--split",
+    metavar="NAME",
+    default="train",
+    help="The train set: train, or train_carets, which clevrhope suite carets DIR --train makes; --size "
+    "counts the questions of train, and those added to them come on top.  [default: train]",
+)
+@click.option(
     "--seed",
     type=Whole(0, 2**64 - 1),
     help="Seed of weights and order; if left out, one is drawn, printed and recorded.",
@@ -230,8 +237,8 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
     "suites",
     multiple=True,
     metavar="NAME",
-    help="Answer the questions of this suite (carets, rad, visual), and of its splits where answers are "
-    "missing; repeatable.",
+    help="Answer the questions of this suite (carets, rad, holdout, visual), and of its splits where answers "
+    "are missing; repeatable.",
 )
 @click.option("--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world; needs --out.")
 @click.option("--features", metavar="NAME", help="The store of features, by its name in DIR or its folder.")
@@ -304,7 +311,8 @@ def read_train_request(choices: Mapping[str, Any]) -> "TrainRequest":
     rest = {name: value for name, value in choices.items() if name not in ("quiet", "as_json")}
     rest["dataset"] = rest.pop("folder")
     rest["size"] = parse_size(rest["size"])
-    rest["out"] = rest["out"] or default_out(*(rest[name] for name in ("model", "hop", "size", "seed")))
+    named = {name: rest[name] for name in ("model", "hop", "size", "seed", "split")}
+    rest["out"] = rest["out"] or default_out(**named)
     rest["settings"] = _read_settings(rest["settings"])
     rest["drop_types"] = parse_drops(read_names(rest["drop_types"]))
     return TrainRequest(**rest)

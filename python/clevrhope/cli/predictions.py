@@ -128,7 +128,8 @@ def answers(
 @click.option(
     "--suite",
     metavar="NAME",
-    help="Score the pairs of this suite (carets, rad, visual) instead: accuracy, consistency and RAD.",
+    help="Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency and "
+    "RAD.",
 )
 @click.option(
     "--tier",

@@ -62,18 +62,28 @@ if TYPE_CHECKING:
     help="Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
 )
 @click.option("--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named.")
+@click.option(
+    "--train",
+    is_flag=True,
+    help="Make train sets with questions of the suite, such as train_carets, in place of pairs.",
+)
 @quiet_option
 @json_option
 def suite(name: str, folder: Path, **choices: Any) -> None:
-    """Makes the paired tests of SUITE (carets, rad, visual) for the questions of a finished dataset.
+    """Makes the paired tests of SUITE (carets, rad, holdout, visual) for the questions of a finished dataset.
 
     A pair is a question of the dataset and a partner whose answer follows from its answer; in visual, the
     partner is the same question about an edited image. The pairs are written to hops/HOP/suites/SUITE in DIR.
     Questions that no dataset has, and with --from search others that are rare in it, are searched for on the
-    images of each split.
+    images of each split. In the train sets of --train, a partner of one of the questions so far follows every
+    ten questions.
     """
     from clevrhope.dataset.suite_pools import VISUAL
 
+    if choices["train"] and (name == VISUAL or choices["origin"] != "questions"):
+        raise click.UsageError(
+            "--train takes the questions of train; it does not go with visual or --from search"
+        )
     if choices["remove"]:
         _remove(folder, name, choices)
         return
@@ -83,17 +93,18 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     for option, value in (("--visual", choices["n_visual"]), ("--properties", choices["properties"])):
         if value is not None:
             raise click.UsageError(f"{option} goes with the suite visual alone")
+    from clevrhope.pipeline.augmentation import make_train_sets
     from clevrhope.pipeline.suites import make_suite
 
-    made = make_suite(
-        folder,
-        name,
-        hops=read_names(choices["hops"]) or None,
-        suite_files=choices["templates"],
-        origin=choices["origin"],
-        per_cell=choices["per_cell"],
-        progress=shown_progress(choices),
-    )
+    shared: dict[str, Any] = {
+        "hops": read_names(choices["hops"]) or None,
+        "suite_files": choices["templates"],
+        "progress": shown_progress(choices),
+    }
+    if choices["train"]:
+        made = make_train_sets(folder, name, **shared)
+    else:
+        made = make_suite(folder, name, origin=choices["origin"], per_cell=choices["per_cell"], **shared)
     _show(made, folder, name, choices)
 
 

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest, read_shard
 from clevrhope.errors import ConfigError, DatasetError
@@ -121,6 +122,16 @@ def no_suite(folder: Path, suite: str, hop: str | None = None) -> ConfigError:
     near = "" if suite in made else suggestion(suite, made)
     command = suite_command(folder, suite, hop)
     return ConfigError(f'{folder}: no suite "{suite}"{of}{near}; to make it: {command}')
+
+
+def no_train_set(layout: Layout, hop: str, suite: str) -> ConfigError:
+    """The error that a HOP lacks the train set with questions of a suite."""
+    wanted = augmented_split(suite)
+    made = sorted(path.stem for path in layout.hop(hop).glob(f"suites/*/{augmented_split('*')}.h5"))
+    command = shlex.join(["clevrhope", "suite", suite, str(layout.root), "--hop", hop, "--train"])
+    return ConfigError(
+        f'{layout.root}: no train set "{wanted}" of {hop}{suggestion(wanted, made)}; to make it: {command}'
+    )
 
 
 def suite_command(folder: Path, suite: str, hop: str | None = None) -> str:

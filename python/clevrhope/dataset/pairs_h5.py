@@ -17,9 +17,10 @@ partner, and these columns besides:
 | clevr_programs | (2K, P) | int32 | of a program with functions beyond CLEVR's, an equivalent; or zeros |
 
 Attributes of the file, besides those of a split: `suite`, `tests`, `types` (the type of question of each
-test; "" for none), `n_originals` (questions of the split when the pairs were made), `fingerprint` (SHA-256 of
-the suite's own files), `origin` ("search" if originals of the dataset's families were searched for as well)
-and `per_cell` (how many pairs each cell of a test was to have by originals that were searched for).
+test; "" for none), `controls` (for each test the one that its pairs stand beside as controls; "" for none),
+`n_originals` (questions of the split when the pairs were made), `fingerprint` (SHA-256 of the suite's own
+files), `origin` ("search" if originals of the dataset's families were searched for as well) and `per_cell`
+(how many pairs each cell of a test was to have by originals that were searched for).
 """
 
 from dataclasses import dataclass, fields
@@ -89,6 +90,8 @@ class PairFile:
     """Names of the tests by number."""
     types: tuple[str, ...]
     """The type of question of each test; "" for none."""
+    controls: tuple[str, ...]
+    """Of each test the one that its pairs stand beside, on the same originals; "" for none."""
     n_originals: int
     """Questions of the split when the pairs were made."""
     rows: PairArrays
@@ -106,9 +109,11 @@ def read_pairs(path: Path) -> PairFile:
     with reading_hdf5(path, PAIRS) as file:
         rows = PairArrays(**{each.name: file[each.name][:] for each in fields(PairArrays)})
         attributes = file.attrs
+        tests = tuple(map(str, attributes["tests"]))
         return PairFile(
             **{name: str(attributes[name]) for name in ("suite", "hop", "split", "pool")},
-            tests=tuple(map(str, attributes["tests"])),
+            tests=tests,
+            controls=tuple(map(str, attributes.get("controls", ("",) * len(tests)))),
             types=tuple(map(str, attributes["types"])),
             n_originals=int(attributes["n_originals"]),
             rows=rows,

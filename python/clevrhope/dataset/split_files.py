@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.augmented_h5 import AUGMENTED, AUGMENTED_COLUMNS
 from clevrhope.dataset.hdf5 import MAX_ROWS, Schema, damage, hdf5_words, open_hdf5
 from clevrhope.dataset.json_rows import open_lines, read_list, rows_of_lines
 from clevrhope.dataset.pairs_h5 import PAIRS
@@ -124,7 +125,7 @@ class PairArrays(SplitArrays):
     """The open HDF5 file of a suite's pairs on a split, two rows a pair."""
 
     _schema = PAIRS
-    _names = (*COLUMNS, *PAIR_COLUMNS)
+    _names: ClassVar[Sequence[str]] = (*COLUMNS, *PAIR_COLUMNS)
 
     def _read(self) -> None:
         super()._read()
@@ -133,10 +134,62 @@ class PairArrays(SplitArrays):
         """Names of the tests by number."""
         self.types = tuple(map(str, self.attributes["types"]))
         """The type of question of each test."""
+        self.controls = tuple(map(str, self.attributes.get("controls", ("",) * len(self.tests))))
+        """Of each test the one that its pairs stand beside; "" for none."""
         self.n_originals = int(self.attributes["n_originals"])
         """Questions of the split when the pairs were made."""
         self.fingerprint = str(self.attributes.get("fingerprint", ""))
         """Of the suite's files."""
+
+
+class AddedPairs(PairArrays):
+    """The open HDF5 file of a train set with questions of a suite, each as a pair with its original.
+
+    `whole` are the columns of the file, and `rows` the row of the file that each row here is; -1 for an
+    original that is not there.
+    """
+
+    _schema = AUGMENTED
+    _names = (*COLUMNS, *AUGMENTED_COLUMNS)
+
+    def _read(self) -> None:
+        SplitArrays._read(self)
+        self._wide["clevr_programs"] = self._file["clevr_programs"]
+        self.tests = tuple(map(str, self.attributes["tests"]))
+        self.types = tuple(map(str, self.attributes["types"]))
+        self.controls = tuple(map(str, self.attributes["controls"]))
+        self.fingerprint = str(self.attributes["fingerprint"])
+        whole, is_own = self.columns, self.columns["test"] < 0
+        self.whole = whole
+        own, added = np.flatnonzero(is_own), np.flatnonzero(~is_own)
+        self.n_originals = len(own)
+        sources, n = whole["source_idxs"][added].astype(np.int64), len(added)
+        there = (sources >= 0) & (sources < len(own))
+        given = np.full(n, -1, dtype=np.int64)
+        given[there] = own[sources[there]]
+        self.rows: npt.NDArray[np.int64] = np.stack([given, added], axis=1).reshape(-1)
+        of_pairs = {name: np.repeat(whole[name][added], 2) for name in ("test", "tier", "relation", "value")}
+        self.columns = {
+            **{name: whole[name][self.rows] for name in COLUMNS},
+            **of_pairs,
+            "orig_idxs": np.stack([np.where(there, sources, -1), np.full(n, -1)], axis=1).reshape(-1),
+            "pair_idxs": np.repeat(np.arange(n), 2),
+            "role": np.tile([0, 1], n),
+            # No added question mentions what is held out, and no image of a train set shows it.
+            "cell": np.zeros(2 * n, dtype=np.int8),
+            "touches": np.zeros(2 * n, dtype=np.int8),
+        }
+        self._tokens: dict[str, npt.NDArray[np.int32]] = {}
+
+    def tokens(self, name: str, first: int, n: int) -> npt.NDArray[np.int32]:
+        """Rows of the pairs, as `SplitArrays.tokens`."""
+        if name not in self._tokens:
+            self._tokens[name] = self.whole_tokens(name)[self.rows]
+        return self._tokens[name][first : first + n]
+
+    def whole_tokens(self, name: str) -> npt.NDArray[np.int32]:
+        """All rows of the file."""
+        return super().tokens(name, 0, len(self.whole["answers"]))
 
 
 def hdf5_fault(path: Path) -> str | None:

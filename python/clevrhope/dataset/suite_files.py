@@ -4,17 +4,19 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.contents import suite_splits_in, suites_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.runtime.atomic import disk_errors, record
+from clevrhope.splits.kinds import TRAIN
 
 
 def without_suites(
     layout: Layout, manifest: Manifest, hop: str, split: str | None = None, *, suite: str | None = None
 ) -> Manifest:
-    """Removes pairs, of all splits and suites or of those named, and images of their own.
+    """Removes what suites made, of all splits and suites or of those named, and images of their own.
 
     Returns the manifest without them. A run that is killed before it writes the manifest leaves a folder for
     which the same call removes what is left.
@@ -24,9 +26,10 @@ def without_suites(
     """
     listed = manifest.suites.get(hop, {})
     for name in sorted({*listed, *suites_in(layout, hop)}):
+        made = augmented_split(name) if split == TRAIN.name else split
         # A run that was killed may have written pairs that it did not list.
         for each in dict.fromkeys((*listed.get(name, ()), *suite_splits_in(layout, hop, name))):
-            if suite in (None, name) and split in (None, each):
+            if suite in (None, name) and made in (None, each):
                 manifest = without_pairs(layout, manifest, hop, name, each, images=True)
     return manifest
 

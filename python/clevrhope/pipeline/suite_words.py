@@ -18,16 +18,19 @@ _LEGEND = (
 )
 
 
-def suite_lines(made: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] = ()) -> Iterator[str]:
+def suite_lines(splits: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] = ()) -> Iterator[str]:
     """A table for each split, of its pairs by test and cell; for a test without pairs, why it has none.
 
     `notes` are sentences for each split.
     """
-    for number, split in enumerate(made):
-        pairs, questions = counted(split.n_pairs, "pair"), counted(split.n_originals, "question")
-        yield f"{split.hop} {split.split}: {pairs} of {questions}"
-        # Elsewhere, the split's rule leaves one cell alone.
-        has_cells = SPLITS[split.split].rule == "with"
+    for number, split in enumerate(splits):
+        questions = counted(split.n_originals, "question")
+        # Train sets with added questions have names of their own.
+        made = f"{questions} and {split.n_pairs:,} added"
+        if split.split in SPLITS:
+            made = f"{counted(split.n_pairs, 'pair')} of {questions}"
+        yield f"{split.hop} {split.split}: {made}"
+        has_cells = _has_cells(split)
         never = {test.test: test.impossible if has_cells else () for test in split.tests}
         cells = [cell for cell in CELLS if any(test.cells.get(cell) for test in split.tests)]
         if any(never.values()):
@@ -43,8 +46,13 @@ def suite_lines(made: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] = (
         remarks = [*_short_cells(split), *(notes[number] if notes else ())]
         for remark in remarks:
             yield from wrap(remark, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
-    if any(SPLITS[split.split].rule == "with" for split in made):
+    if any(map(_has_cells, splits)):
         yield from _LEGEND
+
+
+def _has_cells(split: "SuiteSplit") -> bool:
+    """Whether pairs can be in several cells: elsewhere, the split's rule leaves one cell alone."""
+    return split.split in SPLITS and SPLITS[split.split].rule == "with"
 
 
 def _short_cells(split: "SuiteSplit") -> Iterator[str]:

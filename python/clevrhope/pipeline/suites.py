@@ -120,6 +120,29 @@ def make_suite(
         ConfigError: a sub-dataset that is not there.
         TemplateError: no such suite, an entry that is wrong, or questions that other templates made.
     """
+    return make_with(
+        SuiteMaker,
+        folder,
+        name,
+        hops=hops,
+        suite_files=suite_files,
+        progress=progress,
+        origin=origin,
+        per_cell=per_cell,
+    )
+
+
+def make_with(
+    kind: type["SuiteMaker"],
+    folder: Path,
+    name: str,
+    *,
+    hops: Sequence[str] | None,
+    suite_files: Path | None,
+    progress: Progress | None,
+    **choices: Any,
+) -> tuple[SuiteSplit, ...]:
+    """Writes what a kind of maker makes of a suite; arguments and errors as `make_suite`."""
     progress = progress or Silent()
     layout = Layout(folder)
     existing_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
@@ -128,10 +151,8 @@ def make_suite(
         manifest = existing_manifest(layout.manifest)
         if not manifest.complete:
             raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
-        maker = SuiteMaker(
-            layout, manifest, name, suite_folder(name, suite_files), origin=origin, per_cell=per_cell
-        )
-        wanted = test_splits(manifest, hops)
+        maker = kind(layout, manifest, name, suite_folder(name, suite_files), **choices)
+        wanted = stream_splits(manifest, hops, kind.role)
         sweep(layout.folders())
         made = []
         with progress.stage(f"Making pairs of {name}", total=len(wanted), unit="splits") as advance:
@@ -196,7 +217,12 @@ def with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
 
 
 def test_splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
-    """The test sets of whole scenes of these sub-datasets.
+    """The test sets of whole scenes of these sub-datasets; errors as `stream_splits`."""
+    return stream_splits(manifest, hops, "test")
+
+
+def stream_splits(manifest: Manifest, hops: Sequence[str] | None, role: str) -> list[tuple[Hop, str]]:
+    """The test sets of whole scenes of these sub-datasets, or their train sets.
 
     Raises:
         ConfigError: there is none, or a sub-dataset is not there.
@@ -213,15 +239,19 @@ def test_splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Ho
         for hop in manifest.splits
         if hops is None or hop in hops
         for split in manifest.splits[hop]
-        if SPLITS[split].drawn == "stream" and SPLITS[split].role == "test"
+        if SPLITS[split].drawn == "stream" and SPLITS[split].role == role
     ]
     if not found:
-        raise ConfigError("there is no test set of whole scenes, on which paired tests are made")
+        what = "train set" if role == "train" else "test set of whole scenes"
+        raise ConfigError(f"there is no {what}, on which paired tests are made")
     return found
 
 
 class SuiteMaker:
     """Makes the pairs of one suite on a folder's splits; errors as `make_suite`."""
+
+    role = "test"
+    """Of the splits that it makes something of."""
 
     def __init__(
         self,
@@ -264,11 +294,8 @@ class SuiteMaker:
         h5.parent.mkdir(parents=True, exist_ok=True)
         tests = self._suite.tests
         attributes = {
-            "suite": self._name,
-            "tests": [test for test, _, _ in tests],
-            "types": [kind for _, _, kind in tests],
+            **self._attributes(),
             "n_originals": len(rows),
-            "fingerprint": self._fingerprint,
             "origin": self._origin,
             "per_cell": self._per_cell,
         }
@@ -288,16 +315,39 @@ class SuiteMaker:
                     first_row=block.first_row,
                 )
                 add_rows(rows_of_block)
-        vocab = self._layout.suite_vocab(hop.name, self._name)
-        write_vocab(vocab, self._vocab)
-        files = {self._layout.relative(path): record(path) for path in (h5, questions, vocab)}
-        suites = {each: dict(of_hop) for each, of_hop in manifest.suites.items()}
         entry = {"pairs": len(pairs), "originals": len(rows)}
+        return self._listed(manifest, hop, split, entry), self._made(hop, split, len(rows), pairs)
+
+    def _listed(self, manifest: Manifest, hop: Hop, split: str, entry: Mapping[str, int]) -> Manifest:
+        """Writes the vocabulary; gives the manifest that lists it and the files of a split."""
+        layout = self._layout
+        vocab = layout.suite_vocab(hop.name, self._name)
+        write_vocab(vocab, self._vocab)
+        written = (
+            layout.suite_h5(hop.name, self._name, split),
+            layout.suite_json(hop.name, self._name, split),
+            vocab,
+        )
+        files = {layout.relative(path): record(path) for path in written}
+        suites = {each: dict(of_hop) for each, of_hop in manifest.suites.items()}
         of_hop = suites.setdefault(hop.name, {})
-        of_hop[self._name] = {**of_hop.get(self._name, {}), split: entry}
-        manifest = replace(manifest.with_files(files), suites=suites)
+        of_hop[self._name] = {**of_hop.get(self._name, {}), split: dict(entry)}
+        return replace(manifest.with_files(files), suites=suites)
+
+    def _made(self, hop: Hop, split: str, n_originals: int, pairs: Pairs) -> SuiteSplit:
         counts = tuple(_counts(self._suite, pairs))
-        return manifest, SuiteSplit(hop.name, split, len(rows), counts, self._per_cell)
+        return SuiteSplit(hop.name, split, n_originals, counts, self._per_cell)
+
+    def _attributes(self) -> dict[str, object]:
+        """Attributes of every file of the suite."""
+        tests = self._suite.tests
+        return {
+            "suite": self._name,
+            "tests": [test for test, _, _ in tests],
+            "types": [kind for _, _, kind in tests],
+            "controls": self._suite.controls,
+            "fingerprint": self._fingerprint,
+        }
 
     def make(self, hop: Hop, split: str) -> tuple[QuestionArrays, Pairs]:
         """The questions of a split, and the pairs that are made of them; writes nothing."""
@@ -305,7 +355,9 @@ class SuiteMaker:
         pool = str(self._manifest.splits[hop.name][split]["pool"])
         return rows, self._pairs(rows, hop, split, pool)
 
-    def _pairs(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> Pairs:
+    def _pairs(
+        self, rows: QuestionArrays, hop: Hop, split: str, pool: str, *, every: int | None = None
+    ) -> Pairs:
         graphs, indices = self._pool(pool)
         places = np.searchsorted(indices, rows.image_idxs)
         places = np.minimum(places, len(indices) - 1)
@@ -337,6 +389,7 @@ class SuiteMaker:
                 rule="any" if rule == "with" else "unimplied" if rule == "without" and implied else rule,
                 per_cell=self._per_cell,
                 search=self._origin == "search",
+                every=every,
             )
         except TemplateError as error:
             raise TemplateError(f"{self._layout.questions_h5(hop.name, split)}: {error}") from error
@@ -359,6 +412,22 @@ class SuiteMaker:
         content = read_bytes(path, "a scene file", max_bytes=MAX_SCENE_FILE_BYTES)
         return SceneGraphs.from_json(self._vocabulary, content, file=str(path))
 
+    def _tiers(self) -> npt.NDArray[np.int8]:
+        """The tier of each test."""
+        return np.asarray([TIERS.index(tier) for _, tier, _ in self._suite.tests], dtype=np.int8)
+
+    def _values(self, pairs: Pairs) -> Ints:
+        """(K,) the number of the answer that a relation speaks of; -1 for none."""
+        return np.where(pairs.values >= 0, self._answers[pairs.values], -1).astype(np.int32)
+
+    def _widths(self, rows: QuestionArrays) -> tuple[int, int]:
+        """Tokens of a row of questions and of programs, of a split and of the suite."""
+        templates = self._suite.templates
+        return (
+            max(rows.questions.shape[1], templates.question_width),
+            max(rows.programs.shape[1], templates.program_width),
+        )
+
     def _palette(self, pool: str) -> bytes | None:
         _, name = parse_pool_name(pool)
         if not name:
@@ -370,14 +439,9 @@ class SuiteMaker:
 
     def _blocks(self, pairs: Pairs, rows: QuestionArrays) -> Iterator["_Block"]:
         """The pairs as the files hold them, some at a time; an empty block where there are none."""
-        templates = self._suite.templates
-        widths = (
-            max(rows.questions.shape[1], templates.question_width),
-            max(rows.programs.shape[1], templates.program_width),
-        )
-        tiers = np.asarray([TIERS.index(tier) for _, tier, _ in self._suite.tests], dtype=np.int8)
+        widths = self._widths(rows)
+        tiers = self._tiers()
         touches, swapped, tests = pairs.touches, pairs.swapped, pairs.tests
-        values = np.where(pairs.values >= 0, self._answers[pairs.values], -1)
         of_pairs: dict[str, npt.NDArray[Any]] = {
             "pair_idxs": np.arange(len(pairs), dtype=np.int32),
             "test": tests.astype(np.int16),
@@ -385,7 +449,7 @@ class SuiteMaker:
             "cell": pairs.cells,
             "touches": (touches >> 2).astype(np.int8),
             "relation": pairs.relations,
-            "value": values.astype(np.int32),
+            "value": self._values(pairs),
         }
         originals = np.stack([np.where(swapped, -1, pairs.rows), np.where(swapped, pairs.rows, -1)], axis=1)
         for first in range(0, max(1, len(pairs)), PAIRS_A_BLOCK):

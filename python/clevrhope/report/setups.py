@@ -42,6 +42,8 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
     settings = run.get("settings") or {}
     found = {name: value for name, value in settings.items() if not name.startswith(_OF_RECIPE)}
     found.pop("features", None)
+    if run.get("split"):  # train itself is not named
+        found["split"] = run["split"]
     if ":" in str(run.get("model")):  # two modules may have a class of one name
         found["model"] = run["model"]
     found |= {f"{_DROPPED}{name}": share for name, share in (run.get("drop_types") or {}).items()}

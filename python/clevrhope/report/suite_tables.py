@@ -3,8 +3,20 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from clevrhope.metrics.pairs import SAME_KIND, PairScores, ReferenceRow, reference_results
-from clevrhope.metrics.suites.tables import MEASURES
+from clevrhope.metrics.pairs import (
+    SAME_KIND,
+    CrossingScores,
+    PairScores,
+    ReferenceRow,
+    ValueScores,
+    reference_results,
+)
+from clevrhope.metrics.suites.tables import (
+    CROSSING_MEASURES,
+    GROUP_MEASURES,
+    MEASURES,
+    NOTABLE_CONSTANT,
+)
 from clevrhope.report.coverage_tables import coverage_tables
 from clevrhope.report.document import Block, Cell, Heading, Table, Text
 from clevrhope.report.instances import Instance
@@ -44,7 +56,11 @@ _PAPERS = {
     "rad": "RAD (Rosenberg et al., 2021), table 2, which has RAD alone",
 }
 
-Parts = Callable[[SuiteResult], Mapping[str, PairScores]]
+_REPORTED_FIELDS = {head: MEASURES[head] for head in REPORTED}
+
+Scores = PairScores | CrossingScores | ValueScores
+
+Parts = Callable[[SuiteResult], Mapping[str, Scores]]
 """Test or cell -> scores, of a result."""
 
 
@@ -85,6 +101,14 @@ def _remarks(own: Sequence[SuiteResult]) -> Iterator[Text]:
             f"Beyond the dataset's own words and functions: {', '.join(beyond)}. A model that was trained on "
             "the dataset alone has never seen these words."
         )
+    fixed = dict.fromkeys(
+        f"{test} {each.percent:.1f} ({each.answer})"
+        for each_result in own
+        for test, each in each_result.constants.items()
+        if each.percent >= NOTABLE_CONSTANT
+    )
+    if fixed:
+        yield Text(f"Acc(D') of a constant answer: {', '.join(fixed)}.")
     same = dict.fromkeys(test for each in own for test in each.same_programs)
     if same:
         yield Text(
@@ -99,6 +123,25 @@ def _tables(own: Sequence[SuiteResult], suite: str, split: str) -> Iterator[Tabl
         head=["test", "model", "diversity", "train size", "pairs", *REPORTED],
         rows=[*_rows(own, lambda each: each.tests)],
     )
+    if any(each.crossings for each in own):
+        yield Table(
+            title=f"Crossings of {suite} on {split}, Acc(D') in per cent",
+            head=["test", "model", "diversity", "train size", "originals", *CROSSING_MEASURES, "constant"],
+            rows=[*_rows(own, lambda each: each.crossings, CROSSING_MEASURES, _constant)],
+            note="Completing: the partner asks for a value that completes the held-out pair, with what the "
+            "original says of its object; control: for another value, about the same object. Both are "
+            "answered no; the last column is what a constant answer scores. Where the difference is below 0, "
+            "the model says yes to the held-out pair more often.",
+        )
+    if any(each.groups for each in own):
+        yield Table(
+            title=f"Groups of {suite} on {split}, per cent",
+            head=["test", "model", "diversity", "train size", "originals", *GROUP_MEASURES],
+            rows=[*_rows(own, lambda each: each.groups, GROUP_MEASURES)],
+            note="Each original has a partner for every value of a type. One yes: the model says yes to one "
+            "of them; named: and that is the value that it gives as its answer to the original. Neither "
+            "needs right answers; a constant answer has 0.",
+        )
     if len({cell for each in own for cell in each.cells}) > 1:
         yield Table(
             title=f"Pairs of {suite} on {split} by cell, per cent",
@@ -109,8 +152,24 @@ def _tables(own: Sequence[SuiteResult], suite: str, split: str) -> Iterator[Tabl
         )
 
 
-def _rows(own: Sequence[SuiteResult], parts: Parts, *, sort: bool = False) -> Iterator[list[Cell]]:
-    """A row for each test or cell, model, diversity and train size that has pairs."""
+def _constant(each: SuiteResult, test: str) -> str:
+    """What a constant answer scores on the partners of a test, and which."""
+    found = each.constants.get(test)
+    return f"{found.percent:.1f} ({found.answer})" if found else ""
+
+
+def _rows(
+    own: Sequence[SuiteResult],
+    parts: Parts,
+    measures: Mapping[str, str] = _REPORTED_FIELDS,
+    beside: Callable[[SuiteResult, str], str] | None = None,
+    *,
+    sort: bool = False,
+) -> Iterator[list[Cell]]:
+    """A row for each test or cell, model, diversity and train size that has pairs.
+
+    `measures` maps headings to fields of the scores; `beside` gives one more cell.
+    """
     names = [*dict.fromkeys(name for each in own for name in parts(each))]
     for name in sorted(names) if sort else names:
         with_part = [each for each in own if name in parts(each)]
@@ -122,16 +181,19 @@ def _rows(own: Sequence[SuiteResult], parts: Parts, *, sort: bool = False) -> It
                     key = (-result.diversity, result.mode, result.train_size or -1)
                     groups.setdefault(key, []).append(each)
             for _, cell in sorted(groups.items()):
-                yield _row(name, model, [(each.result, parts(each)[name]) for each in cell])
+                row = _row(name, model, [(each.result, parts(each)[name]) for each in cell], measures)
+                yield [*row, Cell(beside(cell[0], name))] if beside else row
 
 
-def _row(name: str, model: str, cell: Sequence[tuple[Result, PairScores]]) -> list[Cell]:
+def _row(
+    name: str, model: str, cell: Sequence[tuple[Result, Scores]], measures: Mapping[str, str]
+) -> list[Cell]:
     results = [result for result, _ in cell]
     first, grey = results[0], is_grey(results)
     n_pairs: dict[tuple[Path, str], int] = {}
     for result, scores in cell:  # runs on a held-out pair have the same pairs, which count once
         key = (result.source.dataset, result.hop)
-        n_pairs[key] = max(n_pairs.get(key, 0), scores.n_pairs)
+        n_pairs[key] = max(n_pairs.get(key, 0), _n(scores))
     row = [
         Cell(name),
         Cell(model),
@@ -139,12 +201,23 @@ def _row(name: str, model: str, cell: Sequence[tuple[Result, PairScores]]) -> li
         Cell(first.size or "unknown size"),
         Cell(f"{sum(n_pairs.values()):,}"),
     ]
-    for head in REPORTED:
-        measured = [(result, getattr(scores, MEASURES[head]).value) for result, scores in cell]
+    for field in measures.values():
+        measured = [(result, getattr(scores, field).value) for result, scores in cell]
         defined = [(result.collapsed, value) for result, value in measured if value is not None]
         values, collapsed = [value for _, value in defined], [each for each, _ in defined]
         row.append(Cell(with_uncollapsed(values, collapsed, spread), grey) if values else Cell())
     return row
+
+
+def _n(scores: Scores) -> int:
+    """What the scores are of: pairs, or originals."""
+    match scores:
+        case CrossingScores():
+            return scores.n_originals
+        case ValueScores():
+            return scores.n_groups
+        case PairScores():
+            return scores.n_pairs
 
 
 def _published(tests: Iterable[str]) -> Table | None:

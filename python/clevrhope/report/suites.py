@@ -1,13 +1,13 @@
 """Results on suites of paired tests: the scores of each run's last weights on the pairs of each split."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.pairs import PairScores
-from clevrhope.metrics.suites import SuitePart, SuiteSplitScores, score_suite
+from clevrhope.metrics.pairs import CrossingScores, PairScores, ValueScores
+from clevrhope.metrics.suites import Constant, SuitePart, SuiteSplitScores, score_suite
 from clevrhope.report.results import Result
 from clevrhope.report.runs import LAST
 from clevrhope.runtime.progress import Progress, Silent
@@ -24,6 +24,9 @@ class SuiteResult:
         n_missing: Number of pairs that lack an answer, which are left out.
         tests: Test -> scores of its pairs.
         cells: Cell -> scores of its pairs, see `SuiteSplitScores`; empty where no pair is held out.
+        crossings: Test with a control -> its scores beside those of the control.
+        groups: Test with a partner for every value of a type -> how often one of them gets yes.
+        constants: Test of yes/no partners -> what a constant answer to them scores.
         beyond: Tests with words or functions that the dataset's questions do not have.
         same_programs: Tests whose pairs have the same program on both sides.
         notes: What has to be said wherever the scores are shown.
@@ -35,6 +38,9 @@ class SuiteResult:
     n_missing: int
     tests: Mapping[str, PairScores]
     cells: Mapping[str, PairScores]
+    crossings: Mapping[str, CrossingScores] = field(default_factory=dict)
+    groups: Mapping[str, ValueScores] = field(default_factory=dict)
+    constants: Mapping[str, Constant] = field(default_factory=dict)
     beyond: tuple[str, ...] = ()
     same_programs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -101,6 +107,9 @@ def _result(
         n_missing=scored.overall.runs[run].n_missing,
         tests=of_run(scored.parts["test"]),
         cells=of_run(scored.parts.get("cell", ())),
+        crossings={each.name: each.runs[run] for each in scored.crossings},
+        groups={each.name: each.runs[run] for each in scored.groups},
+        constants=scored.constants,
         beyond=scored.beyond,
         same_programs=scored.same_programs,
         notes=notes,

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from clevrhope.dataset.augmented_h5 import augmented_split, n_augmented, suite_of_split
 from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_file
 from clevrhope.errors import ConfigError, shown
+from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import check_at_least, suggestion
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SPLITS, TRAIN
 
 Precision = Literal["float32", "tf32", "bf16"]
 """tf32: float32 weights and activations, matrix products in 19 bits, on GPUs that support it."""
@@ -35,7 +37,8 @@ class TrainRequest:
         model: a name in `clevrhope.models.names.MODELS`, or "package.module:Class".
         dataset: a folder that `build` wrote.
         hop: the held-out pair whose train set is used, such as "rubber_cylinder".
-        size: number of questions, the first ones of the train set.
+        size: number of questions, the first ones of the train set; those that a suite added to them come on
+            top.
         seed: decides weights and the order of questions.
         out: the run's folder; a run that it holds is resumed if it has the same request.
         updates: updates in all stages together; None for the recipe's. Stages keep their shares.
@@ -56,6 +59,8 @@ class TrainRequest:
         tensorboard: whether to write TensorBoard files next to the log.
         drop_types: type of questions, such as "color" or "count" -> the share of its questions among those
             `size` that is left out, see `clevrhope.training.dropped_types`.
+        split: "train", or a train set with questions of a suite, such as "train_carets", whose vocabulary the
+            model then has.
     """
 
     model: str
@@ -77,6 +82,7 @@ class TrainRequest:
     save_every: int | None = None
     tensorboard: bool = False
     drop_types: Mapping[str, float] = field(default_factory=dict)
+    split: str = TRAIN.name
 
     def __post_init__(self) -> None:
         counts = ("size", "updates", "tune_every", "keep_last", "keep_every", "save_every")
@@ -85,6 +91,12 @@ class TrainRequest:
         if self.keep_last > 1 and self.keep_every is None:
             raise ConfigError(f"keep_last is {self.keep_last}, but keep_every does not say how far apart")
         check_tune_on(self.tune_on)
+        check_train_split(self.split)
+
+    @property
+    def n_questions(self) -> int:
+        """Questions that are trained on, added ones included."""
+        return self.size if self.split == TRAIN.name else n_augmented(self.size)
 
 
 @dataclass(frozen=True)
@@ -108,6 +120,21 @@ class TrainSummary:
     updates_a_second: float
     checkpoints: tuple[str, ...]
     loss: float | None
+
+
+def check_train_split(name: str) -> None:
+    """Checks that a split has the name of a train set: train, or one with questions of a suite.
+
+    Raises:
+        ConfigError: it has not.
+    """
+    if name == TRAIN.name or is_name(suite_of_split(name) or ""):
+        return
+    example = augmented_split("carets")
+    raise ConfigError(
+        f"split: {shown(name)} is not a train set{suggestion(name, [TRAIN.name, example])}; there is "
+        f"{TRAIN.name}, and with questions of a suite {example}, for one"
+    )
 
 
 def check_tune_on(name: str | None) -> None:
@@ -147,9 +174,10 @@ def parse_size(text: str) -> int:
     return int(match[1]) * (1000 if match[2] else 1)
 
 
-def default_out(model: str, hop: str, size: int, seed: int) -> Path:
+def default_out(model: str, hop: str, size: int, seed: int, split: str = TRAIN.name) -> Path:
     """The default folder of a run."""
-    return Path("runs", f"{model.rpartition(':')[2]}-{hop}-{size}-{seed}")
+    of = hop if split == TRAIN.name else f"{hop}-{split}"
+    return Path("runs", f"{model.rpartition(':')[2]}-{of}-{size}-{seed}")
 
 
 def parse_drops(texts: Sequence[str]) -> dict[str, float]:

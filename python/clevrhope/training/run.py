@@ -25,7 +25,6 @@ from clevrhope.runtime.atomic import sweep, write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import determinism_errors
 from clevrhope.training.data import Questions, Split
@@ -39,6 +38,7 @@ from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, s
 from clevrhope.training.rehearsal import rehearse
 from clevrhope.training.request import TUNE_SET, Precision, TrainRequest, TrainSummary
 from clevrhope.training.run_folder import RunFolder
+from clevrhope.training.train_sets import find_train_set
 from clevrhope.version import software_version
 
 
@@ -63,8 +63,8 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     layout = Layout(request.dataset)
     manifest = finished_manifest(layout.manifest)
     request = replace(request, hop=find_hop(layout, request.hop))
-    split = find_split(layout, request.hop, TRAIN.name)
-    vocab = read_vocab(layout.vocab)
+    train_set = find_train_set(layout, request.hop, request.split)
+    own_vocab, vocab = read_vocab(layout.vocab), read_vocab(train_set.vocab)
     device = chosen_device(request.device)
     config, about_recipe = split_settings(request.settings)
 
@@ -76,7 +76,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
     recipe = _recipe(model, about_recipe, request)
     precision = _precision(request, recipe, device, folder)
-    reader: Split = open_split(layout, request.hop, split, limit=request.size, vocab=vocab)
+    reader: Split = train_set.open(request.size, vocab)
     if request.drop_types:
         reader = KeptSplit(reader, request.drop_types, seed=request.seed, vocab=vocab)
     for stage in recipe.stages:
@@ -102,6 +102,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 "model": request.model,
                 "hop": request.hop,
                 "size": request.size,
+                **train_set.binding(),
                 "seed": request.seed,
                 "settings": dict(request.settings),
                 "recipe": asdict(recipe),
@@ -111,7 +112,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 "tune": {"on": tuned_on, "every": request.tune_every},
                 **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
                 "features": described_features(store),
-                "dataset": identity(manifest, vocab, hop=request.hop, images=store.info.of_images),
+                "dataset": identity(manifest, own_vocab, hop=request.hop, images=store.info.of_images),
                 "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
                 "versions": {"clevrhope": software_version(), "torch": torch.__version__},
             }
@@ -199,7 +200,7 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
         model = build_model(request.model, found, config, vocab)
     getattr(model, "check_begin", lambda: None)()
     for stage in _recipe(model, about_recipe, request).stages:
-        check_stage(model, stage, request.size)
+        check_stage(model, stage, request.n_questions)
     return model
 
 

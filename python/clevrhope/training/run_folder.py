@@ -35,6 +35,7 @@ RUN = Fields(
         "places": Fields({"dataset": TEXT, "features": TEXT}),
     },
     {
+        "split": TEXT,
         "settings": OBJECT,
         "recipe": OBJECT,
         "precision": TEXT,

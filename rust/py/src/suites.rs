@@ -3,22 +3,25 @@
 use crate::choice::Choice;
 use crate::conversion::{self, Values};
 use crate::errors::{SplitError, TemplateError, raise, to_python};
+use crate::interrupt::in_pieces;
 use crate::programs::PyProgramTokens;
 use crate::questions::{Images, PyQuestionBatch};
 use crate::scenes::PySceneGraphs;
 use crate::templates::PyTemplates;
 use clevrhope_core::message::shown;
+use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::rng::StreamKey;
 use clevrhope_core::scene::Palette;
 use clevrhope_core::suite::{
-    KnownQuestions, OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, SearchResult, SearchTask, Skip,
-    Suite, TestSearch, Tier,
+    Augmentation, KnownQuestions, OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, SearchResult,
+    SearchTask, Skip, Suite, TestSearch, Tier, question,
 };
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// A suite of paired tests, prepared for a set of templates.
@@ -63,6 +66,12 @@ impl PySuite {
         self.suite.tests.iter().map(|test| (test.name.as_str(), tier(test.tier), test.kind.as_str())).collect()
     }
 
+    /// Of each test the one that its partners stand beside as controls; "" for none.
+    #[getter]
+    fn controls(&self) -> Vec<&str> {
+        self.suite.tests.iter().map(|test| test.control_of.as_deref().unwrap_or("")).collect()
+    }
+
     /// The dataset's templates, and behind them the families that the suite's entries make of them.
     #[getter]
     fn templates(&self) -> PyTemplates {
@@ -91,6 +100,8 @@ impl PySuite {
     ///     rule: what partners may say of them: "any", "without", "unimplied" or "with".
     ///     per_cell: how many pairs each cell of a test is to have by originals that are searched for.
     ///     search: whether these are of the dataset's families as well, or of the suite's own alone.
+    ///     every: for a train set, the number of questions after which one of the suite's follows, 1 or more;
+    ///         tests take turns, and pairs are in the order of these blocks. None for all pairs.
     ///
     /// Raises:
     ///     TemplateError: a question that was not made from these templates, an entry whose relation does not hold, or
@@ -99,7 +110,7 @@ impl PySuite {
     ///     IndexError: a scene that is not there.
     #[allow(clippy::too_many_arguments)] // The columns of a file, what they mean, and what decides the draws.
     #[pyo3(signature = (questions, programs, families, answers, image_idxs, scenes, scene_rows, *, words, tokens,
-        answer_names, seed, hop, split, pool, pair, palette, rule, per_cell, search))]
+        answer_names, seed, hop, split, pool, pair, palette, rule, per_cell, search, every=None))]
     fn pairs(
         &self,
         py: Python<'_>,
@@ -122,6 +133,7 @@ impl PySuite {
         rule: Choice<QuestionRule>,
         per_cell: u32,
         search: bool,
+        every: Option<NonZeroUsize>,
     ) -> PyResult<PyPairs> {
         let vocab = &self.base.vocab;
         conversion::same_vocabulary(vocab, &scenes.0.vocab)?;
@@ -152,6 +164,27 @@ impl PySuite {
         let key = [b"suite", self.suite.name.as_bytes(), &seed, hop.as_bytes(), split.as_bytes()];
         let maker = PairMaker::new(&self.suite, vocab, rule.0, holdout.as_ref(), StreamKey::new(&key));
         let texts = py.detach(|| maker.texts(&originals));
+        if let Some(every) = every.map(NonZeroUsize::get) {
+            let mut added = Augmentation::new(&maker, &originals, &texts, every);
+            in_pieces(py, added.n_blocks(), 64, |mut blocks| {
+                blocks.try_for_each(|_| added.add()).map_err(raise::<TemplateError>)
+            })?;
+            let made = Pairs { pairs: added.pairs, ..Default::default() };
+            let at = |row: usize| (originals[row].1, images[row] as u64);
+            let with_partner = |(row, text): (usize, &String)| {
+                let (scene, index) = at(row);
+                let own = question(&originals[row].0, text, scene, index, vocab);
+                let ends_block = (row + 1) % every == 0;
+                let pair = made.pairs.get(row / every).filter(|_| ends_block);
+                let partner = pair.map(|pair| {
+                    let (scene, index) = at(pair.original);
+                    pair.partner(scene, index, vocab)
+                });
+                std::iter::once(own).chain(partner)
+            };
+            let questions = py.detach(|| texts.iter().enumerate().flat_map(with_partner).collect());
+            return self.made(py, pool, questions, made);
+        }
         let mut made = Pairs::default();
         let shown: BTreeMap<u64, _> =
             originals.iter().zip(images).map(|((_, view), &image)| (image as u64, *view)).collect();
@@ -183,9 +216,7 @@ impl PySuite {
             }
         };
         let questions = py.detach(|| made.pairs.iter().flat_map(both).collect());
-        let batch =
-            PyQuestionBatch::new(vocab.clone(), self.suite.templates.clone(), Images::OfPool(pool.into()), questions);
-        Ok(PyPairs { vocab: vocab.clone(), batch: Py::new(py, batch)?, made })
+        self.made(py, pool, questions, made)
     }
 
     fn __repr__(&self) -> String {
@@ -193,7 +224,15 @@ impl PySuite {
     }
 }
 
-/// K pairs of questions of one split, in the order of tests and originals.
+impl PySuite {
+    fn made(&self, py: Python<'_>, pool: &str, questions: Vec<Question>, made: Pairs) -> PyResult<PyPairs> {
+        let (vocab, templates) = (self.base.vocab.clone(), self.suite.templates.clone());
+        let batch = PyQuestionBatch::new(vocab.clone(), templates, Images::OfPool(pool.into()), questions);
+        Ok(PyPairs { vocab, batch: Py::new(py, batch)?, made })
+    }
+}
+
+/// K pairs of questions of one split, in the order of tests and originals, or of the blocks of a train set.
 #[pyclass(name = "Pairs", module = "clevrhope._core", frozen)]
 pub struct PyPairs {
     vocab: Arc<Vocabulary>,
@@ -214,6 +253,8 @@ impl PyPairs {
     }
 
     /// The 2 K questions: of each pair its original, then its partner.
+    ///
+    /// For a train set, all of its questions: after every so many of them the partner of a pair follows.
     #[getter]
     fn questions<'py>(&self, py: Python<'py>) -> Bound<'py, PyQuestionBatch> {
         self.batch.bind(py).clone()
@@ -261,7 +302,7 @@ impl PyPairs {
     /// (K,) how pairs touch the held-out values, a bit each.
     ///
     /// 1 the question of the split mentions them, 2 the one that was made does, 4 the image shows them, 8 what the first
-    /// asks for and its answer are these values together.
+    /// asks for and its answer are these values together, and it does not say so of the object.
     #[getter]
     fn touches<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         self.column(py, |pair| pair.touches.bits())
@@ -287,6 +328,7 @@ impl PyPairs {
             Skip::NoAnswer => "its partner would have no answer on the image",
             Skip::Unchanged => "its partner would have the same words",
             Skip::Surplus => "it was left out to balance the answers",
+            Skip::Cell => "the held-out values would be mentioned by other questions than the test wants",
         };
         self.made.skipped.iter().map(|(&(test, skip), &n)| (test, reason(skip), n)).collect()
     }

@@ -72,7 +72,7 @@ def _unnamed(check: Check, folder: AuditFolder, sheets: Mapping[str, Mapping[str
 
     No other check would look at them, since all checks go by `splits`.
     """
-    known = {place.file for place in (*folder.all_splits, *folder.all_suites)}
+    known = {place.file for place in (*folder.all_splits, *folder.all_suites, *folder.all_augmented)}
     layout = folder.layout
     for place in folder.all_suites:  # some have images of their own
         pool = SuitePool(place.hop.name, place.suite, place.name)
@@ -92,12 +92,14 @@ def _suites(check: Check, folder: AuditFolder) -> None:
     """Compares the numbers of pairs and of originals; reports suites of no split, and files not listed."""
     for hop, of_hop in folder.manifest.suites.items():
         for suite, of_suite in of_hop.items():
-            for unknown in sorted(of_suite.keys() - folder.manifest.splits.get(hop, {}).keys()):
+            splits = folder.manifest.splits.get(hop, {}).keys()
+            of_train = {f"{name}_{suite}" for name in splits if SPLITS[name].role == "train"}
+            for unknown in sorted(of_suite.keys() - splits - of_train):
                 where = f"suites.{hop}.{suite}"
                 check.fault(
                     "manifest.json", None, f"{where}: pairs on a split that it does not list", unknown
                 )
-    for place in folder.all_suites:
+    for place in (*folder.all_suites, *folder.all_augmented):
         for path in (place.h5, place.json, place.vocab):
             check.n_checked += 1
             if folder.layout.relative(path) not in folder.manifest.files:
@@ -110,6 +112,13 @@ def _suites(check: Check, folder: AuditFolder) -> None:
         _compare(check, place.file, "rows of pairs in the manifest", n_rows, 2 * entry["pairs"])
         _compare(check, place.file, "originals in the manifest", n_questions, entry["originals"])
         _compare(check, place.file, "attribute n_originals", n_questions, n_originals)
+    for place in folder.augmented:
+        entry = folder.manifest.suites[place.hop.name][place.suite][place.name]
+        with folder.open_added(place) as added, folder.open(place.split) as split:
+            n_added, n_own, n_questions = len(added) // 2, added.n_originals, len(split)
+        _compare(check, place.file, "added questions in the manifest", n_added, entry["pairs"])
+        _compare(check, place.file, "originals in the manifest", n_own, entry["originals"])
+        _compare(check, place.file, "questions of the train set", n_own, n_questions)
 
 
 def _datasheets_of_suites(check: Check, folder: AuditFolder) -> None:

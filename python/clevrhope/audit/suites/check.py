@@ -12,13 +12,16 @@ from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.leaks.palette import PaletteCheck
 from clevrhope.audit.report import Check
 from clevrhope.audit.suites.answers import AnswerCheck
+from clevrhope.audit.suites.augmented import check_train_file, check_train_order
+from clevrhope.audit.suites.foils import check_foils
 from clevrhope.audit.suites.lines import PairLines, pair_lines
 from clevrhope.audit.suites.question_file import check_question_file
-from clevrhope.audit.suites.questions import QuestionCheck
-from clevrhope.audit.suites.sides import Sides
+from clevrhope.audit.suites.questions import Mentions, QuestionCheck
+from clevrhope.audit.suites.sides import Flags, Sides
 from clevrhope.audit.suites.source import SuiteSource, find_source
 from clevrhope.audit.suites.structure import (
     check_attributes,
+    check_order,
     check_originals,
     check_rules,
     check_searched,
@@ -27,7 +30,7 @@ from clevrhope.audit.suites.structure import (
 )
 from clevrhope.audit.suites.visual import VISUAL, check_visual, pool_of
 from clevrhope.dataset.native_reader import QuestionReader, vocabulary_of
-from clevrhope.dataset.split_files import Vocab, read_vocab
+from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab, read_vocab
 from clevrhope.dataset.vocab import by_number
 from clevrhope.runtime import assets
 from clevrhope.runtime.progress import Advance
@@ -44,10 +47,15 @@ def check_suites(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> lis
     for place in folder.suites:
         checks.check(place)
         advance(1)
+    for place in folder.augmented:
+        checks.check_augmented(place)
+        advance(1)
     checks.add_notes()
-    if not folder.all_suites:
+    if not folder.all_suites and not folder.all_augmented:
         for line in lines.all():
             line.skip("this folder has no suites of paired tests")
+    elif not folder.all_augmented:
+        lines.added.skip("this folder has no train sets with questions of suites")
     return lines.all()
 
 
@@ -71,39 +79,82 @@ class _SuiteChecks:
         vocab = read_vocab(place.vocab)
         check_vocabulary(place, folder.layout.relative(place.vocab), vocab, folder.vocab, lines.pairs)
         with folder.open_pairs(place) as arrays, folder.open(place.split) as split:
-            source = self._source(place.suite, arrays.fingerprint)
             sides = Sides.of(arrays)
-            check_attributes(place, arrays, source, lines.pairs)
             has_original = check_structure(place, arrays, sides, lines.pairs)
-            sound = check_originals(place, arrays, split, sides, has_original, lines.pairs)
-            if source is not None:
-                check_rules(place, arrays, sides, sound | sides.searched, source, lines.pairs)
-            check_searched(place, arrays, split, sides, source, lines.pairs)
-            pool = self._leaks.pools[pool_of(place)]
-            reader = QuestionReader(vocab, place.hop.target, self._leaks.words, vocabulary_of(vocab))
-            questions = QuestionCheck(place, arrays, pool, vocab, reader, lines)
-            mentions = questions.check_programs(ColumnCheck(vocab, lines.programs))
-            questions.check_mentions(
-                sides, mentions, may_imply=self._leaks.may_imply, palette=self._palette(place, vocab)
-            )
+            check_order(place, arrays, sides, self._source(place.suite, arrays.fingerprint), lines.pairs)
+            mentions, source = self._check_pairs(place, arrays, split, sides, has_original, vocab, lines)
             answers = AnswerCheck(vocab)
-            answers.check_relations(place, arrays, sides, lines.answers)
-            answers.check_offers(place, arrays, lines.answers)
             by_original = mentions.by_program[sides.given]
             answers.check_balance(place, arrays, sides, by_original, source, lines.balance)
             for test, found in answers.shares(place, arrays, sides).items():
                 self._shares.setdefault(f"{place.suite} {test}", Counter()).update(found)
-            families = [*self._families, *(source.places if source else ())]
-            if place.suite == VISUAL:
-                check_visual(folder, place, arrays, split, sides, lines.images)
-            else:
-                texts = self._reader(place.suite, arrays.fingerprint, vocab)
-                counts = questions.check_texts(sides, texts, n_families=len(families))
-                self._unread[place.suite] += counts.unread
-                self._several[place.suite] += counts.several
-                self._ambiguous[place.suite] += counts.ambiguous
             if place.json.is_file() and folder.is_readable(place.json):
-                check_question_file(folder, place, arrays, pool, reader, families, lines.files)
+                pool, families = self._leaks.pools[pool_of(place)], self._places(source)
+                check_question_file(
+                    folder, place, arrays, pool, self._question_reader(place, vocab), families, lines.files
+                )
+
+    def check_augmented(self, place: SuitePlace) -> None:
+        """Checks a train set with questions of a suite, each of which is the partner of one of its own."""
+        folder, lines, found = self._folder, self._lines, pair_lines()
+        vocab = read_vocab(place.vocab)
+        check_vocabulary(place, folder.layout.relative(place.vocab), vocab, folder.vocab, lines.pairs)
+        with folder.open_added(place) as arrays, folder.open(place.split) as split:
+            check_train_order(place, arrays, split, lines.added)
+            sides = Sides.of(arrays)
+            found.pairs.n_checked += len(sides.given)
+            _, source = self._check_pairs(place, arrays, split, sides, sides.originals >= 0, vocab, found)
+            for mine, line in zip(found.all(), lines.all(), strict=True):
+                line.take(mine, arrays.rows)
+            if place.json.is_file() and folder.is_readable(place.json):
+                pool, families = self._leaks.pools[arrays.pool], self._places(source)
+                check_train_file(
+                    folder, place, arrays, pool, self._question_reader(place, vocab), families, lines.files
+                )
+
+    def _check_pairs(
+        self,
+        place: SuitePlace,
+        arrays: PairArrays,
+        split: SplitArrays,
+        sides: Sides,
+        has_original: Flags,
+        vocab: Vocab,
+        lines: PairLines,
+    ) -> tuple[Mentions, SuiteSource | None]:
+        """Checks what holds of every pair; gives who mentions what is held out, and the suite's entries."""
+        source = self._source(place.suite, arrays.fingerprint)
+        check_attributes(place, arrays, source, lines.pairs)
+        sound = check_originals(place, arrays, split, sides, has_original, lines.pairs)
+        if source is not None:
+            check_rules(place, arrays, sides, sound | sides.searched, source, lines.pairs)
+        check_searched(place, arrays, split, sides, source, lines.pairs)
+        pool = self._leaks.pools[pool_of(place)]
+        questions = QuestionCheck(place, arrays, pool, vocab, self._question_reader(place, vocab), lines)
+        mentions = questions.check_programs(ColumnCheck(vocab, lines.programs))
+        palette = self._palette(place, vocab)
+        if source is not None:
+            check_foils(place, arrays, sides, source, questions, vocab, lines.foils)
+        questions.check_mentions(sides, mentions, may_imply=self._leaks.may_imply, palette=palette)
+        answers = AnswerCheck(vocab)
+        answers.check_relations(place, arrays, sides, lines.answers)
+        answers.check_offers(place, arrays, lines.answers)
+        if place.suite == VISUAL:
+            check_visual(self._folder, place, arrays, split, sides, lines.images)
+        else:
+            texts = self._reader(place.suite, arrays.fingerprint, vocab)
+            counts = questions.check_texts(sides, texts, n_families=len(self._places(source)))
+            self._unread[place.suite] += counts.unread
+            self._several[place.suite] += counts.several
+            self._ambiguous[place.suite] += counts.ambiguous
+        return mentions, source
+
+    def _places(self, source: SuiteSource | None) -> list[tuple[str, int]]:
+        """File and place of each family of the dataset, and of those that a suite's entries make."""
+        return [*self._families, *(source.places if source else ())]
+
+    def _question_reader(self, place: SuitePlace, vocab: Vocab) -> QuestionReader:
+        return QuestionReader(vocab, place.hop.target, self._leaks.words, vocabulary_of(vocab))
 
     def add_notes(self) -> None:
         """Notes what was not read, and how often originals are answered yes where a coin decides on sides."""

@@ -15,7 +15,9 @@ class PairLines:
     mentions: Check
     texts: Check
     balance: Check
+    foils: Check
     files: Check
+    added: Check
     images: Check
 
     def all(self) -> list[Check]:
@@ -63,7 +65,20 @@ def pair_lines() -> PairLines:
             "as with no, in each test, for each type of answer, with and without a mention in the original",
             "pairs",
         ),
+        Check(
+            "pair foils",
+            "crossings ask for the value that completes what is held out, with what the original says of its "
+            "object; controls beside them for another one; groups for every value of a type, of which one is "
+            "right; and pairs have the cells that their test takes",
+            "pairs",
+        ),
         Check("pair files", "HDF5, JSON and scene files agree on every question of a pair", "questions"),
+        Check(
+            "added questions",
+            "a train set with questions of a suite has all questions of its train set, the same in every "
+            "array, and after every ten of them one whose original is among those before it",
+            "questions",
+        ),
         Check(
             "pair images",
             "every edited image and its scene are those of the split's image with the edit that is recorded: "

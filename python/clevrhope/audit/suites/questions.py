@@ -1,5 +1,6 @@
 """The checks of what the questions of pairs ask for: programs, mentions, and the texts that were made."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,7 +132,7 @@ class QuestionCheck:
         n = len(sides.given)
         check.n_checked += n
         by_program = mentions.by_program[: 2 * n].reshape(n, 2)
-        completes = self._completed(sides) & ~mentions.by_program[sides.given]
+        completes = self.completed(sides, self._arrays.columns["answers"][sides.given])
         shown = np.zeros(n, bool)
         there = self._rows[: 2 * n : 2] != MISSING
         if pair:
@@ -144,7 +145,7 @@ class QuestionCheck:
                     place.file, 2 * k, f"{name} is not {column[k]}, by its programs and image", stored[k]
                 )
         words = pair and place.hop.words
-        if pair and SPLITS[place.name].asked == "never":
+        if pair and SPLITS[place.split.name].asked == "never":
             broken = [
                 (mentions.by_program, f"mentions {words} in its program"),
                 (mentions.by_words, f"mentions {words} in its words"),
@@ -162,35 +163,73 @@ class QuestionCheck:
                 check.fault(place.file, row, problem, self.text(row))
         self._check_palette(sides, palette)
 
-    def _completed(self, sides: Sides) -> Flags:
-        """(K,) whether the given question asks for a value of what would be held out with its answer.
+    def completed(self, sides: Sides, values: Ints) -> Flags:
+        """(K,) whether values complete what is held out, with what the split's question says of its object.
 
-        A program that ends in `query_color unique ...` says so if `filter_color[its answer] ...` does.
+        A program `query_color unique ...` says so if `filter_color[value] ...` mentions what is held out, and
+        `...` does not, both without what they say of other objects. `values` (K,) are numbers of answers.
         """
-        n, found = len(sides.given), np.zeros(len(sides.given), bool)
+        n = len(sides.given)
         if not n:
-            return found
-        programs = self._arrays.tokens("programs", 0, len(self._arrays))[sides.given].copy()
-        answers = self._arrays.columns["answers"][sides.given]
-        functions, asks = self._vocab.functions, np.zeros(n, bool)
-        for kind, value in self._vocab.values():
-            query, unique = functions.get(f"query_{kind}", -1), functions.get("unique", -1)
-            mine = (
-                (programs[:, 1] == query)
-                & (programs[:, 2] == unique)
-                & (answers == self._vocab.answers.get(value, -1))
-            )
-            programs[mine, 1:-1] = programs[mine, 2:]
-            programs[mine, 1] = functions[f"filter_{kind}[{value}]"]
-            asks |= mine
-        no_words = np.full((n, 2), [START, END], dtype=np.int32)
-        no_scenes = np.full(n, MISSING, dtype=np.int64)
-        found = self._reader.read(no_words, programs, self._pool.native, no_scenes).by_program
-        completed: Flags = found & asks
+            return np.zeros(0, bool)
+        programs = self._arrays.tokens("programs", 0, len(self._arrays))[sides.given]
+        functions, answers = self._vocab.functions, self._vocab.answers
+        unique = functions.get("unique", -1)
+        filters: dict[tuple[int, int], int] = {
+            (functions.get(f"query_{kind}", -1), answers.get(value, -1)): functions[f"filter_{kind}[{value}]"]
+            for kind, value in self._vocab.values()
+        }
+        alone, together = np.zeros((2, n, programs.shape[1] + 2), dtype=np.int32)
+        asks = np.zeros(n, bool)
+        said: dict[bytes, list[int]] = {}
+        for k in np.flatnonzero(programs[:, 2] == unique).tolist():
+            adds = filters.get((int(programs[k, 1]), int(values[k])))
+            if adds is None:
+                continue
+            row = programs[k]
+            tokens = said.setdefault(row.tobytes(), [])
+            if not tokens:
+                tokens += self._of_object(row.tolist()[3:])
+            alone[k, : len(tokens) + 2] = [START, *tokens, END]
+            together[k, : len(tokens) + 3] = [START, adds, *tokens, END]
+            asks[k] = True
+        completed: Flags = asks & self._mentions(together) & ~self._mentions(alone)
         return completed
 
+    def _of_object(self, tokens: Sequence[int]) -> list[int]:
+        """The program of a set, without what it says of other objects.
+
+        Where the set begins with a relation or a likeness to others, it begins with all objects of the image.
+        """
+        functions = self._vocab.functions
+        n_inputs = {functions["scene"]: 0, functions["union"]: 2, functions["intersect"]: 2}
+        others = {number for name, number in functions.items() if name.startswith(("relate", "same_"))}
+        kept: list[int] = []
+        left, hidden = 1, 0  # inputs that are still to come, in all and of what is left out
+        for token in tokens:
+            if not left:
+                break
+            n = n_inputs.get(token, 1)
+            left += n - 1
+            if hidden:
+                hidden += n - 1
+            elif token in others:
+                kept.append(functions["scene"])
+                hidden = n
+            else:
+                kept.append(token)
+        return kept
+
+    def _mentions(self, programs: Ints) -> Flags:
+        """(K,) whether programs mention what is held out; rows without a program do not."""
+        n = len(programs)
+        no_words = np.full((n, 2), [START, END], dtype=np.int32)
+        no_scenes = np.full(n, MISSING, dtype=np.int64)
+        found: Flags = self._reader.read(no_words, programs, self._pool.native, no_scenes).by_program
+        return found
+
     def _check_palette(self, sides: Sides, palette: PaletteCheck) -> None:
-        reader = palette.reader(self._place.name)
+        reader = palette.reader(self._place.split.name)
         if reader is None or not len(sides.own):
             return
         wide = {

@@ -15,6 +15,9 @@ from clevrhope.questions import template_files
 from clevrhope.questions.suites import ORIGINALS, SUBJECTS, suite_fingerprint
 from clevrhope.runtime.json_text import parse_json
 
+UNSEEN, SEEN, EACH = "unseen", "seen", "each"
+"""What entries ask for in the place of an answer, beside the answer itself and any foil."""
+
 SAME, FLIP, IS, POSITIVE = range(4)
 """Relations by their number in files."""
 
@@ -34,8 +37,19 @@ class TestRules:
     """Whether a coin decides which question of a pair is called the original."""
     is_balanced: bool = True
     """Whether every partner that is yes for one answer asks for the answer or another value by a coin."""
+    control_of: str = ""
+    """The test that its pairs stand beside, on the same originals; "" for none."""
+    cells: set[int] = field(default_factory=set)
+    """The cells that its pairs can have."""
+    foils: dict[tuple[int, int], str] = field(default_factory=dict)
+    """(family of the dataset's question, family of the other) -> UNSEEN, SEEN or EACH."""
     relations: dict[tuple[int, int], set[int]] = field(default_factory=dict)
     """(family of the dataset's question, family of the other) -> relations that their answers can have."""
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether an original has a partner for every value of a type."""
+        return EACH in self.foils.values()
 
 
 @dataclass(frozen=True)
@@ -116,6 +130,10 @@ class _Reader:
         rules = self._tests.setdefault(
             entry["test"], TestRules(entry["tier"], entry.get("type", ""), entry.get("sides") == "coin")
         )
+        rules.control_of = entry.get("control_of", "")
+        rules.cells |= {int(cell, 2) for cell in entry.get("cell", ()) or ("00", "01", "10", "11")}
+        values = [each for each in entry.get("change", {}).values() if isinstance(each, str)]
+        foil = next((each for each in values if each in (UNSEEN, SEEN, EACH)), "")
         relation = entry["relation"]
         number = _RELATIONS[relation] if isinstance(relation, str) else IS
         if number == IS:
@@ -126,6 +144,8 @@ class _Reader:
                 base = self._one(entry["family"]) if entry.get("family") else source
                 target = self._n_of_dataset + len(self._places) if makes_one else base
                 rules.relations.setdefault((source, target), set()).add(number)
+                if foil:
+                    rules.foils[source, target] = foil
                 if makes_one:
                     yield self._derived(entry, self._known[base][2], self._known[source][1])
 

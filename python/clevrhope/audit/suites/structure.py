@@ -51,8 +51,8 @@ def check_attributes(place: SuitePlace, arrays: PairArrays, source: SuiteSource 
     if len(arrays.types) != len(arrays.tests):
         check.fault(place.file, None, f"not a type for each of {len(arrays.tests)} tests", arrays.types)
     if source is not None:
-        tests = [(name, rules.kind) for name, rules in source.tests.items()]
-        there = list(zip(arrays.tests, arrays.types, strict=False))
+        tests = [(name, rules.kind, rules.control_of) for name, rules in source.tests.items()]
+        there = list(zip(arrays.tests, arrays.types, arrays.controls, strict=False))
         for k, (wanted_test, found) in enumerate(zip(tests, there, strict=False)):
             if wanted_test != found:
                 check.fault(place.file, None, f"test {k} is not {' '.join(wanted_test)}", " ".join(found))
@@ -91,15 +91,30 @@ def check_structure(place: SuitePlace, arrays: PairArrays, sides: Sides, check: 
         there = arrays.columns[name]
         for k in np.flatnonzero((there < 0) | (there >= end)).tolist():
             check.fault(place.file, k, f"{name} is not one of 0 to {end - 1}", there[k])
-    tests = arrays.columns["test"][: 2 * n : 2].astype(np.int64)
+    has_original: Flags = sides.originals >= 0
+    return has_original
+
+
+def check_order(
+    place: SuitePlace, arrays: PairArrays, sides: Sides, source: SuiteSource | None, check: Check
+) -> None:
+    """Checks that pairs come by test and original, and that only groups have several of one original.
+
+    Where the suite's files are not known, several pairs of an original have to ask for different values.
+    """
+    n = len(sides.given)
+    tests, values = (arrays.columns[name][: 2 * n : 2].astype(np.int64) for name in ("test", "value"))
     last = 1 + sides.originals.max(initial=0)
     # Pairs whose originals were searched for follow those of the split's questions.
     order = tests * (last + 1 + n) + np.where(sides.searched, last + np.arange(n), sides.originals)
     for k in (1 + np.flatnonzero(np.diff(order) <= 0)).tolist():
+        if order[k] == order[k - 1]:
+            name = arrays.tests[tests[k]] if 0 <= tests[k] < len(arrays.tests) else ""
+            rules = source.tests.get(name) if source else None
+            if rules.has_groups if rules else values[k] != values[k - 1]:
+                continue
         problem = "not in the order of tests and originals, each original once for a test"
         check.fault(place.file, 2 * k, problem, f"test {tests[k]}, original {sides.originals[k]}")
-    has_original: Flags = sides.originals >= 0
-    return has_original
 
 
 def check_originals(

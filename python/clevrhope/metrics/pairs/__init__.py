@@ -4,6 +4,7 @@ A pair is an original and a partner on one image, the relation of whose right an
 """
 
 from clevrhope.metrics.pairs.coverage import coverage
+from clevrhope.metrics.pairs.crossings import score_crossings
 from clevrhope.metrics.pairs.outcomes import Outcomes, Pairs, pair_outcomes
 from clevrhope.metrics.pairs.reference import SAME_KIND, ReferenceRow, reference_results
 from clevrhope.metrics.pairs.regression import (
@@ -18,9 +19,11 @@ from clevrhope.metrics.pairs.regression import (
 )
 from clevrhope.metrics.pairs.relations import AnswerKind, AnswerSet, Relation
 from clevrhope.metrics.pairs.results import (
+    CrossingScores,
     Measure,
     PairGroup,
     PairScores,
+    ScoredCrossings,
     ScoredPairs,
     ScoredValues,
     ValueScores,
@@ -32,6 +35,7 @@ __all__ = [
     "SAME_KIND",
     "AnswerKind",
     "AnswerSet",
+    "CrossingScores",
     "Fit",
     "Fits",
     "Instances",
@@ -44,6 +48,7 @@ __all__ = [
     "ReferenceRow",
     "Regression",
     "Relation",
+    "ScoredCrossings",
     "ScoredPairs",
     "ScoredValues",
     "ValueGroups",
@@ -54,6 +59,7 @@ __all__ = [
     "r2_over_configurations",
     "reference_results",
     "regress",
+    "score_crossings",
     "score_pairs",
     "score_values",
 ]

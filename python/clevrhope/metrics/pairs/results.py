@@ -108,3 +108,34 @@ class ScoredValues:
     mean: ValueScores
     bootstrap: int
     seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class CrossingScores:
+    """How often a model is right where a foil completes what was held out, and beside it where one does not.
+
+    Only originals of which both partners were answered are scored.
+    """
+
+    crossing: Measure
+    """Accuracy on the partners whose foil completes what was held out."""
+    control: Measure
+    """Accuracy on the partners of the same originals whose foil does not."""
+    difference: Measure
+    """The first minus the second, in points: below 0, the model says yes to what was held out more often."""
+    n_originals: int
+    """Originals; in a mean over runs, summed over them, as are the next two."""
+    n_missing: int
+    """Originals with a partner that was not answered, which are left out."""
+    n_unread: int
+    """Answers that were given but are not in the vocabulary, also to what is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCrossings:
+    """The scores of crossings and their controls by run, and in the mean."""
+
+    runs: tuple[CrossingScores, ...]
+    mean: CrossingScores
+    bootstrap: int
+    seed: int

@@ -1,11 +1,22 @@
 """Scores predictions about suites of paired tests, which `clevrhope suite` makes."""
 
-from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
+from clevrhope.metrics.suites.results import (
+    Constant,
+    SuiteCondition,
+    SuiteCrossing,
+    SuiteGroups,
+    SuitePart,
+    SuiteScores,
+    SuiteSplitScores,
+)
 from clevrhope.metrics.suites.scorer import TIER_CHOICES, score_suite
 
 __all__ = [
     "TIER_CHOICES",
+    "Constant",
     "SuiteCondition",
+    "SuiteCrossing",
+    "SuiteGroups",
     "SuitePart",
     "SuiteScores",
     "SuiteSplitScores",

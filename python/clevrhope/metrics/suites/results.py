@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clevrhope.metrics.pairs.results import PairScores
+from clevrhope.metrics.pairs.results import CrossingScores, PairScores, ValueScores
 from clevrhope.metrics.suites.questions import Replies
 
 
@@ -18,6 +18,38 @@ class SuitePart:
     """In the order of the condition's runs."""
     mean: PairScores
     """The mean over runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteCrossing:
+    """The scores of a test whose foils complete what is held out, beside those of its control."""
+
+    name: str
+    """The test."""
+    control: str
+    """The test of the same originals whose foils do not complete it."""
+    runs: tuple[CrossingScores, ...]
+    """In the order of the condition's runs."""
+    mean: CrossingScores
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteGroups:
+    """The scores of a test in which each original has a partner for every value of a type."""
+
+    name: str
+    """The test."""
+    runs: tuple[ValueScores, ...]
+    """In the order of the condition's runs."""
+    mean: ValueScores
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The answer that is right most often about the partners of a test, and in how many per cent of them."""
+
+    answer: str
+    percent: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +70,15 @@ class SuiteSplitScores:
     same answer to both, whatever it has learned."""
     replies: tuple[Replies, ...]
     """What each run says to the questions for yes or no."""
+    crossings: tuple[SuiteCrossing, ...] = ()
+    """The tests that have a control."""
+    groups: tuple[SuiteGroups, ...] = ()
+    """The tests with several partners of an original."""
+    entailments: tuple[str, ...] = ()
+    """Tests in which yes is the right answer to both questions of every pair. There RAD is the share of pairs
+    in which yes to the original goes with yes to the partner, among those with yes to the original."""
+    constants: Mapping[str, Constant] = field(default_factory=dict)
+    """For each test whose partners are yes/no questions, what a constant answer to them scores as Acc(D')."""
 
 
 @dataclass(frozen=True, slots=True)

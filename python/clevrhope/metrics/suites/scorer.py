@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +27,9 @@ from clevrhope.metrics.scorer import (
     runs_in_order,
     train_sizes,
 )
-from clevrhope.metrics.suites.questions import ASKS, STEPS, Replies, asked_for, replies, steps
+from clevrhope.metrics.suites.questions import ASKS, STEPS, asked_for, replies, steps
 from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
+from clevrhope.metrics.suites.together import constants, crossings, entailments, groups
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import SPLITS
@@ -197,11 +199,16 @@ class _Scorer:
             seed=self._seed,
             bootstrap=self._bootstrap,
         )
+        draws = {"seed": self._seed, "bootstrap": self._bootstrap}
         return _named(
             scored,
             names,
             int(chosen.sum()),
             replies=tuple(replies(rows.answers, each, self._answers, np.repeat(chosen, 2)) for each in given),
+            crossings=tuple(crossings(file, given, chosen, self._answers, **draws)),
+            groups=tuple(groups(file, given, chosen, self._answers, **draws)),
+            entailments=tuple(entailments(file, chosen, self._answers)),
+            constants=constants(file, chosen, self._answers),
             beyond=tuple(_tests_with(file, chosen, file.rows.tier[::2] == TIERS.index("beyond"))),
             same_programs=tuple(_tests_with(file, chosen, _same_programs(file))),
         )
@@ -273,12 +280,9 @@ def _named(
     scored: ScoredPairs,
     names: Mapping[str, Sequence[str | None]],
     n_pairs: int,
-    *,
-    replies: tuple[Replies, ...],
-    beyond: tuple[str, ...],
-    same_programs: tuple[str, ...],
+    **others: Any,
 ) -> SuiteSplitScores:
-    """Scores whose parts have names in place of numbers."""
+    """Scores whose parts have names in place of numbers; `others` are the fields that follow the parts."""
 
     def named(group: PairGroup, name: str) -> SuitePart:
         return SuitePart(name, group.runs, group.mean)
@@ -292,9 +296,7 @@ def _named(
             )
             for by, groups in scored.parts.items()
         },
-        beyond=beyond,
-        same_programs=same_programs,
-        replies=replies,
+        **others,
     )
 
 

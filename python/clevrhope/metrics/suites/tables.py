@@ -1,10 +1,10 @@
 """The scores of a suite as tables of text for people, and as one JSON object for programs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from clevrhope.metrics.pairs.results import Measure, PairScores
+from clevrhope.metrics.pairs.results import CrossingScores, Measure, PairScores, ValueScores
 from clevrhope.metrics.suites.results import SuiteCondition, SuiteScores, SuiteSplitScores
 
 _NAME_WIDTH, _COUNT_WIDTH = 28, 8
@@ -27,6 +27,14 @@ MEASURES = {
 
 _TABLES = (("ACC", "CONS", "strict", "C-ACC"), ("Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD back"))
 """The measures of each table: all in one would be wider than a terminal."""
+CROSSING_MEASURES = {"completing": "crossing", "control": "control", "difference": "difference"}
+"""Heading -> field of `CrossingScores`."""
+
+GROUP_MEASURES = {"one yes": "one_yes", "named": "named_yes"}
+"""Heading -> field of `ValueScores`."""
+
+NOTABLE_CONSTANT = 60.0
+"""Per cent of a test's partners about which a constant answer has to be right to be told of."""
 
 _LEGEND = (
     "In per cent. D are the originals and D' their partners. ACC: right answers to all of them. CONS: equal",
@@ -60,8 +68,9 @@ def _split(
     yield f"{condition.hop} {split}{trained}: {pairs} of {scores.suite}"
     rows = [*_rows(condition, scored)]
     counts = [name for name, field in _COUNTS.items() if name == "pairs" or _any(rows, field)]
+    width = 14 if scores.bootstrap else 12
     for k, measures in enumerate(_TABLES):
-        table = _Table(() if k else counts, measures, width=14 if scores.bootstrap else 12)
+        table = _Table(() if k else counts, measures, width)
         if k:
             yield ""
         yield table.head()
@@ -74,6 +83,7 @@ def _split(
                 yield table.row(name, each, _value)
                 if any(getattr(each, MEASURES[measure]).interval for measure in measures):
                     yield table.row("", each, _interval, counts=False)
+    yield from _together(scored, width)
     yield from _replies(condition, scored)
 
 
@@ -130,6 +140,44 @@ class _Table:
 _SIGNED = "RAD-Acc(D')"
 
 
+def _together(scored: SuiteSplitScores, width: int) -> Iterator[str]:
+    """Crossings beside their controls, and groups."""
+    if scored.crossings:
+        yield from _means(
+            "  crossings, Acc(D')",
+            [(each.name, each.mean.n_originals, each.mean) for each in scored.crossings],
+            CROSSING_MEASURES,
+            width,
+        )
+    if scored.groups:
+        yield from _means(
+            "  groups of all values",
+            [(each.name, each.mean.n_groups, each.mean) for each in scored.groups],
+            GROUP_MEASURES,
+            width,
+        )
+
+
+def _means(
+    title: str,
+    rows: Sequence[tuple[str, int, CrossingScores | ValueScores]],
+    measures: Mapping[str, str],
+    width: int,
+) -> Iterator[str]:
+    heads = "".join(f"{head:>{width}}" for head in measures)
+    yield f"{title:<{_NAME_WIDTH}}{'originals':>{_COUNT_WIDTH + 2}}{heads}"
+    for name, n, mean in rows:
+        shown: list[Measure] = [getattr(mean, field) for field in measures.values()]
+        signed = [field == "difference" for field in measures.values()]
+        for text, first in ((_value, f"{n:,}"), (_interval, "")):
+            cells = [f"{text(each, sign):>{width}}" for each, sign in zip(shown, signed, strict=True)]
+            line = (
+                f"{f'    {name}' if first else '':<{_NAME_WIDTH}}{first:>{_COUNT_WIDTH + 2}}{''.join(cells)}"
+            )
+            if first or line.strip():
+                yield line.rstrip()
+
+
 def _replies(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[str]:
     """A line for each run on its replies to questions for yes or no."""
     for run, each in zip(condition.runs, scored.replies, strict=True):
@@ -155,6 +203,7 @@ def _notes(scores: SuiteScores) -> Iterator[str]:
             f"Both questions of every pair of {', '.join(by_construction)} have the same program, so a model "
             "that is given programs has CONS 100 there by construction."
         )
+    yield from _of_fixed_answers(scores)
     if scores.n_missing:
         are = "pair lacks an answer and is" if scores.n_missing == 1 else "pairs lack an answer and are"
         more = "; and more" if scores.n_missing > len(scores.missing) else ""
@@ -167,6 +216,35 @@ def _notes(scores: SuiteScores) -> Iterator[str]:
         yield f"{scores.n_left_aside:,} predictions about other HOPs are ignored."
     if scores.n_of_suites:
         yield f"{scores.n_of_suites:,} predictions about other suites are ignored."
+
+
+def _of_fixed_answers(scores: SuiteScores) -> Iterator[str]:
+    splits = [split for each in scores.conditions for split in each.splits.values()]
+    entailing = dict.fromkeys(test for split in splits for test in split.entailments)
+    if entailing:
+        yield (
+            f"All right answers of {', '.join(entailing)} are yes, so RAD is how often a model that says yes "
+            "to the original says it to the partner, too."
+        )
+    said = dict.fromkeys(
+        f"{test} {each.percent:.1f} ({each.answer})"
+        for split in splits
+        for test, each in split.constants.items()
+        if each.percent >= NOTABLE_CONSTANT
+    )
+    if said:
+        yield f"Acc(D') of a constant answer: {', '.join(said)}."
+    if any(split.crossings for split in splits):
+        yield (
+            "Of a crossing, the foil completes the held-out pair with what the original says; of its "
+            "control, on the same original, it does not. The difference is below 0 where a model says yes to "
+            "the held-out pair more often."
+        )
+    if any(split.groups for split in splits):
+        yield (
+            "Of a group, one yes: the model says yes to one of all values; named: and that is the one that "
+            "it gives as its answer to the original."
+        )
 
 
 def _value(measure: Measure, signed: bool) -> str:

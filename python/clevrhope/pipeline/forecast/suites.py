@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.display import size
+from clevrhope.splits.kinds import TRAIN
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,12 @@ def suite_plans(resolved: Resolved) -> Iterator[SuitePlan]:
     for hop, of_hop in sorted(manifest.suites.items()):
         for suite, splits in sorted(of_hop.items()):
             begin = f"{layout.relative(layout.suite(hop, suite))}/"
-            grown = {split: goals.get((hop, split), entry["originals"]) for split, entry in splits.items()}
+            grown = {
+                split: goals.get(
+                    (hop, TRAIN.name if split == augmented_split(suite) else split), entry["originals"]
+                )
+                for split, entry in splits.items()
+            }
             again = [
                 grown[split] * entry["pairs"] / max(1, entry["originals"]) for split, entry in splits.items()
             ]

@@ -1,6 +1,6 @@
 //! The walk over a program that all held-out checks share: an abstract interpretation by the functions' effects.
 
-use crate::program::{Argument, Effect, Program};
+use crate::program::{Argument, Effect, Program, Step};
 
 /// The abstract domain of one check: a state for the objects that a step gives.
 ///
@@ -66,16 +66,21 @@ pub trait Domain {
         }
     }
 
+    /// The state of a step's output, from those of the steps before it, and whether it asks for what is held out.
+    fn next(&self, states: &[Self::State], step: &Step) -> (Self::State, bool) {
+        let inputs = step.inputs.map(|input| states.get(usize::from(input)).copied().unwrap_or(Self::ANYTHING));
+        let values = match step.function.signature().argument {
+            Argument::Value(kind) => self.value(usize::from(kind), step.argument),
+            Argument::Nothing | Argument::Relation | Argument::Number => Self::Values::default(),
+        };
+        self.step(step.function.effect(), values, inputs)
+    }
+
     /// Whether some step of a program asks for what is held out.
     fn is_asked_in(&self, program: &Program) -> bool {
         let mut states: Vec<Self::State> = Vec::with_capacity(program.steps.len());
         program.steps.iter().any(|step| {
-            let inputs = step.inputs.map(|input| states.get(usize::from(input)).copied().unwrap_or(Self::ANYTHING));
-            let values = match step.function.signature().argument {
-                Argument::Value(kind) => self.value(usize::from(kind), step.argument),
-                Argument::Nothing | Argument::Relation | Argument::Number => Self::Values::default(),
-            };
-            let (state, is_asked) = self.step(step.function.effect(), values, inputs);
+            let (state, is_asked) = self.next(&states, step);
             states.push(state);
             is_asked
         })

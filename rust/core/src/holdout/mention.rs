@@ -19,6 +19,15 @@ impl Holdout {
     pub fn is_mentioned_in(&self, program: &Program) -> bool {
         Mentions(self).is_asked_in(program)
     }
+
+    /// The description of the output of a program's step; None if there is no such step.
+    pub fn description(&self, program: &Program, step: usize) -> Option<Description> {
+        let mut states: Vec<Description> = Vec::with_capacity(program.steps.len());
+        for each in program.steps.get(..=step)? {
+            states.push(Mentions(self).next(&states, each).0);
+        }
+        states.pop()
+    }
 }
 
 /// The domain of descriptions and mentions.

@@ -112,7 +112,13 @@ fn partner_values(case: &Case, original: &[Option<u8>; MAX_PARAMS], foil: u8) ->
             Expression::Converse(_) => Some(0),
             Expression::Other(param) => original[usize::from(param)].map(|value| 1 - value),
             Expression::Another(param) => original[usize::from(param)].map(|_| foil),
-            Expression::Answer | Expression::Foil | Expression::AnswerOrFoil | Expression::FoilOrAnswer => Some(foil),
+            Expression::Answer
+            | Expression::Foil
+            | Expression::AnswerOrFoil
+            | Expression::FoilOrAnswer
+            | Expression::Unseen
+            | Expression::Seen
+            | Expression::Each => Some(foil),
         };
     }
     values

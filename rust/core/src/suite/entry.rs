@@ -42,6 +42,32 @@ pub(super) struct Entry {
     pub relation: RawRelation,
     #[serde(default)]
     pub sides: Sides,
+    /// Who mentions what is held out, such as "10" for the original alone; empty for anybody.
+    #[serde(default)]
+    pub cell: Vec<Cell>,
+    /// The test beside which the partners of this one stand for comparison.
+    #[serde(default)]
+    pub control_of: Option<String>,
+}
+
+/// Whether an original and its partner mention what is held out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) enum Cell {
+    #[serde(rename = "00")]
+    Neither,
+    #[serde(rename = "01")]
+    Partner,
+    #[serde(rename = "10")]
+    Original,
+    #[serde(rename = "11")]
+    Both,
+}
+
+impl Cell {
+    /// 2 if the original mentions it, plus 1 if the partner does.
+    pub fn number(self) -> usize {
+        self as usize
+    }
 }
 
 /// What an original has to be like.

@@ -14,6 +14,12 @@ pub enum SuiteError {
     Template(#[from] TemplateError),
     #[error(transparent)]
     Refuted(Box<Refutation>),
+    /// A train set is to have a question of the suite after every so many, and there is none.
+    #[error(
+        "the suite {suite} has no partner for any of the first {n} questions, of which one should follow them; a train \
+         split needs a suite for questions of most families"
+    )]
+    Augmentation { suite: String, n: usize },
 }
 
 /// Execution refutes the relation that an entry states.

@@ -27,6 +27,12 @@ pub(super) enum Expression {
     Other(u8),
     /// Another value of a type that has more.
     Another(u8),
+    /// A foil that completes what is held out, together with what the original says of the object it asks about.
+    Unseen,
+    /// A foil that does not, for an original that has one that does.
+    Seen,
+    /// Each value of the type, in a partner of its own.
+    Each,
 }
 
 /// What stands in the place of an answer.
@@ -37,7 +43,7 @@ pub(super) struct Substitute {
     pub foil: u8,
 }
 
-const NAMES: [&str; 5] = ["coin", "converse", "foil", "answer", "other"];
+const NAMES: [&str; 8] = ["coin", "converse", "foil", "answer", "other", "unseen", "seen", "each"];
 
 /// The opposite of each relation, by number: left and right, behind and front.
 const CONVERSE: [u8; RELATION_NAMES.len()] = [1, 0, 3, 2];
@@ -60,6 +66,9 @@ impl Expression {
             (Value::Null, _) => Ok(Self::Unset),
             (Value::String(name), _) if name == "answer" => Ok(Self::Answer),
             (Value::String(name), _) if name == "foil" => Ok(Self::Foil),
+            (Value::String(name), _) if name == "unseen" => Ok(Self::Unseen),
+            (Value::String(name), _) if name == "seen" => Ok(Self::Seen),
+            (Value::String(name), _) if name == "each" => Ok(Self::Each),
             (Value::String(name), _) if name.starts_with('<') => place(raw, kind).map(Self::Param),
             (_, Some(("value", Value::String(name)))) => match kind {
                 ParamKind::Attribute(kind) => {
@@ -109,7 +118,7 @@ impl Expression {
             Self::Value(value) => (Some(value), None),
             Self::Param(param) => (of(param), Some(original.reading.worded.words[usize::from(param)])),
             Self::Answer => (answer, None),
-            Self::Foil | Self::Another(_) => (foil, None),
+            Self::Foil | Self::Another(_) | Self::Unseen | Self::Seen | Self::Each => (foil, None),
             Self::AnswerOrFoil => (if is_answer { answer } else { foil }, None),
             Self::FoilOrAnswer => (if is_answer { foil } else { answer }, None),
             Self::Converse(param) => (of(param).map(|relation| CONVERSE[usize::from(relation)]), None),
@@ -122,9 +131,14 @@ impl Expression {
         self.is_drawn() || matches!(self, Self::AnswerOrFoil | Self::FoilOrAnswer)
     }
 
-    /// Whether it is such a value in any case, never the answer.
+    /// Whether it is such a value in any case, and leaves nothing to a coin.
     pub fn is_drawn(&self) -> bool {
-        matches!(self, Self::Foil | Self::Another(_))
+        matches!(self, Self::Foil | Self::Another(_) | Self::Unseen | Self::Seen | Self::Each)
+    }
+
+    /// Whether it is or replaces the original's answer, which has to be a value of the parameter's type.
+    pub fn is_of_answer(&self) -> bool {
+        matches!(self, Self::Answer | Self::AnswerOrFoil | Self::FoilOrAnswer | Self::Unseen | Self::Seen | Self::Each)
     }
 }
 

@@ -5,8 +5,10 @@
 //! test on a whole file are balanced (`balance`) and executed before they are given out (`pairs`). Visual tests ask the
 //! same question about an edited image (`visual`).
 
+mod augmentation;
 mod balance;
 mod cells;
+mod completion;
 mod condition;
 mod entry;
 mod error;
@@ -22,10 +24,11 @@ mod text;
 mod visual;
 
 pub use cells::SearchResult;
+pub use augmentation::Augmentation;
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};
 pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
-pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, Touches};
+pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, Touches, question};
 pub use partner::Skip;
 pub use relation::Relation;
 pub use search::{KnownQuestions, SearchTask, TestSearch};

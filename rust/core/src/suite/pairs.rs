@@ -2,6 +2,7 @@
 
 use super::balance::{Candidate, assign};
 use super::cells::SearchResult;
+use super::completion::completes;
 use super::entry::Sides;
 use super::error::SuiteError;
 use super::expression::{Expression, Substitute, answer_value};
@@ -10,7 +11,7 @@ use super::partner::{Skip, Surroundings};
 use super::relation::Relation;
 use super::test::{Case, Suite};
 use crate::holdout::Holdout;
-use crate::program::{Function, Program, Step};
+use crate::program::Program;
 use crate::question::instantiate::{Question, relations_needed};
 use crate::question::search::QuestionRule;
 use crate::question::text_buffer::TextBuffer;
@@ -50,7 +51,7 @@ pub struct Touches {
     pub by_partner: bool,
     /// The image shows it.
     pub in_image: bool,
-    /// What the original asks for and its answer are it together.
+    /// What the original asks for and its answer are it together, and the original does not say so of the object.
     pub by_answer: bool,
 }
 
@@ -90,16 +91,24 @@ type Asked = Result<Option<Substitute>, Skip>;
 type Group = (Option<u8>, bool);
 
 /// What a first look at an original finds.
-enum Found {
+pub(super) enum Found {
     Ready(Option<Substitute>),
+    /// Of each partner, where there are several.
+    Group(Vec<Substitute>),
     Waits(Waiting),
 }
 
 /// An original that waits for the value that its partner asks for.
-struct Waiting {
-    place: usize,
-    candidate: Candidate,
+pub(super) struct Waiting {
+    pub candidate: Candidate,
     group: Group,
+}
+
+impl Waiting {
+    /// The type of its answer; None for a number.
+    pub fn kind(&self) -> Option<u8> {
+        self.group.0
+    }
 }
 
 impl<'a> PairMaker<'a> {
@@ -147,22 +156,22 @@ impl<'a> PairMaker<'a> {
         texts: &[String],
         all: &mut Pairs,
     ) -> Result<(), SuiteError> {
-        let key =
-            StreamKey::new(&[b"paired test", self.key.as_bytes(), self.suite.tests[usize::from(test)].name.as_bytes()]);
+        let key = self.key_of(test);
         let asked = self.substitutes(test, originals, &key);
-        let make = |buffer: &mut TextBuffer, (place, asked): (usize, Option<Asked>)| {
+        let make = |buffer: &mut TextBuffer, (place, asked): (usize, Asked)| {
             let (original, scene) = &originals[place];
             let (substitute, case) = match (asked, self.case(test, original, *scene)) {
-                (Some(Ok(substitute)), Some(Ok(case))) => (substitute, case),
-                (Some(Err(skip)), _) | (_, Some(Err(skip))) => return Ok(Some(Err(skip))),
-                (None, _) | (_, None) => return Ok(None),
+                (Ok(substitute), Some(Ok(case))) => (substitute, case),
+                (Err(skip), _) | (_, Some(Err(skip))) => return Ok(Some(Err(skip))),
+                (_, None) => return Ok(None),
             };
+            // Partners of one original draw the same numbers, so they have the same words but for the values.
             let mut rng = key.at(original.row as u64);
             let _ = rng.coin(); // The coin that decided on yes or no.
             let given = Given { place, original, scene: *scene, text: &texts[place], substitute };
             self.pair(test, case, given, &mut rng, buffer).map(Some)
         };
-        let made = asked.into_par_iter().enumerate().map_init(TextBuffer::default, make);
+        let made = asked.into_par_iter().map_init(TextBuffer::default, make);
         let made: Vec<Option<Result<Pair, Skip>>> = made.collect::<Result<_, SuiteError>>()?;
         for made in made.into_iter().flatten() {
             match made {
@@ -171,6 +180,26 @@ impl<'a> PairMaker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What names the draws of a test. A control has those of the test that it stands beside.
+    pub(super) fn key_of(&self, test: u16) -> StreamKey {
+        let test = &self.suite.tests[usize::from(test)];
+        let name = test.control_of.as_ref().unwrap_or(&test.name).as_bytes();
+        StreamKey::new(&[b"paired test", self.key.as_bytes(), name])
+    }
+
+    pub(super) fn suite_name(&self) -> &str {
+        &self.suite.name
+    }
+
+    pub(super) fn n_tests(&self) -> usize {
+        self.suite.tests.len()
+    }
+
+    /// Whether a test has originals of a family.
+    pub(super) fn takes(&self, test: u16, family: u16) -> bool {
+        self.suite.tests[usize::from(test)].cases.contains_key(&family)
     }
 
     /// The case of a test that an original meets; an error is the reason why there is none.
@@ -182,10 +211,9 @@ impl<'a> PairMaker<'a> {
     }
 
     /// Looks for what an original's partner would need; None for an original that the test does not take.
-    fn find(
+    pub(super) fn find(
         &self,
         test: u16,
-        place: usize,
         (original, scene): &(Original, SceneView<'_>),
         key: &StreamKey,
     ) -> Option<Result<Found, Skip>> {
@@ -195,6 +223,10 @@ impl<'a> PairMaker<'a> {
         };
         if !case.values.iter().any(Expression::needs_foil) {
             return Some(Ok(Found::Ready(None)));
+        }
+        if case.values.contains(&Expression::Each) {
+            let each = case.each(original, *scene, self.at);
+            return Some(each.map(Found::Group).ok_or(Skip::NoFoil));
         }
         let (answer_fits, foils) = case.foils(original, *scene, self.at);
         if foils.is_empty() || !(answer_fits || case.values.iter().any(Expression::is_drawn)) {
@@ -207,7 +239,7 @@ impl<'a> PairMaker<'a> {
             Some(answer) => {
                 let kind = if let Answer::Value(kind, _) = original.answer { Some(kind) } else { None };
                 let group = (kind, self.mentions(&original.program));
-                Found::Waits(Waiting { place, candidate: Candidate { yes: is_answer, answer, foils }, group })
+                Found::Waits(Waiting { candidate: Candidate { yes: is_answer, answer, foils }, group })
             }
             None => {
                 let foil = foils[rng.below(foils.len() as u32) as usize];
@@ -216,32 +248,32 @@ impl<'a> PairMaker<'a> {
         }))
     }
 
-    /// By original, what stands in the place of its answer, or why it has no partner; None for originals that the
-    /// test does not take.
-    fn substitutes(&self, test: u16, originals: &[(Original, SceneView<'_>)], key: &StreamKey) -> Vec<Option<Asked>> {
-        let find = |(place, original)| self.find(test, place, original, key);
-        let found: Vec<_> = originals.par_iter().enumerate().map(find).collect();
-        let mut asked: Vec<Option<Asked>> = Vec::with_capacity(found.len());
-        let mut groups: BTreeMap<Group, Vec<Waiting>> = BTreeMap::new();
-        for found in found {
-            asked.push(match found {
-                None => None,
-                Some(Err(skip)) => Some(Err(skip)),
-                Some(Ok(Found::Ready(substitute))) => Some(Ok(substitute)),
+    /// For each partner the place of its original, and what stands in the place of the answer; or why there is none.
+    /// Originals that the test does not take are left out.
+    fn substitutes(&self, test: u16, originals: &[(Original, SceneView<'_>)], key: &StreamKey) -> Vec<(usize, Asked)> {
+        let find = |original| self.find(test, original, key);
+        let found: Vec<_> = originals.par_iter().map(find).collect();
+        let mut asked: Vec<(usize, Asked)> = Vec::with_capacity(found.len());
+        let mut groups: BTreeMap<Group, Vec<(usize, Candidate)>> = BTreeMap::new();
+        for (place, found) in found.into_iter().enumerate() {
+            match found {
+                None => (),
+                Some(Err(skip)) => asked.push((place, Err(skip))),
+                Some(Ok(Found::Ready(substitute))) => asked.push((place, Ok(substitute))),
+                Some(Ok(Found::Group(each))) => asked.extend(each.into_iter().map(|one| (place, Ok(Some(one))))),
                 Some(Ok(Found::Waits(waiting))) => {
-                    groups.entry(waiting.group).or_default().push(waiting);
-                    Some(Err(Skip::Surplus))
+                    groups.entry(waiting.group).or_default().push((asked.len(), waiting.candidate));
+                    asked.push((place, Err(Skip::Surplus)));
                 }
-            });
+            }
         }
         for (number, group) in (0..).zip(groups.into_values()) {
             let mut rng = StreamKey::new(&[b"values", key.as_bytes()]).at(number);
-            let (places, candidates): (Vec<usize>, Vec<Candidate>) =
-                group.into_iter().map(|waiting| (waiting.place, waiting.candidate)).unzip();
+            let (places, candidates): (Vec<usize>, Vec<Candidate>) = group.into_iter().unzip();
             let values = assign(&candidates, &mut rng);
             for ((place, candidate), value) in places.into_iter().zip(&candidates).zip(values) {
                 if let Some(foil) = value {
-                    asked[place] = Some(Ok(Some(Substitute { is_answer: candidate.yes, foil })));
+                    asked[place].1 = Ok(Some(Substitute { is_answer: candidate.yes, foil }));
                 }
             }
         }
@@ -265,6 +297,10 @@ impl<'a> PairMaker<'a> {
             Ok(draft) => draft,
             Err(skip) => return Ok(Err(skip)),
         };
+        let cell = usize::from(self.mentions(&original.program)) * 2 + usize::from(self.mentions(&draft.program));
+        if !case.cells[cell] {
+            return Ok(Err(Skip::Cell));
+        }
         let text = match case.word(&mut draft, original, original_text, self.at, rng, buffer) {
             Ok(text) => text,
             Err(skip) => return Ok(Err(skip)),
@@ -295,15 +331,10 @@ impl<'a> PairMaker<'a> {
             .map_or_else(Touches::default, |holdout| Touches::of(original, partner, scene, holdout, self.at.vocab))
     }
 
-    /// Whether what a question asks for and its answer are what is held out together, which it does not mention.
+    /// Whether what a question asks for and its answer are what is held out, which it does not say of the object.
     pub(super) fn is_completed(&self, program: &Program, answer: Answer) -> bool {
-        self.at.holdout.is_some_and(|holdout| is_completed(program, answer, holdout))
+        completes(program, answer, self.at.holdout)
     }
-}
-
-/// Whether what a question asks for and its answer are what is held out together, which it does not mention.
-fn is_completed(program: &Program, answer: Answer, holdout: &Holdout) -> bool {
-    !holdout.is_mentioned_in(program) && answered(program, answer).is_some_and(|said| holdout.is_mentioned_in(&said))
 }
 
 impl Touches {
@@ -319,7 +350,7 @@ impl Touches {
             by_original: holdout.is_mentioned_in(&original.program),
             by_partner: holdout.is_mentioned_in(partner),
             in_image: holdout.members(vocab, scene) != 0,
-            by_answer: is_completed(&original.program, original.answer, holdout),
+            by_answer: completes(&original.program, original.answer, Some(holdout)),
         }
     }
 
@@ -338,20 +369,43 @@ impl Pair {
         scene_index: u64,
         vocab: &Vocabulary,
     ) -> [Question; 2] {
-        let question = |family: u16, text: &str, program: &Program, answer: Answer| {
-            let (relation_needed, n_relations) = relations_needed(&program.steps, word_of(answer), scene, vocab);
-            let (text, program) = (text.to_owned(), program.clone());
-            Question { scene: scene_index, family, answer, text, program, relation_needed, n_relations }
-        };
-        let mut both = [
-            question(original.family, &self.original_text, &original.program, original.answer),
-            question(self.family, &self.text, &self.program, self.answer),
-        ];
+        let given = question(original, &self.original_text, scene, scene_index, vocab);
+        let mut both = [given, self.partner(scene, scene_index, vocab)];
         if self.is_swapped {
             both.reverse();
         }
         both
     }
+
+    /// The question that was made.
+    pub fn partner(&self, scene: SceneView<'_>, scene_index: u64, vocab: &Vocabulary) -> Question {
+        of_parts(self.family, &self.text, &self.program, self.answer, scene, scene_index, vocab)
+    }
+}
+
+/// An original as a question with its text; `scene_index` is its scene's index in its pool.
+pub fn question(
+    original: &Original,
+    text: &str,
+    scene: SceneView<'_>,
+    scene_index: u64,
+    vocab: &Vocabulary,
+) -> Question {
+    of_parts(original.family, text, &original.program, original.answer, scene, scene_index, vocab)
+}
+
+fn of_parts(
+    family: u16,
+    text: &str,
+    program: &Program,
+    answer: Answer,
+    scene: SceneView<'_>,
+    scene_index: u64,
+    vocab: &Vocabulary,
+) -> Question {
+    let (relation_needed, n_relations) = relations_needed(&program.steps, word_of(answer), scene, vocab);
+    let (text, program) = (text.to_owned(), program.clone());
+    Question { scene: scene_index, family, answer, text, program, relation_needed, n_relations }
 }
 
 /// The word that stands for an answer.
@@ -361,18 +415,4 @@ pub(super) fn word_of(answer: Answer) -> u32 {
         Answer::Integer(number) => u32::from(number),
         Answer::Value(_, value) => u32::from(value),
     }
-}
-
-/// The program with its last function, which asks for a value of an object, replaced by one that says the answer of it.
-fn answered(program: &Program, answer: Answer) -> Option<Program> {
-    let Answer::Value(kind, value) = answer else { return None };
-    let (last, before) = program.steps.split_last()?;
-    if !matches!(last.function, Function::Query(_)) {
-        return None;
-    }
-    // `unique` keeps the description of its set, so the value is added to that.
-    let unique = before.get(usize::from(last.inputs[0])).filter(|step| step.function == Function::Unique)?;
-    let mut steps = before.to_vec();
-    steps.push(Step { function: Function::Filter(kind), argument: value, inputs: unique.inputs });
-    Some(Program { steps })
 }

@@ -1,8 +1,9 @@
 //! A partner for an original.
 
+use super::completion::AskedObject;
 use super::entry::WordingRule;
 use super::error::{Refutation, SuiteError};
-use super::expression::{Expression, Substitute};
+use super::expression::{Expression, Substitute, answer_value};
 use super::original::Original;
 use super::relation::Relation;
 use super::test::{Case, RelationRule};
@@ -37,6 +38,8 @@ pub enum Skip {
     Unchanged,
     /// It is one too many for the answers to be balanced.
     Surplus,
+    /// The pair would be of a cell that the test does not take.
+    Cell,
 }
 
 /// Everything that partners of one file depend on.
@@ -68,26 +71,46 @@ impl Case {
 
     /// The values that can stand in the place of the answer: whether the answer itself can, and the foils.
     pub fn foils(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> (bool, Vec<u8>) {
-        let family = &at.templates.families()[usize::from(self.target)];
-        let place = self.values.iter().position(Expression::needs_foil);
-        let n = place.map_or(0, |place| match family.params[place].kind {
+        let Some(place) = self.values.iter().position(Expression::needs_foil) else { return (false, Vec::new()) };
+        let answer = answer_value(original.answer);
+        let fits =
+            |is_answer: bool, foil: u8| self.draft(original, Some(Substitute { is_answer, foil }), scene, at).is_ok();
+        let avoided = match self.values[place] {
+            Expression::Another(param) => original.reading.values[usize::from(param)],
+            _ => answer,
+        };
+        let all = 0..self.n_values(place, at);
+        let mut others: Vec<u8> = all.filter(|&value| Some(value) != avoided && fits(false, value)).collect();
+        let asked = AskedObject::of(&original.program, at.holdout);
+        let completes = |value: &u8| asked.as_ref().is_some_and(|asked| asked.is_completed_by(*value));
+        match self.values[place] {
+            Expression::Unseen => others.retain(completes),
+            Expression::Seen if others.iter().any(completes) => others.retain(|value| !completes(value)),
+            Expression::Seen => others.clear(),
+            Expression::Another(_) if avoided.is_none() => others.clear(),
+            _ => (),
+        }
+        (others.first().is_some_and(|&foil| answer.is_some() && fits(true, foil)), others)
+    }
+
+    /// All values of a type, each for a partner of its own; None if one of these cannot be.
+    pub fn each(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> Option<Vec<Substitute>> {
+        let place = self.values.iter().position(|value| *value == Expression::Each)?;
+        let answer = answer_value(original.answer);
+        let with = |foil: u8| {
+            let substitute = Substitute { is_answer: Some(foil) == answer, foil };
+            self.draft(original, Some(substitute), scene, at).is_ok().then_some(substitute)
+        };
+        (0..self.n_values(place, at)).map(with).collect()
+    }
+
+    /// The number of values of a parameter of the partner.
+    fn n_values(&self, param: usize, at: Surroundings<'_>) -> u8 {
+        match at.templates.families()[usize::from(self.target)].params[param].kind {
             ParamKind::Attribute(kind) => at.vocab.n_values(usize::from(kind)) as u8,
             ParamKind::Number => at.vocab.largest_count() + 1,
             ParamKind::Relation => 0,
-        });
-        let answer = super::expression::answer_value(original.answer);
-        // A value that differs from one of the original's parameters, or from its answer.
-        let not = match place.map(|place| &self.values[place]) {
-            Some(&Expression::Another(param)) => match original.reading.values[usize::from(param)] {
-                None => return (false, Vec::new()),
-                value => value,
-            },
-            _ => answer,
-        };
-        let fits =
-            |is_answer: bool, foil: u8| self.draft(original, Some(Substitute { is_answer, foil }), scene, at).is_ok();
-        let others: Vec<u8> = (0..n).filter(|&value| Some(value) != not && fits(false, value)).collect();
-        (others.first().is_some_and(|&foil| answer.is_some() && fits(true, foil)), others)
+        }
     }
 
     /// The partner with a value in the place of the answer, if the test has one.

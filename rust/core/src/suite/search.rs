@@ -126,10 +126,12 @@ impl<'a> TestSearch<'a> {
         }
         // A split that never mentions what is held out has one cell.
         let has_all = maker.at.holdout.is_some() && maker.at.rule == QuestionRule::Any;
+        let is_bound = paired.is_bound(&maker.suite.tests);
         let mut sources = Vec::new();
         let mut is_possible = [false; N_CELLS];
         for (&family, cases) in &paired.cases {
-            let searched = task.of_dataset || usize::from(family) >= maker.suite.n_of_dataset;
+            let of_dataset = usize::from(family) < maker.suite.n_of_dataset;
+            let searched = !is_bound && (task.of_dataset || !of_dataset);
             let source = Source::new(maker, &task.plans[usize::from(family)], family, cases, has_all);
             for cell in 0..N_CELLS {
                 let can_be = !source.answers[cell].is_empty();
@@ -363,7 +365,7 @@ impl Source {
         let source = &maker.at.templates.families()[usize::from(family)];
         for case in cases {
             let possible = if has_all { possible_cells(case, source, maker.at) } else { [true, false, false, false] };
-            for cell in (0..N_CELLS).filter(|&cell| possible[cell]) {
+            for cell in (0..N_CELLS).filter(|&cell| possible[cell] && case.cells[cell]) {
                 let may = |answer: &u32| {
                     let wanted = &case.condition.answers;
                     plan.possible.contains(*answer)

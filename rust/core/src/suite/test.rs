@@ -1,5 +1,6 @@
 //! Tests prepared for the families of a dataset.
 
+use super::cells::N_CELLS;
 use super::condition::Condition;
 use super::entry::{Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
 use super::error::SuiteError;
@@ -23,8 +24,20 @@ pub struct PairTest {
     /// The type of question, by which scores are grouped; may be empty.
     pub kind: String,
     pub(super) sides: Sides,
+    /// The test beside which its partners stand for comparison.
+    pub control_of: Option<String>,
     /// By source family; an original takes the first whose condition it meets.
     pub(super) cases: BTreeMap<u16, Vec<Case>>,
+}
+
+impl PairTest {
+    /// Whether its pairs belong to others: several of an original, or of another test on the same original. Then there
+    /// is nothing to gain by an original that was searched for.
+    pub(super) fn is_bound(&self, tests: &[Self]) -> bool {
+        let has_control = tests.iter().any(|test| test.control_of.as_ref() == Some(&self.name));
+        let mut cases = self.cases.values().flatten();
+        has_control || self.control_of.is_some() || cases.any(|case| case.values.contains(&Expression::Each))
+    }
 }
 
 /// A test on the questions of one family.
@@ -39,6 +52,8 @@ pub(super) struct Case {
     pub condition: Condition,
     pub wording: WordingRule,
     pub relation: RelationRule,
+    /// The cells that its pairs may be in, by number.
+    pub cells: [bool; N_CELLS],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +132,7 @@ impl Suite {
         if tests.is_empty() {
             return Err(SuiteError::entry(name, "contains no tests".to_owned()));
         }
+        check_controls(&tests, name)?;
         let templates = Arc::new(templates.extended(reader.own));
         Ok(Self { name: name.to_owned(), tests, templates, n_of_dataset, n_of_originals })
     }
@@ -127,6 +143,19 @@ impl Suite {
     pub fn plans(&self, vocab: &Vocabulary) -> Vec<Plan> {
         self.templates.families()[..self.n_of_originals].iter().map(|family| Plan::new(family, vocab)).collect()
     }
+}
+
+/// Checks that each test that is a control has a test of the suite to stand beside.
+fn check_controls(tests: &[PairTest], suite: &str) -> Result<(), SuiteError> {
+    for test in tests {
+        let Some(name) = &test.control_of else { continue };
+        let others = || tests.iter().filter(|other| other.name != test.name).map(|other| other.name.as_str());
+        if !others().any(|other| other == name) {
+            let problem = format!("control_of: no other test \"{}\"{}", shown(name), suggestion(name, others()));
+            return Err(SuiteError::entry(&format!("{suite}: {}", test.name), problem));
+        }
+    }
+    Ok(())
 }
 
 fn words_of(family: &Family, templates: &TemplateSet) -> Vec<String> {
@@ -163,15 +192,20 @@ impl<'a> SuiteReader<'a> {
                     tier: entry.tier,
                     kind: entry.kind.clone(),
                     sides: entry.sides,
+                    control_of: entry.control_of.clone(),
                     cases: BTreeMap::new(),
                 });
                 tests.len() - 1
             }
         };
         let test = &mut tests[number];
-        if (test.tier, &test.kind, test.sides) != (entry.tier, &entry.kind, entry.sides) {
+        let own = (test.tier, &test.kind, test.sides, &test.control_of);
+        if own != (entry.tier, &entry.kind, entry.sides, &entry.control_of) {
             let name = shown(&entry.test);
-            return Err(fault(format!("the entries of \"{name}\" have different tiers, types or sides")));
+            return Err(fault(format!("the entries of \"{name}\" have different tiers, types, sides or controls")));
+        }
+        if entry.sides == Sides::Coin && !entry.cell.is_empty() {
+            return Err(fault("cell: where a coin decides on sides, nobody knows the cell before".to_owned()));
         }
         if entry.source.is_empty() {
             return Err(fault("source: names no family".to_owned()));
@@ -233,9 +267,7 @@ impl<'a> SuiteReader<'a> {
         };
         let values: Vec<Expression> = family.params.iter().map(value).collect::<Result<_, _>>()?;
         for (param, expression) in family.params.iter().zip(&values) {
-            let is_answer =
-                matches!(expression, Expression::Answer | Expression::AnswerOrFoil | Expression::FoilOrAnswer);
-            if is_answer && source.output() != param.kind.values() {
+            if expression.is_of_answer() && source.output() != param.kind.values() {
                 let (source, output) = (name_of(source), source.output());
                 let problem = format!("the answer of {source} is of the type {output}; this parameter is not");
                 return Err(fault(&format!("change.{}", param.name), problem));
@@ -243,7 +275,8 @@ impl<'a> SuiteReader<'a> {
         }
         let foils: Vec<&Expression> = values.iter().filter(|value| value.needs_foil()).collect();
         let is_fine = match foils.as_slice() {
-            [] | [Expression::Foil | Expression::AnswerOrFoil | Expression::Another(_)] => true,
+            [] | [Expression::AnswerOrFoil] => true,
+            [one] => one.is_drawn(),
             [a, b] => **a != **b && !a.is_drawn() && !b.is_drawn(),
             _ => false,
         };
@@ -270,7 +303,17 @@ impl<'a> SuiteReader<'a> {
             }
         };
         let condition = Condition::read(&entry.when, source, self.vocab).map_err(|problem| fault("when", problem))?;
-        Ok(Case { place: place.to_owned(), target: target as u16, values, condition, wording: entry.wording, relation })
+        Ok(Case {
+            place: place.to_owned(),
+            target: target as u16,
+            values,
+            condition,
+            wording: entry.wording,
+            relation,
+            cells: std::array::from_fn(|cell| {
+                entry.cell.is_empty() || entry.cell.iter().any(|own| own.number() == cell)
+            }),
+        })
     }
 
     /// The number of the family of an entry's partners, which is made where there is none.

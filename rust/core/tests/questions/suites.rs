@@ -11,8 +11,8 @@ use clevrhope_core::question::tokens::{QuestionVocabulary, tokenize};
 use clevrhope_core::rng::StreamKey;
 use clevrhope_core::scene::Pool;
 use clevrhope_core::suite::{
-    KnownQuestions, Original, OriginalReader, Pair, PairMaker, Pairs, Relation, SearchTask, Skip, Suite, SuiteError,
-    TestSearch, Tier,
+    Augmentation, KnownQuestions, Original, OriginalReader, Pair, PairMaker, Pairs, Relation, SearchTask, Skip, Suite,
+    SuiteError, TestSearch, Tier,
 };
 use clevrhope_core::vocab::Answer;
 use clevrhope_core::{SceneGraph, Vocabulary};
@@ -182,7 +182,9 @@ fn the_words_of_a_split_that_holds_a_pair_out_stay_so_and_others_may_name_it() {
         any.pairs.iter().map(|pair| (pair.touches.by_original, pair.touches.by_partner)).collect();
     // The original always names the pair; without its shape or material, the partner does not.
     assert_eq!(touches, BTreeSet::from([(true, false), (true, true)]));
-    assert!(any.pairs.iter().all(|pair| pair.touches.in_image && !pair.touches.by_answer));
+    assert!(any.pairs.iter().all(|pair| pair.touches.in_image));
+    // What completes the pair is said of the object that is asked about, whatever is said of others.
+    assert!(any.pairs.iter().any(|pair| pair.touches.by_answer));
     let strict = OOD.pairs_of(&suite, QuestionRule::Without, "ood").unwrap();
     assert!(strict.pairs.iter().all(|pair| !pair.touches.by_partner));
     assert!(strict.skipped.iter().any(|((_, skip), n)| *skip == Skip::Rule && *n > 1_000));
@@ -199,7 +201,7 @@ fn answers_that_complete_the_pair_are_known() {
         assert!(
             ["rubber", "matte", "cylinder", "material", "shape"].iter().any(|word| pair.original_text.contains(word))
         );
-        assert!(pair.touches.in_image && !pair.touches.by_original, "{}", pair.original_text);
+        assert!(pair.touches.in_image, "{}", pair.original_text);
         // Asked for with yes, the answer makes the partner mention the pair.
         assert!(pair.touches.by_partner || pair.answer != Answer::Bool(true) || pair.relation == Relation::Positive);
     }
@@ -230,6 +232,122 @@ fn pairs_depend_on_key_and_row_alone() {
     assert_ne!(one, other);
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     assert_eq!(alone.install(|| CASE.pairs_of(&suite, QuestionRule::Without, "a").unwrap().pairs), one);
+}
+
+/// The pairs of `holdout` on questions that mention the held-out pair, by test.
+fn across_the_border() -> (Suite, Vec<Pair>) {
+    let suite = OOD.suite("holdout");
+    let pairs = OOD.pairs_of(&suite, QuestionRule::Any, "holdout").unwrap().pairs;
+    (suite, pairs)
+}
+
+#[test]
+fn crossings_complete_the_pair_and_their_controls_do_not() {
+    let (suite, pairs) = across_the_border();
+    let tests = by_test(&suite, &pairs);
+    for form in ["", "verify_"] {
+        let crossings: BTreeMap<usize, &Pair> =
+            tests[format!("crossing_{form}shape").as_str()].iter().map(|pair| (pair.original, *pair)).collect();
+        let controls = &tests[format!("control_{form}shape").as_str()];
+        assert!(controls.len() > 10);
+        // Of three shapes, one is the answer and one is held out.
+        assert_eq!(controls.len(), crossings.len());
+        for control in controls {
+            let crossing = crossings[&control.original];
+            assert!(crossing.touches.by_partner && !crossing.touches.by_answer);
+            assert_eq!([crossing.answer, control.answer], [Answer::Bool(false); 2]);
+            // "Other" is said of things that could be the one that they are compared with.
+            let words = |pair: &Pair| {
+                let words = pair.text.split(' ').filter(|word| *word != "other");
+                words.map(str::to_owned).collect::<Vec<_>>()
+            };
+            let (one, other) = (words(crossing), words(control));
+            let n_other = one.iter().zip(&other).filter(|(a, b)| a != b).count();
+            assert!(one.len() == other.len() && (1..=2).contains(&n_other), "{one:?} {other:?}");
+            assert!(crossing.text.contains("cylinder") && crossing.original_text != crossing.text);
+        }
+    }
+    assert!(!tests["crossing_material"].is_empty(), "a type of two values has crossings");
+    for none in ["control_material", "crossing_color", "control_size"] {
+        assert!(!tests.contains_key(none), "{none}");
+    }
+    let iid = CASE.pairs_of(&CASE.suite("holdout"), QuestionRule::Without, "holdout").unwrap().pairs;
+    let names: BTreeSet<&str> = iid.iter().map(|pair| suite.tests[usize::from(pair.test)].name.as_str()).collect();
+    assert!(names.iter().all(|name| name.starts_with("values_")), "{names:?}");
+    assert_eq!(names.len(), 8);
+}
+
+#[test]
+fn pairs_across_the_border_begin_at_what_is_held_out() {
+    let (suite, pairs) = across_the_border();
+    let tests = by_test(&suite, &pairs);
+    for test in ["border_material", "border_shape", "entailment_material", "entailment_shape"] {
+        assert!(tests[test].len() > 20, "{test}");
+        for pair in &tests[test] {
+            assert!(pair.touches.by_original && !pair.touches.by_partner && !pair.is_swapped, "{}", pair.text);
+            let is_yes = pair.answer == Answer::Bool(true);
+            assert!(is_yes || test.starts_with("border"), "{} {}", pair.original_text, pair.text);
+        }
+    }
+    assert!(tests["border_shape"].iter().all(|pair| pair.answer == Answer::Bool(false)));
+}
+
+#[test]
+fn groups_ask_for_every_value_in_the_same_words() {
+    let (suite, pairs) = across_the_border();
+    for (test, pairs) in by_test(&suite, &pairs) {
+        let mut groups: BTreeMap<usize, Vec<&Pair>> = BTreeMap::new();
+        for pair in pairs {
+            groups.entry(pair.original).or_default().push(pair);
+        }
+        let n = match test.rsplit('_').next() {
+            _ if !test.starts_with("values_") => 1,
+            Some("color") => 8,
+            Some("shape") => 3,
+            _ => 2,
+        };
+        for group in groups.values() {
+            assert_eq!(group.len(), n, "{test}");
+            let texts: BTreeSet<&str> = group.iter().map(|pair| pair.text.as_str()).collect();
+            assert_eq!(texts.len(), n);
+            if n > 1 {
+                assert_eq!(group.iter().filter(|pair| pair.answer == Answer::Bool(true)).count(), 1, "{test}");
+                let asked: BTreeSet<String> = group.iter().map(|pair| format!("{:?}", pair.relation)).collect();
+                assert_eq!(asked.len(), n);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_added_to_a_train_set_depends_on_the_questions_before_it() {
+    let suite = CASE.suite("rad");
+    let holdout = pair(&CASE.vocab);
+    let key = StreamKey::new(&[b"train"]);
+    let maker = PairMaker::new(&suite, &CASE.vocab, QuestionRule::Without, Some(&holdout), key);
+    let originals: Vec<_> = CASE
+        .originals()
+        .into_iter()
+        .map(|original| {
+            let scene = CASE.graphs[CASE.questions[original.row].scene as usize].view();
+            (original, scene)
+        })
+        .collect();
+    let added = |n: usize| {
+        let originals = &originals[..n];
+        let texts = maker.texts(originals);
+        let mut added = Augmentation::new(&maker, originals, &texts, 10);
+        for _ in 0..added.n_blocks() {
+            added.add().unwrap();
+        }
+        added.pairs
+    };
+    let (few, many) = (added(505), added(2_000));
+    assert_eq!((few.len(), many.len()), (50, 200));
+    assert_eq!(few, many[..50]);
+    assert!(many.iter().enumerate().all(|(k, pair)| pair.original < 10 * (k + 1) && !pair.touches.by_partner));
+    let counts: Vec<usize> = by_test(&suite, &many).values().map(Vec::len).collect();
+    assert_eq!((counts.len(), counts.iter().min(), counts.iter().max()), (10, Some(&20), Some(&20)));
 }
 
 #[test]
@@ -335,6 +453,24 @@ fn bad_entries_are_named() {
                 r#""source": ["zero_hop 4"], "params": [{"type": "Color", "name": "<V>"}], "change": {"<V>": "answer"}, "then": [{"type": "verify_color", "inputs": ["asked"], "side_inputs": ["<V>"]}], "text": ["Is the <Z> <C> <M> <S> the <V> thing?"]"#,
             ),
             "mine.json[0]: then: \"verify_color\" is not a function of the dataset's questions, as a test in ",
+        ),
+        (entry(r#""source": ["zero_hop 1"], "control_of": "u""#), "test: t: control_of: no other test \"u\""),
+        (
+            entry(r#""source": ["zero_hop 1"], "sides": "coin", "cell": ["10"]"#),
+            "mine.json[0]: cell: where a coin decides on sides, nobody knows the cell before",
+        ),
+        (entry(r#""source": ["zero_hop 1"], "cell": ["2"]"#), "mine.json[0]: unknown value \"2\"; known: 00, 01, 10, 11"),
+        (
+            entry(r#""source": ["zero_hop 4"], "family": "zero_hop 1", "change": {"<S>": "each"}"#),
+            "mine.json[0].change.<S>: the answer of zero_hop 4 is of the type color; this parameter is not",
+        ),
+        (
+            entry(r#""source": ["zero_hop 1"], "change": {"<S>": "unsen"}"#),
+            "mine.json[0].change.<S>: \"unsen\" is not an expression (did you mean \"unseen\"?)",
+        ),
+        (
+            entry(r#""source": ["one_hop 1"], "change": {"<C>": {"other": "<C>"}, "<S>": {"other": "<S>"}}"#),
+            "mine.json[0].change: expected one foil, or one coin",
         ),
         ("[]".to_owned(), "test: contains no tests"),
     ];

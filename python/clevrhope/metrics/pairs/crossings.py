@@ -1,0 +1,90 @@
+"""Crossings: does a model answer otherwise where a foil completes what was held out?
+
+An original such as "What shape is the rubber thing?", answered cube, has two partners that are answered no:
+"Is there a rubber cylinder?", which completes rubber cylinder, and beside it the control "Is there a rubber
+sphere?". A model that says yes to the first more often takes other things for the held-out pair; one that
+says it less often avoids the pair.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics.bootstrap import Floats, ratio
+from clevrhope.metrics.collector import NOT_GIVEN
+from clevrhope.metrics.pairs.measures import Images, Share, cell_counts
+from clevrhope.metrics.pairs.relations import AnswerKind, Answers, AnswerSet, Flags
+from clevrhope.metrics.pairs.results import CrossingScores, ScoredCrossings
+from clevrhope.metrics.pairs.scorer import check_given
+
+
+def score_crossings(
+    images: Ints,
+    right: tuple[Ints, Ints],
+    crossings: Answers,
+    controls: Answers,
+    answers: AnswerSet,
+    *,
+    seed: int,
+    bootstrap: int = 0,
+) -> ScoredCrossings:
+    """The accuracy of R runs on K crossings and on the control of each, and the difference.
+
+    Args:
+        images: (K,) number of the image of each original.
+        right: (K,) right answers to the crossings, and to the controls.
+        crossings: (R, K) given answers to the crossings, NOT_GIVEN where there is none.
+        controls: (R, K) the same for the controls.
+        answers: the vocabulary.
+        seed: of the draws of images, as for `score_pairs`.
+        bootstrap: draws of all images; 0 for no intervals.
+
+    Raises:
+        PredictionsError: arrays do not fit together.
+    """
+    n = len(images)
+    check_given(crossings, n, "crossings")
+    check_given(controls, n, "controls")
+    if len(crossings) != len(controls) or any(each.shape != (n,) for each in right):
+        raise PredictionsError(
+            f"crossings of {len(crossings)} runs with controls of {len(controls)}; expected as many, and a "
+            f"right answer to each of {n}"
+        )
+    given = np.stack([crossings, controls])  # (2, R, K)
+    complete = (given != NOT_GIVEN).all(axis=0)  # (R, K)
+    is_right = (given == np.stack(right)[:, np.newaxis]) & complete
+    unknown = answers.kinds[answers.places(given)] == AnswerKind.UNKNOWN
+    n_unread = (unknown & (given != NOT_GIVEN)).sum(axis=(0, 2))  # (R,)
+    flags: list[tuple[Flags, ...]] = [
+        (complete[run], is_right[0, run], is_right[1, run]) for run in range(len(complete))
+    ]
+    drawn_images = Images.among(images, complete.any(axis=0), n_samples=bootstrap, seed=seed)
+    whole = np.zeros(n, dtype=np.int32)
+    found = np.stack([cell_counts(run, whole, 1)[0] for run in flags])  # (R, 3)
+    drawn = drawn_images.drawn_counts(flags, whole, 1)[:, :, 0]  # (n_samples, R, 3)
+
+    def scores(of_runs: slice) -> CrossingScores:
+        shares, drawn_shares = _shares(found[of_runs]), _shares(drawn[:, of_runs])
+        n_complete = int(found[of_runs, 0].sum())
+        return CrossingScores(
+            **{name: share.measure(drawn_shares[name]) for name, share in shares.items()},
+            n_originals=n_complete,
+            n_missing=n * len(found[of_runs]) - n_complete,
+            n_unread=int(n_unread[of_runs].sum()),
+        )
+
+    by_run = tuple(scores(slice(k, k + 1)) for k in range(len(flags)))
+    return ScoredCrossings(by_run, scores(slice(None)), bootstrap=bootstrap, seed=seed)
+
+
+def _shares(counts: Floats) -> Mapping[str, Share]:
+    """The measures of `CrossingScores` by name, from (..., 3) counts."""
+    originals, crossing, control = np.moveaxis(counts, -1, 0)
+    by_crossing, by_control = ratio(crossing, originals), ratio(control, originals)
+    return {
+        "crossing": Share(by_crossing, originals),
+        "control": Share(by_control, originals),
+        "difference": Share(by_crossing - by_control, originals),
+    }

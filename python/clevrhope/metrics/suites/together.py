@@ -1,0 +1,116 @@
+"""What pairs of one original say together: crossings beside their controls, groups, and constant answers."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.pairs_h5 import PairFile
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.metrics.collector import AnswerNumbers
+from clevrhope.metrics.pairs import AnswerSet, Relation, ValueGroups, score_crossings, score_values
+from clevrhope.metrics.suites.results import Constant, SuiteCrossing, SuiteGroups
+
+Flags = npt.NDArray[np.bool_]
+
+
+def crossings(
+    file: PairFile, given: AnswerNumbers, chosen: Flags, answers: AnswerSet, **draws: Any
+) -> Iterator[SuiteCrossing]:
+    """The tests with a control, on the originals that have pairs of both.
+
+    Args:
+        file: the K pairs of a suite on a split.
+        given: (R, 2K) answers of R runs to their questions.
+        chosen: (K,) the pairs that are scored.
+        answers: the vocabulary.
+        draws: seed and bootstrap.
+    """
+    rows = file.rows
+    for control, name in enumerate(file.controls):
+        if name not in file.tests:
+            continue
+        test = file.tests.index(name)
+        of_control = _by_original(file, chosen & (rows.test[::2] == control))
+        of_test = _by_original(file, chosen & (rows.test[::2] == test))
+        both = [(pair, of_control[original]) for original, pair in of_test.items() if original in of_control]
+        if not both:
+            continue
+        partners = 2 * np.asarray(both, dtype=np.int64).T + 1  # (2, K)
+        scored = score_crossings(
+            rows.image_idxs[partners[0]],
+            (rows.answers[partners[0]], rows.answers[partners[1]]),
+            given[:, partners[0]],
+            given[:, partners[1]],
+            answers,
+            **draws,
+        )
+        yield SuiteCrossing(name, file.tests[control], scored.runs, scored.mean)
+
+
+def groups(
+    file: PairFile, given: AnswerNumbers, chosen: Flags, answers: AnswerSet, **draws: Any
+) -> Iterator[SuiteGroups]:
+    """The tests in which originals have several partners, each about a value; arguments are those above."""
+    rows = file.rows
+    tests, is_value = rows.test[::2], chosen & (rows.relation[::2] == Relation.IS)
+    for test in np.unique(tests[is_value]).tolist():
+        pairs = np.flatnonzero(is_value & (tests == test))
+        images, questions = rows.image_idxs[2 * pairs], rows.questions[2 * pairs]
+        first = np.ones(len(pairs), dtype=np.bool_)  # of its original: pairs of one follow each other
+        first[1:] = (images[1:] != images[:-1]) | (questions[1:] != questions[:-1]).any(axis=1)
+        if first.all():
+            continue
+        scored = score_values(
+            ValueGroups(
+                images=rows.image_idxs[2 * pairs[first]],
+                groups=(np.cumsum(first) - 1).astype(np.int32),
+                values=rows.value[2 * pairs],
+            ),
+            given[:, 2 * pairs[first]],
+            given[:, 2 * pairs + 1],
+            answers,
+            **draws,
+        )
+        yield SuiteGroups(file.tests[test], scored.runs, scored.mean)
+
+
+def constants(file: PairFile, chosen: Flags, answers: AnswerSet) -> Mapping[str, Constant]:
+    """For each test of yes/no partners the constant answer that is right most often about them."""
+    found = {}
+    for test, right in _of_tests(file, chosen, file.rows.answers[1::2]):
+        n_yes, n_no = (int((right == each).sum()) for each in (answers.yes, answers.no))
+        if n_yes + n_no == len(right):
+            answer, n = max(("yes", n_yes), ("no", n_no), key=lambda each: each[1])
+            found[test] = Constant(answer, 100 * n / len(right))
+    return found
+
+
+def entailments(file: PairFile, chosen: Flags, answers: AnswerSet) -> Iterator[str]:
+    """The tests in which yes is the right answer to every question."""
+    both = file.rows.answers.reshape(-1, 2)
+    for test, right in _of_tests(file, chosen, both):
+        if (right == answers.yes).all():
+            yield test
+
+
+def _of_tests(file: PairFile, chosen: Flags, of_pairs: Ints) -> Iterator[tuple[str, Ints]]:
+    """For each test with pairs that are chosen, the entries of these in an array of one for each pair."""
+    tests = file.rows.test[::2]
+    for number, name in enumerate(file.tests):
+        mine = chosen & (tests == number)
+        if mine.any():
+            yield name, of_pairs[mine]
+
+
+def _by_original(file: PairFile, pairs: Flags) -> dict[tuple[int, bytes], int]:
+    """Image and tokens of an original -> its pair, of some (K,)."""
+    rows = file.rows
+    places = np.flatnonzero(pairs)
+    images, questions = rows.image_idxs[2 * places].tolist(), rows.questions[2 * places]
+    originals = zip(images, questions, strict=True)
+    return {
+        (image, question.tobytes()): pair
+        for (image, question), pair in zip(originals, places.tolist(), strict=True)
+    }

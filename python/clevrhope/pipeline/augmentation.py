@@ -1,0 +1,116 @@
+"""Train sets with added questions of a suite: `clevrhope suite --train`."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from clevrhope._core import Pairs
+from clevrhope.dataset.augmented_h5 import (
+    EVERY,
+    AugmentedArrays,
+    augmented_split,
+    n_augmented,
+    rows_of_added,
+    rows_of_own,
+)
+from clevrhope.dataset.clevr_json import question_info, rows_file
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.questions_h5 import QuestionArrays, QuestionWriter, read_questions
+from clevrhope.pipeline.engine import encoded
+from clevrhope.pipeline.suites import SuiteMaker, SuiteSplit, make_with
+from clevrhope.runtime.progress import Progress
+from clevrhope.splits.hops import Hop
+
+ROWS_A_BLOCK = 65_536
+"""Rows that are written at once, some 70 MB of JSON."""
+
+
+def make_train_sets(
+    folder: Path,
+    name: str,
+    *,
+    hops: Sequence[str] | None = None,
+    suite_files: Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[SuiteSplit, ...]:
+    """Writes, beside each train set, one with questions of a suite, such as train_carets.
+
+    After every `EVERY` questions of the train set follows a partner of one of the questions up to there. The
+    suite's tests take turns, so that each adds as many as another where it can. A larger train set only
+    extends a smaller one. Where something is held out, no added question mentions it.
+
+    Source: Jimenez et al., "CARETS", appendix on data augmentation: 9.9% more questions of the suite's types.
+
+    Args and errors are those of `make_suite`; TemplateError, too, if no test has a partner where one is due.
+    """
+    return make_with(_TrainMaker, folder, name, hops=hops, suite_files=suite_files, progress=progress)
+
+
+class _TrainMaker(SuiteMaker):
+    """Makes the train sets with questions of one suite."""
+
+    role = "train"
+
+    def write(self, manifest: Manifest, hop: Hop, split: str) -> tuple[Manifest, SuiteSplit]:
+        """Writes the questions of a train set and those that are added; gives what `SuiteMaker` gives."""
+        layout, name = self._layout, augmented_split(self._name)
+        own = read_questions(layout.questions_h5(hop.name, split))
+        pool = str(manifest.splits[hop.name][split]["pool"])
+        pairs = self._pairs(own, hop, split, pool, every=EVERY)
+        h5 = layout.suite_h5(hop.name, self._name, name)
+        h5.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            QuestionWriter(h5, hop=hop.name, split=name, pool=pool, attributes=self._attributes()) as writer,
+            rows_file(
+                layout.suite_json(hop.name, self._name, name), key="questions", info=question_info(name)
+            ) as add_rows,
+        ):
+            for first in range(0, max(1, n_augmented(len(own))), ROWS_A_BLOCK):
+                arrays = self._arrays(pairs, own, first)
+                writer.append(arrays)
+                add_rows(self._rows(pairs, arrays, first, name))
+        entry = {"pairs": len(pairs), "originals": len(own)}
+        return self._listed(manifest, hop, name, entry), self._made(hop, name, len(own), pairs)
+
+    def _arrays(self, pairs: Pairs, own: QuestionArrays, first: int) -> AugmentedArrays:
+        """Some of the rows, from `first` on."""
+        n, n_all = len(own), n_augmented(len(own))
+        some = slice(first, min(first + ROWS_A_BLOCK, n_all))
+        batch = pairs.questions.take(some.start, some.stop)
+        test, tier, relation, value, source = (
+            np.full(n_all, -1, each) for each in ("i2", "i1", "i1", "i4", "i4")
+        )
+        added = rows_of_added(n)
+        test[added], tier[added] = pairs.tests, self._tiers()[pairs.tests]
+        relation[added], value[added] = pairs.relations, self._values(pairs)
+        source[rows_of_own(n)], source[added] = np.arange(n), pairs.rows
+        return AugmentedArrays(
+            **encoded(batch, self._vocab.questions(), self._tokens, self._answers, self._widths(own)),
+            test=test[some],
+            tier=tier[some],
+            relation=relation[some],
+            value=value[some],
+            source_idxs=source[some],
+            clevr_programs=batch.clevr_program_tokens(self._tokens, self._widths(own)[1] + 1)[0],
+        )
+
+    def _rows(self, pairs: Pairs, arrays: AugmentedArrays, first: int, name: str) -> list[bytes]:
+        """Rows of the question file; an added question has its test and its original."""
+        batch = pairs.questions.take(first, first + len(arrays))
+        columns = zip(
+            batch.json_rows(split=name, start_index=first),
+            arrays.test.tolist(),
+            arrays.source_idxs.tolist(),
+            strict=True,
+        )
+        tests = [json.dumps(test) for test, _, _ in self._suite.tests]
+        return [
+            row[:-1]
+            + (
+                f', "suite": "{self._name}", "test": {"null" if test < 0 else tests[test]}, '
+                f'"original_index": {"null" if test < 0 else source}}}'
+            ).encode()
+            for row, test, source in columns
+        ]

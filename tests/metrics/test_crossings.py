@@ -1,0 +1,146 @@
+"""Crossings beside their controls and groups of all values: by hand, and simulated models on a real suite."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made_pairs import ANSWERS, NO, YES, ints
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.questions_h5 import read_columns
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics.collector import NOT_GIVEN
+from clevrhope.metrics.pairs import score_crossings
+from clevrhope.metrics.suites import SuiteSplitScores, score_suite
+from clevrhope.metrics.suites.tables import suite_scores_lines
+
+HOP, OOD = "rubber_cylinder", "complex_ood"
+
+
+def test_crossings_by_hand() -> None:
+    """Of four crossings one is right, of their controls three; a fifth lacks an answer."""
+    images, right = ints([0, 0, 1, 2, 3]), ints([NO] * 5)
+    crossing = ints([YES, NO, YES, 99, NO])
+    control = ints([NO, NO, YES, NO, NOT_GIVEN])
+    scored = score_crossings(
+        images, (right, right), crossing[np.newaxis], control[np.newaxis], ANSWERS, seed=1, bootstrap=200
+    )
+    mean = scored.mean
+    assert (mean.crossing.value, mean.control.value, mean.difference.value) == (25.0, 75.0, -50.0)
+    assert (mean.n_originals, mean.n_missing, mean.n_unread) == (4, 1, 1)
+    assert mean.difference.interval is not None
+    assert mean.difference.interval.low <= -50 <= mean.difference.interval.high <= 0
+    # With a run that always answers no.
+    two = score_crossings(
+        images,
+        (right, right),
+        np.stack([crossing, right]),
+        np.stack([control, right]),
+        ANSWERS,
+        seed=1,
+    )
+    assert [run.difference.value for run in two.runs] == [-50.0, 0.0]
+    assert (two.mean.difference.value, two.mean.difference.deviation) == (-25.0, 25.0)
+    assert two.mean.difference.interval is None
+    with pytest.raises(PredictionsError, match="crossings of 1 runs with controls of 2"):
+        score_crossings(
+            images, (right, right), crossing[np.newaxis], np.stack([control, right]), ANSWERS, seed=1
+        )
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the suite, whose questions mention the held-out pair."""
+    out = tmp_path_factory.mktemp("crossings") / "data"
+    asked = ["build", "--hop", HOP, "--seed", "4", "--no-render", "--splits", f"complex_iid,{OOD}"]
+    assert run_command([*asked, "--test-questions", "300", "--quiet", "--out", str(out)]) == 0
+    assert run_command(["suite", "holdout", str(out), "--quiet"]) == 0
+    return out
+
+
+Model = Callable[[str, str], str]
+"""The answer from the name of a test, "" for a question of a split, and the right answer."""
+
+
+def predictions(folder: Path, model: Model) -> list[dict[str, Any]]:
+    layout = Layout(folder)
+    pairs = read_pairs(layout.suite_h5(HOP, "holdout", OOD))
+    names = read_vocab(layout.vocab).answers()
+    rows = []
+    own = read_columns(layout.questions_h5(HOP, OOD), ["answers"])["answers"].tolist()
+    for k, answer in enumerate(own):
+        rows.append({"hop": HOP, "split": OOD, "question_index": k, "answer": model("", names[answer])})
+    for k in np.flatnonzero(pairs.rows.orig_idxs < 0).tolist():
+        test, right = pairs.tests[pairs.rows.test[k]], names[pairs.rows.answers[k]]
+        place = {"hop": HOP, "split": OOD, "suite": "holdout", "question_index": k}
+        rows.append({**place, "answer": model(test, right)})
+    return rows
+
+
+def scores(folder: Path, file: Path, model: Model) -> SuiteSplitScores:
+    file.write_text("".join(json.dumps(row) + "\n" for row in predictions(folder, model)))
+    return score_suite(folder, "holdout", file, seed=1, bootstrap=0).condition(HOP).splits[OOD]
+
+
+def values(scored: SuiteSplitScores) -> dict[str, tuple[float | None, ...]]:
+    crossings = {each.name: (each.mean.crossing, each.mean.control) for each in scored.crossings}
+    groups = {each.name: (each.mean.one_yes, each.mean.named_yes) for each in scored.groups}
+    return {name: tuple(each.value for each in found) for name, found in {**crossings, **groups}.items()}
+
+
+GROUPS = {
+    f"values_{form}{kind}" for form in ("", "verify_") for kind in ("size", "color", "material", "shape")
+}
+CROSSINGS = {"crossing_shape", "crossing_verify_shape"}
+
+
+def test_simulated_models(built: Path, tmp_path: Path) -> None:
+    file = tmp_path / "p.jsonl"
+    oracle = scores(built, file, lambda test, right: right)
+    found = values(oracle)
+    assert found == dict.fromkeys({*CROSSINGS, *GROUPS}, (100.0, 100.0))
+    assert {each.control for each in oracle.crossings} == {"control_shape", "control_verify_shape"}
+    assert set(oracle.entailments) == {"entailment_material", "entailment_shape"}
+    fixed = {name: (each.answer, each.percent) for name, each in oracle.constants.items()}
+    assert {fixed[name] for name in CROSSINGS} == {("no", 100.0)}
+    assert fixed["entailment_shape"] == ("yes", 100.0)
+    assert fixed["values_color"] == ("no", 87.5)
+
+    takes_foils = scores(built, file, lambda test, right: "yes" if test.startswith("crossing") else right)
+    found = values(takes_foils)
+    assert {found[name] for name in CROSSINGS} == {(0.0, 100.0)}
+    assert {each.mean.difference.value for each in takes_foils.crossings} == {-100.0}
+
+    constant = values(scores(built, file, lambda test, right: "no" if test else right))
+    assert {constant[name] for name in CROSSINGS} == {(100.0, 100.0)}
+    assert {constant[name] for name in GROUPS} == {(0.0, 0.0)}
+    wrong_name = values(scores(built, file, lambda test, right: right if test else "7"))
+    assert {wrong_name[name] for name in GROUPS} == {(100.0, 0.0)}
+
+    entails = scores(built, file, lambda test, right: "no" if test.startswith("entailment") else right)
+    by_test = {part.name: part.mean for part in entails.parts["test"]}
+    assert by_test["entailment_shape"].rad.value == 0.0
+
+
+def test_tables_say_what_stands_beside_what(built: Path, tmp_path: Path) -> None:
+    file = tmp_path / "p.jsonl"
+    scores(built, file, lambda test, right: "yes" if test == "crossing_shape" else right)
+    lines = [*suite_scores_lines(score_suite(built, "holdout", file, seed=1, bootstrap=20))]
+    heads = next(line.split() for line in lines if line.strip().startswith("crossings, Acc(D')"))
+    assert heads == ["crossings,", "Acc(D')", "originals", "completing", "control", "difference"]
+    row = next(
+        line.split() for line in lines if line.strip().startswith("crossing_shape ") and "-100.0" in line
+    )
+    assert row[2:] == ["0.0", "100.0", "-100.0"]
+    text = "\n".join(lines)
+    assert "All right answers of entailment_material, entailment_shape are yes, so RAD is how often" in text
+    assert "crossing_shape 100.0 (no)" in text
+    assert "values_color 87.5 (no)" in text
+    in_words = [*suite_scores_lines(score_suite(built, "holdout", file, seed=1, bootstrap=0, tier="in"))]
+    assert not any("crossing_verify_shape" in line for line in in_words)

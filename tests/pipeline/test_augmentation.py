@@ -1,0 +1,205 @@
+"""Train sets with questions of a suite: ten to one, prefixes that hold, the held-out pair in none of them."""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from building import request, tree
+
+from clevrhope.__main__ import run_command
+from clevrhope.audit import audit
+from clevrhope.dataset.augmented_h5 import AUGMENTED_COLUMNS, rows_of_added, rows_of_own
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.questions_h5 import QUESTIONS, read_questions
+from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.pipeline import build
+from clevrhope.pipeline.augmentation import make_train_sets
+from clevrhope.pipeline.suites import make_suite
+
+HOP = "rubber_cylinder"
+SIZES = {"train": 1205, "complex_iid": 90}
+
+
+def make(out: Path, **sizes: int) -> Path:
+    """A folder with a pair and `none`, without images."""
+    splits = ("train", "complex_iid")
+    build(request(out, hops=(HOP, "none"), splits=splits, render=False, sizes={**SIZES, **sizes}))
+    return out
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With train sets of both suites, and the pairs of one."""
+    out = make(tmp_path_factory.mktemp("augmentation") / "data")
+    make_suite(out, "carets")
+    for suite in ("carets", "rad"):
+        make_train_sets(out, suite)
+    return out
+
+
+def columns(folder: Path, suite: str, hop: str = HOP) -> dict[str, Any]:
+    with h5py.File(Layout(folder).suite_h5(hop, suite, f"train_{suite}")) as file:
+        return {**{name: file[name][:] for name in file}, "tests": list(file.attrs["tests"])}
+
+
+@pytest.mark.parametrize("suite", ["carets", "rad"])
+@pytest.mark.parametrize("hop", [HOP, "none"])
+def test_one_question_follows_every_ten_of_the_train_set(made: Path, suite: str, hop: str) -> None:
+    layout, rows = Layout(made), columns(made, suite, hop)
+    own = read_questions(layout.questions_h5(hop, "train"))
+    n = len(own)
+    assert n == SIZES["train"]
+    assert len(rows["answers"]) == n + 120
+    is_added = np.arange(n + 120) % 11 == 10
+    np.testing.assert_array_equal(rows["test"] >= 0, is_added)
+    np.testing.assert_array_equal(np.flatnonzero(is_added), rows_of_added(n))
+    np.testing.assert_array_equal(np.flatnonzero(~is_added), rows_of_own(n))
+    for name, there in own.arrays().items():
+        mine = rows[name][~is_added]
+        np.testing.assert_array_equal(mine[:, : there.shape[1]] if there.ndim == 2 else mine, there)
+    sources = rows["source_idxs"][is_added]
+    assert (sources < 10 * np.arange(1, 121)).all()
+    np.testing.assert_array_equal(rows["image_idxs"][is_added], own.image_idxs[sources])
+    vocab = read_vocab(layout.suite_vocab(hop, suite))
+    assert len(SplitReader(layout.suite_h5(hop, suite, f"train_{suite}"), vocab=vocab)) == n + 120
+    pairs = set(zip(rows["test"][is_added].tolist(), sources.tolist(), strict=True))
+    assert len(pairs) == 120
+
+
+def test_tests_take_turns_and_yes_is_no_answer_to_guess(tmp_path: Path) -> None:
+    out = make(tmp_path / "larger", train=6000)
+    for suite, rare in (("carets", {"converse", "antonym_relation"}), ("rad", set[str]())):
+        make_train_sets(out, suite, hops=[HOP])
+        rows = columns(out, suite)
+        added = rows["test"] >= 0
+        counts = Counter(rows["tests"][k] for k in rows["test"][added].tolist())
+        # Tests of questions that a suite searches for have none among those of a train set.
+        of_dataset = [name for name in rows["tests"] if counts[name]]
+        assert len(of_dataset) >= (17 if suite == "carets" else 10)
+        of_frequent = {counts[name] for name in of_dataset if name not in rare}
+        assert max(of_frequent) - min(of_frequent) <= 1
+        assert all(0 < counts[name] <= max(of_frequent) for name in rare)
+        answers = read_vocab(Layout(out).suite_vocab(HOP, suite)).answer_token_to_idx
+        for number, name in enumerate(rows["tests"]):
+            mine = Counter(rows["answers"][added & (rows["test"] == number)].tolist())
+            n_yes, n_no = mine[answers["yes"]], mine[answers["no"]]
+            if suite == "rad":
+                of_value = Counter(rows["value"][added & (rows["test"] == number)].tolist())
+                assert 0 <= n_yes - n_no <= len(of_value)
+            elif name in ("negation", "ontology", "extension_color", "fewer_more"):
+                assert abs(n_yes - n_no) <= 1
+
+
+@pytest.mark.parametrize("suite", ["carets", "rad"])
+def test_a_larger_train_set_only_extends_it(made: Path, tmp_path: Path, suite: str) -> None:
+    small, large = columns(make_smaller(tmp_path, suite), suite), columns(made, suite)
+    n = len(small["answers"])
+    assert n == 440
+    for name in (*QUESTIONS.arrays, *AUGMENTED_COLUMNS):
+        np.testing.assert_array_equal(small[name], large[name][:n])
+    texts = [
+        json.loads(Layout(folder).suite_json(HOP, suite, f"train_{suite}").read_text())["questions"][:n]
+        for folder in (tmp_path / "smaller", made)
+    ]
+    assert texts[0] == texts[1]
+
+
+def make_smaller(tmp_path: Path, suite: str) -> Path:
+    out = make(tmp_path / "smaller", train=400)
+    make_train_sets(out, suite)
+    return out
+
+
+def test_the_held_out_pair_stays_held_out(made: Path) -> None:
+    for suite in ("carets", "rad"):
+        path = Layout(made).suite_json(HOP, suite, f"train_{suite}")
+        rows = json.loads(path.read_text())["questions"]
+        added = [row for row in rows if row["test"]]
+        assert len(added) == 120
+        assert all(row["suite"] == suite and row["original_index"] is not None for row in added)
+        assert all(row["original_index"] is None for row in rows if not row["test"])
+        both = [
+            row["question"]
+            for row in added
+            if "cylinder" in row["question"] and ("rubber" in row["question"] or "matte" in row["question"])
+        ]
+        # Both words may be said of different objects; the audit knows.
+        assert len(both) < 30
+    assert audit(made).ok
+
+
+def test_the_folder_lists_it_and_a_larger_train_set_removes_it(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = shutil.copytree(made, tmp_path / "out")
+    layout = Layout(out)
+    manifest = read_manifest(layout.manifest)
+    assert manifest is not None
+    assert manifest.suites[HOP]["carets"]["train_carets"] == {"pairs": 120, "originals": 1205}
+    assert f"hops/{HOP}/suites/carets/train_carets.h5" in manifest.files
+    before = tree(out)
+    make_train_sets(out, "carets")
+    assert tree(out) == before
+    summary = build(
+        request(out, hops=(HOP,), splits=("train",), render=False, sizes={**SIZES, "train": 1300})
+    )
+    assert summary.suites == {"carets": [HOP], "rad": [HOP]}
+    manifest = read_manifest(layout.manifest)
+    assert manifest is not None
+    assert manifest.suites[HOP].keys() == {"carets"}
+    assert manifest.suites[HOP]["carets"].keys() == {"complex_iid"}
+    assert not layout.suite(HOP, "rad").exists()
+    assert layout.suite_vocab(HOP, "carets").exists()
+    assert not layout.suite_h5(HOP, "carets", "train_carets").exists()
+    assert audit(out).ok
+
+
+def test_the_command_says_how_many_were_added(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = shutil.copytree(made, tmp_path / "out")
+    assert run_command(["suite", "carets", str(out), "--hop", HOP, "--train"]) == 0
+    assert f"{HOP} train_carets: 1,205 questions and 120 added\n" in capsys.readouterr().out
+    assert run_command(["suite", "carets", str(out), "--train", "--json", "--quiet"]) == 0
+    splits = json.loads(capsys.readouterr().out)["splits"]
+    assert [(each["hop"], each["split"]) for each in splits] == [
+        ("none", "train_carets"),
+        (HOP, "train_carets"),
+    ]
+
+
+RARE = {
+    "test": "rare",
+    "tier": "in",
+    "source": ["zero_hop 1"],
+    "when": {"set": ["<Z>", "<C>", "<M>", "<S>"], "answer": ["yes"]},
+    "change": {"<Z>": None},
+    "relation": "same",
+}
+
+
+def test_a_suite_with_too_few_partners_is_refused(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "tests.json").write_text(json.dumps([RARE]))
+    out = shutil.copytree(made, tmp_path / "out")
+    before = tree(out)
+    command = ["suite", "mine", str(out), "--templates", str(tmp_path / "mine"), "--train", "--quiet"]
+    assert run_command(command) == 2
+    said = "the suite mine has no partner for any of the first 10 questions, of which one should follow them"
+    assert said in capsys.readouterr().err
+    assert {name: each for name, each in tree(out).items() if not name.startswith(".")} == before
+
+
+def test_a_folder_without_train_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    build(request(tmp_path / "out", hops=(HOP,), splits=("complex_iid",), render=False, sizes=SIZES))
+    assert run_command(["suite", "carets", str(tmp_path / "out"), "--train"]) == 2
+    assert "there is no train set, on which paired tests are made" in capsys.readouterr().err
