@@ -21,12 +21,13 @@ mod test;
 mod text;
 mod visual;
 
+pub use cells::SearchResult;
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};
 pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
 pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, Touches};
 pub use partner::Skip;
 pub use relation::Relation;
-pub use search::{KnownQuestions, SearchResult, SearchTask, TestSearch};
+pub use search::{KnownQuestions, SearchTask, TestSearch};
 pub use test::{PairTest, Suite};
 pub use visual::{EditSearch, ValueEdit, questions_on};

@@ -1,13 +1,13 @@
 //! The pairs of a suite on the questions of one file.
 
 use super::balance::{Candidate, assign};
+use super::cells::SearchResult;
 use super::entry::Sides;
 use super::error::SuiteError;
 use super::expression::{Expression, Substitute, answer_value};
 use super::original::Original;
 use super::partner::{Skip, Surroundings};
 use super::relation::Relation;
-use super::search::SearchResult;
 use super::test::{Case, Suite};
 use crate::holdout::Holdout;
 use crate::program::{Function, Program, Step};

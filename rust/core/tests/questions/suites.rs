@@ -258,8 +258,8 @@ fn bad_entries_are_named() {
             "mine.json[0].change.<Z>: \"<C>\" is a parameter of another type",
         ),
         (
-            entry(r#""source": ["one_hop 1"], "change": {"<C>": {"other": "<C>"}}"#),
-            "mine.json[0].change.<C>: \"other\" is for attribute types of two values",
+            entry(r#""source": ["one_hop 1"], "change": {"<R>": {"other": "<R>"}}"#),
+            "mine.json[0].change.<R>: \"other\" is for attributes",
         ),
         (
             entry(r#""source": ["zero_hop 1"], "family": "one_hop 1""#),
@@ -550,7 +550,7 @@ fn faults_in_originals_are_named() {
         "{said}"
     );
     let said = fault(FAMILY, r#""source": ["originals 0"], "when": {"offered": ["<V>"]}"#);
-    assert!(said.starts_with("mine.json[0]: when: offered: \"<V>\" is not of the answers' type, "), "{said}");
+    assert!(said.starts_with("mine.json[0].when: offered: \"<V>\" is not of the answers' type, "), "{said}");
     let said = fault(FAMILY, r#""source": ["originals 0"], "when": {"apart": [0, 1]}"#);
     assert!(said.ends_with("node 0 is not a filter"), "{said}");
     let said = fault(FAMILY, r#""source": ["originals"], "tier": "in""#);
