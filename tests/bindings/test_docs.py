@@ -110,6 +110,8 @@ def handles(world: _core.World) -> Iterator[tuple[object, str]]:
         pair=None,
         palette=None,
         rule="any",
+        per_cell=0,
+        search=False,
     )
     yield pairs, f'{len(asked)}, the first "{pairs.questions.texts[1]}"'
     program = json.dumps([{"function": "scene", "inputs": []}, {"function": "exist", "inputs": [0]}])

@@ -115,7 +115,10 @@ def test_what_is_wrong_is_named(file: Path, change: tuple[str, str], told: str) 
 
 def entries_of(files: dict[str, bytes]) -> list[dict[str, Any]]:
     return [
-        entry for name, content in files.items() if name != "subjects.json" for entry in json.loads(content)
+        entry
+        for name, content in files.items()
+        if name not in ("subjects.json", "originals.json")
+        for entry in json.loads(content)
     ]
 
 

@@ -13,7 +13,7 @@ from clevrhope.dataset.clevr_folder import TYPES
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.config import DatasetConfig
 from clevrhope.questions import FAMILIES, SYNONYMS, template_files
-from clevrhope.questions.suites import SUBJECTS, suite_folder, suite_names
+from clevrhope.questions.suites import ORIGINALS, SUBJECTS, suite_folder, suite_names
 from clevrhope.runtime import assets
 from clevrhope.runtime.own_files import write_own
 from clevrhope.runtime.settings import suggestion
@@ -138,9 +138,10 @@ def subset_suite(suite: str, names: Sequence[str], tests: Sequence[str], where: 
         raise ConfigError(_unknown(where, "suite", suite, suite_names()))
     known: dict[str, None] = {}
     files = {}
+    whole = {}
     for name, content in template_files(suite_folder(suite)):
-        if f"{name}.json" == SUBJECTS:
-            files[SUBJECTS] = content
+        if f"{name}.json" in (SUBJECTS, ORIGINALS):
+            whole[f"{name}.json"] = content
             continue
         entries = json.loads(content)
         known |= dict.fromkeys(entry["test"] for entry in entries)
@@ -150,16 +151,16 @@ def subset_suite(suite: str, names: Sequence[str], tests: Sequence[str], where: 
     for test in tests:
         if test not in known:
             raise ConfigError(_unknown(f"{where}.suites", f"test of {suite}", test, list(known)))
-    if not files.keys() - {SUBJECTS}:
+    if not files:
         raise ConfigError(f"{where}.suites: no test of {suite} is about these templates")
-    return files
+    return {**files, **whole}
 
 
 def _of_templates(entry: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
-    """A test's entry for the chosen template files; None if it takes or gives none of theirs."""
+    """A test's entry for the chosen template files and the suite's own; None if it needs others."""
 
     def is_there(family: str) -> bool:
-        return not names or family.split()[0] in names
+        return not names or family.split()[0] in (*names, Path(ORIGINALS).stem)
 
     source = [family for family in entry["source"] if family == "all" or is_there(family)]
     if not source or ("family" in entry and not is_there(entry["family"])):

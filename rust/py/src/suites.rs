@@ -306,8 +306,9 @@ impl PyPairs {
         self.column(py, |pair| pair.touches.bits())
     }
 
-    /// By test whose originals were searched for: its number, whether it can have pairs in each of the four cells, and
-    /// how many pairs each lacks.
+    /// What searches for originals came to, a test each.
+    ///
+    /// The test's number, whether it can have pairs in each of the four cells, and how many pairs each lacks.
     #[getter]
     fn searches(&self) -> Vec<(u16, [bool; 4], [u32; 4])> {
         let told = |&SearchResult { test, is_possible, lacks }: &SearchResult| (test, is_possible, lacks);

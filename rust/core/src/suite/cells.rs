@@ -10,6 +10,16 @@ use crate::question::template::{Constraint, Family};
 pub(super) type Cell = usize;
 pub(super) const N_CELLS: usize = 4;
 
+/// What a search for originals of a test came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchResult {
+    pub test: u16,
+    /// By cell, whether the test can have pairs in it at all.
+    pub is_possible: [bool; N_CELLS],
+    /// By cell, the pairs that it lacks.
+    pub lacks: [u32; N_CELLS],
+}
+
 /// The cells that pairs of a case can be in, before sides are swapped; nothing held out leaves the first alone.
 ///
 /// A question's mention depends on which of its values are held out, so each way to have those values is tried. What

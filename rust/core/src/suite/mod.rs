@@ -22,12 +22,13 @@ mod test;
 mod visual;
 
 pub use augmentation::Augmentation;
+pub use cells::SearchResult;
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};
 pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
 pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, Touches, question};
 pub use partner::Skip;
 pub use relation::Relation;
-pub use search::{KnownQuestions, SearchResult, SearchTask, TestSearch};
+pub use search::{KnownQuestions, SearchTask, TestSearch};
 pub use test::{PairTest, Suite};
 pub use visual::{EditSearch, ValueEdit, questions_on};

@@ -1,6 +1,7 @@
 //! The pairs of a suite on the questions of one file.
 
 use super::balance::{Candidate, assign};
+use super::cells::SearchResult;
 use super::completion::completes;
 use super::entry::Sides;
 use super::error::SuiteError;
@@ -8,7 +9,6 @@ use super::expression::{Expression, Substitute, answer_value};
 use super::original::Original;
 use super::partner::{Skip, Surroundings};
 use super::relation::Relation;
-use super::search::SearchResult;
 use super::test::{Case, Suite};
 use crate::holdout::Holdout;
 use crate::program::Program;

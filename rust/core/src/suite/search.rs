@@ -6,7 +6,7 @@
 //! question with an answer that keeps the answers of the family in the cell balanced, by CLEVR's rule, and makes its
 //! partner. Attempts are made in blocks, whose results are taken in order: so the result does not depend on threads.
 
-use super::cells::{Cell, N_CELLS, possible_cells};
+use super::cells::{Cell, N_CELLS, SearchResult, possible_cells};
 use super::entry::Sides;
 use super::error::SuiteError;
 use super::expression::{Expression, Substitute, answer_value};
@@ -45,16 +45,6 @@ pub struct SearchTask<'a> {
     pub per_cell: u32,
     /// Whether originals of the dataset's families are searched for as well.
     pub of_dataset: bool,
-}
-
-/// What a search came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SearchResult {
-    pub test: u16,
-    /// By cell, whether the test can have pairs in it at all.
-    pub is_possible: [bool; N_CELLS],
-    /// By cell, the pairs that it lacks.
-    pub lacks: [u32; N_CELLS],
 }
 
 /// A question's image, family and program.

@@ -630,7 +630,7 @@ fn faults_in_originals_are_named() {
         "{said}"
     );
     let said = fault(FAMILY, r#""source": ["originals 0"], "when": {"offered": ["<V>"]}"#);
-    assert!(said.starts_with("mine.json[0]: when: offered: \"<V>\" is not of the answers' type, "), "{said}");
+    assert!(said.starts_with("mine.json[0].when: offered: \"<V>\" is not of the answers' type, "), "{said}");
     let said = fault(FAMILY, r#""source": ["originals 0"], "when": {"apart": [0, 1]}"#);
     assert!(said.ends_with("node 0 is not a filter"), "{said}");
     let said = fault(FAMILY, r#""source": ["originals"], "tier": "in""#);
