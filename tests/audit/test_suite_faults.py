@@ -31,7 +31,8 @@ from clevrhope.runtime import assets
 HOP = "rubber_cylinder"
 IID, OOD = "complex_iid", "complex_ood"
 SHEET = f"hops/{HOP}/DATASHEET.md"
-OF_SUITES = LINES["Reading pairs of suites"]
+OF_SUITES = tuple(line for line in LINES["Reading pairs of suites"] if line != "pair images")
+"""The lines about suites, but for that about edited images, which these folders do not have."""
 
 
 def with_suites(out: Path, *, hops: tuple[str, ...] = (HOP,), **changes: Any) -> Path:

@@ -358,6 +358,7 @@ mod tests {
                 ["Z", "C", "M", "S"].iter().enumerate().map(move |(kind, letter)| Param {
                     name: format!("<{letter}{n}>"),
                     kind: ParamKind::Attribute(kind as u8),
+                    by_name: false,
                 })
             })
             .collect()
