@@ -31,8 +31,8 @@ from clevrhope.runtime import assets
 HOP = "rubber_cylinder"
 IID, OOD = "complex_iid", "complex_ood"
 SHEET = f"hops/{HOP}/DATASHEET.md"
-# Edited images have tests of their own.
-OF_SUITES = tuple(name for name in LINES["Reading pairs of suites"] if name != "pair images")
+OF_SUITES = tuple(line for line in LINES["Reading pairs of suites"] if line != "pair images")
+"""The lines about suites, but for that about edited images, which these folders do not have."""
 
 
 def with_suites(out: Path, *, hops: tuple[str, ...] = (HOP,), **changes: Any) -> Path:

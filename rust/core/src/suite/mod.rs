@@ -23,8 +23,8 @@ mod test;
 mod text;
 mod visual;
 
-pub use cells::SearchResult;
 pub use augmentation::Augmentation;
+pub use cells::SearchResult;
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};
 pub use original::{Original, OriginalError, OriginalReader, OriginalRows};

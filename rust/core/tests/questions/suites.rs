@@ -459,7 +459,10 @@ fn bad_entries_are_named() {
             entry(r#""source": ["zero_hop 1"], "sides": "coin", "cell": ["10"]"#),
             "mine.json[0]: cell: where a coin decides on sides, nobody knows the cell before",
         ),
-        (entry(r#""source": ["zero_hop 1"], "cell": ["2"]"#), "mine.json[0]: unknown value \"2\"; known: 00, 01, 10, 11"),
+        (
+            entry(r#""source": ["zero_hop 1"], "cell": ["2"]"#),
+            "mine.json[0]: unknown value \"2\"; known: 00, 01, 10, 11",
+        ),
         (
             entry(r#""source": ["zero_hop 4"], "family": "zero_hop 1", "change": {"<S>": "each"}"#),
             "mine.json[0].change.<S>: the answer of zero_hop 4 is of the type color; this parameter is not",
