@@ -16,7 +16,7 @@ from clevrhope.cli.images import devices, render
 from clevrhope.cli.inspection import audit, stats
 from clevrhope.cli.models import evaluate, features, train
 from clevrhope.cli.predictions import answers, ask, baseline, report, score
-from clevrhope.cli.suites import suite
+from clevrhope.cli.suites import families, suite
 from clevrhope.errors import ClevrhopeError
 from clevrhope.experiments.command import experiment
 
@@ -27,7 +27,7 @@ def commands() -> None:
     """Makes datasets that test systematic generalisation in visual question answering (CLEVR-HOPE)."""
 
 
-for command in (answers, ask, audit, baseline, bench, build, devices, evaluate, experiment, export,
+for command in (answers, ask, audit, baseline, bench, build, devices, evaluate, experiment, export, families,
                 features, hops, merge, plan, render, report, score, stats, suite, train):  # fmt: skip
     commands.add_command(command)
 

@@ -1,6 +1,7 @@
 """Faults planted in suites of paired tests: found, each by its own line of the audit's report, and named."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,12 @@ from spoiling import Row, Spoilt, failed
 from clevrhope.audit import Check, audit
 from clevrhope.audit.run import LINES
 from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.describe.datasheet.suites import with_suites as with_suites_section
+from clevrhope.describe.suites import measure_suites
+from clevrhope.errors import TemplateError
 from clevrhope.pipeline import Request, build
 from clevrhope.pipeline.augmentation import make_train_sets
 from clevrhope.pipeline.limits import Limits
@@ -24,6 +30,7 @@ from clevrhope.runtime import assets
 
 HOP = "rubber_cylinder"
 IID, OOD = "complex_iid", "complex_ood"
+SHEET = f"hops/{HOP}/DATASHEET.md"
 OF_SUITES = tuple(line for line in LINES["Reading pairs of suites"] if line != "pair images")
 """The lines about suites, but for that about edited images, which these folders do not have."""
 
@@ -79,6 +86,21 @@ class SpoiltSuite(Spoilt):
 
     def rows(self, change: Callable[[list[Row]], None], suite: str) -> None:
         self._rows(self.file(suite).replace(".h5", "_questions.json"), "questions", change)
+
+    def sheet(self, change: Callable[[str], str]) -> None:
+        """Changes the datasheet."""
+        text = self.path(SHEET).read_text()
+        assert change(text) != text
+        self.path(SHEET).write_text(change(text))
+        self.sign()
+
+    def describe(self) -> None:
+        """Makes the datasheet say what the files hold."""
+        layout = Layout(self.root)
+        manifest = read_manifest(layout.manifest)
+        assert manifest is not None
+        suites = tuple(measure_suites(layout, manifest, HOP))
+        self.sheet(lambda text: with_suites_section(text, suites))
 
     def function(self, name: str) -> int:
         path = self.path(f"hops/{HOP}/suites/carets/vocab.json")
@@ -258,6 +280,7 @@ def unbalanced_values(data: SpoiltSuite) -> None:
         raw["suites"][HOP]["rad"][IID]["pairs"] -= 1
 
     data.manifest(count)
+    data.describe()
 
 
 def mention_in_program_and_words(data: SpoiltSuite) -> None:
@@ -584,6 +607,45 @@ def original_of_an_added_question_in_json(data: SpoiltSuite) -> None:
 HOLDOUT = f"hops/{HOP}/suites/holdout/{OOD}"
 CARETS, RAD = (f"hops/{HOP}/suites/{suite}/{IID}" for suite in ("carets", "rad"))
 
+
+def other_pairs_in_the_datasheet(data: SpoiltSuite) -> None:
+    data.sheet(lambda text: re.sub(r"(### rad on .*?\n\n)(\d)", r"\g<1>9\2", text, flags=re.DOTALL))
+
+
+def other_row_in_the_datasheet(data: SpoiltSuite) -> None:
+    data.sheet(lambda text: text.replace("| `any` | in | positive |", "| `any` | in | same |"))
+
+
+def other_cell_in_the_datasheet(data: SpoiltSuite) -> None:
+    data.sheet(lambda text: re.sub(r"(\| `rephrase` .*?\| 0 \| 0 )\| 0 \|", r"\1| 1 |", text, count=1))
+
+
+def other_share_in_the_datasheet(data: SpoiltSuite) -> None:
+    data.sheet(lambda text: re.sub(r"(\| `exactly` .*) 50.0%", r"\1 51.0%", text, count=1))
+
+
+def no_test_in_the_datasheet(data: SpoiltSuite) -> None:
+    data.sheet(lambda text: re.sub(r"\| `order` .*\n", "", text, count=1))
+
+
+def no_suites_in_the_datasheet(data: SpoiltSuite) -> None:
+    data.sheet(lambda text: with_suites_section(text, ()))
+
+
+def unknown_suite_in_the_datasheet(data: SpoiltSuite) -> None:
+    data.sheet(lambda text: text.replace("### rad on `complex_ood`", "### rat on `complex_ood`"))
+
+
+DATASHEETS: list[Plant] = [
+    other_pairs_in_the_datasheet,
+    other_row_in_the_datasheet,
+    other_cell_in_the_datasheet,
+    other_share_in_the_datasheet,
+    no_test_in_the_datasheet,
+    no_suites_in_the_datasheet,
+    unknown_suite_in_the_datasheet,
+]
+
 FAULTS: list[tuple[Plant, str, str]] = [
     (wrong_answer, "pair programs", f"{CARETS}.h5"),
     (wrong_answer, "pair answers", f"{CARETS}.h5"),
@@ -632,6 +694,8 @@ FAULTS: list[tuple[Plant, str, str]] = [
             "test": "synonyms",
             "tier": "in",
             "original_index": 3,
+            "relation": "same",
+            "value": "red",
         }.items()
     ),
     (lost_row_in_json, "pair files", f"{CARETS}_questions.json"),
@@ -657,6 +721,7 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (added_mention, "pair mentions", f"{TRAIN_FILE}.h5"),
     (added_question_of_another_test, "pairs", f"{TRAIN_FILE}.h5"),
     (original_of_an_added_question_in_json, "pair files", f"{TRAIN_FILE}_questions.json"),
+    *((plant, "counts", SHEET) for plant in DATASHEETS),
     (other_numbers_of_words, "pairs", f"hops/{HOP}/suites/carets/vocab.json"),
 ]
 
@@ -764,9 +829,14 @@ def test_texts_of_an_own_suite_are_read_where_its_files_are_given(tmp_path: Path
     (split, *_) = make_suite(out, "mine", suite_files=own / "suites" / "mine")
     assert split.n_pairs > 2
     note = lines(out)["pair texts"].note
-    assert note.endswith(
-        " that are not the package's; give a folder with them in suites/mine with --templates"
-    )
-    whole = lines(out, templates=own)["pair texts"]
-    assert whole.note == ""
-    assert whole.n_checked == lines(out)["pairs"].n_checked + number_searched(out)
+    assert note.endswith(" that are not the package's; give their folder with --templates")
+    n_texts = lines(out)["pairs"].n_checked + number_searched(out)
+    alone = shutil.copytree(own / "suites" / "mine", tmp_path / "elsewhere")
+    for folder in (own, own / "suites" / "mine", alone):
+        whole = lines(out, templates=folder)["pair texts"]
+        assert whole.note == ""
+        assert whole.n_checked == n_texts
+    assert make_suite(out, "mine", suite_files=own) == make_suite(out, "mine", suite_files=Path(alone))
+    (alone / "tests.json").write_text(json.dumps([{**OWN, "tier": "in"}]))
+    with pytest.raises(TemplateError, match="elsewhere does not have the files of a suite as it was made"):
+        audit(out, templates=Path(alone))

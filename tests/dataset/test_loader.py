@@ -189,7 +189,7 @@ class Dataset:
 @pytest.fixture
 def torch_stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type:
     """A package of torch's name with the one class that `load` asks for."""
-    from clevrhope.dataset import loader
+    from clevrhope.dataset.torch_dataset import torch_class
 
     for name, content in (("torch", ""), ("torch/utils", ""), ("torch/utils/data", STAND_IN)):
         (tmp_path / "site" / name).mkdir(parents=True)
@@ -198,11 +198,11 @@ def torch_stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type:
     loaded = [name for name in sys.modules if name.split(".")[0] == "torch"]
     for name in loaded:
         monkeypatch.delitem(sys.modules, name)
-    loader._class.cache_clear()
+    torch_class.cache_clear()
     import torch.utils.data
 
     yield torch.utils.data.Dataset
-    loader._class.cache_clear()
+    torch_class.cache_clear()
     for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
         del sys.modules[name]
 

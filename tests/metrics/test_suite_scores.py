@@ -257,8 +257,18 @@ def test_rows_of_suites_are_nothing_to_the_scores_of_splits(folder: Path, tmp_pa
     assert scores.n_of_suites == 8
     assert scores.conditions == score(folder, alone, seed=1, by=(), hops=[HOP]).conditions
     only = write_lines(tmp_path / "only.jsonl", made_answers())
-    with pytest.raises(PredictionsError, match="no predictions but those about suites, which --suite scores"):
+    message = "no predictions about test sets, but 8 about the suite mine, which --suite mine scores"
+    with pytest.raises(PredictionsError, match=message):
         score(folder, only, seed=1)
+
+
+def test_a_note_is_shown_once(scored: Score) -> None:
+    """Rows about a suite note what those about the splits do, and more."""
+    of_splits = right_answers({HOP: QUESTIONS[HOP]}, note="random features")
+    assert scored([*of_splits, *made_answers(note="random features; 2 words")]).notes == (
+        "random features",
+        "2 words",
+    )
 
 
 def test_other_suites_and_other_hops_are_left_aside(scored: Score) -> None:
@@ -426,8 +436,10 @@ def test_the_command_prints_tables_or_one_object(
 
     assert run_command(ask) == 0
     text = capsys.readouterr().out
-    heads = next(line for line in text.splitlines() if "ACC" in line and "pairs" in line).split()
-    assert heads[:5] == ["pairs", "missing", "unread", "ACC", "CONS"]
+    heads = [line.split() for line in text.splitlines() if line.endswith(("C-ACC", "RAD back"))]
+    assert heads[0] == ["pairs", "ACC", "CONS", "strict", "C-ACC"]
+    assert heads[1] == ["Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD", "back"]
+    assert max(map(len, text.splitlines()[:-4])) <= 110
     assert "Both questions of every pair of rephrase, synonyms, rephrase_and, " in text
     assert "No prediction about none." in text
     assert "seed 9" in text

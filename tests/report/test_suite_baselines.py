@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from building import Make, make
 
@@ -96,6 +97,27 @@ def test_requests_and_replies_there_and_back(folder: Path, tmp_path: Path) -> No
         made = read_pairs(Layout(folder).suite_h5(HOP, "carets", split)).rows.orig_idxs < 0
         asked = [row for row in lines(tmp_path / "suite.jsonl") if row["split"] == split]
         assert [row["question_index"] for row in asked] == made.nonzero()[0].tolist()
+
+
+def test_a_limit_takes_questions_of_all_tests(folder: Path, tmp_path: Path) -> None:
+    """As evenly as there are questions, and the same ones as with a larger limit."""
+    layout = Layout(folder)
+    pairs = read_pairs(layout.suite_h5(HOP, "carets", "complex_iid"))
+    tests = pairs.rows.test
+    taken: set[int] = set()
+    for limit in (5, 12, 40):
+        out = tmp_path / f"{limit}.jsonl"
+        command = ["ask", str(folder), "--hop", HOP, "--suite", "carets", "--split", "complex_iid"]
+        assert run_command([*command, "--limit", str(limit), "--out", str(out)]) == 0
+        rows = [json.loads(line)["question_index"] for line in out.read_text().splitlines()]
+        assert rows == sorted(set(rows))
+        assert len(rows) == limit
+        assert taken <= set(rows)
+        taken = set(rows)
+        counts = np.bincount(tests[rows], minlength=len(pairs.tests))
+        there = np.bincount(tests[pairs.rows.orig_idxs < 0], minlength=len(pairs.tests))
+        assert (counts >= np.minimum(there, counts.max() - 1)).all()
+        assert (counts > 0).sum() == min(limit, (there > 0).sum())
 
 
 def test_some_requests_of_a_suite(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

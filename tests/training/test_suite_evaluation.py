@@ -20,10 +20,12 @@ from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.suite_reader import open_suite
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.suites import make_suite
+from clevrhope.runtime.reading import MAX_BYTES
 from clevrhope.training.evaluation import PredictionFile, evaluate
+from clevrhope.training.prediction_files import suite_digest
 from clevrhope.training.vocab_mapping import MappedSplit
 
 SPLITS = ("complex_iid", "complex_ood")
@@ -113,17 +115,31 @@ def test_rows_of_other_weights_or_of_another_file_of_pairs_do_not_stay(
     other = read_pairs(Layout(folder).suite_h5(HOP, "rad", "complex_ood"))
     assert other.suite == "rad"
     path.write_bytes(Layout(folder).suite_h5(HOP, "rad", "complex_ood").read_bytes())
-    with pytest.raises(ConfigError, match=r"a prediction for carets/complex_ood that is not known to be of"):
-        answer(suite="rad")
-    answer()
+    with pytest.raises(
+        PredictionsError,
+        match=rf"anew since, so answer it again: clevrhope evaluate {tmp_path / 'run'} --suite carets$",
+    ):
+        score_suite(folder, "carets", made.path, seed=1, bootstrap=0)
+    answer(splits=["complex_iid"])
     assert ("carets", "complex_iid") in places(made.path)
     assert ("carets", "complex_ood") not in places(made.path)
     weights = tmp_path / "run/weights"
     shutil.copyfile(weights / "words.safetensors", weights / "last.safetensors")
-    with pytest.raises(ConfigError, match=r"a prediction for complex_iid that is not known to be of"):
+    with pytest.raises(ConfigError, match=r"a prediction for complex_ood that is not known to be of"):
         answer(suite="rad")
     answer()
     assert {suite for suite, _ in places(made.path)} == {None}
+
+
+def test_a_file_of_pairs_may_be_large(tmp_path: Path) -> None:
+    """One of a paper-sized dataset has more bytes than other files may have that are read at once."""
+    pairs = tmp_path / "large.h5"
+    with pairs.open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    first = suite_digest("made by", pairs)
+    with pairs.open("r+b") as file:
+        file.write(b"x")
+    assert len({first, suite_digest("made by", pairs), suite_digest("others", pairs)}) == 3
 
 
 def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path) -> None:

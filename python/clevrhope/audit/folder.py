@@ -5,7 +5,7 @@ are the package's own, or files that the caller gives.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +20,9 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import finished_manifest
 from clevrhope.dataset.split_files import AddedPairs, PairArrays, SplitArrays, Vocab, read_vocab
 from clevrhope.dataset.suite_pools import SuitePool
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, TemplateError
 from clevrhope.questions import Templates, read_templates, synonyms_path
+from clevrhope.questions.suites import suite_fingerprint
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import COUNT, TEXT, Fields, Form, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import parse_json, read_object
@@ -342,15 +343,41 @@ class AuditFolder:
         Raises:
             DatasetError: the folder was made with other templates than those given.
         """
-        folder = self._templates or assets.question_templates()
-        read: Templates = read_templates(self.world, folder)
-        if read.fingerprint != self.manifest.templates.get("fingerprint"):
-            name = self.manifest.config.get("templates", "question_templates")
-            raise DatasetError(
-                f"{self.layout.manifest}: made with other templates than those in {folder}; "
-                f"name the folder's {name} with --templates"
-            )
-        return TemplateFiles(folder, [str(name) for name in self.manifest.templates["files"]])
+        package = assets.question_templates()
+        if self.suite_folder is None:
+            folders = [self._templates or package]
+        else:
+            around = self.suite_folder.resolve().parent.parent
+            folders = [folder for folder in (package, around) if any(folder.glob("*.json"))]
+        for folder in folders:
+            try:
+                read: Templates = read_templates(self.world, folder)
+            except TemplateError as error:
+                if folder != self._templates or not self.all_suites:
+                    raise
+                raise TemplateError(
+                    f"{error}; and {folder} does not have the files of a suite as it was made"
+                ) from error
+            if read.fingerprint == self.manifest.templates.get("fingerprint"):
+                return TemplateFiles(folder, [str(name) for name in self.manifest.templates["files"]])
+        name = self.manifest.config.get("templates", "question_templates")
+        raise DatasetError(
+            f"{self.layout.manifest}: made with other templates than those in {folders[0]}; "
+            f"name the folder's {name} with --templates"
+        )
+
+    @cached_property
+    def suite_folder(self) -> Path | None:
+        """The folder that was given for the templates, if it is that of a suite of the dataset."""
+        folder = self._templates
+        if folder is None or not any(folder.glob("*.json")):
+            return None
+        fingerprint = suite_fingerprint(folder)
+        for place in self.all_suites:
+            with suppress(DatasetError), self.open_pairs(place) as arrays:
+                if arrays.fingerprint == fingerprint:
+                    return folder
+        return None
 
     def decode(self, tokens: Sequence[int]) -> str:
         """A row of tokens as text, without <START> and <END>."""

@@ -140,7 +140,10 @@ def _summary_lines(summary: "Summary") -> list[str]:
     lines += [f"  {sentence}" for sentence in (*summary.kept, *summary.exhausted)]
     if summary.suites:
         made = ", ".join(f"{suite} of {', '.join(hops)}" for suite, hops in summary.suites.items())
-        lines.append(f"  Pairs of fewer questions were removed; clevrhope suite makes them again: {made}")
+        lines.append(
+            "  Pairs of fewer questions or in damaged files were removed; clevrhope suite makes them again: "
+            f"{made}"
+        )
     lines.append(f"To reproduce: --seed {summary.seed}")
     lines.append(f"Overview:     {summary.contact_sheet}")
     for hop in summary.hops[:3]:

@@ -25,7 +25,12 @@ from clevrhope.cli.arguments import (
     metavar="CLEVR_DIR",
     help="A CLEVR_v1.0 folder, to check that nothing of its val and test is in the dataset.",
 )
-@click.option("--templates", type=PATH, metavar="DIR", help="The question templates, if not the package's.")
+@click.option(
+    "--templates",
+    type=PATH,
+    metavar="DIR",
+    help="The question templates, if not the package's; or the folder of a suite of your own.",
+)
 @click.option("--properties", type=PATH, metavar="FILE", help="The properties, if not the package's.")
 @no_progress_option
 @json_option

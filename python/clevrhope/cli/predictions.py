@@ -59,7 +59,12 @@ def baseline(
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this test set; repeatable.")
 @only_hops
-@click.option("--limit", type=Whole(1), metavar="N", help="Only the first N questions of each split.")
+@click.option(
+    "--limit",
+    type=Whole(1),
+    metavar="N",
+    help="Only N questions of each split: the first, or with --suite evenly from its tests.",
+)
 @_suite
 @_OUT
 def ask(folder: Path, out: Path, splits: tuple[str, ...], **choices: Any) -> None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     "--templates",
     type=PATH,
     metavar="FOLDER",
-    help="The folder of a suite of your own; docs/suites.md describes its files. With visual, the dataset's "
-    "question templates, if they are not the package's.",
+    help="The folder of a suite of your own, or one of templates with it in suites/SUITE; docs/suites.md "
+    "describes its files. With visual, the dataset's question templates, if they are not the package's.",
 )
 @click.option(
     "--visual",
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Make train sets with questions of the suite, such as train_carets, in place of pairs.",
 )
+@click.option("--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named.")
 @quiet_option
 @json_option
 def suite(name: str, folder: Path, **choices: Any) -> None:
@@ -79,6 +80,9 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     """
     from clevrhope.dataset.suite_pools import VISUAL
 
+    if choices["remove"]:
+        _remove(folder, name, choices)
+        return
     if choices["train"] and (name == VISUAL or choices["origin"] != "questions"):
         raise click.UsageError(
             "--train takes the questions of train; it does not go with visual or --from search"
@@ -102,6 +106,19 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     else:
         made = make_suite(folder, name, origin=choices["origin"], per_cell=choices["per_cell"], **shared)
     _show(made, folder, name, choices)
+
+
+def _remove(folder: Path, name: str, choices: Mapping[str, Any]) -> None:
+    """Removes a suite."""
+    from clevrhope.pipeline.suites import remove_suite
+
+    if choices["templates"]:
+        raise click.UsageError("--remove does not go with --templates: it makes no pairs")
+    removed = remove_suite(folder, name, hops=read_names(choices["hops"]) or None)
+    if choices["as_json"]:
+        click.echo(json.dumps({"folder": str(folder), "suite": name, "removed": removed}))
+    elif not choices["quiet"]:
+        click.echo(f"{folder}: {name} of {', '.join(removed)} was removed")
 
 
 def _make_visual(folder: Path, choices: Mapping[str, Any]) -> None:
@@ -128,28 +145,27 @@ def _show(
     notes: Sequence[Sequence[str]] = (),
 ) -> None:
     """Prints what was made on each split; `notes` are sentences for each."""
-    from clevrhope.splits.kinds import SPLITS, TRAIN
-
     if choices["as_json"]:
         click.echo(json.dumps({"folder": str(folder), "suite": name, "splits": list(map(asdict, made))}))
     elif not choices["quiet"]:
-        for number, split in enumerate(made):
-            n_pairs, n_questions = split.n_pairs, split.n_originals
-            kind = TRAIN if choices["train"] else SPLITS[split.split]
-            added = f"{n_questions:,} questions and {n_pairs:,} added"
-            pairs = f"{n_pairs:,} pairs of {n_questions:,} questions"
-            click.echo(f"{split.hop} {split.split}: {added if choices['train'] else pairs}")
-            width = max(len(test.test) for test in split.tests)
-            for test in split.tests:
-                cells = ", ".join(f"{n:,} of {cell}" for cell, n in test.cells.items())
-                # Elsewhere, the split's rule leaves one cell alone.
-                cannot = test.impossible if kind.rule == "with" else ()
-                never = f"none can be in {', '.join(cannot)}" if cannot else ""
-                remarks = "; ".join(filter(None, (cells, never)))
-                shown = f"  ({remarks})" if remarks else ""
-                click.echo(f"  {test.test:<{width}} {test.tier:<7} {test.n_pairs:>8,}{shown}")
-            short = [f"{test.test} {cell} by {n:,}" for test in split.tests for cell, n in test.short.items()]
-            if short:
-                click.echo(f"  Cells that are short of {split.per_cell:,} pairs: {', '.join(short)}")
-            for note in notes[number] if notes else ():
-                click.echo(f"  {note}")
+        from clevrhope.pipeline.suite_words import suite_lines
+
+        click.echo("\n".join(suite_lines(made, notes)))
+
+
+@click.command(short_help="Lists the question families, for suites of one's own.")
+@click.argument("names", metavar="[FAMILY]...", nargs=-1)
+@click.option(
+    "--templates", type=PATH, metavar="FOLDER", help="Templates of your own.  [default: the package's]"
+)
+@json_option
+def families(names: tuple[str, ...], templates: Path | None, as_json: bool) -> None:
+    """Lists question families with their first phrasing, parameters and nodes.
+
+    FAMILY is a file, such as one_hop, or a family, such as "one_hop 3"; without it, all are listed. Entries
+    of a suite of one's own name families, parameters and nodes in this way.
+    """
+    from clevrhope.questions.families import family_lines, read_families
+
+    found = read_families(templates, names)
+    click.echo(json.dumps(list(map(asdict, found))) if as_json else "\n".join(family_lines(found)))

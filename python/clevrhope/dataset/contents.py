@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import check_no_part, read_shard
+from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest, read_shard
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
@@ -67,11 +67,29 @@ def suite_splits(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:
 
     Raises:
         ConfigError: there is none; the message has the command that makes the suite.
+        DatasetError: as `check_suite`.
     """
+    check_suite(layout, existing_manifest(layout.manifest), hop, suite)
     found = suite_splits_in(layout, hop, suite)
     if not found:
         raise no_suite(layout.root, suite, hop)
     return found
+
+
+def check_suite(layout: Layout, manifest: Manifest, hop: str, suite: str) -> None:
+    """Checks that a HOP has all files of a suite that the manifest lists.
+
+    Raises:
+        DatasetError: one is not there; the message has the command that makes the suite again.
+    """
+    splits = manifest.suites.get(hop, {}).get(suite, {})
+    paths = [layout.suite_h5(hop, suite, split) for split in splits]
+    for path in [*paths, *([layout.suite_vocab(hop, suite)] if splits else [])]:
+        if not path.is_file():
+            raise DatasetError(
+                f"{path}: no such file, though {layout.manifest.name} lists it; restore it, or make the "
+                f"suite again: {suite_command(layout.root, suite, hop)}"
+            )
 
 
 def choose_suite(
@@ -81,11 +99,12 @@ def choose_suite(
 
     Raises:
         ConfigError: a named HOP is not there or lacks the suite, no HOP has it, or it is not on a split.
-        DatasetError: as `hops_in`.
+        DatasetError: as `hops_in` and `check_suite`.
     """
-    chosen = [find_hop(layout, name) for name in hops] or [
-        hop for hop in hops_in(layout) if suite_splits_in(layout, hop, suite)
-    ]
+    chosen = [find_hop(layout, name) for name in hops]
+    if not chosen:
+        there, made = hops_in(layout), existing_manifest(layout.manifest).suites
+        chosen = [hop for hop in there if suite in made.get(hop, {}) or suite_splits_in(layout, hop, suite)]
     if not chosen:
         raise no_suite(layout.root, suite)
     found = [(hop, split) for hop in dict.fromkeys(chosen) for split in suite_splits(layout, hop, suite)]

@@ -5,24 +5,26 @@ length and order, as any sequence.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from operator import index as as_index
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from clevrhope.dataset.contents import find_hop, find_split
+from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.pair_loader import Pairs
+from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.split_reader import SplitReader, open_split
+from clevrhope.dataset.torch_dataset import restored, torch_class
 from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.errors import ConfigError
+from clevrhope.runtime.atomic import record
 
 Item = dict[str, Any]
 
@@ -125,8 +127,7 @@ class Split:
         return f"<{len(self):,} questions of {self.hop}/{self.split}, {images} images>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The class may have been made for torch at run time, so pickle could not find it by name.
-        return _restored, (self.__dict__,)
+        return restored, (Split, self.__dict__)
 
     def _annotated(self, annotations: PassesFile, index: int) -> Item:
         row = annotations.row(index, self._passes)
@@ -134,41 +135,86 @@ class Split:
         return {**row, "visible_fraction": (visible / np.maximum(alone, 1)).astype(np.float32)}
 
 
+@overload
 def load(
     folder: str | PathLike[str],
     hop: str,
     split: str,
     *,
+    suite: None = None,
     limit: int | None = None,
     images: bool = True,
     text: bool = False,
     transform: Transform | None = None,
     passes: Sequence[str] = (),
-) -> Split:
+) -> Split: ...
+
+
+@overload
+def load(
+    folder: str | PathLike[str],
+    hop: str,
+    split: str,
+    *,
+    suite: str,
+    limit: int | None = None,
+    images: bool = True,
+    text: bool = False,
+    transform: Transform | None = None,
+    passes: Sequence[str] = (),
+) -> Pairs: ...
+
+
+def load(
+    folder: str | PathLike[str],
+    hop: str,
+    split: str,
+    *,
+    suite: str | None = None,
+    limit: int | None = None,
+    images: bool = True,
+    text: bool = False,
+    transform: Transform | None = None,
+    passes: Sequence[str] = (),
+) -> Split | Pairs:
     """The questions of a split as a sequence of dictionaries (see `Split`), a torch Dataset where torch is.
+
+    With a suite of paired tests, they are the pairs that the suite has on the split (see `Pairs`).
 
     Args:
         folder: a dataset made by `clevrhope build`.
         hop: such as "rubber_cylinder", values in either order, "prelim_cyan", or "none".
         split: such as "train" or "complex_ood".
+        suite: a suite that `clevrhope suite` made, such as "carets".
         limit: the first so many questions; 25_000 and 200_000 of `train` are the paper's smaller train sets.
+            With a suite, the first so many pairs.
         images: False leaves the images out.
         text: adds question, program and answer in words.
         transform: applied to each image, (height, width, 3) uint8 RGB.
         passes: some of "mask", "depth" and "normal", of a folder that was built with them.
 
     Raises:
-        ConfigError: the folder does not have the HOP, split, pass or so many questions; says what it has.
+        ConfigError: the folder does not have the HOP, split, suite, pass or so many questions; says what it
+            has.
         DatasetError: the folder is not a dataset, a file is cut off, or some of the images are missing.
     """
     layout = Layout(Path(folder))
     hop = find_hop(layout, hop)
-    split = find_split(layout, hop, split)
-    vocab = read_vocab(layout.vocab)
-    reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
+    if suite is None:
+        split = find_split(layout, hop, split)
+        vocab = read_vocab(layout.vocab)
+        reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
+    else:
+        ((_, split),) = choose_suite(layout, suite, [hop], [split])
+        path, vocab = layout.suite_h5(hop, suite, split), read_vocab(layout.suite_vocab(hop, suite))
+        pairs = read_pairs(path)
+        check_pairs(path, pairs, n_answers=len(vocab.answers()))
+        if limit is not None and not 1 <= limit <= len(pairs):
+            raise ConfigError(f"{path}: it has {len(pairs):,} pairs, but the first {limit:,} were asked for")
+        reader = SplitReader(path, limit=None if limit is None else 2 * limit, vocab=vocab)
     source = find_images(layout, reader.pool, reader.image_idxs, prefer="h5") if images else None
     annotations = find_passes(layout, reader.pool, reader.image_idxs, passes) if passes else None
-    return _class()(
+    questions: Split = torch_class(Split)(
         reader,
         vocab,
         source,
@@ -178,18 +224,7 @@ def load(
         annotations=annotations,
         passes=passes,
     )
-
-
-@cache
-def _class() -> type[Split]:
-    """`Split`, as a subclass of torch's Dataset where torch is installed; torch is imported only here."""
-    if find_spec("torch") is None:
-        return Split
-    return type("TorchSplit", (Split, import_module("torch.utils.data").Dataset), {"__doc__": Split.__doc__})
-
-
-def _restored(state: dict[str, Any]) -> Split:
-    made = _class()
-    split = made.__new__(made)
-    split.__dict__.update(state)
-    return split
+    if suite is None:
+        return questions
+    made: Pairs = torch_class(Pairs)(questions, pairs, sha256=record(path).sha256)
+    return made

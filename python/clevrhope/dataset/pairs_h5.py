@@ -31,8 +31,12 @@ import numpy.typing as npt
 
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
 from clevrhope.dataset.questions_h5 import QUESTIONS, Ints, QuestionArrays, check_numbers
+from clevrhope.runtime.atomic import record
 
 Bytes = npt.NDArray[np.int8]
+
+DIGITS = 12
+"""Length of the digests in rows of predictions."""
 
 TIERS = ("in", "beyond")
 """Names of tiers by their numbers."""
@@ -114,6 +118,15 @@ def read_pairs(path: Path) -> PairFile:
             n_originals=int(attributes["n_originals"]),
             rows=rows,
         )
+
+
+def suite_columns(suite: str, pairs: Path) -> dict[str, str]:
+    """The columns by which predictions say what they are about: the suite, and which file of its pairs.
+
+    Raises:
+        DatasetError: the file is missing or cannot be read.
+    """
+    return {"suite": suite, "suite_sha256": record(pairs).sha256[:DIGITS]}
 
 
 def check_pairs(path: Path, pairs: PairFile, *, n_answers: int) -> None:

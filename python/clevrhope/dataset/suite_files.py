@@ -2,25 +2,44 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from clevrhope.dataset.augmented_h5 import augmented_split
+from clevrhope.dataset.contents import suite_splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.suite_pools import SuitePool
-from clevrhope.runtime.atomic import disk_errors
+from clevrhope.runtime.atomic import disk_errors, record
 from clevrhope.splits.kinds import TRAIN
 
 
-def without_suites(layout: Layout, manifest: Manifest, hop: str, split: str) -> Manifest:
-    """Removes what all suites made of a split, and images of their own; returns the manifest without it.
+def without_suites(
+    layout: Layout, manifest: Manifest, hop: str, split: str | None = None, *, suite: str | None = None
+) -> Manifest:
+    """Removes what suites made, of all splits and suites or of those named, and images of their own.
+
+    Returns the manifest without them. A run that is killed before it writes the manifest leaves a folder for
+    which the same call removes what is left.
 
     Raises:
         DatasetError: there is no permission.
     """
-    for suite in list(manifest.suites.get(hop, {})):
-        made = augmented_split(suite) if split == TRAIN.name else split
-        manifest = without_pairs(layout, manifest, hop, suite, made, images=True)
+    # A run that was killed may have written pairs that it did not list.
+    folders = {path.name for path in (layout.hop(hop) / "suites").glob("[!.]*") if path.is_dir()}
+    for name in sorted({*manifest.suites.get(hop, {}), *folders}):
+        made = augmented_split(name) if split == TRAIN.name else split
+        for each in _splits(layout, manifest, hop, name):
+            if suite in (None, name) and made in (None, each):
+                manifest = without_pairs(layout, manifest, hop, name, each, images=True)
     return manifest
+
+
+def _splits(layout: Layout, manifest: Manifest, hop: str, suite: str) -> tuple[str, ...]:
+    """The splits that a suite made something of, by the manifest or by their files, and its train set."""
+    train = augmented_split(suite)
+    there = [train] if layout.suite_h5(hop, suite, train).is_file() else []
+    listed = manifest.suites.get(hop, {}).get(suite, ())
+    return tuple(dict.fromkeys((*listed, *suite_splits_in(layout, hop, suite), *there)))
 
 
 def without_pairs(
@@ -28,19 +47,22 @@ def without_pairs(
 ) -> Manifest:
     """Removes the pairs of a suite on a split, with `images` also images and scenes that the suite made.
 
-    The manifest that is returned lists none of all these. Errors as `without_suites`.
+    The manifest that is returned lists none of all these. The file of the pairs goes last, so that one that
+    is there is with its others. Errors as `without_suites`.
     """
     of_hop = manifest.suites.get(hop, {})
-    if split not in of_hop.get(suite, {}):
+    there = set(_splits(layout, manifest, hop, suite))
+    if split not in there:
         return manifest
     pool = SuitePool(hop, suite, split).name
-    left = {name: entry for name, entry in of_hop[suite].items() if name != split}
-    removed = [layout.suite_h5(hop, suite, split), layout.suite_json(hop, suite, split)]
-    removed += [] if left else [layout.suite_vocab(hop, suite)]
+    left = {name: entry for name, entry in of_hop.get(suite, {}).items() if name != split}
     prefixes = tuple(f"{layout.relative(folder)}/" for folder in (layout.images(pool), layout.scenes(pool)))
     of_pool = [name for name in manifest.files if name.startswith(prefixes)]
     of_pool.append(layout.relative(layout.images_h5(pool)))
-    removed += [layout.root / name for name in of_pool] if images else []
+    removed = [layout.root / name for name in of_pool] if images else []
+    removed.append(layout.suite_json(hop, suite, split))
+    removed += [layout.suite_vocab(hop, suite)] if there == {split} else []
+    removed.append(layout.suite_h5(hop, suite, split))
     for path in removed:
         with disk_errors(path):
             path.unlink(missing_ok=True)
@@ -57,6 +79,27 @@ def without_pairs(
     }
     files = {name: each for name, each in manifest.files.items() if name not in names}
     return replace(manifest, suites=suites, files=files)
+
+
+def without_damaged_suites(layout: Layout, manifest: Manifest) -> Manifest:
+    """Removes the pairs of which a file is missing or not as the manifest lists it; returns the manifest.
+
+    Raises:
+        DatasetError: there is no permission.
+    """
+
+    def is_whole(path: Path) -> bool:
+        known = manifest.files.get(layout.relative(path))
+        return path.is_file() and (known is None or record(path) == known)
+
+    for hop, of_hop in manifest.suites.items():
+        for suite, of_suite in of_hop.items():
+            vocab = is_whole(layout.suite_vocab(hop, suite))
+            for split in of_suite:
+                files = [layout.suite_h5(hop, suite, split), layout.suite_json(hop, suite, split)]
+                if not (vocab and all(map(is_whole, files))):
+                    manifest = without_suites(layout, manifest, hop, split, suite=suite)
+    return manifest
 
 
 def removed_suites(before: Manifest, after: Manifest) -> dict[str, list[str]]:

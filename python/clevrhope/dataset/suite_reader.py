@@ -30,6 +30,8 @@ class SuiteReader:
     pool: str
     rows: npt.NDArray[np.int64]
     """(N,) each question's row in the suite's file, which also holds the questions of the split."""
+    tests: npt.NDArray[np.int16]
+    """(N,) the number of each question's test."""
     n_skipped: int
     """Questions about images that were edited pixel by pixel, if these are left out."""
     answers: Ints
@@ -63,6 +65,7 @@ class SuiteReader:
         is_skipped = without_pixel_edits & is_pixel_edit(all_rows.image_idxs[made])
         is_skipped &= parse_suite_pool(pairs.pool) is not None
         self.n_skipped, self.rows = int(is_skipped.sum()), made[~is_skipped]
+        self.tests = all_rows.test[self.rows]
         self.answers, self.image_idxs = all_rows.answers[self.rows], all_rows.image_idxs[self.rows]
         self.question_families = all_rows.question_families[self.rows]
         self.question_lengths = all_rows.question_lengths[self.rows]

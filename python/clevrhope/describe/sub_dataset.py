@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.describe.markdown import code, listed
 from clevrhope.describe.measure import SplitStats
+from clevrhope.describe.suites import SuiteStats
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
@@ -30,6 +31,8 @@ class SubDataset:
     """The combinations that are seen, if these are not all but the pair."""
     plots: Sequence[str] = ()
     """Names of the plots' files in the folder `Layout.plots`."""
+    suites: Sequence[SuiteStats] = ()
+    """Its suites of paired tests."""
 
     def split(self, name: str) -> SplitStats | None:
         """The measurements of a split; None if it was not made."""

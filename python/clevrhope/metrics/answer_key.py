@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.clevr_json import read_row_lines
-from clevrhope.dataset.contents import suite_command, suite_splits_in
+from clevrhope.dataset.contents import check_suite, suite_command, suite_splits_in
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import difference, whole_manifest
@@ -21,6 +21,7 @@ from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.atomic import record
 from clevrhope.splits.kinds import SPLITS
 
 BREAKDOWNS = ("family", "answer", "objects")
@@ -86,6 +87,7 @@ class AnswerKey:
         """HOP -> its splits but train."""
         self._test_sets: dict[tuple[str, str], TestSet] = {}
         self._pairs: dict[tuple[str, str, str], PairFile] = {}
+        self._suite_files: dict[tuple[str, str, str], str] = {}
         self._scenes: dict[str, SceneCounts] = {}
         self._families: dict[int, str] = {}
 
@@ -113,7 +115,12 @@ class AnswerKey:
         return self._test_sets[hop, split]
 
     def suite_splits(self, hop: str, suite: str) -> tuple[str, ...]:
-        """The splits of a HOP that have pairs of a suite; none where the suite was not made."""
+        """The splits of a HOP that have pairs of a suite; none where the suite was not made.
+
+        Raises:
+            DatasetError: a file of the suite that the manifest lists is not there.
+        """
+        check_suite(self._layout, self._manifest, hop, suite)
         found = suite_splits_in(self._layout, hop, suite)
         return tuple(split for split in found if split in self.splits[hop])
 
@@ -147,6 +154,17 @@ class AnswerKey:
                 )
             self._pairs[hop, suite, split] = pairs
         return self._pairs[hop, suite, split]
+
+    def suite_sha256(self, hop: str, suite: str, split: str) -> str:
+        """SHA-256 of the file with a suite's pairs on a split, which says what predictions are about.
+
+        Raises:
+            DatasetError: it is missing or cannot be read.
+        """
+        place = (hop, suite, split)
+        if place not in self._suite_files:
+            self._suite_files[place] = record(self._layout.suite_h5(hop, suite, split)).sha256
+        return self._suite_files[place]
 
     def difference_from(self, trained_on: Mapping[str, Any], hop: str) -> str:
         """How the folder differs from the dataset that a run was trained on; "" if it does not.

@@ -13,6 +13,7 @@ import numpy as np
 from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.oracle import execute_programs
+from clevrhope.dataset.pairs_h5 import suite_columns
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
@@ -78,8 +79,8 @@ def _rows(
         if suite is None:
             reader, of_suite = open_split(layout, hop, split, vocab=vocab), {}
         else:
-            vocab, of_suite = read_vocab(layout.suite_vocab(hop, suite)), {"suite": suite}
-            reader = SplitReader(layout.suite_h5(hop, suite, split), vocab=vocab)
+            path, vocab = layout.suite_h5(hop, suite, split), read_vocab(layout.suite_vocab(hop, suite))
+            reader, of_suite = SplitReader(path, vocab=vocab), suite_columns(suite, path)
         names = vocab.answers()
         learned: dict[str, Any] = {}
         if kind in _LEARN:

@@ -3,12 +3,14 @@
 Problems are counted by kind over the whole input before any is reported, so that one run shows them all.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.pairs_h5 import DIGITS
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.rows import Block, Indices, Target
@@ -30,6 +32,10 @@ _SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
     "split": ("prediction for an unknown split", "predictions for unknown splits"),
     "question": ("prediction for an unknown question", "predictions for unknown questions"),
     "answer": ("unknown answer", "unknown answers"),
+    "suite": (
+        "prediction about other questions than the suite has now",
+        "predictions about other questions than the suite has now",
+    ),
 }
 """Kind -> its name in messages."""
 
@@ -92,6 +98,8 @@ class Collector:
         """The names of these suites."""
         self.problems = Problems()
         self._unknown: set[tuple[str, ...]] = set()
+        self._runs: dict[str, None] = {}
+        """Folders of runs that answered other questions than the suite has now."""
 
     def __repr__(self) -> str:
         return f"<{self.n_predictions:,} predictions of {len(self.given)} models and test sets>"
@@ -101,18 +109,19 @@ class Collector:
         numbers = np.asarray(
             [self._key.answers.get(text, NOT_AN_ANSWER) for text in block.answers], dtype=np.int16
         )
-        for target, rows in _by_target(block):
-            if self._is_scored(target, block, rows):
+        for target, suite_file, rows in _by_target(block):
+            if self._is_scored(target, block, rows) and self._fits(target, suite_file, block, rows):
                 self._add(target, block, rows, numbers)
 
     def _is_scored(self, target: Target, block: Block, rows: Indices) -> bool:
-        splits = self._key.splits.get(target.hop)
-        if splits is not None and target.suite is not None:
-            splits = self._key.suite_splits(target.hop, target.suite)
         if target.suite is not None and target.suite != self._suite:
             self.n_of_suites += len(rows)
             self.other_suites.add(target.suite)
-        elif self._only_some and target.hop not in self.hops:
+            return False
+        splits = self._key.splits.get(target.hop)
+        if splits is not None and target.suite is not None:
+            splits = self._key.suite_splits(target.hop, target.suite)
+        if self._only_some and target.hop not in self.hops:
             self.n_left_aside += len(rows)
         elif splits is None:
             near = _suggestion(target.hop, self._key.splits)
@@ -125,6 +134,23 @@ class Collector:
             self.problems.note("split", len(rows), self._once(example, of, target.split))
         else:
             return True
+        return False
+
+    def _fits(self, target: Target, suite_file: str | None, block: Block, rows: Indices) -> bool:
+        """Whether rows about a suite are about the file that it has now, as far as they say it."""
+        if target.suite is None or suite_file is None:
+            return True
+        now = self._key.suite_sha256(target.hop, target.suite, target.split)
+        if now.startswith(suite_file):
+            return True
+        example = (
+            f"{block.at.short(rows[0])}: {target.hop} {target.split}, answered for a file with SHA-256 "
+            f"{suite_file[:DIGITS]}; it has {now[:DIGITS]}"
+        )
+        self.problems.note("suite", len(rows), self._once(example, *target[:2], suite_file))
+        run = block.at.path.parent.parent
+        if (run / "run.json").is_file():
+            self._runs.setdefault(str(run))
         return False
 
     def _once(self, example: str, *name: str) -> list[str]:
@@ -175,18 +201,34 @@ class Collector:
         problems = self.problems
         if not (problems.counts or self.n_predictions):
             about = f" about {', '.join(self.hops)}" if self.n_left_aside else ""
-            of_suites = " but those about suites, which --suite scores" if self.n_of_suites else ""
-            raise PredictionsError(f"{what}: no predictions{about}{of_suites}")
+            raise PredictionsError(f"{what}: no predictions{about}{self._but_those_of_suites()}")
         if not partial:
             self._note_missing()
         if not problems.counts:
             return
-        remedies = [
-            "each question of each test set needs one prediction per run, with an answer of vocab.json"
-        ]
+        remedies = []
+        if problems.counts.keys() - {"suite"}:
+            remedies.append(
+                "each question of each test set needs one prediction per run, with an answer of vocab.json"
+            )
+        if "suite" in problems.counts:
+            runs = list(self._runs) or ["RUN"]
+            commands = [f"clevrhope evaluate {shlex.quote(run)} --suite {self._suite}" for run in runs]
+            remedies.append(f"the suite was made anew since, so answer it again: {'; '.join(commands)}")
         if "missing" in problems.counts or "hops missing" in problems.counts:
             remedies.append("--hop scores some HOPs only, --partial scores what is there")
         raise PredictionsError(f"{what}: {problems.summary()}; {'; '.join(remedies)}", counts=problems.counts)
+
+    def _but_those_of_suites(self) -> str:
+        """The part of the message that there are no predictions about which suites there are some."""
+        if not self.other_suites:
+            return ""
+        names = sorted(self.other_suites)
+        others = f"{self.n_of_suites:,} about the suite{'s' * (len(names) > 1)} {', '.join(names)}"
+        if self._suite is None:
+            return f" about test sets, but {others}, which --suite {names[0]} scores"
+        near = suggestion(self._suite, names)
+        return f" about the suite {self._suite} or its test sets, but {others}{near}"
 
     def hops_missing(self) -> tuple[str, ...]:
         """HOPs without any prediction."""
@@ -211,12 +253,12 @@ class Collector:
                     self.problems.note("missing", n_missing, [named])
 
 
-def _by_target(block: Block) -> Iterator[tuple[Target, Indices]]:
-    """The rows of each target, in order."""
+def _by_target(block: Block) -> Iterator[tuple[Target, str | None, Indices]]:
+    """The rows of each target, in order, and what they say of the suite's file."""
     order = np.argsort(block.target, kind="stable")
     bounds = np.searchsorted(block.target[order], np.arange(len(block.targets) + 1))
-    for k, target in enumerate(block.targets):
-        yield target, order[bounds[k] : bounds[k + 1]]
+    for k, (target, suite_file) in enumerate(zip(block.targets, block.suite_files, strict=True)):
+        yield target, suite_file, order[bounds[k] : bounds[k + 1]]
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from clevrhope.metrics.rows import (
     Places,
     read_answer,
     read_indices,
+    read_suite_file,
     read_target,
     shortened,
 )
@@ -26,6 +27,9 @@ from clevrhope.splits.kinds import OOD
 
 _MARK = '"question_index": '
 """Stands before the number that is often the only difference between a file's lines."""
+
+_N_KEYS = 2 + len(OPTIONAL)
+"""HOP, split and the optional columns, which come first in what makes a target."""
 
 _LONGEST_INDEX = 18
 """Digits; longer numbers are parsed as JSON."""
@@ -69,8 +73,9 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
             if line.isspace():
                 continue
             row = decode(line)
-            run, size, suite, given = row.get("run"), row.get("train_size"), row.get("suite"), row["answer"]
-            key = (row["hop"], row["split"], run, size, suite, type(run), type(size), type(suite))
+            optional = tuple(map(row.get, OPTIONAL))
+            given = row["answer"]
+            key = (row["hop"], row["split"], *optional, *map(type, optional))
             target.append(targets.setdefault(key, len(targets)))
             answer.append(answers.setdefault((type(given), given), len(answers)))
             indices.append(row["question_index"])
@@ -84,8 +89,11 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
     at = Places(path, ":", rows)
     return Block(
         at=at,
-        targets=[read_target(key[:5], partial(at, first_row_of[k])) for key, k in targets.items()],
+        targets=[read_target(key[:_N_KEYS], partial(at, first_row_of[k])) for key, k in targets.items()],
         target=np.asarray(target, dtype=np.int64),
+        suite_files=[
+            read_suite_file(key[_N_KEYS - 1], partial(at, first_row_of[k])) for key, k in targets.items()
+        ],
         question_index=read_indices(indices, at),
         answers=[read_answer(given, partial(at, first_answer_of[k])) for (_, given), k in answers.items()],
         answer=np.asarray(answer, dtype=np.int64),

@@ -16,6 +16,7 @@ from clevrhope.metrics.rows import (
     Places,
     read_answer,
     read_indices,
+    read_suite_file,
     read_target,
 )
 from clevrhope.runtime.reading import reason
@@ -79,18 +80,17 @@ def _block_of_batch(path: Path, batch: Any, begin: int) -> Block:
     shape = [len(distinct) for _, distinct in columns]
     combined = np.ravel_multi_index([number for number, _ in columns], shape)
     found, firsts, target = np.unique(combined, return_index=True, return_inverse=True)
-    targets = [
-        read_target(
-            [distinct[k] for k, (_, distinct) in zip(numbers, columns, strict=True)], partial(at, first)
-        )
+    keys = [
+        (first, [distinct[k] for k, (_, distinct) in zip(numbers, columns, strict=True)])
         for first, *numbers in zip(firsts, *np.unravel_index(found, shape), strict=True)
     ]
     number, given = _distinct(batch, "answer", at)
     used, firsts, answer = np.unique(number, return_index=True, return_inverse=True)
     return Block(
         at=at,
-        targets=targets,
+        targets=[read_target(key, partial(at, first)) for first, key in keys],
         target=target,
+        suite_files=[read_suite_file(key[-1], partial(at, first)) for first, key in keys],
         question_index=read_indices(batch.column("question_index").to_pylist(), at),
         answers=[read_answer(given[k], partial(at, first)) for k, first in zip(used, firsts, strict=True)],
         answer=answer,

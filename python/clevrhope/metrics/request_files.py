@@ -1,7 +1,8 @@
 """Requests for a model that only answers questions, and predictions from its replies.
 
 A request is a JSON object a line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
-allowed), `hop`, `split`, `question_index`, and `suite` for a question that a suite made. A reply is
+allowed), `hop`, `split`, `question_index`, and for a question that a suite made `suite` and `suite_sha256`,
+the first digits of the SHA-256 of the suite's file. A reply is
 `{"id": ..., "reply": "free words"}`. The predictions are marked "not trained on the splits": such a model was
 not trained on a set without the pair, so its gaps say nothing about systematicity.
 """
@@ -12,11 +13,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from clevrhope.dataset.contents import choose, choose_suite
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.dataset.pairs_h5 import suite_columns
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.suite_reader import SuiteReader, open_suite
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
@@ -40,7 +46,7 @@ _REQUEST = Fields(
         "split": TEXT,
         "question_index": COUNT,
     },
-    {"suite": TEXT},
+    {"suite": TEXT, "suite_sha256": TEXT},
 )
 _REPLY = Fields({"id": _ID, "reply": ANY})
 
@@ -74,7 +80,7 @@ def write_requests(
         splits: names of test sets, all if empty; a test set may be in some of the HOPs only.
         hops: names of HOPs, all if empty.
         suite: a suite of paired tests; requests are then about the questions that it made on its splits.
-        limit: the first so many questions of each split.
+        limit: so many questions of each split: the first, or of a suite's those of all tests in turn.
 
     Raises:
         ConfigError: there is no such HOP, split or suite, or the split is train.
@@ -104,19 +110,22 @@ def _requests(
         if suite is None:
             reader = open_split(layout, hop, split, vocab=vocab)
             place, rows = {"hop": hop, "split": split}, range(len(reader))
+            chosen_rows = np.arange(len(reader))[:limit]
             name = f"{hop}/{split}"
         else:
             vocab = read_vocab(layout.suite_vocab(hop, suite))
             reader = open_suite(layout, hop, suite, split, vocab=vocab)
-            place, rows = {"hop": hop, "split": split, "suite": suite}, reader.rows.tolist()
+            of_suite = suite_columns(suite, layout.suite_h5(hop, suite, split))
+            place, rows = {"hop": hop, "split": split, **of_suite}, reader.rows.tolist()
+            chosen_rows = taken_in_turn(reader.tests, limit)
             name = f"{hop}/{suite}/{split}"
         detokenizer = Detokenizer(vocab)
         if not rows:  # a suite may have no pairs on a split
             continue
-        n = len(reader) if limit is None else min(limit, len(reader))
-        path_of = _image_paths(layout, reader, n, out)
+        path_of = _image_paths(layout, reader, reader.image_idxs[chosen_rows], out)
         for first, questions, _ in reader.blocks():
-            for k in range(first, min(first + len(questions), n)):
+            inside = (first <= chosen_rows) & (chosen_rows < first + len(questions))
+            for k in chosen_rows[inside].tolist():
                 yield {
                     "id": f"{name}/{rows[k]}",
                     "image": str(path_of(int(reader.image_idxs[k]))),
@@ -127,12 +136,24 @@ def _requests(
                 }
 
 
+def taken_in_turn(tests: npt.NDArray[np.integer[Any]], n: int | None) -> npt.NDArray[np.int64]:
+    """The places of n questions, or of all, in order: of each test in turn the next, as long as it has some.
+
+    `tests` (N,) are the numbers of the questions' tests.
+    """
+    order = np.argsort(tests, kind="stable")
+    _, firsts, counts = np.unique(tests[order], return_index=True, return_counts=True)
+    turns = np.empty(len(tests), dtype=np.int64)
+    turns[order] = np.arange(len(tests)) - np.repeat(firsts, counts)
+    return np.sort(np.lexsort((tests, turns))[:n])
+
+
 def _image_paths(
-    layout: Layout, reader: SplitReader | SuiteReader, n: int, out: Path
+    layout: Layout, reader: SplitReader | SuiteReader, indices: Ints, out: Path
 ) -> Callable[[int], Path]:
     """A function that gives the path of an image; one that is only in HDF5 is written at its first use."""
     pool = reader.pool
-    images = find_images(layout, pool, reader.image_idxs[:n], prefer="png")
+    images = find_images(layout, pool, indices, prefer="png")
     if images is None:
         raise DatasetError(
             f"{layout.root}: no images of {pool}, which requests need; "
@@ -191,7 +212,7 @@ def write_answers(
             answer = readers[allowed].read(str(row["question"]), texts[name])
             if answer is None:
                 unreadable.append(name)
-            columns = ("hop", "split", "suite", "question_index")
+            columns = ("hop", "split", "suite", "suite_sha256", "question_index")
             place: dict[str, Any] = {key: row[key] for key in columns if key in row}
             yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
 

@@ -15,10 +15,11 @@ from clevrhope.errors import PredictionsError
 Indices = npt.NDArray[np.int64]
 
 REQUIRED = ("hop", "split", "question_index", "answer")
-OPTIONAL = ("run", "train_size", "suite")
+OPTIONAL = ("run", "train_size", "suite", "suite_sha256")
 
 _SIZE = re.compile(r"(\d+)(k?)")
 _LARGEST_INDEX = 2**62
+_DIGEST = re.compile(r"[0-9a-f]{8,64}")
 
 
 class Target(NamedTuple):
@@ -65,6 +66,8 @@ class Block:
     targets: Sequence[Target]
     target: Indices
     """(n,) places in `targets`."""
+    suite_files: Sequence[str | None]
+    """For each of `targets`, the first digits of the SHA-256 of the suite's file, or None."""
     question_index: Indices
     """(n,)"""
     answers: Sequence[str]
@@ -76,12 +79,12 @@ class Block:
 
 
 def read_target(raw: Sequence[Any], where: Callable[[], str]) -> Target:
-    """HOP, split, run, train size and suite; `where` gives the row's place, for messages.
+    """HOP, split, run, train size and suite, of those and the digest; `where` gives the row's place.
 
     Raises:
         PredictionsError: one of them has a wrong type.
     """
-    hop, split, run, size, suite = raw
+    hop, split, run, size, suite, _ = raw
     for name, value in (("hop", hop), ("split", split)):
         if not isinstance(value, str):
             raise PredictionsError(f'{where()}: "{name}" is {shortened(value)}, not a name')
@@ -89,6 +92,21 @@ def read_target(raw: Sequence[Any], where: Callable[[], str]) -> Target:
     if suite is not None and not isinstance(suite, str):
         raise PredictionsError(f'{where()}: "suite" is {shortened(suite)}, not a name')
     return Target(hop, split, _run(run, where), _train_size(size, where), suite)
+
+
+def read_suite_file(value: Any, where: Callable[[], str]) -> str | None:
+    """The first digits of a SHA-256, or None.
+
+    Raises:
+        PredictionsError: it is neither.
+    """
+    value = _whole(value)
+    if value is None or (isinstance(value, str) and _DIGEST.fullmatch(value)):
+        return value
+    raise PredictionsError(
+        f'{where()}: "suite_sha256" is {shortened(value)}; expected the SHA-256 of the suite\'s HDF5 file, '
+        "or at least its first 8 digits"
+    )
 
 
 def _run(value: Any, where: Callable[[], str]) -> str | None:

@@ -19,6 +19,7 @@ from clevrhope.describe.datasheet.plots import listed_plots, sweep_plots
 from clevrhope.describe.datasheet.prelim_sheet import prelim_datasheet
 from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
 from clevrhope.describe.sub_dataset import SubDataset
+from clevrhope.describe.suites import measure_readable_suites
 from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
 from clevrhope.images.settings import made_by
@@ -126,6 +127,7 @@ def _sub_dataset(
         from_clevr=from_clevr,
         palette=resolved.engine.palettes.get(hop.pools),
         plots=listed_plots(layout, manifest, hop.name),
+        suites=tuple(measure_readable_suites(layout, manifest, hop.name)),
     )
 
 

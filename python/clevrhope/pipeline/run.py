@@ -9,7 +9,7 @@ from time import monotonic
 
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.dataset.manifest import Manifest, write_manifest
-from clevrhope.dataset.suite_files import removed_suites
+from clevrhope.dataset.suite_files import removed_suites, without_damaged_suites
 from clevrhope.errors import DatasetError
 from clevrhope.images import choice
 from clevrhope.images.passes import annotator_of
@@ -60,7 +60,7 @@ class Summary:
     exhausted: tuple[str, ...]
     """As `Resolved.exhausted`."""
     suites: Mapping[str, Sequence[str]]
-    """Suite -> sub-datasets whose pairs were removed, since they were made from fewer questions."""
+    """Suite -> sub-datasets whose pairs were removed: made from fewer questions, or in damaged files."""
     n_questions: int
     n_images: int
     """Scenes in use; each has an image unless the request renders none."""
@@ -103,7 +103,7 @@ def build(
         sweep(resolved.layout.folders())
         if request.render:
             check_images(resolved.layout, resolved.manifest)
-        manifest = start_manifest(resolved)
+        manifest = without_damaged_suites(resolved.layout, start_manifest(resolved))
         manifest = write_text(resolved, manifest, progress)
         used = scenes_in_use(manifest, resolved)
         with progress.stage("Writing scenes", total=sum(map(len, used.values())), unit="scenes") as advance:

@@ -4,6 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,22 +14,25 @@ import numpy.typing as npt
 
 from clevrhope._core import Pairs, ProgramTokens, QuestionBatch, SceneGraphs, Suite, Vocabulary
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file
-from clevrhope.dataset.contents import check_whole
+from clevrhope.dataset.contents import check_whole, find_hop, suites_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest, write_manifest
 from clevrhope.dataset.native_reader import vocabulary_with
-from clevrhope.dataset.pairs_h5 import ROLES, TIERS, PairArrays
+from clevrhope.dataset.pairs_h5 import RELATIONS, ROLES, TIERS, PairArrays
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_questions
+from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
+from clevrhope.describe.datasheet.suites import with_suites
+from clevrhope.describe.suites import measure_readable_suites
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
 from clevrhope.pipeline.engine import encoded
 from clevrhope.questions import Templates, read_templates
 from clevrhope.questions.suites import read_suite, suite_fingerprint, suite_folder
 from clevrhope.runtime import assets
-from clevrhope.runtime.atomic import record, sweep
+from clevrhope.runtime.atomic import record, sweep, write_whole
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import read_bytes, reading
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
@@ -151,12 +156,64 @@ def make_with(
         sweep(layout.folders())
         made = []
         with progress.stage(f"Making pairs of {name}", total=len(wanted), unit="splits") as advance:
-            for hop, split in wanted:
-                manifest, counts = maker.write(manifest, hop, split)
+            for hop, splits in groupby(wanted, key=itemgetter(0)):
+                for _, split in splits:
+                    manifest, counts = maker.write(manifest, hop, split)
+                    made.append(counts)
+                    advance(1)
+                manifest = with_datasheet(layout, manifest, hop.name)
                 write_manifest(layout.manifest, manifest)
-                made.append(counts)
-                advance(1)
     return tuple(made)
+
+
+def remove_suite(folder: Path, name: str, *, hops: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Removes a suite from a dataset, with its section in the datasheets.
+
+    Args:
+        folder: the dataset's.
+        name: of the suite.
+        hops: the sub-datasets; all that have the suite if not given.
+
+    Returns:
+        The sub-datasets from which it was removed.
+
+    Raises:
+        DatasetError: the folder is not a dataset, or there is no permission.
+        ConfigError: a sub-dataset is not there or lacks the suite, or none has it.
+    """
+    layout = Layout(folder)
+    existing_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
+    check_whole(layout)
+    with locked(folder):
+        manifest = existing_manifest(layout.manifest)
+        having = {hop: {*manifest.suites.get(hop, {}), *suites_in(layout, hop)} for hop in manifest.splits}
+        chosen = [find_hop(layout, hop) for hop in hops or ()]
+        chosen = chosen or [hop for hop, suites in having.items() if name in suites]
+        lacking = [hop for hop in chosen if name not in having[hop]]
+        if lacking or not chosen:
+            known = sorted(set().union(*(having[hop] for hop in lacking or having)))
+            of = f" of {lacking[0]}" if lacking else ""
+            there = f"there are: {', '.join(known)}" if known else "there is none"
+            raise ConfigError(f'{folder}: no suite "{name}"{of}{suggestion(name, known)}; {there}')
+        for hop in dict.fromkeys(chosen):
+            manifest = without_suites(layout, manifest, hop, suite=name)
+            if layout.hop_datasheet(hop).is_file():
+                manifest = with_datasheet(layout, manifest, hop)
+            write_manifest(layout.manifest, manifest)
+    return tuple(dict.fromkeys(chosen))
+
+
+def with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
+    """Writes the section on suites into a sub-dataset's datasheet; gives the manifest with its checksum.
+
+    Raises:
+        DatasetError: the datasheet or a file of a suite is missing, or cannot be read.
+    """
+    path = layout.hop_datasheet(hop)
+    with reading(path, "a datasheet", remedy="run the dataset's build again to make it"):
+        sheet = path.read_text("utf-8")
+    write_whole(path, with_suites(sheet, tuple(measure_readable_suites(layout, manifest, hop))).encode())
+    return manifest.with_files({layout.relative(path): record(path)})
 
 
 def test_splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
@@ -252,6 +309,7 @@ class SuiteMaker:
                     block.questions,
                     block.arrays,
                     tests,
+                    self._vocab.answers(),
                     suite=self._name,
                     split=split,
                     first_row=block.first_row,
@@ -423,6 +481,7 @@ def pair_rows(
     questions: QuestionBatch,
     arrays: PairArrays,
     tests: Sequence[tuple[str, str, str]],
+    answers: Sequence[str],
     *,
     suite: str,
     split: str,
@@ -434,6 +493,7 @@ def pair_rows(
         questions: of the pairs, both of each.
         arrays: their columns.
         tests: name, tier and type of each test.
+        answers: by number.
         suite: its name.
         split: of the questions.
         first_row: the first question's row in the file.
@@ -445,6 +505,8 @@ def pair_rows(
         arrays.test.tolist(),
         arrays.cell.tolist(),
         arrays.orig_idxs.tolist(),
+        arrays.relation.tolist(),
+        arrays.value.tolist(),
         strict=True,
     )
     return [
@@ -452,9 +514,11 @@ def pair_rows(
         + (
             f', "suite": "{suite}", "pair_index": {pair}, "role": "{ROLES[role]}", '
             f'"test": {json.dumps(tests[test][0])}, "tier": "{tests[test][1]}", '
-            f'"cell": "{cell >> 1}{cell & 1}", "original_index": {"null" if row_of < 0 else row_of}}}'
+            f'"cell": "{cell >> 1}{cell & 1}", "original_index": {"null" if row_of < 0 else row_of}, '
+            f'"relation": "{RELATIONS[relation]}", '
+            f'"value": {"null" if value < 0 else json.dumps(answers[value])}}}'
         ).encode()
-        for row, pair, role, test, cell, row_of in columns
+        for row, pair, role, test, cell, row_of, relation, value in columns
     ]
 
 

@@ -29,6 +29,8 @@ def suite_names() -> list[str]:
 def suite_folder(name: str, folder: Path | None = None) -> Path:
     """The folder of a suite: one of the package's, or a user's own.
 
+    In place of a user's own, `folder` may be one of templates with the suite in `suites/NAME`.
+
     Raises:
         TemplateError: there is no such suite, or it has a name that a folder cannot have, or a user's own has
             the name of one of the package's.
@@ -36,6 +38,8 @@ def suite_folder(name: str, folder: Path | None = None) -> Path:
     if not is_name(name):
         raise TemplateError(f'"{name}" cannot be the name of a suite; use letters, digits, - and _')
     known, own = suite_names(), assets.question_templates() / "suites" / name
+    if folder is not None and any((folder / "suites" / name).glob("*.json")):
+        folder = folder / "suites" / name
     if folder is not None:
         if name in known and suite_fingerprint(folder) != suite_fingerprint(own):
             raise TemplateError(f"{name} is a suite of the package; give the one in {folder} another name")

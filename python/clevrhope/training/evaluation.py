@@ -15,6 +15,7 @@ from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference, finished_manifest, read_manifest
 from clevrhope.dataset.oracle import execute_programs
+from clevrhope.dataset.pairs_h5 import suite_columns
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.suite_reader import open_suite
 from clevrhope.dataset.vocab import Vocab, read_vocab
@@ -155,8 +156,11 @@ def evaluate(
     into = RunFolder(out) if out else folder
     made_by = {name: _digests(folder.checkpoint(name), about, layout, hop, every) for name in names}
     # Read before the first answer, as an error after hours of answering would be late.
+    suite_files = {part: layout.suite_h5(hop, *part) for part in (*made_by[names[0]], *asked) if part.suite}
     kept = {
-        (name, way): _kept(into.prediction(name, way), made_by[name], asked, every=every, suite=suite)
+        (name, way): _kept(
+            into.prediction(name, way), made_by[name], asked, suite_files, every=every, suite=suite
+        )
         for name in names
         for way in (*ways, *program_ways)
     }
@@ -207,7 +211,13 @@ def evaluate(
                         part,
                         asked[part].rows,
                         found,
-                        {**shared, **notes[part.suite], **own, "made_by": made_by[name][part]},
+                        {
+                            **(suite_columns(part.suite, suite_files[part]) if part.suite else {}),
+                            **shared,
+                            **notes[part.suite],
+                            **own,
+                            "made_by": made_by[name][part],
+                        },
                     )
                     for part, found in answers.items()
                 ]
@@ -292,6 +302,7 @@ def _kept(
     path: Path,
     made_by: Mapping[Part, str],
     asked: Mapping[Part, _Asked],
+    suite_files: Mapping[Part, Path],
     *,
     every: Sequence[str],
     suite: str | None,
@@ -305,13 +316,13 @@ def _kept(
         # If all splits are answered, nothing depends on what is there: what a suite still has may stay.
         all_splits = {part.split for part in asked} >= set(every)
         try:
-            return kept_lines(path, made_by, replaced=asked, strict=not all_splits)
+            return kept_lines(path, made_by, suite_files=suite_files, replaced=asked, strict=not all_splits)
         except DatasetError:
             if not all_splits:
                 raise
             return {}
     of_suite = [part for part in asked if part.suite]
-    kept = kept_lines(path, made_by, replaced=of_suite, strict=True)
+    kept = kept_lines(path, made_by, suite_files=suite_files, replaced=of_suite, strict=True)
     is_whole = {part: len(kept.get(part, ())) == len(each.rows) for part, each in asked.items()}
     return {part: lines for part, lines in kept.items() if is_whole.get(part, True)}
 

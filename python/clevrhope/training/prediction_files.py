@@ -10,16 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.pairs_h5 import DIGITS, suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER as NO_ANSWER_TEXT
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import numbered_lines, open_text, read_bytes, reading
+from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.training.prediction import NO_ANSWER
-
-DIGITS = 12
-"""Length of the digest in each row."""
 
 
 class Part(NamedTuple):
@@ -43,19 +41,26 @@ def made_by_digest(checkpoint: Path, dataset: Mapping[str, Any]) -> str:
 
 def suite_digest(made_by: str, pairs: Path) -> str:
     """The same for rows about a suite: the start of a SHA-256 of that digest and of the suite's file."""
-    digest = hashlib.sha256(made_by.encode())
-    digest.update(read_bytes(pairs, "a file of paired tests"))
+    with reading(pairs, "a file of paired tests"), pairs.open("rb") as file:
+        digest = hashlib.file_digest(file, lambda: hashlib.sha256(made_by.encode()))
     return digest.hexdigest()[:DIGITS]
 
 
 def kept_lines(
-    path: Path, made_by: Mapping[Part, str], *, replaced: Collection[Part], strict: bool
+    path: Path,
+    made_by: Mapping[Part, str],
+    *,
+    suite_files: Mapping[Part, Path],
+    replaced: Collection[Part],
+    strict: bool,
 ) -> dict[Part, list[str]]:
     """The lines of a file of predictions, if there is one, that stay when others are replaced.
 
     Args:
         path: the file.
         made_by: for each part that may stay, the digest that its rows need.
+        suite_files: the files of the suites' pairs. A line that was written for another one never stays: its
+            questions are no longer there.
         replaced: parts whose lines do not stay.
         strict: whether a line that can neither stay nor be replaced is an error; otherwise it is left out.
 
@@ -66,12 +71,15 @@ def kept_lines(
     kept: dict[Part, list[str]] = {}
     if not path.exists():
         return kept
+    there = {part: suite_columns(part.suite, pairs) for part, pairs in suite_files.items()}
     with reading(path, "JSON lines"), open_text(path) as file:
         for number, line in numbered_lines(path, file):
             try:
                 row = parse_json(line, "")
                 part, digest = Part(row.get("suite") or "", row.get("split") or ""), row.get("made_by")
                 is_replaced, is_own = part in replaced, digest == made_by.get(part, "")
+                if "suite_sha256" in row:
+                    is_replaced |= row["suite_sha256"] != there.get(part, {}).get("suite_sha256")
             except (DatasetError, AttributeError, TypeError):
                 part, is_replaced, is_own = Part("", ""), False, False
             if is_replaced:

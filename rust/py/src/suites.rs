@@ -104,7 +104,8 @@ impl PySuite {
     ///         tests take turns, and pairs are in the order of these blocks. None for all pairs.
     ///
     /// Raises:
-    ///     TemplateError: a question that was not made from these templates, or an entry whose relation does not hold.
+    ///     TemplateError: a question that was not made from these templates, an entry whose relation does not hold, or
+    ///         a partner whose words do not mean its program.
     ///     ValueError: arrays of different lengths.
     ///     IndexError: a scene that is not there.
     #[allow(clippy::too_many_arguments)] // The columns of a file, what they mean, and what decides the draws.
@@ -206,6 +207,7 @@ impl PySuite {
                 made.searches.push(searched.result());
             }
         }
+        py.detach(|| self.suite.check_texts(&made.pairs)).map_err(raise::<TemplateError>)?;
         let both = |pair: &Pair| match &pair.found {
             Some(found) => pair.questions((&found.0, shown[found.1].1), shown[found.1].0, vocab),
             None => {

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Check
+from clevrhope.audit.suites.datasheet import check_suite_table, check_suite_tables, suite_tables
 from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import Hop
@@ -57,6 +58,7 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Check:
         advance(1)
     _unnamed(check, folder, sheets)
     _suites(check, folder)
+    _datasheets_of_suites(check, folder)
     for pool, entry in folder.manifest.pools.items():
         begin = f"images/{pool}/"
         listed = sum(name.startswith(begin) and name.endswith(".png") for name in folder.manifest.files)
@@ -117,6 +119,18 @@ def _suites(check: Check, folder: AuditFolder) -> None:
         _compare(check, place.file, "added questions in the manifest", n_added, entry["pairs"])
         _compare(check, place.file, "originals in the manifest", n_own, entry["originals"])
         _compare(check, place.file, "questions of the train set", n_own, n_questions)
+
+
+def _datasheets_of_suites(check: Check, folder: AuditFolder) -> None:
+    """Compares what datasheets say of suites with their files."""
+    for hop in folder.hops:
+        tables = suite_tables(folder, hop)
+        listed = {(place.suite, place.name) for place in folder.all_suites if place.hop == hop}
+        check_suite_tables(folder, hop, tables, check, listed=listed)
+        for place in folder.suites:
+            if place.hop == hop:
+                with folder.open_pairs(place) as pairs:
+                    check_suite_table(folder, place, pairs, tables, check)
 
 
 def _compare(check: Check, file: str, what: str, found: int, stated: object) -> None:

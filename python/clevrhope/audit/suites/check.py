@@ -168,7 +168,7 @@ class _SuiteChecks:
             if n:
                 self._lines.texts.notes.append(
                     f"{n:,} texts of {suite} were not read: their templates follow from files of the suite "
-                    f"that are not the package's; give a folder with them in suites/{suite} with --templates"
+                    f"that are not the package's; give their folder with --templates"
                 )
         shares = [
             f"{test} {found[True] / found.total():.0%} of {found.total():,}"
@@ -181,7 +181,8 @@ class _SuiteChecks:
     def _source(self, suite: str, fingerprint: str) -> SuiteSource | None:
         if (suite, fingerprint) not in self._sources:
             own, packaged = self._folder.templates.folder, assets.question_templates()
-            folders = [each / "suites" for each in dict.fromkeys((own, packaged))]
+            folders = [each / "suites" / suite for each in dict.fromkeys((own, packaged))]
+            folders += [self._folder.suite_folder] if self._folder.suite_folder else []
             self._sources[suite, fingerprint] = find_source(suite, fingerprint, folders, self._templates)
         return self._sources[suite, fingerprint]
 

@@ -9,10 +9,10 @@ from clevrhope.audit.checks.question_rows import RowCheck
 from clevrhope.audit.folder import AuditFolder, SuitePlace
 from clevrhope.audit.leaks.report import Violations
 from clevrhope.audit.report import Check
-from clevrhope.audit.suites.structure import TIERS
+from clevrhope.audit.suites.structure import RELATIONS, TIERS
 from clevrhope.dataset.native_reader import QuestionReader
 from clevrhope.dataset.scene_files import PoolScenes
-from clevrhope.dataset.split_files import PairArrays, read_question_rows
+from clevrhope.dataset.split_files import PairArrays, Vocab, read_question_rows
 from clevrhope.runtime.json_text import parse_json
 
 ROLES = ("original", "partner")
@@ -41,16 +41,17 @@ def check_question_file(
     check.n_faults += sum(found.counts.values()) - len(found.listed)
     file = folder.layout.relative(place.json)
     RowCheck(place, place.json, file, families, check).check(arrays)
-    _check_pairs(place, file, arrays, check)
+    _check_pairs(place, file, arrays, folder.vocab, check)
     check.n_checked += len(arrays)
 
 
-def _check_pairs(place: SuitePlace, file: str, arrays: PairArrays, check: Check) -> None:
+def _check_pairs(place: SuitePlace, file: str, arrays: PairArrays, vocab: Vocab, check: Check) -> None:
     """Compares what the rows say of their pairs with the columns."""
-    names = ("pair_idxs", "role", "test", "tier", "cell", "orig_idxs")
+    names = ("pair_idxs", "role", "test", "tier", "cell", "orig_idxs", "relation", "value")
+    answers = {number: answer for answer, number in vocab.answers.items()}
     columns = zip(*(arrays.columns[name].tolist() for name in names), strict=True)
     rows = zip(count(), columns, read_question_rows(place.json), strict=False)
-    for k, (pair, role, test, tier, cell, original), (line, row) in rows:
+    for k, (pair, role, test, tier, cell, original, relation, value), (line, row) in rows:
         wanted = {
             "suite": place.suite,
             "pair_index": pair,
@@ -59,6 +60,8 @@ def _check_pairs(place: SuitePlace, file: str, arrays: PairArrays, check: Check)
             "tier": _name(TIERS, tier),
             "cell": f"{cell >> 1}{cell & 1}",
             "original_index": None if original < 0 else original,
+            "relation": _name(RELATIONS, relation),
+            "value": None if value < 0 else answers.get(value, str(value)),
         }
         # As in question_rows, a row is parsed only if it is not written as this package does it.
         if row.endswith(b", " + json.dumps(wanted)[1:].encode()):

@@ -69,19 +69,18 @@ class SuiteSource:
 def find_source(
     suite: str, fingerprint: str, folders: Sequence[Path], templates: Sequence[tuple[str, bytes]]
 ) -> SuiteSource | None:
-    """The source of a suite: that of its name in one of some folders of suites, if its files are the same.
+    """The source of a suite: the first of some folders whose files are the same.
 
     Args:
         suite: the name.
         fingerprint: of the files that the pairs were made from.
-        folders: folders of suites.
+        folders: where its files may be.
         templates: the dataset's template files, by name and in the order of their families.
 
     Raises:
         DatasetError: the files are not a suite.
     """
-    for folder in folders:
-        path = folder / suite
+    for path in folders:
         if any(path.glob("*.json")) and suite_fingerprint(path) == fingerprint:
             try:
                 return _Reader(suite, path, templates).read()

@@ -11,6 +11,9 @@ from clevrhope.audit.suites.source import IS, SuiteSource
 from clevrhope.audit.suites.visual import VISUAL, pool_of
 from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab
 
+RELATIONS = ("same", "flip", "is", "positive")
+"""By number, as files have them."""
+
 TIERS = ("in", "beyond")
 """By number, as files have them."""
 

@@ -16,6 +16,7 @@ from clevrhope.describe.datasheet.sections import (
     palette,
     relations,
 )
+from clevrhope.describe.datasheet.suites import BEFORE, suites_section
 from clevrhope.describe.markdown import code, escape, listed, number, table
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.splits.hops import Hop
@@ -35,6 +36,7 @@ def sub_datasheet(data: SubDataset) -> str:
         _shared(data),
         _published(data),
         validated(data),
+        suites_section(data.suites),
         _uses(data),
         provenance_sections(data.manifest),
         families(data),
@@ -207,7 +209,7 @@ def _uses(data: SubDataset) -> str:
     minimal = ", and do not count the minimal sets as new images" if data.hop.pair is not None else ""
     return "\n\n".join(
         [
-            "## What is it for, and what not?",
+            BEFORE,
             f"It is a diagnostic. {how}",
             f"It says nothing about models that were not trained on {where}, nor about the real world: "
             "scenes are synthetic, the vocabulary is tiny, the English is made from templates. Do not train "

@@ -8,6 +8,7 @@ from typing import Any
 
 from clevrhope.describe.measure import SplitStats, Value, total_variation, total_variation_by_chance
 from clevrhope.describe.stats.sources import CLEVR, Measured, Source, open_source
+from clevrhope.describe.suites import SuiteStats
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import NONE
@@ -89,6 +90,8 @@ class Sheet:
     columns: Sequence[Column]
     """Its own splits first, then the other folder's."""
     comparisons: Sequence[Comparison]
+    suites: Sequence[SuiteStats] = ()
+    """The pairs of its suites of paired tests on its own splits."""
 
     @property
     def train(self) -> SplitStats | None:
@@ -125,7 +128,8 @@ def measure_folder(
             beside = {} if other is None else other.beside(group, names)
             others = {each.label: each for each in beside.values()}.values()
             comparisons = list(_comparisons(columns, beside))
-            sheets.append(Sheet(group, source.held_out(group), [*columns, *others], comparisons))
+            suites = list(source.suites(group, names))
+            sheets.append(Sheet(group, source.held_out(group), [*columns, *others], comparisons, suites))
     if other is not None and not any(each.other for sheet in sheets for each in sheet.columns):
         raise ConfigError(f"{against}: it has no split to compare with {', '.join(chosen)} of {root}")
     return sheets

@@ -6,6 +6,7 @@ from typing import Any
 
 from clevrhope.describe.measure import SplitStats
 from clevrhope.describe.stats.comparison import Column, Comparison, Sheet, by_file, family_name
+from clevrhope.describe.suites import SuiteStats
 
 
 def as_json(
@@ -28,7 +29,32 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
         "splits": {each.label: _split(each, sheet.train) for each in own},
         "against": {each.label: _split(each, sheet.train) for each in beside},
         "distances": [_comparison(each) for each in sheet.comparisons],
+        "suites": _suites(sheet.suites),
     }
+
+
+def _suites(suites: Sequence[SuiteStats]) -> dict[str, dict[str, Any]]:
+    """Suite -> split -> what was measured of its pairs."""
+    found: dict[str, dict[str, Any]] = {}
+    for each in suites:
+        found.setdefault(each.suite, {})[each.split] = {
+            "pairs": each.n_pairs,
+            "originals": each.n_originals,
+            "empty_tests": list(each.empty),
+            "tests": {
+                test.test: {
+                    "type": test.type,
+                    "tier": test.tier,
+                    "relations": list(test.relations),
+                    "pairs": test.n_pairs,
+                    "cells": dict(test.cells),
+                    "partners_yes_or_no": test.n_yes_no,
+                    "yes_share": _finite(test.yes_share),
+                }
+                for test in each.tests
+            },
+        }
+    return found
 
 
 def _split(column: Column, train: SplitStats | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Both are measured from their files alone. A dataset has a group of splits for ea
 group.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from clevrhope.dataset.questions_h5 import read_question_blocks
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.clevr import measure_clevr_split
 from clevrhope.describe.measure import QuestionTally, SceneCounts, SplitStats, Value, read_scene_counts
+from clevrhope.describe.suites import SuiteStats, measure_suites
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
 from clevrhope.splits.hops import parse_hop
@@ -72,6 +73,10 @@ class ClevrSource:
         stats = measure_clevr_split(self.root, split)
         return Measured(group, stats, dict(enumerate(FAMILIES)))
 
+    def suites(self, group: str, splits: Sequence[str]) -> Iterator[SuiteStats]:
+        """The suites of paired tests, of which CLEVR has none."""
+        return iter(())
+
 
 @dataclass(frozen=True)
 class DatasetSource:
@@ -123,6 +128,10 @@ class DatasetSource:
         except DatasetError as error:
             raise DatasetError(f"{layout.scenes(pool)}: {error}") from error
         return Measured(group, stats, self._families(group, split, stats))
+
+    def suites(self, group: str, splits: Sequence[str]) -> Iterator[SuiteStats]:
+        """Measures the pairs of all suites on some splits; raises a DatasetError for a broken file."""
+        return measure_suites(Layout(self.root), self.manifest, group, splits)
 
     def _attributes(self) -> list[tuple[str, list[str]]]:
         return [(kind, list(values)) for kind, values in self.manifest.world["attributes"].items()]

@@ -11,6 +11,7 @@ from clevrhope.describe.markdown import decimal, number, percent
 from clevrhope.describe.measure import Pair, SplitStats, mean, percentile
 from clevrhope.describe.stats.comparison import DISTRIBUTIONS, Column, Sheet, by_file, families, family_name
 from clevrhope.describe.stats.sources import Measured
+from clevrhope.describe.suites import SuiteStats
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -56,6 +57,7 @@ def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
         yield _pairs(sheet, what, combinations(sheet.held_out, 2))
     if full:
         yield _pairs(sheet, "Pairs of values", sorted({pair for s in _stats(sheet) for pair in s.pairs}))
+    yield from (_suite(each, legend=each is sheet.suites[-1]) for each in sheet.suites)
 
 
 def value_types(columns: Sequence[Column]) -> dict[str, list[str]]:
@@ -212,6 +214,37 @@ def _pair_row(sheet: Sheet, pair: Pair) -> list[str]:
 def _pairs(sheet: Sheet, what: str, pairs: Iterable[Pair]) -> Table:
     rows = [_pair_row(sheet, pair) for pair in pairs]
     return Table(f"{what}: share of the objects, and of the images with one", _head(sheet), rows)
+
+
+def _suite(suite: SuiteStats, *, legend: bool) -> Table:
+    """The tests of a suite; cells without any pair are left out."""
+    cells = [cell for cell in suite.cells if any(test.cells.get(cell) for test in suite.tests)]
+    rows = [
+        [
+            test.test,
+            test.tier,
+            ", ".join(test.relations),
+            number(test.n_pairs),
+            *(number(test.cells.get(cell, 0)) for cell in cells),
+            percent(test.yes_share),
+        ]
+        for test in suite.tests
+    ]
+    notes = [f"No pair: {', '.join(suite.empty)}."] if suite.empty else []
+    if legend:
+        notes.append("Yes: its share among the partners that are answered yes or no.")
+        if suite.cells:
+            notes.append(
+                "Columns 00 to 11: pairs by who mentions the held-out pair, first the original, then the "
+                "partner."
+            )
+    return Table(
+        f"Paired tests: {suite.suite} on {suite.split}, {number(suite.n_pairs)} pairs of "
+        f"{number(suite.n_originals)} questions",
+        ["", "tier", "answers", "pairs", *cells, "yes"],
+        rows,
+        " ".join(notes),
+    )
 
 
 def _stats(sheet: Sheet) -> list[SplitStats]:

@@ -31,6 +31,7 @@ from clevrhope.metrics.suites.questions import ASKS, STEPS, asked_for, replies, 
 from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
 from clevrhope.metrics.suites.together import constants, crossings, entailments, groups
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import SPLITS
 
 TIER_CHOICES = (*TIERS, "both")
@@ -94,7 +95,7 @@ def score_suite(
                 conditions.append(scorer.condition(hop, size))
             key.forget(hop)
             advance(1)
-    _check_scored(conditions, suite, tier, missing, what)
+    _check_scored(conditions, suite, tier, missing, what, collector.other_suites)
     return SuiteScores(
         folder=key.folder,
         suite=suite,
@@ -107,8 +108,13 @@ def score_suite(
         conditions=tuple(conditions),
         missing=tuple(missing.examples),
         hops_missing=tuple(hop for hop in there if hop not in answered),
-        notes=tuple(dict.fromkeys((*notes_of(files), *notes_of(files, suite=suite)))),
+        notes=_different((*notes_of(files), *notes_of(files, suite=suite))),
     )
+
+
+def _different(notes: Iterable[str]) -> tuple[str, ...]:
+    """Notes without what an earlier one says: those about a suite begin with those about its splits."""
+    return tuple(dict.fromkeys(part for note in notes for part in note.split("; ")))
 
 
 def _hops_with(key: AnswerKey, suite: str, wanted: Sequence[str] | None) -> list[str]:
@@ -295,9 +301,14 @@ def _named(
 
 
 def _check_scored(
-    conditions: Sequence[SuiteCondition], suite: str, tier: str, missing: _Missing, what: str
+    conditions: Sequence[SuiteCondition],
+    suite: str,
+    tier: str,
+    missing: _Missing,
+    what: str,
+    others: Iterable[str],
 ) -> None:
-    """Checks that there is something to score.
+    """Checks that there is something to score; `others` are other suites that predictions are about.
 
     Raises:
         ConfigError: the suite has no pair of the tier.
@@ -308,6 +319,9 @@ def _check_scored(
         raise ConfigError(f'--tier: the suite "{suite}" has no pair of tier "{tier}"')
     if not any(split.overall.mean.n_pairs for split in splits):
         named = f" ({'; '.join(missing.examples)})" if missing.examples else ""
+        if others:
+            names = sorted(others)
+            named += f", while there are predictions about {', '.join(names)}{suggestion(suite, names)}"
         raise PredictionsError(
             f'{what}: no pair of the suite "{suite}" has answers to both of its questions{named}; a run '
             f"answers them with clevrhope evaluate RUN --suite {suite}"

@@ -1,13 +1,13 @@
 """The scores of a suite as tables of text for people, and as one JSON object for programs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from clevrhope.metrics.pairs.results import CrossingScores, Measure, PairScores, ValueScores
-from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
+from clevrhope.metrics.suites.results import SuiteCondition, SuiteScores, SuiteSplitScores
 
-_NAME_WIDTH, _COUNT_WIDTH = 26, 9
+_NAME_WIDTH, _COUNT_WIDTH = 28, 8
 
 _COUNTS = {"pairs": "n_pairs", "missing": "n_missing", "unread": "n_unread"}
 """Heading -> field of `PairScores`."""
@@ -33,6 +33,8 @@ GROUP_MEASURES = {"one yes": "one_yes", "named": "named_yes"}
 
 NOTABLE_CONSTANT = 60.0
 """Per cent of a test's partners about which a constant answer has to be right to be told of."""
+_TABLES = (("ACC", "CONS", "strict", "C-ACC"), ("Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD back"))
+"""The measures of each table: all in one would be wider than a terminal."""
 
 _LEGEND = (
     "In per cent. D are the originals and D' their partners. ACC: right answers to all of them. CONS: equal",
@@ -62,63 +64,106 @@ def _split(
     scores: SuiteScores, condition: SuiteCondition, split: str, scored: SuiteSplitScores
 ) -> Iterator[str]:
     trained = "" if condition.train_size is None else f", trained on {condition.train_size:,} questions"
-    yield f"{condition.hop} {split}{trained}: {scored.n_pairs:,} pairs of {scores.suite}"
-    width = 14 if scores.bootstrap else 12
-    heads = [f"{name:>{width if name in MEASURES else _COUNT_WIDTH}}" for name in (*_COUNTS, *MEASURES)]
-    yield f"{'':<{_NAME_WIDTH}}{''.join(heads)}".rstrip()
+    pairs = f"{scored.n_pairs:,} pair{'s' * (scored.n_pairs != 1)}"
+    yield f"{condition.hop} {split}{trained}: {pairs} of {scores.suite}"
+    rows = [*_rows(condition, scored)]
+    counts = [name for name, field in _COUNTS.items() if name == "pairs" or _any(rows, field)]
+    for k, measures in enumerate(_TABLES):
+        table = _Table(() if k else counts, measures, width=14 if scores.bootstrap else 12)
+        if k:
+            yield ""
+        yield table.head()
+        for name, each in rows:
+            if each is None:
+                yield name
+            elif name == _DEVIATION:
+                yield table.row(name, each, _deviation, counts=False)
+            else:
+                yield table.row(name, each, _value)
+                if any(getattr(each, MEASURES[measure]).interval for measure in measures):
+                    yield table.row("", each, _interval, counts=False)
+    yield from _together(scored)
+    yield from _replies(condition, scored)
+
+
+_DEVIATION = "deviation between runs"
+
+
+def _rows(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[tuple[str, PairScores | None]]:
+    """The rows of both tables: names and scores, or a heading without scores."""
     overall = scored.overall
     if len(condition.runs) > 1:
         for run, each in zip(condition.runs, overall.runs, strict=True):
-            yield _row("no run" if run is None else f"run {run}", each, _value, width)
-        yield from _group(f"mean of {len(condition.runs)} runs", overall, width)
-        yield _row("deviation between runs", overall.mean, _deviation, width, counts=False)
+            yield "no run" if run is None else f"run {run}", each
+        yield f"mean of {len(condition.runs)} runs", overall.mean
+        yield _DEVIATION, overall.mean
     else:
-        yield from _group(overall.name, overall, width)
-    yield from _replies(condition, scored)
+        yield overall.name, overall.mean
     for by, parts in scored.parts.items():
         if len(parts) > 1:
-            yield f"  by {by}"
+            yield f"  by {by}", None
             for part in parts:
-                yield from _group(f"  {part.name}", part, width)
-    yield from _together(scored, width)
+                yield f"  {part.name}", part.mean
 
 
-def _together(scored: SuiteSplitScores, width: int) -> Iterator[str]:
+def _together(scored: SuiteSplitScores) -> Iterator[str]:
     """Crossings beside their controls, and groups."""
     if scored.crossings:
-        yield from _means(
-            "  crossings, Acc(D')",
-            [(each.name, each.mean.n_originals, each.mean) for each in scored.crossings],
-            CROSSING_MEASURES,
-            width,
-        )
+        crossings = [(each.name, each.mean.n_originals, each.mean) for each in scored.crossings]
+        yield from _means("crossings, Acc(D')", crossings, CROSSING_MEASURES)
     if scored.groups:
-        yield from _means(
-            "  groups of all values",
-            [(each.name, each.mean.n_groups, each.mean) for each in scored.groups],
-            GROUP_MEASURES,
-            width,
-        )
+        groups = [(each.name, each.mean.n_groups, each.mean) for each in scored.groups]
+        yield from _means("groups of all values", groups, GROUP_MEASURES)
 
 
 def _means(
-    title: str,
-    rows: Sequence[tuple[str, int, CrossingScores | ValueScores]],
-    measures: Mapping[str, str],
-    width: int,
+    title: str, rows: Sequence[tuple[str, int, CrossingScores | ValueScores]], measures: Mapping[str, str]
 ) -> Iterator[str]:
-    heads = "".join(f"{head:>{width}}" for head in measures)
-    yield f"{title:<{_NAME_WIDTH}}{'originals':>{_COUNT_WIDTH + 1}}{heads}"
+    """A table of means over runs, with their intervals below them."""
+    yield ""
+    heads = "".join(f"{head:>14}" for head in measures)
+    yield f"{title:<{_NAME_WIDTH}}{'originals':>{_COUNT_WIDTH + 2}}{heads}"
     for name, n, mean in rows:
         shown: list[Measure] = [getattr(mean, field) for field in measures.values()]
-        signed = [field == "difference" for field in measures.values()]
-        for text, first in ((_value, f"{n:,}"), (_interval, "")):
-            cells = [f"{text(each, sign):>{width}}" for each, sign in zip(shown, signed, strict=True)]
-            line = (
-                f"{f'    {name}' if first else '':<{_NAME_WIDTH}}{first:>{_COUNT_WIDTH + 1}}{''.join(cells)}"
-            )
-            if first or line.strip():
-                yield line.rstrip()
+        for text, first, count in ((_value, f"  {name}", f"{n:,}"), (_interval, "", "")):
+            signed = [field == "difference" for field in measures.values()]
+            cells = [f"{text(each, sign):>14}" for each, sign in zip(shown, signed, strict=True)]
+            line = f"{first:<{_NAME_WIDTH}}{count:>{_COUNT_WIDTH + 2}}{''.join(cells)}".rstrip()
+            if line:
+                yield line
+
+
+def _any(rows: Sequence[tuple[str, PairScores | None]], field: str) -> bool:
+    return any(getattr(each, field) for _, each in rows if each is not None)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of some counts and measures."""
+
+    counts: Sequence[str]
+    measures: Sequence[str]
+    width: int
+    """Of a measure."""
+
+    def head(self) -> str:
+        cells = [f"{name:>{_COUNT_WIDTH}}" for name in self.counts]
+        cells += [f"{name:>{self.width}}" for name in self.measures]
+        return f"{'':<{_NAME_WIDTH}}{''.join(cells)}".rstrip()
+
+    def row(
+        self, name: str, scores: PairScores, show: Callable[[Measure, bool], str], *, counts: bool = True
+    ) -> str:
+        numbers = [f"{getattr(scores, _COUNTS[each]):,}" if counts else "" for each in self.counts]
+        cells = [f"{each:>{_COUNT_WIDTH}}" for each in numbers]
+        cells += [
+            f"{show(getattr(scores, MEASURES[each]), each == _SIGNED):>{self.width}}"
+            for each in self.measures
+        ]
+        return f"{name:<{_NAME_WIDTH}}{''.join(cells)}".rstrip()
+
+
+_SIGNED = "RAD-Acc(D')"
 
 
 def _replies(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[str]:
@@ -130,13 +175,6 @@ def _replies(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[st
                 f"  replies{of} to {each.n:,} questions for yes or no: yes {each.yes:.1f}, no {each.no:.1f}, "
                 f"other {each.other:.1f}; yes is right for {each.right_yes:.1f}"
             )
-
-
-def _group(name: str, part: SuitePart, width: int) -> Iterator[str]:
-    """The mean of a group and, below it, its intervals."""
-    yield _row(name, part.mean, _value, width)
-    if any(each.interval for each in _measures(part.mean)):
-        yield _row("", part.mean, _interval, width, counts=False)
 
 
 def _notes(scores: SuiteScores) -> Iterator[str]:
@@ -195,22 +233,6 @@ def _of_fixed_answers(scores: SuiteScores) -> Iterator[str]:
             "Of a group, one yes: the model says yes to one of all values; named: and that is the one that "
             "it gives as its answer to the original."
         )
-
-
-def _measures(scores: PairScores) -> Sequence[Measure]:
-    return [getattr(scores, field) for field in MEASURES.values()]
-
-
-def _row(
-    name: str, scores: PairScores, show: Callable[[Measure, bool], str], width: int, *, counts: bool = True
-) -> str:
-    numbers = [f"{getattr(scores, field):,}" if counts else "" for field in _COUNTS.values()]
-    cells = [f"{each:>{_COUNT_WIDTH}}" for each in numbers]
-    cells += [
-        f"{show(getattr(scores, field), field == 'rad_minus_accuracy'):>{width}}"
-        for field in MEASURES.values()
-    ]
-    return f"{name:<{_NAME_WIDTH}}{''.join(cells)}".rstrip()
 
 
 def _value(measure: Measure, signed: bool) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 from clevrhope.images.settings import rendering_as_json, rendering_in_words
 from clevrhope.pipeline.forecast.result import Plan
+from clevrhope.pipeline.forecast.suites import suite_lines, suites_json
 from clevrhope.runtime.display import duration, size
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name
@@ -28,6 +29,7 @@ def plan_lines(plan: Plan) -> list[str]:
         lines.append(f"{hop:<18} {'distinct':<12} {n_questions:>11,} {n_images:>11,}")
     lines += plan.resolved.exhausted
     lines += _seen_lines(plan)
+    lines += suite_lines(plan.resolved)
     apart = sum(plan.hop_images.values())
     shared = sum(plan.images.values())
     lines += [
@@ -84,6 +86,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "pools": dict(plan.images),
         "scanned": dict(plan.scanned),
         "hops": dict(plan.hop_images),
+        "suites": suites_json(plan.resolved),
         "pairs_a_picture": round(plan.reuse, 3),
         "palettes": {name: palette.as_json() for name, palette in _palettes(plan).items()},
         "splits": [

@@ -28,7 +28,14 @@ from clevrhope.images.pixel_edits import MARGIN, SIGMAS
 from clevrhope.images.settings import Rendering, rendering_from_json
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.engine import encoded
-from clevrhope.pipeline.suites import SuiteSplit, TestCounts, pair_rows, test_splits, used_templates
+from clevrhope.pipeline.suites import (
+    SuiteSplit,
+    TestCounts,
+    pair_rows,
+    test_splits,
+    used_templates,
+    with_datasheet,
+)
 from clevrhope.pipeline.visual.choice import NO_CHANGE, Choice, Looked, Rows, SplitReading, choose
 from clevrhope.pipeline.visual.images import Plan, Rgb, VisualImages, mean_rgb
 from clevrhope.questions import Templates
@@ -114,6 +121,7 @@ def make_visual_suite(
         made = []
         for hop, split in wanted:
             manifest, counts = maker.write(manifest, hop, split, progress)
+            manifest = with_datasheet(layout, manifest, hop.name)
             write_manifest(layout.manifest, manifest)
             made.append(counts)
     return tuple(made)
@@ -258,7 +266,8 @@ class _Maker:
             rows_file(questions, key="questions", info=question_info(split)) as add_rows,
         ):
             writer.append(arrays)
-            add_rows(pair_rows(batch, arrays, TESTS, suite=VISUAL, split=split, first_row=0))
+            answers = self._vocab.answers()
+            add_rows(pair_rows(batch, arrays, TESTS, answers, suite=VISUAL, split=split, first_row=0))
         write_vocab(vocab, self._vocab)
         return {layout.relative(path): record(path) for path in (h5, questions, vocab)}
 

@@ -537,7 +537,7 @@ impl NodeKind {
     }
 
     /// The functions that programs can have for it.
-    fn functions(self) -> Vec<Function> {
+    pub(crate) fn functions(self) -> Vec<Function> {
         let filters = (0..N_TYPES as u8).map(Function::Filter);
         match self {
             Self::Plain(function) | Self::Apply(function) => vec![function],

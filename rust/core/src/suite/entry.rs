@@ -1,8 +1,8 @@
 //! The entries of a suite's files, as JSON has them.
 
 use super::error::SuiteError;
+use super::form::form_message;
 use crate::json::read_unique;
-use crate::message::json_message;
 use crate::question::template::RawParam;
 use serde::Deserialize;
 use serde_json::Value;
@@ -62,6 +62,9 @@ pub(super) enum Cell {
     #[serde(rename = "11")]
     Both,
 }
+
+/// The number of cells.
+pub(super) const N_CELLS: usize = 4;
 
 impl Cell {
     /// 2 if the original mentions it, plus 1 if the partner does.
@@ -161,6 +164,12 @@ pub(super) enum RawRelation {
 
 /// The entries of a file, a JSON list; `file` names it in messages.
 pub(super) fn read_entries(file: &str, bytes: &[u8]) -> Result<Vec<Entry>, SuiteError> {
-    read_unique(bytes, file).map_err(SuiteError::Json)?;
-    serde_json::from_slice(bytes).map_err(|error| SuiteError::Json(json_message(file, &error)))
+    let Value::Array(entries) = read_unique(bytes, file).map_err(SuiteError::Json)? else {
+        return Err(SuiteError::entry(file, "expected a list of tests".to_owned()));
+    };
+    let read = |(number, entry)| {
+        let fault = |error| SuiteError::entry(&format!("{file}[{number}]"), form_message(&error));
+        serde_json::from_value(entry).map_err(fault)
+    };
+    entries.into_iter().enumerate().map(read).collect()
 }

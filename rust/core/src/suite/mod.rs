@@ -13,12 +13,14 @@ mod condition;
 mod entry;
 mod error;
 mod expression;
+mod form;
 mod original;
 mod pairs;
 mod partner;
 mod relation;
 mod search;
 mod test;
+mod text;
 mod visual;
 
 pub use augmentation::Augmentation;

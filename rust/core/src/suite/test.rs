@@ -1,11 +1,12 @@
 //! Tests prepared for the families of a dataset.
 
-use super::cells::N_CELLS;
 use super::condition::Condition;
-use super::entry::{Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
+use super::entry::{Entry, N_CELLS, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
 use super::error::SuiteError;
 use super::expression::Expression;
+use super::text::check_own;
 use crate::message::{shown, suggestion};
+use crate::program::Function;
 use crate::question::param::{Param, ParamKind, find_param};
 use crate::question::plan::Plan;
 use crate::question::template::{Family, RawNode, RawTemplate, TemplateSet, read_templates};
@@ -99,6 +100,7 @@ impl Suite {
             }
         }
         let words = templates.words().into_iter().collect();
+        let functions = templates.functions();
         let n_of_dataset = templates.families().len();
         let mut own_originals = Vec::new();
         for (file, bytes) in files.iter().filter(|(file, _)| file == ORIGINALS) {
@@ -116,7 +118,8 @@ impl Suite {
         let templates = &templates.extended(own_originals);
         let n_of_originals = templates.families().len();
         let own = Vec::new();
-        let mut reader = SuiteReader { name, templates, n_of_dataset, vocab, sources, subjects, words, own, entry: 0 };
+        let mut reader =
+            SuiteReader { name, templates, n_of_dataset, vocab, sources, subjects, words, functions, own, entry: 0 };
         let mut tests: Vec<PairTest> = Vec::new();
         for (file, bytes) in files.iter().filter(|(file, _)| file != ORIGINALS) {
             for (i, entry) in read_entries(&format!("{file}.json"), bytes)?.iter().enumerate() {
@@ -169,6 +172,8 @@ struct SuiteReader<'a> {
     sources: BTreeMap<(String, u32), RawTemplate>,
     subjects: &'a BTreeMap<String, Vec<String>>,
     words: BTreeSet<String>,
+    /// Those of the dataset's questions.
+    functions: Vec<Function>,
     /// The families that entries make.
     own: Vec<Family>,
     /// The number of the entry in its file.
@@ -226,6 +231,11 @@ impl<'a> SuiteReader<'a> {
         };
         let found: Vec<&'a Family> = all().filter(is_meant).collect();
         if found.is_empty() {
+            let file = name.rsplit_once(' ').map_or("", |(file, _)| file);
+            if let Some(last) = all().filter(|family| file_of(family) == file).map(|family| family.index_in_file).max()
+            {
+                return Err(format!("unknown family \"{}\"; {file} has the families 0 to {last}", shown(name)));
+            }
             let files = all().map(|family| file_of(family).to_owned());
             let names: Vec<String> = all().map(name_of).chain(files).collect();
             let hint = suggestion(name, names.iter().map(String::as_str));
@@ -337,9 +347,11 @@ impl<'a> SuiteReader<'a> {
         follow(&mut raw, &entry.then).map_err(|problem| fault(format!("then: {problem}")))?;
         raw.params.extend(entry.params.iter().cloned());
         raw.text = self.texts(entry, source).map_err(|problem| fault(format!("text: {problem}")))?;
+        let texts = raw.text.clone();
         let mut family = raw.family(place)?;
         family.index_in_file = self.entry;
         family.file = format!("suites/{}/{}", self.name, place.split_once(".json").map_or(place, |(file, _)| file));
+        check_own(entry, &family, &texts, &self.functions).map_err(fault)?;
         self.check_words(entry, &family, "text").map_err(fault)?;
         self.own.push(family);
         Ok(number)

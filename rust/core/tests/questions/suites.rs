@@ -410,13 +410,12 @@ fn bad_entries_are_named() {
             entry(r#""source": ["zero_hop 1"], "family": "zero_hop""#),
             "mine.json[0]: family: \"zero_hop\" is more than one family",
         ),
-        (entry(r#""sauce": ["zero_hop 1"]"#), "mine.json:1:36: unknown field `sauce`"),
         (entry(r#""source": ["zero_hop 1"], "control_of": "u""#), "test: t: control_of: no other test \"u\""),
         (
             entry(r#""source": ["zero_hop 1"], "sides": "coin", "cell": ["10"]"#),
             "mine.json[0]: cell: where a coin decides on sides, nobody knows the cell before",
         ),
-        (entry(r#""source": ["zero_hop 1"], "cell": ["2"]"#), "mine.json:1:67: unknown variant `2`"),
+        (entry(r#""source": ["zero_hop 1"], "cell": ["2"]"#), "mine.json[0]: unknown value \"2\""),
         (
             entry(r#""source": ["zero_hop 4"], "family": "zero_hop 1", "change": {"<S>": "each"}"#),
             "mine.json[0].change.<S>: the answer of zero_hop 4 is of the type color; this parameter is not",
@@ -428,6 +427,50 @@ fn bad_entries_are_named() {
         (
             entry(r#""source": ["one_hop 1"], "change": {"<C>": {"other": "<C>"}, "<S>": {"other": "<S>"}}"#),
             "mine.json[0].change: expected one foil, or one coin",
+        ),
+        (
+            entry(r#""source": ["one_hop 99"]"#),
+            "mine.json[0]: source: unknown family \"one_hop 99\"; one_hop has the families 0 to 5",
+        ),
+        (
+            entry(r#""sauce": ["zero_hop 1"]"#),
+            "mine.json[0]: unknown key \"sauce\" (did you mean \"source\"?); known: test, tier, type, source, when, ",
+        ),
+        (
+            entry(r#""source": ["zero_hop 1"], "when": {"singel": [1]}"#),
+            "mine.json[0]: unknown key \"singel\" (did you mean \"single\"?); known: answer, ",
+        ),
+        (
+            entry(r#""source": ["zero_hop 1"], "wording": "synonym""#),
+            "mine.json[0]: unknown value \"synonym\" (did you mean \"synonyms\"?); known: keep, phrasing, synonyms",
+        ),
+        (entry(r#""type": "x""#), "mine.json[0]: the key \"source\" is missing"),
+        (
+            entry(r#""source": ["zero_hop 1"], "text": "Is there?""#),
+            "mine.json[0]: string \"Is there?\", where a list is expected",
+        ),
+        (
+            entry(r#""source": ["zero_hop 1"], "when": {"single": ["<Z>"]}"#),
+            "mine.json[0]: single and alone hold numbers of nodes, or objects such as {\"node\": 2, ",
+        ),
+        ("{}".to_owned(), "mine.json: expected a list of tests"),
+        (
+            entry(
+                r#""source": ["same_relate 0"], "then": [{"type": "exist", "inputs": ["asked"]}], "text": ["Is there a thing?"]"#,
+            ),
+            "mine.json[0]: text: \"Is there a thing?\" does not name <Z>, so it does not say what its program asks",
+        ),
+        (
+            entry(
+                r#""source": ["same_relate 0"], "then": [{"type": "exist", "inputs": ["asked"]}], "text": ["Is there {Y} the <Z> <C> <M> <S>?"]"#,
+            ),
+            "mine.json[0]: text[0]: unknown \"{Y}\"; \"{X}\" stands for the source's noun phrases",
+        ),
+        (
+            entry(
+                r#""source": ["zero_hop 4"], "params": [{"type": "Color", "name": "<V>"}], "change": {"<V>": "answer"}, "then": [{"type": "verify_color", "inputs": ["asked"], "side_inputs": ["<V>"]}], "text": ["Is the <Z> <C> <M> <S> the <V> thing?"]"#,
+            ),
+            "mine.json[0]: then: \"verify_color\" is not a function of the dataset's questions, as a test in ",
         ),
         ("[]".to_owned(), "test: contains no tests"),
     ];
@@ -445,6 +488,19 @@ fn a_relation_that_execution_refutes_is_named_with_both_questions() {
     let error = CASE.pairs_of(&suite, QuestionRule::Any, "t").unwrap_err().to_string();
     assert!(error.starts_with("mine.json[0]: the relation does not hold: \""), "{error}");
     assert!(error.contains("is answered yes, but \"") && error.ends_with("is answered yes, not no"), "{error}");
+}
+
+#[test]
+fn a_text_that_does_not_say_what_its_program_asks_is_named() {
+    let suite = CASE.suite("carets");
+    let mut pairs = CASE.pairs_of(&suite, QuestionRule::Any, "t").unwrap().pairs;
+    suite.check_texts(&pairs).unwrap();
+    let own = pairs.iter().position(|pair| suite.templates.families()[usize::from(pair.family)].file.contains('/'));
+    let place = own.unwrap();
+    pairs[place].text.push_str(" at all?");
+    let error = suite.check_texts(&pairs).unwrap_err().to_string();
+    assert!(error.contains(".json[") && error.contains("]: text: \""), "{error}");
+    assert!(error.ends_with("at all?\" cannot be read back as the question that it asks"), "{error}");
 }
 
 /// Number of the image and both programs of a pair that was searched for, in an order of their own.
@@ -626,15 +682,17 @@ fn faults_in_originals_are_named() {
     };
     let said = fault(FAMILY, r#""source": ["originals 1"]"#);
     assert!(
-        said.starts_with("mine.json[0]: source: unknown family \"originals 1\" (did you mean \"originals 0\"?)"),
+        said.starts_with("mine.json[0]: source: unknown family \"originals 1\"; originals has the families 0 to 0"),
         "{said}"
     );
     let said = fault(FAMILY, r#""source": ["originals 0"], "when": {"offered": ["<V>"]}"#);
     assert!(said.starts_with("mine.json[0].when: offered: \"<V>\" is not of the answers' type, "), "{said}");
     let said = fault(FAMILY, r#""source": ["originals 0"], "when": {"apart": [0, 1]}"#);
     assert!(said.ends_with("node 0 is not a filter"), "{said}");
-    let said = fault(FAMILY, r#""source": ["originals"], "tier": "in""#);
-    assert!(said.contains("duplicate field"), "{said}");
+    let entry = r#"[{"test": "t", "tier": "in", "relation": "same", "source": ["originals"]}]"#;
+    let files = [("mine", entry.to_owned()), ("originals", format!("[{FAMILY}]"))];
+    let said = CASE.suite_of(&files.map(|(name, text)| (name.to_owned(), text.into_bytes()))).unwrap_err().to_string();
+    assert!(said.starts_with("mine.json[0]: source: \"so\" is not a word of the dataset's questions"), "{said}");
     let said = fault(&FAMILY.replace("verify_color", "verify_colour"), r#""source": ["originals 0"]"#);
     assert!(said.starts_with("originals.json[0].nodes[2]: unknown function \"verify_colour\""), "{said}");
     let said = fault(

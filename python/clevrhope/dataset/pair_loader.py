@@ -1,0 +1,84 @@
+"""Loads the pairs of a suite of paired tests for a loop over models' answers."""
+
+from collections.abc import Iterator
+from operator import index as as_index
+from typing import TYPE_CHECKING, Any
+
+from clevrhope.dataset.pairs_h5 import RELATIONS, TIERS, PairFile
+from clevrhope.dataset.torch_dataset import restored
+
+if TYPE_CHECKING:
+    from clevrhope.dataset.loader import Item, Split
+
+
+class Pairs:
+    """The K pairs of a suite on a split, by number; made by `load(..., suite=...)`.
+
+    Item k is a dictionary:
+
+    | key        | value                                                                             |
+    |------------|-----------------------------------------------------------------------------------|
+    | original   | a dictionary as of `Split`; its question_index is the row in the suite's file     |
+    | partner    | the same of the partner                                                           |
+    | relation   | "same", "flip", "is" or "positive": how the partner's answer follows              |
+    | value      | int, of "is": the number of the original's answer that makes it yes; otherwise -1 |
+    | test       | name of the test                                                                  |
+    | type       | the type of question, by which scores are grouped; "" for none                    |
+    | tier       | "in" or "beyond" the dataset's own words and functions                            |
+    | cell       | "10" if the original mentions the held-out pair and the partner does not          |
+    | pair_index | int, k itself                                                                     |
+
+    `original` and `partner` also have `original_index`, the question's row in the split's own file, or -1 for
+    a question that the suite made.
+
+    It pickles without open files and can be forked, and is a torch Dataset where torch is.
+    """
+
+    def __init__(self, questions: "Split", pairs: PairFile, *, sha256: str) -> None:
+        self.suite, self.hop, self.split, self.pool = pairs.suite, pairs.hop, pairs.split, pairs.pool
+        """The names of the suite, of the HOP, of the split, and of the pool in which `image_index` counts."""
+        self.vocab = questions.vocab
+        """What the numbers in the items mean; the suite's vocabulary keeps all numbers of the dataset's."""
+        self.sha256 = sha256
+        """SHA-256 of the suite's file, for the column `suite_sha256` of predictions."""
+        self._questions = questions
+        self._tests, self._types = pairs.tests, pairs.types
+        rows = pairs.rows
+        # Copies, so that the tokens' memory is freed.
+        self._test, self._tier = rows.test[::2].copy(), rows.tier[::2].copy()
+        self._cell, self._relation = rows.cell[::2].copy(), rows.relation[::2].copy()
+        self._value, self._original_idxs = rows.value[::2].copy(), rows.orig_idxs.copy()
+
+    def __len__(self) -> int:
+        return len(self._questions) // 2
+
+    def __getitem__(self, number: int) -> "Item":
+        k = as_index(number)
+        k += len(self) if k < 0 else 0
+        if not 0 <= k < len(self):
+            raise IndexError(f"pair {number} of {len(self)}")
+        sides = {
+            role: {**self._questions[row], "original_index": int(self._original_idxs[row])}
+            for role, row in (("original", 2 * k), ("partner", 2 * k + 1))
+        }
+        test, cell = int(self._test[k]), int(self._cell[k])
+        return {
+            **sides,
+            "relation": RELATIONS[int(self._relation[k])],
+            "value": int(self._value[k]),
+            "test": self._tests[test],
+            "type": self._types[test],
+            "tier": TIERS[int(self._tier[k])],
+            "cell": f"{cell:02b}",
+            "pair_index": k,
+        }
+
+    def __iter__(self) -> "Iterator[Item]":
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        images = "with" if self._questions.rendered else "without"
+        return f"<{len(self):,} pairs of {self.suite} on {self.hop}/{self.split}, {images} images>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (Pairs, self.__dict__)

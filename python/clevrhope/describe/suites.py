@@ -1,0 +1,131 @@
+"""Measures the pairs of a suite on a split: the pairs of each test, their cells, and the share of yes."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from clevrhope.dataset.contents import check_suite
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.pairs_h5 import RELATIONS, TIERS, PairFile, check_pairs, read_pairs
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import DatasetError
+from clevrhope.splits.kinds import SPLITS
+
+CELLS = ("00", "01", "10", "11")
+"""Whether the original mentions the held-out pair, then whether the partner does."""
+
+
+@dataclass(frozen=True)
+class TestStats:
+    """What was measured of the pairs of a test."""
+
+    __test__ = False  # pytest would take a class of this name for a group of tests
+
+    test: str
+    type: str
+    """The type of question; "" for none."""
+    tier: str
+    relations: tuple[str, ...]
+    """Rules by which partners' answers follow from originals', in the order of `RELATIONS`."""
+    n_pairs: int
+    cells: Mapping[str, int]
+    """Cell -> number of its pairs, of cells that have some."""
+    n_yes: int
+    """Partners that are answered yes."""
+    n_yes_no: int
+    """Partners that are answered yes or no."""
+
+    @property
+    def yes_share(self) -> float:
+        """Share of yes among partners that are answered yes or no, of 1; nan if there is none."""
+        return self.n_yes / self.n_yes_no if self.n_yes_no else float("nan")
+
+
+@dataclass(frozen=True)
+class SuiteStats:
+    """What was measured of the pairs of a suite on a split."""
+
+    suite: str
+    hop: str
+    split: str
+    n_originals: int
+    """Questions of the split when the pairs were made."""
+    tests: Sequence[TestStats]
+    """Those that have a pair, in the order of the suite."""
+    empty: Sequence[str]
+    """Names of the tests without any."""
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of all tests."""
+        return sum(each.n_pairs for each in self.tests)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The cells that there are: all where a pair of values is held out, else none."""
+        return CELLS if "pair" in SPLITS[self.split].of else ()
+
+
+def measure_suites(
+    layout: Layout, manifest: Manifest, hop: str, splits: Sequence[str] | None = None
+) -> Iterator[SuiteStats]:
+    """The measurements of all suites of a sub-dataset that the manifest lists, on some splits or on all.
+
+    Raises:
+        DatasetError: a file is missing, damaged or not a file of paired tests.
+    """
+    for suite in sorted(manifest.suites.get(hop, {})):
+        yield from _measure_suite(layout, manifest, hop, suite, splits)
+
+
+def measure_readable_suites(layout: Layout, manifest: Manifest, hop: str) -> Iterator[SuiteStats]:
+    """The same without suites of which a file cannot be read: they do not keep others from being told."""
+    for suite in sorted(manifest.suites.get(hop, {})):
+        with suppress(DatasetError):
+            yield from list(_measure_suite(layout, manifest, hop, suite, None))
+
+
+def _measure_suite(
+    layout: Layout, manifest: Manifest, hop: str, suite: str, splits: Sequence[str] | None
+) -> Iterator[SuiteStats]:
+    of_suite = manifest.suites[hop][suite]
+    check_suite(layout, manifest, hop, suite)
+    numbers = read_vocab(layout.suite_vocab(hop, suite)).answer_token_to_idx
+    for split in SPLITS:
+        if split in of_suite and (splits is None or split in splits):
+            path = layout.suite_h5(hop, suite, split)
+            pairs = read_pairs(path)
+            check_pairs(path, pairs, n_answers=max(numbers.values(), default=-1) + 1)
+            yield measure_pairs(pairs, numbers)
+
+
+def measure_pairs(pairs: PairFile, answers: Mapping[str, int]) -> SuiteStats:
+    """The measurements of a file of pairs; `answers` are the numbers of answers."""
+    rows = pairs.rows
+    tests, tiers, relations = rows.test[::2], rows.tier[::2], rows.relation[::2]
+    cells, given = rows.cell[::2], rows.answers[1::2]
+    yes, no = (given == answers.get(name, -1) for name in ("yes", "no"))
+    found, empty = [], []
+    for number, (name, kind) in enumerate(zip(pairs.tests, pairs.types, strict=True)):
+        mine = tests == number
+        if not mine.any():
+            empty.append(name)
+            continue
+        counts = Counter(cells[mine].tolist())
+        found.append(
+            TestStats(
+                test=name,
+                type=kind,
+                tier=TIERS[int(tiers[mine][0])],
+                relations=tuple(RELATIONS[each] for each in np.unique(relations[mine]).tolist()),
+                n_pairs=int(mine.sum()),
+                cells={CELLS[cell]: counts[cell] for cell in sorted(counts)},
+                n_yes=int((yes & mine).sum()),
+                n_yes_no=int(((yes | no) & mine).sum()),
+            )
+        )
+    return SuiteStats(pairs.suite, pairs.hop, pairs.split, pairs.n_originals, found, empty)

@@ -1,0 +1,79 @@
+"""The suites of a folder in a plan: what they take, and which of them the build would remove."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from clevrhope.dataset.augmented_h5 import suite_of_split
+from clevrhope.pipeline.resolution import Resolved
+from clevrhope.runtime.display import size
+from clevrhope.splits.kinds import TRAIN
+
+
+@dataclass(frozen=True)
+class SuitePlan:
+    """A suite that a sub-dataset has."""
+
+    hop: str
+    suite: str
+    pairs: int
+    bytes: int
+    """Of all of its files."""
+    removed: tuple[str, ...]
+    """Splits that the build makes larger, so that it removes the pairs on them."""
+    pairs_again: int
+    """About how many pairs `clevrhope suite` makes after the build, if each question has as many as now."""
+
+
+def suite_plans(resolved: Resolved) -> Iterator[SuitePlan]:
+    """The suites that the folder of a request has, by sub-dataset and name."""
+    manifest, layout = resolved.manifest, resolved.layout
+    goals = {(job.hop.name, job.split): job.goal for job in resolved.jobs}
+    for hop, of_hop in sorted(manifest.suites.items()):
+        for suite, splits in sorted(of_hop.items()):
+            begin = f"{layout.relative(layout.suite(hop, suite))}/"
+            # A train set with questions of a suite grows as train does.
+            of = {split: TRAIN.name if suite_of_split(split) else split for split in splits}
+            grown = {
+                split: goals.get((hop, of[split]), entry["originals"]) for split, entry in splits.items()
+            }
+            again = [
+                grown[split] * entry["pairs"] / max(1, entry["originals"]) for split, entry in splits.items()
+            ]
+            yield SuitePlan(
+                hop=hop,
+                suite=suite,
+                pairs=sum(entry["pairs"] for entry in splits.values()),
+                bytes=sum(each.bytes for name, each in manifest.files.items() if name.startswith(begin)),
+                removed=tuple(name for name, entry in splits.items() if grown[name] > entry["originals"]),
+                pairs_again=round(sum(again)),
+            )
+
+
+def suite_lines(resolved: Resolved) -> list[str]:
+    """The suites as text, a line each, after an empty line; nothing where there are none."""
+    lines = []
+    for plan in suite_plans(resolved):
+        line = f"{plan.hop} has the suite {plan.suite}: {plan.pairs:,} pairs, {size(plan.bytes)}"
+        if plan.removed:
+            line += (
+                f"; the build removes those of {', '.join(plan.removed)}, which it makes larger, and "
+                f"clevrhope suite {plan.suite} then makes about {plan.pairs_again:,} in all"
+            )
+        lines.append(line)
+    return ["", *lines] if lines else []
+
+
+def suites_json(resolved: Resolved) -> list[dict[str, Any]]:
+    """The suites as JSON values."""
+    return [
+        {
+            "hop": plan.hop,
+            "suite": plan.suite,
+            "pairs": plan.pairs,
+            "bytes": plan.bytes,
+            "removed_splits": list(plan.removed),
+            "pairs_again": plan.pairs_again,
+        }
+        for plan in suite_plans(resolved)
+    ]

@@ -1,0 +1,75 @@
+"""What `clevrhope suite` made, as text."""
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from clevrhope.dataset.augmented_h5 import suite_of_split
+from clevrhope.describe.suites import CELLS
+from clevrhope.splits.kinds import SPLITS
+
+if TYPE_CHECKING:
+    from clevrhope.pipeline.suites import SuiteSplit, TestCounts
+
+_NAME_WIDTH, _COUNT_WIDTH = 28, 8
+
+_LEGEND = (
+    "Columns 00 to 11 are pairs by who mentions the held-out pair: the first digit is 1 if the original",
+    "does, the second if the partner does. A dash: no pair of the test can be there.",
+)
+
+
+def suite_lines(made: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] = ()) -> Iterator[str]:
+    """A table for each split, of its pairs by test and cell; for a test without pairs, why it has none.
+
+    `notes` are sentences for each split.
+    """
+    for number, split in enumerate(made):
+        pairs, questions = counted(split.n_pairs, "pair"), counted(split.n_originals, "question")
+        is_train = suite_of_split(split.split) is not None
+        made_of = f"{questions} and {split.n_pairs:,} added" if is_train else f"{pairs} of {questions}"
+        yield f"{split.hop} {split.split}: {made_of}"
+        # Elsewhere, the split's rule leaves one cell alone.
+        has_cells = _has_cells(split)
+        never = {test.test: test.impossible if has_cells else () for test in split.tests}
+        cells = [cell for cell in CELLS if any(test.cells.get(cell) for test in split.tests)]
+        if any(never.values()):
+            cells = list(CELLS)
+        cells = cells if has_cells else []
+        heads = "".join(f"{head:>{_COUNT_WIDTH}}" for head in ("pairs", *cells))
+        yield f"  {'':<{_NAME_WIDTH}}{'':<7}{heads}"
+        for test in split.tests:
+            counts = ["-" if cell in never[test.test] else f"{test.cells.get(cell, 0):,}" for cell in cells]
+            row = "".join(f"{n:>{_COUNT_WIDTH}}" for n in (f"{test.n_pairs:,}", *counts))
+            why = "" if test.n_pairs else f"  {_why_none(test)}"
+            yield f"  {test.test:<{_NAME_WIDTH}}{test.tier:<7}{row}{why}"
+        remarks = [*_short_cells(split), *(notes[number] if notes else ())]
+        for remark in remarks:
+            yield from wrap(remark, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+    if any(map(_has_cells, made)):
+        yield from _LEGEND
+
+
+def _has_cells(split: "SuiteSplit") -> bool:
+    """Whether questions that mention the held-out pair may be on both sides of a pair."""
+    return not suite_of_split(split.split) and SPLITS[split.split].rule == "with"
+
+
+def _short_cells(split: "SuiteSplit") -> Iterator[str]:
+    """The cells that a search left short."""
+    short = [f"{test.test} {cell} by {n:,}" for test in split.tests for cell, n in test.short.items()]
+    if short:
+        yield f"Cells that are short of {counted(split.per_cell, 'pair')}: {', '.join(short)}"
+
+
+def counted(n: int, noun: str) -> str:
+    """A number and its noun: 1 pair, 2,000 pairs."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+def _why_none(test: "TestCounts") -> str:
+    """The most common reason why questions have no partner."""
+    if not test.skipped:
+        return "no question of its families"
+    reason, n = max(test.skipped.items(), key=lambda item: item[1])
+    return f"{reason} ({n:,} of {counted(sum(test.skipped.values()), 'question')})"

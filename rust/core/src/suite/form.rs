@@ -1,0 +1,39 @@
+//! What is wrong with the form of an entry, in words for its author.
+
+use crate::message::{json_cause, shown, suggestion};
+
+/// What serde finds wrong with a value, with the names that are known and a near one.
+pub(super) fn form_message(error: &serde_json::Error) -> String {
+    let cause = json_cause(error);
+    for (begin, what) in [("unknown field `", "unknown key"), ("unknown variant `", "unknown value")] {
+        if let Some((name, expected)) = cause.strip_prefix(begin).and_then(|rest| rest.split_once('`')) {
+            let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+            let hint = suggestion(name, known.iter().copied());
+            return format!("{what} \"{}\"{hint}; known: {}", shown(name), known.join(", "));
+        }
+    }
+    if let Some(name) = cause.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        return format!("the key \"{name}\" is missing");
+    }
+    if let Some((found, wanted)) = cause.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
+    {
+        let found = match found {
+            "map" => "an object",
+            "sequence" => "a list",
+            other => other,
+        };
+        let wanted = match wanted {
+            "a sequence" => "a list",
+            "a map" | "map" => "an object",
+            "a string" | "string or map" => "text",
+            wanted if wanted.starts_with("struct") => "an object",
+            wanted => wanted,
+        };
+        return format!("{found}, where {wanted} is expected");
+    }
+    if cause.contains("untagged enum SetOfNode") {
+        return "single and alone hold numbers of nodes, or objects such as {\"node\": 2, \"without\": [\"<Z>\"]}"
+            .to_owned();
+    }
+    cause
+}

@@ -1,0 +1,286 @@
+"""Suites in datasheets and `clevrhope stats`, and their removal."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from building import request, tree
+
+from clevrhope.__main__ import run_command
+from clevrhope.audit import audit
+from clevrhope.dataset import suite_files
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import read_manifest
+from clevrhope.pipeline import build, suites
+from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
+from clevrhope.pipeline.suite_words import counted
+from clevrhope.pipeline.suites import make_suite, remove_suite
+
+HOP = "rubber_cylinder"
+SPLITS = ("complex_iid", "complex_ood", "test")
+ASKED: dict[str, Any] = {
+    "hops": (HOP, "none"),
+    "splits": SPLITS,
+    "render": False,
+    "sizes": {"train": 60, "complex_iid": 180, "complex_ood": 40, "test": 90},
+}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("plain") / "out"
+    build(request(out, **ASKED))
+    return out
+
+
+@pytest.fixture(scope="module")
+def paired(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = shutil.copytree(plain, tmp_path_factory.mktemp("paired") / "out")
+    for suite in ("rad", "carets"):
+        make_suite(out, suite)
+    return Path(out)
+
+
+@pytest.fixture
+def folder(paired: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(paired, tmp_path / "out"))
+
+
+def sheet_of(folder: Path, hop: str = HOP) -> str:
+    return Layout(folder).hop_datasheet(hop).read_text()
+
+
+def test_a_datasheet_says_what_was_measured_of_suites(paired: Path) -> None:
+    layout = Layout(paired)
+    with h5py.File(layout.suite_h5(HOP, "rad", "complex_ood")) as file:
+        tests = list(file.attrs["tests"])
+        test, cell, answers = file["test"][::2], file["cell"][::2], file["answers"][1::2]
+    vocab = json.loads(layout.suite_vocab(HOP, "rad").read_text())["answer_token_to_idx"]
+    _, found = sheet_of(paired).split("### rad on `complex_ood`\n")
+    table = found.partition("\n## ")[0]
+    for number in np.unique(test).tolist():
+        mine = test == number
+        cells = [int((cell[mine] == each).sum()) for each in range(4)]
+        share = (answers[mine] == vocab["yes"]).mean()
+        row = f"{int(mine.sum())} | {' | '.join(map(str, cells))} | {100 * share:.1f}% |"
+        assert f"| `{tests[number]}` | " in table
+        assert row in next(line for line in table.splitlines() if line.startswith(f"| `{tests[number]}` |"))
+    headings = [line for line in sheet_of(paired).splitlines() if line.startswith("### ")]
+    names = [f"### {suite} on `complex_{kind}`" for suite in ("carets", "rad") for kind in ("iid", "ood")]
+    assert headings == names
+    assert "| test | tier | answers | pairs | yes |" in sheet_of(paired, "none")
+    assert audit(paired).ok
+
+
+def test_a_build_and_plots_keep_the_section(folder: Path) -> None:
+    before = tree(folder)
+    build(request(folder, **ASKED))
+    assert tree(folder) == before
+    pytest.importorskip("matplotlib")
+    assert run_command(["stats", str(folder), "--datasheet", "--hop", HOP]) == 0
+    assert "### rad on `complex_ood`" in sheet_of(folder)
+    assert "![answers](plots/answers.png)" in sheet_of(folder)
+    with_plots = tree(folder)
+    make_suite(folder, "rad")
+    assert tree(folder) == with_plots
+    assert audit(folder).ok
+
+
+@pytest.mark.parametrize("damage", ["h5", "json", "vocab"])
+def test_a_build_removes_damaged_suites(folder: Path, damage: str) -> None:
+    before = tree(folder)
+    layout = Layout(folder)
+    if damage == "h5":
+        layout.suite_h5(HOP, "rad", "complex_iid").unlink()
+    elif damage == "json":
+        layout.suite_json(HOP, "rad", "complex_iid").write_text("{}")
+    else:
+        layout.suite_vocab(HOP, "rad").unlink()
+    assert build(request(folder, **ASKED)).suites == {"rad": [HOP]}
+    left = {name for name in tree(folder) if name.startswith(f"hops/{HOP}/suites/rad/")}
+    assert bool(left) == (damage != "vocab")
+    assert not {name for name in left if "complex_iid" in name}
+    assert audit(folder).ok
+    make_suite(folder, "rad")
+    assert tree(folder) == before
+
+
+def test_a_removed_suite_leaves_nothing(
+    folder: Path, plain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["suite", "carets", str(folder), "--remove", "--hop", "cylinder_rubber"]) == 0
+    assert capsys.readouterr().out == f"{folder}: carets of {HOP} was removed\n"
+    assert not Layout(folder).suite(HOP, "carets").exists()
+    assert "### carets" not in sheet_of(folder)
+    assert "### rad" in sheet_of(folder)
+    assert "### carets" in sheet_of(folder, "none")
+    assert audit(folder).ok
+    assert run_command(["suite", "carets", str(folder), "--remove", "--json"]) == 0
+    removed = {"folder": str(folder), "suite": "carets", "removed": ["none"]}
+    assert json.loads(capsys.readouterr().out) == removed
+    assert remove_suite(folder, "rad") == ("none", HOP)
+    assert tree(folder) == tree(plain)
+    assert run_command(["suite", "rad", str(folder), "--remove"]) != 0
+    assert f'{folder}: no suite "rad"; there is none' in capsys.readouterr().err
+
+
+def test_a_damaged_suite_does_not_block_another(folder: Path, paired: Path) -> None:
+    path = Layout(folder).suite_h5(HOP, "rad", "complex_iid")
+    path.write_bytes(path.read_bytes()[:500])
+    make_suite(folder, "carets")
+    assert "### carets" in sheet_of(folder)
+    assert "### rad" not in sheet_of(folder)
+    make_suite(folder, "rad")
+    assert tree(folder) == tree(paired)
+
+
+def test_what_cannot_be_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
+        (["rat"], f'{folder}: no suite "rat" (did you mean "rad"?); there are: carets, rad'),
+        (["rad", "--hop", "rubber_sphere"], 'no HOP "rubber_sphere"'),
+        (["rad", "--templates", "x"], "--remove does not go with --templates"),
+    ):
+        name, *rest = arguments
+        assert run_command(["suite", name, str(folder), "--remove", *rest]) != 0
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("step", range(8))
+def test_a_removal_that_is_killed_can_be_repeated(
+    folder: Path, plain: Path, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After some of the files are gone, or just before the manifest is written."""
+    remove_suite(folder, "carets")
+    whole = Path.unlink
+    left = step
+
+    def unlink(path: Path, **options: Any) -> None:
+        nonlocal left
+        if left == 0:
+            raise KeyboardInterrupt
+        left -= 1
+        whole(path, **options)
+
+    def stop(path: Path, manifest: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if step < 7:
+            patch.setattr(Path, "unlink", unlink)
+        else:
+            patch.setattr(suites, "write_manifest", stop)
+        with pytest.raises(KeyboardInterrupt):
+            remove_suite(folder, "rad", hops=[HOP])
+    # What is left is not taken for a suite: a file that the manifest lists is missing.
+    manifest = read_manifest(Layout(folder).manifest)
+    assert manifest is not None
+    assert "rad" in manifest.suites[HOP]
+    guesses = str(folder.with_name("guesses.jsonl"))
+    guess = ["baseline", str(folder), "--kind", "always_no", "--suite", "rad", "--out", guesses]
+    assert (run_command(guess) == 0) == (step < 3)  # without its first HDF5 file
+    remove_suite(folder, "rad")
+    assert tree(folder) == tree(plain)
+
+
+def test_pairs_that_were_not_listed_yet_can_be_removed(
+    plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(plain, tmp_path / "out"))
+    with monkeypatch.context() as patch:
+        patch.setattr(suites, "write_manifest", lambda path, manifest: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            make_suite(folder, "rad")
+    assert Layout(folder).suite_h5("none", "rad", "test").exists()
+    remove_suite(folder, "rad")
+    assert tree(folder) == tree(plain)
+
+
+def test_files_of_a_user_stay(folder: Path) -> None:
+    note = Layout(folder).suite(HOP, "rad") / "note.txt"
+    note.write_text("mine")
+    remove_suite(folder, "rad")
+    assert note.read_text() == "mine"
+    assert [path.name for path in note.parent.iterdir()] == ["note.txt"]
+    assert suite_files.suites_in(Layout(folder), HOP) == ("carets",)
+
+
+def test_stats_show_suites(paired: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["stats", str(paired), "--hop", HOP]) == 0
+    told = capsys.readouterr().out
+    for suite in ("carets", "rad"):
+        assert f"Paired tests: {suite} on complex_iid" in told
+    assert run_command(["stats", str(paired), "--hop", HOP, "--splits", "complex_ood", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["hops"][HOP]["suites"]
+    assert {suite: list(splits) for suite, splits in found.items()} == {
+        "carets": ["complex_ood"],
+        "rad": ["complex_ood"],
+    }
+    of_rad = found["rad"]["complex_ood"]
+    manifest = read_manifest(Layout(paired).manifest)
+    assert manifest is not None
+    assert of_rad["pairs"] == manifest.suites[HOP]["rad"]["complex_ood"]["pairs"]
+    assert sum(test["pairs"] for test in of_rad["tests"].values()) == of_rad["pairs"]
+    for test in of_rad["tests"].values():
+        assert sum(test["cells"].values()) == test["pairs"]
+        assert test["partners_yes_or_no"] == test["pairs"]
+    assert of_rad["tests"]["any"]["relations"] == ["positive"]
+
+
+def test_the_command_says_why_a_test_has_no_pairs(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    never = {"answer": ["purple"], "set": ["<C>"], "unset": ["<C>"]}
+    entry = {"tier": "in", "relation": "same", "wording": "phrasing"}
+    rows = [
+        {**entry, "test": "yes", "source": ["all"], "when": {"answer": ["yes"]}},
+        {**entry, "test": "nothing", "source": ["one_hop 3", "zero_hop 4"], "when": never},
+    ]
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "tests.json").write_text(json.dumps(rows))
+    command = ["suite", "own", str(folder), "--templates", str(own), "--hop", HOP]
+    assert run_command(command) == 0
+    told = capsys.readouterr().out
+    line = next(line for line in told.splitlines() if "nothing" in line)
+    assert re.fullmatch(
+        r"  nothing +in +0  it does not meet the test's conditions \((\d+) of \1 questions\)", line
+    )
+    assert f"{HOP} complex_ood: " in told
+    assert told.count("Columns 00 to 11") == 1
+    assert max(map(len, told.splitlines())) <= 115
+
+
+@pytest.mark.parametrize(("n", "words"), [(0, "0 pairs"), (1, "1 pair"), (1200, "1,200 pairs")])
+def test_counted_nouns(n: int, words: str) -> None:
+    assert counted(n, "pair") == words
+
+
+def test_a_plan_says_what_suites_take_and_which_are_removed(folder: Path) -> None:
+    manifest = read_manifest(Layout(folder).manifest)
+    assert manifest is not None
+    same = plan_json(make_plan(request(folder, **ASKED)))["suites"]
+    assert [(each["hop"], each["suite"]) for each in same] == [
+        ("none", "carets"),
+        ("none", "rad"),
+        (HOP, "carets"),
+        (HOP, "rad"),
+    ]
+    for each in same:
+        of_suite = manifest.suites[each["hop"]][each["suite"]]
+        assert each["pairs"] == each["pairs_again"] == sum(split["pairs"] for split in of_suite.values())
+        files = Layout(folder).suite(each["hop"], each["suite"]).iterdir()
+        assert each["bytes"] == sum(path.stat().st_size for path in files)
+        assert each["removed_splits"] == []
+    larger = make_plan(request(folder, **{**ASKED, "sizes": {**ASKED["sizes"], "complex_iid": 360}}))
+    of_rad = plan_json(larger)["suites"][3]
+    splits = manifest.suites[HOP]["rad"]
+    again = 2 * splits["complex_iid"]["pairs"] + splits["complex_ood"]["pairs"]
+    assert (of_rad["removed_splits"], of_rad["pairs_again"]) == (["complex_iid"], again)
+    (line,) = [line for line in plan_lines(larger) if line.startswith(f"{HOP} has the suite rad")]
+    assert "removes those of complex_iid, which it makes larger" in line
+    assert line.endswith(f"clevrhope suite rad then makes about {again} in all")
