@@ -705,6 +705,7 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (other_number_in_the_manifest, "counts", f"{RAD}.h5"),
     (suite_that_the_manifest_lacks, "counts", f"{RAD}.h5"),
     (suite_of_no_split, "counts", "manifest.json"),
+    *((plant, "counts", SHEET) for plant in DATASHEETS),
     (control_that_completes, "pair foils", f"{HOLDOUT}.h5"),
     (control_without_its_crossing, "pair foils", f"{HOLDOUT}.h5"),
     (group_without_a_value, "pair foils", f"{HOLDOUT}.h5"),
@@ -721,7 +722,6 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (added_mention, "pair mentions", f"{TRAIN_FILE}.h5"),
     (added_question_of_another_test, "pairs", f"{TRAIN_FILE}.h5"),
     (original_of_an_added_question_in_json, "pair files", f"{TRAIN_FILE}_questions.json"),
-    *((plant, "counts", SHEET) for plant in DATASHEETS),
     (other_numbers_of_words, "pairs", f"hops/{HOP}/suites/carets/vocab.json"),
 ]
 
@@ -754,7 +754,7 @@ def lines(folder: Path, **choices: Any) -> dict[str, Check]:
 
 def number_searched(folder: Path) -> int:
     """The pairs of a folder's suites of which both questions were made."""
-    files = sorted(each for each in folder.glob("hops/*/suites/*/*.h5") if "train_" not in each.name)
+    files = [path for path in sorted(folder.glob("hops/*/suites/*/*.h5")) if "train" not in path.stem]
     both = [(read_pairs(path).rows.orig_idxs.reshape(-1, 2) < 0).all(axis=1) for path in files]
     return int(sum(each.sum() for each in both))
 

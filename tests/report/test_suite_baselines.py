@@ -44,21 +44,36 @@ def test_baselines_answer_both_questions_of_every_pair(
 ) -> None:
     out = tmp_path / "p.jsonl"
     found = {}
-    for kind in ("symbolic", "always_no", "majority", "majority_by_family"):
+    learning = ("majority", "majority_by_family")
+    for kind in ("symbolic", "always_no", "coin", "majority_by_value", *learning):
         command = ["baseline", str(folder), "--kind", kind, "--suite", suite, "--out", str(out)]
         assert run_command(command) == 0
         assert capfd.readouterr().out.rstrip().endswith(f"score {folder} {out} --suite {suite}")
         found[kind] = scored(folder, suite, out)
         assert {row["suite"] for row in lines(out)} == {suite}
-        assert ("train_size" in lines(out)[0]) == kind.startswith("majority")
+        assert ("train_size" in lines(out)[0]) == (kind in learning)
     for split in SPLITS:
         assert found["symbolic"][split].overall.mean.both_right.value == 100.0
         assert all(each[split].overall.mean.n_missing == 0 for each in found.values())
+        guessed = {part.name: part.mean for part in found["majority_by_value"][split].parts["test"]}
+        balanced = [test for test in guessed if test == "exactly" or test.startswith(("is_there", "verify_"))]
+        assert bool(balanced) == (suite == "rad")
+        assert all(guessed[test].partner_accuracy.value == 50.0 for test in balanced)
+        coin = found["coin"][split].overall.mean.partner_accuracy.value
+        assert coin is not None
+        assert 20.0 < coin < 60.0
         same = {part.name: part.mean for part in found["always_no"][split].parts["test"]}
         assert all(same[test].consistency.value == 100.0 for test in same if test in ("rephrase", "order"))
     command = ["baseline", str(folder), "--kind", "always_no", "--suite", "mine", "--out", str(out)]
     assert run_command(command) == 2
     assert f'no suite "mine"; to make it: clevrhope suite mine {folder}' in capfd.readouterr().err
+
+
+def test_guesses_by_value_are_about_suites_alone(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["baseline", str(folder), "--kind", "majority_by_value", "--out", "p.jsonl"]) == 2
+    assert (
+        "--kind majority_by_value is about paired tests; name a suite with --suite" in capfd.readouterr().err
+    )
 
 
 def test_requests_and_replies_there_and_back(folder: Path, tmp_path: Path) -> None:

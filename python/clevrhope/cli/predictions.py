@@ -30,8 +30,8 @@ _OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The
     "--kind",
     required=True,
     metavar="NAME",
-    help="majority or majority_by_family (of the train set), always_no, or symbolic, which executes the "
-    "true programs.",
+    help="majority or majority_by_family (of the train set), always_no, coin, majority_by_value (of a "
+    "suite's own pairs), or symbolic, which executes the true programs.",
 )
 @only_hops
 @click.option("--size", metavar="25k|N", help="Use only the first N questions of train.  [default: all]")

@@ -61,12 +61,12 @@ if TYPE_CHECKING:
     metavar="N",
     help="Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
 )
+@click.option("--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named.")
 @click.option(
     "--train",
     is_flag=True,
     help="Make train sets with questions of the suite, such as train_carets, in place of pairs.",
 )
-@click.option("--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named.")
 @quiet_option
 @json_option
 def suite(name: str, folder: Path, **choices: Any) -> None:
@@ -80,13 +80,13 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     """
     from clevrhope.dataset.suite_pools import VISUAL
 
-    if choices["remove"]:
-        _remove(folder, name, choices)
-        return
     if choices["train"] and (name == VISUAL or choices["origin"] != "questions"):
         raise click.UsageError(
             "--train takes the questions of train; it does not go with visual or --from search"
         )
+    if choices["remove"]:
+        _remove(folder, name, choices)
+        return
     if name == VISUAL:
         _make_visual(folder, choices)
         return

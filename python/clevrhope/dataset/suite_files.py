@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clevrhope.dataset.augmented_h5 import augmented_split
-from clevrhope.dataset.contents import suite_splits_in
+from clevrhope.dataset.contents import suite_splits_in, suites_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.suite_pools import SuitePool
@@ -24,22 +24,14 @@ def without_suites(
     Raises:
         DatasetError: there is no permission.
     """
-    # A run that was killed may have written pairs that it did not list.
-    folders = {path.name for path in (layout.hop(hop) / "suites").glob("[!.]*") if path.is_dir()}
-    for name in sorted({*manifest.suites.get(hop, {}), *folders}):
+    listed = manifest.suites.get(hop, {})
+    for name in sorted({*listed, *suites_in(layout, hop)}):
         made = augmented_split(name) if split == TRAIN.name else split
-        for each in _splits(layout, manifest, hop, name):
+        # A run that was killed may have written pairs that it did not list.
+        for each in dict.fromkeys((*listed.get(name, ()), *suite_splits_in(layout, hop, name))):
             if suite in (None, name) and made in (None, each):
                 manifest = without_pairs(layout, manifest, hop, name, each, images=True)
     return manifest
-
-
-def _splits(layout: Layout, manifest: Manifest, hop: str, suite: str) -> tuple[str, ...]:
-    """The splits that a suite made something of, by the manifest or by their files, and its train set."""
-    train = augmented_split(suite)
-    there = [train] if layout.suite_h5(hop, suite, train).is_file() else []
-    listed = manifest.suites.get(hop, {}).get(suite, ())
-    return tuple(dict.fromkeys((*listed, *suite_splits_in(layout, hop, suite), *there)))
 
 
 def without_pairs(
@@ -51,7 +43,7 @@ def without_pairs(
     is there is with its others. Errors as `without_suites`.
     """
     of_hop = manifest.suites.get(hop, {})
-    there = set(_splits(layout, manifest, hop, suite))
+    there = {*of_hop.get(suite, ()), *suite_splits_in(layout, hop, suite)}
     if split not in there:
         return manifest
     pool = SuitePool(hop, suite, split).name

@@ -12,8 +12,9 @@ import numpy as np
 
 from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_in
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.oracle import execute_programs
-from clevrhope.dataset.pairs_h5 import suite_columns
+from clevrhope.dataset.pairs_h5 import read_pairs, suite_columns
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
@@ -44,6 +45,8 @@ def baseline(
     """
     if kind not in BASELINES:
         raise ConfigError(f'--kind: no baseline "{kind}"; there are: {", ".join(BASELINES)}')
+    if kind in _OF_SUITES and suite is None:
+        raise ConfigError(f"--kind {kind} is about paired tests; name a suite with --suite")
     layout = Layout(Path(folder))
     vocab = read_vocab(layout.vocab)
     if suite is not None:
@@ -128,6 +131,25 @@ def _always_no(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | No
     return _always(reader, vocab.answer_token_to_idx["no"])
 
 
+def _coin(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
+    """Yes or no to each question, as a coin says that depends on the dataset's seed and the file alone."""
+    yes, no = (vocab.answer_token_to_idx.get(answer, -1) for answer in ("yes", "no"))
+    place = f"{reader.hop}/{reader.split}".encode()
+    draws = np.random.PCG64([existing_manifest(layout.manifest).seed, *place]).random_raw(len(reader))
+    return np.where(draws >> np.uint64(63) == 1, yes, no).astype(np.int32)
+
+
+def _majority_by_value(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
+    """The most frequent answer to the pairs' questions of the same test, side and value that is asked for."""
+    pairs = read_pairs(reader.path).rows
+    _, groups = np.unique(np.stack([pairs.test, pairs.role, pairs.value]), axis=1, return_inverse=True)
+    groups = groups.reshape(-1)
+    counts = np.zeros((groups.max(initial=-1) + 1, len(vocab.answers())), dtype=np.int64)
+    np.add.at(counts, (groups, reader.answers), 1)
+    found: Ints = counts.argmax(axis=1)[groups].astype(np.int32)
+    return found
+
+
 def _symbolic(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
     _, programs = reader.tokens(0, len(reader))
     return execute_programs(programs, reader.image_idxs, layout=layout, pool=reader.pool, vocab=vocab)
@@ -143,9 +165,13 @@ BASELINES: Mapping[str, _Guess] = {
     "majority": _majority,
     "majority_by_family": _majority_by_family,
     "always_no": _always_no,
+    "coin": _coin,
+    "majority_by_value": _majority_by_value,
     "symbolic": _symbolic,
 }
 """Name -> a function that gives (N,) int32 numbers of answers to the questions of a file. `symbolic` runs the
 true programs on the true scenes, and is right about all of them."""
 
 _LEARN = ("majority", "majority_by_family")
+
+_OF_SUITES = ("majority_by_value",)

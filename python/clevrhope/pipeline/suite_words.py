@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from clevrhope.dataset.augmented_h5 import suite_of_split
 from clevrhope.describe.suites import CELLS
 from clevrhope.splits.kinds import SPLITS
 
@@ -19,17 +18,18 @@ _LEGEND = (
 )
 
 
-def suite_lines(made: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] = ()) -> Iterator[str]:
+def suite_lines(splits: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] = ()) -> Iterator[str]:
     """A table for each split, of its pairs by test and cell; for a test without pairs, why it has none.
 
     `notes` are sentences for each split.
     """
-    for number, split in enumerate(made):
-        pairs, questions = counted(split.n_pairs, "pair"), counted(split.n_originals, "question")
-        is_train = suite_of_split(split.split) is not None
-        made_of = f"{questions} and {split.n_pairs:,} added" if is_train else f"{pairs} of {questions}"
-        yield f"{split.hop} {split.split}: {made_of}"
-        # Elsewhere, the split's rule leaves one cell alone.
+    for number, split in enumerate(splits):
+        questions = counted(split.n_originals, "question")
+        # Train sets with added questions have names of their own.
+        made = f"{questions} and {split.n_pairs:,} added"
+        if split.split in SPLITS:
+            made = f"{counted(split.n_pairs, 'pair')} of {questions}"
+        yield f"{split.hop} {split.split}: {made}"
         has_cells = _has_cells(split)
         never = {test.test: test.impossible if has_cells else () for test in split.tests}
         cells = [cell for cell in CELLS if any(test.cells.get(cell) for test in split.tests)]
@@ -46,13 +46,13 @@ def suite_lines(made: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] = (
         remarks = [*_short_cells(split), *(notes[number] if notes else ())]
         for remark in remarks:
             yield from wrap(remark, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
-    if any(map(_has_cells, made)):
+    if any(map(_has_cells, splits)):
         yield from _LEGEND
 
 
 def _has_cells(split: "SuiteSplit") -> bool:
-    """Whether questions that mention the held-out pair may be on both sides of a pair."""
-    return not suite_of_split(split.split) and SPLITS[split.split].rule == "with"
+    """Whether pairs can be in several cells: elsewhere, the split's rule leaves one cell alone."""
+    return split.split in SPLITS and SPLITS[split.split].rule == "with"
 
 
 def _short_cells(split: "SuiteSplit") -> Iterator[str]:

@@ -25,6 +25,8 @@ MEASURES = {
 }
 """Heading -> field of `PairScores`. Consistency never stands without accuracy."""
 
+_TABLES = (("ACC", "CONS", "strict", "C-ACC"), ("Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD back"))
+"""The measures of each table: all in one would be wider than a terminal."""
 CROSSING_MEASURES = {"completing": "crossing", "control": "control", "difference": "difference"}
 """Heading -> field of `CrossingScores`."""
 
@@ -33,8 +35,6 @@ GROUP_MEASURES = {"one yes": "one_yes", "named": "named_yes"}
 
 NOTABLE_CONSTANT = 60.0
 """Per cent of a test's partners about which a constant answer has to be right to be told of."""
-_TABLES = (("ACC", "CONS", "strict", "C-ACC"), ("Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD back"))
-"""The measures of each table: all in one would be wider than a terminal."""
 
 _LEGEND = (
     "In per cent. D are the originals and D' their partners. ACC: right answers to all of them. CONS: equal",
@@ -68,8 +68,9 @@ def _split(
     yield f"{condition.hop} {split}{trained}: {pairs} of {scores.suite}"
     rows = [*_rows(condition, scored)]
     counts = [name for name, field in _COUNTS.items() if name == "pairs" or _any(rows, field)]
+    width = 14 if scores.bootstrap else 12
     for k, measures in enumerate(_TABLES):
-        table = _Table(() if k else counts, measures, width=14 if scores.bootstrap else 12)
+        table = _Table(() if k else counts, measures, width)
         if k:
             yield ""
         yield table.head()
@@ -82,7 +83,7 @@ def _split(
                 yield table.row(name, each, _value)
                 if any(getattr(each, MEASURES[measure]).interval for measure in measures):
                     yield table.row("", each, _interval, counts=False)
-    yield from _together(scored)
+    yield from _together(scored, width)
     yield from _replies(condition, scored)
 
 
@@ -104,33 +105,6 @@ def _rows(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[tuple
             yield f"  by {by}", None
             for part in parts:
                 yield f"  {part.name}", part.mean
-
-
-def _together(scored: SuiteSplitScores) -> Iterator[str]:
-    """Crossings beside their controls, and groups."""
-    if scored.crossings:
-        crossings = [(each.name, each.mean.n_originals, each.mean) for each in scored.crossings]
-        yield from _means("crossings, Acc(D')", crossings, CROSSING_MEASURES)
-    if scored.groups:
-        groups = [(each.name, each.mean.n_groups, each.mean) for each in scored.groups]
-        yield from _means("groups of all values", groups, GROUP_MEASURES)
-
-
-def _means(
-    title: str, rows: Sequence[tuple[str, int, CrossingScores | ValueScores]], measures: Mapping[str, str]
-) -> Iterator[str]:
-    """A table of means over runs, with their intervals below them."""
-    yield ""
-    heads = "".join(f"{head:>14}" for head in measures)
-    yield f"{title:<{_NAME_WIDTH}}{'originals':>{_COUNT_WIDTH + 2}}{heads}"
-    for name, n, mean in rows:
-        shown: list[Measure] = [getattr(mean, field) for field in measures.values()]
-        for text, first, count in ((_value, f"  {name}", f"{n:,}"), (_interval, "", "")):
-            signed = [field == "difference" for field in measures.values()]
-            cells = [f"{text(each, sign):>14}" for each, sign in zip(shown, signed, strict=True)]
-            line = f"{first:<{_NAME_WIDTH}}{count:>{_COUNT_WIDTH + 2}}{''.join(cells)}".rstrip()
-            if line:
-                yield line
 
 
 def _any(rows: Sequence[tuple[str, PairScores | None]], field: str) -> bool:
@@ -164,6 +138,44 @@ class _Table:
 
 
 _SIGNED = "RAD-Acc(D')"
+
+
+def _together(scored: SuiteSplitScores, width: int) -> Iterator[str]:
+    """Crossings beside their controls, and groups."""
+    if scored.crossings:
+        yield from _means(
+            "  crossings, Acc(D')",
+            [(each.name, each.mean.n_originals, each.mean) for each in scored.crossings],
+            CROSSING_MEASURES,
+            width,
+        )
+    if scored.groups:
+        yield from _means(
+            "  groups of all values",
+            [(each.name, each.mean.n_groups, each.mean) for each in scored.groups],
+            GROUP_MEASURES,
+            width,
+        )
+
+
+def _means(
+    title: str,
+    rows: Sequence[tuple[str, int, CrossingScores | ValueScores]],
+    measures: Mapping[str, str],
+    width: int,
+) -> Iterator[str]:
+    heads = "".join(f"{head:>{width}}" for head in measures)
+    yield f"{title:<{_NAME_WIDTH}}{'originals':>{_COUNT_WIDTH + 2}}{heads}"
+    for name, n, mean in rows:
+        shown: list[Measure] = [getattr(mean, field) for field in measures.values()]
+        signed = [field == "difference" for field in measures.values()]
+        for text, first in ((_value, f"{n:,}"), (_interval, "")):
+            cells = [f"{text(each, sign):>{width}}" for each, sign in zip(shown, signed, strict=True)]
+            line = (
+                f"{f'    {name}' if first else '':<{_NAME_WIDTH}}{first:>{_COUNT_WIDTH + 2}}{''.join(cells)}"
+            )
+            if first or line.strip():
+                yield line.rstrip()
 
 
 def _replies(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from clevrhope.dataset.augmented_h5 import suite_of_split
+from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.display import size
 from clevrhope.splits.kinds import TRAIN
@@ -32,10 +32,11 @@ def suite_plans(resolved: Resolved) -> Iterator[SuitePlan]:
     for hop, of_hop in sorted(manifest.suites.items()):
         for suite, splits in sorted(of_hop.items()):
             begin = f"{layout.relative(layout.suite(hop, suite))}/"
-            # A train set with questions of a suite grows as train does.
-            of = {split: TRAIN.name if suite_of_split(split) else split for split in splits}
             grown = {
-                split: goals.get((hop, of[split]), entry["originals"]) for split, entry in splits.items()
+                split: goals.get(
+                    (hop, TRAIN.name if split == augmented_split(suite) else split), entry["originals"]
+                )
+                for split, entry in splits.items()
             }
             again = [
                 grown[split] * entry["pairs"] / max(1, entry["originals"]) for split, entry in splits.items()

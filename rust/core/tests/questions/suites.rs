@@ -410,24 +410,6 @@ fn bad_entries_are_named() {
             entry(r#""source": ["zero_hop 1"], "family": "zero_hop""#),
             "mine.json[0]: family: \"zero_hop\" is more than one family",
         ),
-        (entry(r#""source": ["zero_hop 1"], "control_of": "u""#), "test: t: control_of: no other test \"u\""),
-        (
-            entry(r#""source": ["zero_hop 1"], "sides": "coin", "cell": ["10"]"#),
-            "mine.json[0]: cell: where a coin decides on sides, nobody knows the cell before",
-        ),
-        (entry(r#""source": ["zero_hop 1"], "cell": ["2"]"#), "mine.json[0]: unknown value \"2\""),
-        (
-            entry(r#""source": ["zero_hop 4"], "family": "zero_hop 1", "change": {"<S>": "each"}"#),
-            "mine.json[0].change.<S>: the answer of zero_hop 4 is of the type color; this parameter is not",
-        ),
-        (
-            entry(r#""source": ["zero_hop 1"], "change": {"<S>": "unsen"}"#),
-            "mine.json[0].change.<S>: \"unsen\" is not an expression (did you mean \"unseen\"?)",
-        ),
-        (
-            entry(r#""source": ["one_hop 1"], "change": {"<C>": {"other": "<C>"}, "<S>": {"other": "<S>"}}"#),
-            "mine.json[0].change: expected one foil, or one coin",
-        ),
         (
             entry(r#""source": ["one_hop 99"]"#),
             "mine.json[0]: source: unknown family \"one_hop 99\"; one_hop has the families 0 to 5",
@@ -471,6 +453,27 @@ fn bad_entries_are_named() {
                 r#""source": ["zero_hop 4"], "params": [{"type": "Color", "name": "<V>"}], "change": {"<V>": "answer"}, "then": [{"type": "verify_color", "inputs": ["asked"], "side_inputs": ["<V>"]}], "text": ["Is the <Z> <C> <M> <S> the <V> thing?"]"#,
             ),
             "mine.json[0]: then: \"verify_color\" is not a function of the dataset's questions, as a test in ",
+        ),
+        (entry(r#""source": ["zero_hop 1"], "control_of": "u""#), "test: t: control_of: no other test \"u\""),
+        (
+            entry(r#""source": ["zero_hop 1"], "sides": "coin", "cell": ["10"]"#),
+            "mine.json[0]: cell: where a coin decides on sides, nobody knows the cell before",
+        ),
+        (
+            entry(r#""source": ["zero_hop 1"], "cell": ["2"]"#),
+            "mine.json[0]: unknown value \"2\"; known: 00, 01, 10, 11",
+        ),
+        (
+            entry(r#""source": ["zero_hop 4"], "family": "zero_hop 1", "change": {"<S>": "each"}"#),
+            "mine.json[0].change.<S>: the answer of zero_hop 4 is of the type color; this parameter is not",
+        ),
+        (
+            entry(r#""source": ["zero_hop 1"], "change": {"<S>": "unsen"}"#),
+            "mine.json[0].change.<S>: \"unsen\" is not an expression (did you mean \"unseen\"?)",
+        ),
+        (
+            entry(r#""source": ["one_hop 1"], "change": {"<C>": {"other": "<C>"}, "<S>": {"other": "<S>"}}"#),
+            "mine.json[0].change: expected one foil, or one coin",
         ),
         ("[]".to_owned(), "test: contains no tests"),
     ];
