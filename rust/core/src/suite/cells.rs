@@ -1,5 +1,6 @@
 //! Which cells a test can have pairs in: who of the two questions mentions what is held out.
 
+use super::entry::N_CELLS;
 use super::expression::Expression;
 use super::partner::{Surroundings, may_have};
 use super::test::Case;
@@ -8,7 +9,6 @@ use crate::question::template::{Constraint, Family};
 
 /// A cell's number: 2 if the original mentions what is held out, plus 1 if the partner does.
 pub(super) type Cell = usize;
-pub(super) const N_CELLS: usize = 4;
 
 /// What a search for originals of a test came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -63,6 +63,9 @@ pub(super) enum Cell {
     Both,
 }
 
+/// The number of cells.
+pub(super) const N_CELLS: usize = 4;
+
 impl Cell {
     /// 2 if the original mentions it, plus 1 if the partner does.
     pub fn number(self) -> usize {

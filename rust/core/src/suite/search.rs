@@ -6,7 +6,8 @@
 //! question with an answer that keeps the answers of the family in the cell balanced, by CLEVR's rule, and makes its
 //! partner. Attempts are made in blocks, whose results are taken in order: so the result does not depend on threads.
 
-use super::cells::{Cell, N_CELLS, SearchResult, possible_cells};
+use super::cells::{Cell, SearchResult, possible_cells};
+use super::entry::N_CELLS;
 use super::entry::Sides;
 use super::error::SuiteError;
 use super::expression::{Expression, Substitute, answer_value};

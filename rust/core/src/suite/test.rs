@@ -1,8 +1,7 @@
 //! Tests prepared for the families of a dataset.
 
-use super::cells::N_CELLS;
 use super::condition::Condition;
-use super::entry::{Entry, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
+use super::entry::{Entry, N_CELLS, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
 use super::error::SuiteError;
 use super::expression::Expression;
 use super::text::check_own;
