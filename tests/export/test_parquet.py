@@ -187,7 +187,7 @@ def test_exports_without_suites_are_as_before(png_dataset: Path, paired: Path, t
 def test_a_suites_file_that_is_not_the_manifests(paired: Path, tmp_path: Path) -> None:
     layout = Layout(paired)
     paths = [layout.suite_h5(HOP, "carets", split) for split in PAIRED]
-    paths[0].write_bytes(paths[1].read_bytes())
-    with pytest.raises(DatasetError, match=rf"{paths[0]}: it holds .* make it again: clevrhope suite carets"):
+    paths[1].write_bytes(paths[0].read_bytes())
+    with pytest.raises(DatasetError, match=rf"{paths[1]}: it holds .* make it again: clevrhope suite carets"):
         export(paired, tmp_path / "out", format="parquet", images=False)
     assert not (tmp_path / "out").exists()

@@ -19,6 +19,7 @@ from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.questions_h5 import QUESTIONS, read_questions
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError
 from clevrhope.pipeline import build
 from clevrhope.pipeline.augmentation import make_train_sets
 from clevrhope.pipeline.suites import make_suite
@@ -203,3 +204,33 @@ def test_a_folder_without_train_sets(tmp_path: Path, capsys: pytest.CaptureFixtu
     build(request(tmp_path / "out", hops=(HOP,), splits=("complex_iid",), render=False, sizes=SIZES))
     assert run_command(["suite", "carets", str(tmp_path / "out"), "--train"]) == 2
     assert "there is no train set, on which paired tests are made" in capsys.readouterr().err
+
+
+def test_a_vocabulary_that_other_files_need_is_not_replaced(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = Path(shutil.copytree(made, tmp_path / "out"))
+    own = tmp_path / "mine"
+    own.mkdir()
+    entry = {
+        "test": "negation",
+        "tier": "beyond",
+        "source": ["zero_hop 1"],
+        "then": [{"type": "not", "inputs": ["last"]}],
+        "text": ["Is it wrong that there are <Z> <C> <M> <S>s?"],
+        "relation": "flip",
+    }
+    tests = own / "tests.json"
+    tests.write_text(json.dumps([entry]))
+    make_suite(out, "mine", suite_files=own)
+    tests.write_text(json.dumps([{**entry, "text": ["Is it untrue that there are <Z> <C> <M> <S>s?"]}]))
+    with pytest.raises(ConfigError, match=r"complex_iid was made with this vocabulary, .* --remove$"):
+        make_train_sets(out, "mine", suite_files=own)
+    make_suite(out, "mine", suite_files=own)
+    make_train_sets(out, "mine", suite_files=own)
+    for options, message in (
+        (["--per-cell", "3"], "--train does not go with --per-cell"),
+        (["--from", "search"], "--train does not go with --from search"),
+    ):
+        assert run_command(["suite", "carets", str(out), "--train", *options]) == 2
+        assert message in capsys.readouterr().err

@@ -80,19 +80,13 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     """
     from clevrhope.dataset.suite_pools import VISUAL
 
-    if choices["train"] and (name == VISUAL or choices["origin"] != "questions"):
-        raise click.UsageError(
-            "--train takes the questions of train; it does not go with visual or --from search"
-        )
+    _check_choices(name, choices)
     if choices["remove"]:
         _remove(folder, name, choices)
         return
     if name == VISUAL:
         _make_visual(folder, choices)
         return
-    for option, value in (("--visual", choices["n_visual"]), ("--properties", choices["properties"])):
-        if value is not None:
-            raise click.UsageError(f"{option} goes with the suite visual alone")
     from clevrhope.pipeline.augmentation import make_train_sets
     from clevrhope.pipeline.suites import make_suite
 
@@ -108,12 +102,40 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     _show(made, folder, name, choices)
 
 
+def _check_choices(name: str, choices: Mapping[str, Any]) -> None:
+    """Checks that all options that are given have a meaning together."""
+    from clevrhope.dataset.suite_pools import VISUAL
+
+    of_visual = {"--visual", "--properties"}
+    given = {
+        option
+        for option, value in (
+            ("--visual", choices["n_visual"]),
+            ("--properties", choices["properties"]),
+            ("--templates", choices["templates"]),
+            ("--per-cell", choices["per_cell"]),
+            ("--from search", choices["origin"] == "search" or None),
+            ("--train", choices["train"] or None),
+            ("--remove", choices["remove"] or None),
+        )
+        if value is not None
+    }
+    if name != VISUAL and given & of_visual:
+        raise click.UsageError(f"{min(given & of_visual)} goes with the suite visual alone")
+    for first, allowed in (
+        ("--remove", set()),
+        ("--train", {"--templates"}),
+        (VISUAL, {*of_visual, "--templates", "--remove"}),
+    ):
+        others = given - allowed - {first}
+        if (first in given or first == name) and others:
+            raise click.UsageError(f"{first} does not go with {min(others)}")
+
+
 def _remove(folder: Path, name: str, choices: Mapping[str, Any]) -> None:
     """Removes a suite."""
     from clevrhope.pipeline.suites import remove_suite
 
-    if choices["templates"]:
-        raise click.UsageError("--remove does not go with --templates: it makes no pairs")
     removed = remove_suite(folder, name, hops=read_names(choices["hops"]) or None)
     if choices["as_json"]:
         click.echo(json.dumps({"folder": str(folder), "suite": name, "removed": removed}))

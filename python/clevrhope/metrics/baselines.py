@@ -4,6 +4,7 @@ None of them looks at an image or is trained by gradients, so none needs torch. 
 one of the trained models (`clevrhope train question_only`).
 """
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_i
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.oracle import execute_programs
-from clevrhope.dataset.pairs_h5 import read_pairs, suite_columns
+from clevrhope.dataset.pairs_h5 import ROLES, read_pairs, suite_columns
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
@@ -132,17 +133,25 @@ def _always_no(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | No
 
 
 def _coin(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
-    """Yes or no to each question, as a coin says that depends on the dataset's seed and the file alone."""
-    yes, no = (vocab.answer_token_to_idx.get(answer, -1) for answer in ("yes", "no"))
-    place = f"{reader.hop}/{reader.split}".encode()
-    draws = np.random.PCG64([existing_manifest(layout.manifest).seed, *place]).random_raw(len(reader))
-    return np.where(draws >> np.uint64(63) == 1, yes, no).astype(np.int32)
+    """Yes or no, by a coin that depends on the dataset's seed, the question's tokens and its image alone.
+
+    So a question that is in several pairs has one answer.
+    """
+    seed = str(existing_manifest(layout.manifest).seed).encode()
+    sides = [vocab.answer_token_to_idx.get(answer, -1) for answer in ("yes", "no")]
+    questions, _ = reader.tokens(0, len(reader))
+    said = [
+        hashlib.blake2b(question[:n].tobytes() + image.tobytes(), key=seed, digest_size=1).digest()[0] & 1
+        for question, n, image in zip(questions, reader.question_lengths, reader.image_idxs, strict=True)
+    ]
+    return np.asarray(sides, dtype=np.int32)[np.asarray(said, dtype=np.intp)]
 
 
 def _majority_by_value(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
-    """The most frequent answer to the pairs' questions of the same test, side and value that is asked for."""
+    """The most frequent answer to the pairs' questions of the same test, side and, for partners, value."""
     pairs = read_pairs(reader.path).rows
-    _, groups = np.unique(np.stack([pairs.test, pairs.role, pairs.value]), axis=1, return_inverse=True)
+    named = np.where(pairs.role == ROLES.index("partner"), pairs.value, -1)
+    _, groups = np.unique(np.stack([pairs.test, pairs.role, named]), axis=1, return_inverse=True)
     groups = groups.reshape(-1)
     counts = np.zeros((groups.max(initial=-1) + 1, len(vocab.answers())), dtype=np.int64)
     np.add.at(counts, (groups, reader.answers), 1)

@@ -55,6 +55,7 @@ class _TrainMaker(SuiteMaker):
 
     def write(self, manifest: Manifest, hop: Hop, split: str) -> tuple[Manifest, SuiteSplit]:
         """Writes the questions of a train set and those that are added; gives what `SuiteMaker` gives."""
+        self._check_vocabulary(manifest, hop)
         layout, name = self._layout, augmented_split(self._name)
         own = read_questions(layout.questions_h5(hop.name, split))
         pool = str(manifest.splits[hop.name][split]["pool"])

@@ -23,7 +23,7 @@ from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter,
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
 from clevrhope.describe.datasheet.suites import with_suites
-from clevrhope.describe.suites import measure_readable_suites
+from clevrhope.describe.suites import CELLS, measure_readable_suites
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
 from clevrhope.pipeline.engine import encoded
 from clevrhope.questions import Templates, read_templates
@@ -43,9 +43,6 @@ PAIRS_A_BLOCK = 32_768
 
 PER_CELL: Mapping[str, int] = {"demo": 10, "small": 50, "paper": 2500}
 """By preset of the dataset, how many pairs each cell of a test is to have."""
-
-CELLS = ("00", "01", "10", "11")
-"""By number, who mentions the held-out pair: the original, the partner."""
 
 Origin = Literal["questions", "search"]
 """Where originals of the dataset's families come from: its own questions alone, or a search besides."""
@@ -285,6 +282,7 @@ class SuiteMaker:
 
     def write(self, manifest: Manifest, hop: Hop, split: str) -> tuple[Manifest, SuiteSplit]:
         """Writes the pairs on a split; gives the manifest that lists them, and what was made."""
+        self._check_vocabulary(manifest, hop)
         rows, pairs = self.make(hop, split)
         pool = str(manifest.splits[hop.name][split]["pool"])
         h5, questions = (
@@ -333,6 +331,22 @@ class SuiteMaker:
         of_hop = suites.setdefault(hop.name, {})
         of_hop[self._name] = {**of_hop.get(self._name, {}), split: dict(entry)}
         return replace(manifest.with_files(files), suites=suites)
+
+    def _check_vocabulary(self, manifest: Manifest, hop: Hop) -> None:
+        """Checks that files of the suite that this run does not make have the vocabulary that it writes.
+
+        Raises:
+            ConfigError: they have another one, since the suite's own files have changed.
+        """
+        of_suite = manifest.suites.get(hop.name, {}).get(self._name, {})
+        kept = [split for split in of_suite if (split in SPLITS) != (self.role == "test")]
+        path = self._layout.suite_vocab(hop.name, self._name)
+        if kept and path.is_file() and read_vocab(path) != self._vocab:
+            remove = f"clevrhope suite {self._name} {self._layout.root} --hop {hop.name} --remove"
+            raise ConfigError(
+                f"{path}: {kept[0]} was made with this vocabulary, and {self._name} now has another one; "
+                f"remove the suite first: {remove}"
+            )
 
     def _made(self, hop: Hop, split: str, n_originals: int, pairs: Pairs) -> SuiteSplit:
         counts = tuple(_counts(self._suite, pairs))

@@ -7,6 +7,7 @@ from clevrhope.report.document import Figure
 from clevrhope.report.instances import Instance
 from clevrhope.report.regression_tables import HeldOutPoint
 from clevrhope.report.setups import dropped
+from clevrhope.splits.kinds import IID
 
 _LOOKS = (
     ("#D55E00", "o"),
@@ -19,7 +20,7 @@ _LOOKS = (
 )
 """Colour (Okabe and Ito's) and marker of each group; they begin anew after the last."""
 
-_FEATURES = ("accuracy on complex_iid, %", "RAD(D,D') on complex_iid, %")
+_FEATURES = (f"accuracy on {IID}, %", f"RAD(D,D') on {IID}, %")
 _TARGETS = ("OOD accuracy, %", "gap, points")
 
 

@@ -34,8 +34,8 @@ _FROM, _ON = HALVES
 _HEAD = ["predicted", "instances", "n", "from", "R\N{SUPERSCRIPT TWO}", "left out", "without intercept"]
 
 _LEGEND = (
-    "An instance is a trained run. Its features are Accuracy(D), RAD(D,D') and RAD(D',D) on pairs of "
-    "complex_iid whose images have even numbers; what is predicted is measured on other images. Only pairs "
+    f"An instance is a trained run. Its features are Accuracy(D), RAD(D,D') and RAD(D',D) on pairs of {IID} "
+    "whose images have even numbers; what is predicted is measured on other images. Only pairs "
     "in the dataset's own words and functions count. The fits are least squares with an intercept. "
     "R\N{SUPERSCRIPT TWO} is the share of the variance between instances that a fit gives back. It never "
     "falls with one more feature, so the column left out has the same of instances that were left out of "
@@ -91,8 +91,8 @@ def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iter
             title=f"Accuracy of {model} on the held-out pair",
             head=_HEAD,
             rows=[*_rows(gaps)],
-            note="Accuracy(D) is here the accuracy on complex_iid, and D and D' of RAD are all sets of "
-            "pairs on complex_iid together. The gap is OOD minus IID accuracy. It contains IID accuracy "
+            note=f"Accuracy(D) is here the accuracy on {IID}, and D and D' of RAD are all sets of "
+            f"pairs on {IID} together. The gap is OOD minus IID accuracy. It contains IID accuracy "
             "with a minus sign, so what predicts the gap may still say nothing about OOD accuracy: read "
             "both.",
         )
@@ -141,7 +141,7 @@ class HeldOutPoint:
 
     instance: Instance
     features: tuple[float, float, float]
-    """Accuracy on complex_iid, RAD(D, D') and RAD(D', D) of all sets on it, on images with even numbers."""
+    """IID accuracy, RAD(D, D') and RAD(D', D) of all sets on it, on images with even numbers."""
     ood: float
     gap: float
     """OOD minus IID accuracy, on images with odd numbers."""
@@ -165,7 +165,7 @@ _Point = tuple[tuple[float, float, float], float]
 
 
 def _features(each: Instance, kinds: Sequence[str]) -> tuple[float, float, float]:
-    """Accuracy(D), RAD(D, D') and RAD(D', D) of some sets together, on complex_iid."""
+    """Accuracy(D), RAD(D, D') and RAD(D', D) of some sets together, in distribution."""
     counts = each.counts(IID, half=_FROM)
     total = sum((counts[kind] for kind in kinds), Counts())
     return (

@@ -143,7 +143,7 @@ class AnswerCheck:
         for relation, value, test, partner, mention in zip(
             relations, values, tests, partners, mentions.tolist(), strict=True
         ):
-            if relation == IS:
+            if relation in (IS, POSITIVE):
                 group = asked.setdefault((test, self._kind.get(value, ""), mention), {})
                 group.setdefault(value, Counter())[partner == self._yes] += 1
         for (test, _, mention), of_value in asked.items():
@@ -161,7 +161,8 @@ class AnswerCheck:
             where = " of originals that mention the pair" if mention else ""
             for value, counts in of_value.items():
                 if counts[True] != counts[False]:
-                    problem = f"{name}{where} asks for {self._name(value)} more often with one answer"
+                    what = "anything" if value < 0 else self._name(value)
+                    problem = f"{name}{where} asks for {what} more often with one answer"
                     check.fault(place.file, None, problem, f"yes {counts[True]}, no {counts[False]} times")
 
     def shares(self, place: SuitePlace, arrays: PairArrays, sides: Sides) -> dict[str, Counter[bool]]:

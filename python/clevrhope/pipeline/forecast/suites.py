@@ -21,8 +21,6 @@ class SuitePlan:
     """Of all of its files."""
     removed: tuple[str, ...]
     """Splits that the build makes larger, so that it removes the pairs on them."""
-    pairs_again: int
-    """About how many pairs `clevrhope suite` makes after the build, if each question has as many as now."""
 
 
 def suite_plans(resolved: Resolved) -> Iterator[SuitePlan]:
@@ -38,16 +36,12 @@ def suite_plans(resolved: Resolved) -> Iterator[SuitePlan]:
                 )
                 for split, entry in splits.items()
             }
-            again = [
-                grown[split] * entry["pairs"] / max(1, entry["originals"]) for split, entry in splits.items()
-            ]
             yield SuitePlan(
                 hop=hop,
                 suite=suite,
                 pairs=sum(entry["pairs"] for entry in splits.values()),
                 bytes=sum(each.bytes for name, each in manifest.files.items() if name.startswith(begin)),
                 removed=tuple(name for name, entry in splits.items() if grown[name] > entry["originals"]),
-                pairs_again=round(sum(again)),
             )
 
 
@@ -58,8 +52,8 @@ def suite_lines(resolved: Resolved) -> list[str]:
         line = f"{plan.hop} has the suite {plan.suite}: {plan.pairs:,} pairs, {size(plan.bytes)}"
         if plan.removed:
             line += (
-                f"; the build removes those of {', '.join(plan.removed)}, which it makes larger, and "
-                f"clevrhope suite {plan.suite} then makes about {plan.pairs_again:,} in all"
+                f"; the build removes those of {', '.join(plan.removed)}, which it makes larger; then make "
+                "them again with clevrhope suite"
             )
         lines.append(line)
     return ["", *lines] if lines else []
@@ -74,7 +68,6 @@ def suites_json(resolved: Resolved) -> list[dict[str, Any]]:
             "pairs": plan.pairs,
             "bytes": plan.bytes,
             "removed_splits": list(plan.removed),
-            "pairs_again": plan.pairs_again,
         }
         for plan in suite_plans(resolved)
     ]

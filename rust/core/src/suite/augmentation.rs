@@ -128,6 +128,7 @@ impl<'a> Augmentation<'a> {
         let mut rng = turns.key.at(original.row as u64);
         let (substitute, is_drawn) = match found {
             Found::Ready(substitute) => (substitute, false),
+            Found::Truth(..) => (None, false),
             Found::Group(_) => return Ok((None, false)), // Partners that belong together are for tests.
             Found::Waits(waiting) => {
                 let owed = turns.owed.entry(waiting.kind()).or_insert([0; 256]);

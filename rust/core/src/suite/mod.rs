@@ -15,6 +15,7 @@ mod error;
 mod expression;
 mod form;
 mod original;
+mod own_family;
 mod pairs;
 mod partner;
 mod relation;

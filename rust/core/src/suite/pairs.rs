@@ -7,9 +7,9 @@ use super::entry::Sides;
 use super::error::SuiteError;
 use super::expression::{Expression, Substitute, answer_value};
 use super::original::Original;
-use super::partner::{Skip, Surroundings};
+use super::partner::{Draft, Skip, Surroundings};
 use super::relation::Relation;
-use super::test::{Case, Suite};
+use super::test::{Case, RelationRule, Suite};
 use crate::holdout::Holdout;
 use crate::program::Program;
 use crate::question::instantiate::{Question, relations_needed};
@@ -93,6 +93,8 @@ type Group = (Option<u8>, bool);
 /// What a first look at an original finds.
 pub(super) enum Found {
     Ready(Option<Substitute>),
+    /// One whose partner says whether there is anything: its answer, and whether the original mentions what is held out.
+    Truth(bool, bool),
     /// Of each partner, where there are several.
     Group(Vec<Substitute>),
     Waits(Waiting),
@@ -221,6 +223,11 @@ impl<'a> PairMaker<'a> {
             Ok(case) => case,
             Err(skip) => return Some(Err(skip)),
         };
+        if case.relation == RelationRule::Positive {
+            let truth =
+                |draft: Draft| Found::Truth(draft.answer == Answer::Bool(true), self.mentions(&original.program));
+            return Some(case.draft(original, None, *scene, self.at).map(truth));
+        }
         if !case.values.iter().any(Expression::needs_foil) {
             return Some(Ok(Found::Ready(None)));
         }
@@ -242,6 +249,8 @@ impl<'a> PairMaker<'a> {
                 Found::Waits(Waiting { candidate: Candidate { yes: is_answer, answer, foils }, group })
             }
             None => {
+                // The words of the partner go on with the stream of the coin.
+                let mut rng = StreamKey::new(&[b"foil", key.as_bytes()]).at(original.row as u64);
                 let foil = foils[rng.below(foils.len() as u32) as usize];
                 Found::Ready(Some(Substitute { is_answer, foil }))
             }
@@ -255,11 +264,16 @@ impl<'a> PairMaker<'a> {
         let found: Vec<_> = originals.par_iter().map(find).collect();
         let mut asked: Vec<(usize, Asked)> = Vec::with_capacity(found.len());
         let mut groups: BTreeMap<Group, Vec<(usize, Candidate)>> = BTreeMap::new();
+        let mut truths: BTreeMap<bool, [Vec<usize>; 2]> = BTreeMap::new();
         for (place, found) in found.into_iter().enumerate() {
             match found {
                 None => (),
                 Some(Err(skip)) => asked.push((place, Err(skip))),
                 Some(Ok(Found::Ready(substitute))) => asked.push((place, Ok(substitute))),
+                Some(Ok(Found::Truth(truth, mentions))) => {
+                    truths.entry(mentions).or_default()[usize::from(truth)].push(asked.len());
+                    asked.push((place, Ok(None)));
+                }
                 Some(Ok(Found::Group(each))) => asked.extend(each.into_iter().map(|one| (place, Ok(Some(one))))),
                 Some(Ok(Found::Waits(waiting))) => {
                     groups.entry(waiting.group).or_default().push((asked.len(), waiting.candidate));
@@ -275,6 +289,14 @@ impl<'a> PairMaker<'a> {
                 if let Some(foil) = value {
                     asked[place].1 = Ok(Some(Substitute { is_answer: candidate.yes, foil }));
                 }
+            }
+        }
+        for (mentions, mut of_truth) in truths {
+            let mut rng = StreamKey::new(&[b"truths", key.as_bytes()]).at(u64::from(mentions));
+            let n = of_truth[0].len().min(of_truth[1].len());
+            for places in &mut of_truth {
+                rng.shuffle(places);
+                places[n..].iter().for_each(|&place| asked[place].1 = Err(Skip::Surplus));
             }
         }
         asked

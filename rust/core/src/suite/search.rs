@@ -13,7 +13,7 @@ use super::error::SuiteError;
 use super::expression::{Expression, Substitute, answer_value};
 use super::original::Original;
 use super::pairs::{Given, Pair, PairMaker, Pairs};
-use super::test::Case;
+use super::test::{Case, RelationRule};
 use crate::program::Program;
 use crate::question::balance::acceptable;
 use crate::question::instantiate::{MAX_OPTIONS, answer_of};
@@ -292,6 +292,11 @@ impl<'a> TestSearch<'a> {
         cell: Cell,
         rng: &mut StreamRng,
     ) -> Option<(Option<Substitute>, Option<(Queue, bool)>)> {
+        if case.relation == RelationRule::Positive {
+            // Yes waits for a no.
+            let truth = matches!(original.answer, Answer::Integer(number) if number > 0);
+            return Some((None, Some(((None, cell, 0), truth))));
+        }
         if !case.values.iter().any(Expression::needs_foil) {
             return Some((None, None));
         }

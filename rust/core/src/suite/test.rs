@@ -4,7 +4,7 @@ use super::condition::Condition;
 use super::entry::{Entry, N_CELLS, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
 use super::error::SuiteError;
 use super::expression::Expression;
-use super::text::check_own;
+use super::own_family::check_own;
 use crate::message::{shown, suggestion};
 use crate::program::Function;
 use crate::question::param::{Param, ParamKind, find_param};
@@ -302,17 +302,15 @@ impl<'a> SuiteReader<'a> {
             }
         };
         let condition = Condition::read(&entry.when, source, self.vocab).map_err(|problem| fault("when", problem))?;
-        Ok(Case {
-            place: place.to_owned(),
-            target: target as u16,
-            values,
-            condition,
-            wording: entry.wording,
-            relation,
-            cells: std::array::from_fn(|cell| {
-                entry.cell.is_empty() || entry.cell.iter().any(|own| own.number() == cell)
-            }),
-        })
+        let cells =
+            std::array::from_fn(|cell| entry.cell.is_empty() || entry.cell.iter().any(|own| own.number() == cell));
+        let place = place.to_owned();
+        let target = target as u16;
+        let case = Case { place, target, values, condition, wording: entry.wording, relation, cells };
+        if !entry.cell.is_empty() && (case.is_balanced() || relation == RelationRule::Positive) {
+            return Err(fault("cell", "is for tests whose answers are not balanced".to_owned()));
+        }
+        Ok(case)
     }
 
     /// The number of the family of an entry's partners, which is made where there is none.

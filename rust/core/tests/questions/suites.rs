@@ -2,10 +2,10 @@
 
 use crate::world::{Templates, own_folder, project_world};
 use clevrhope_core::holdout::Holdout;
-use clevrhope_core::program::ProgramVocabulary;
-use clevrhope_core::program::execute;
+use clevrhope_core::program::{Function, ProgramVocabulary, execute};
 use clevrhope_core::question::generator::QuestionGenerator;
 use clevrhope_core::question::instantiate::Question;
+use clevrhope_core::question::reading::QuestionReader;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::question::tokens::{QuestionVocabulary, tokenize};
 use clevrhope_core::rng::StreamKey;
@@ -213,13 +213,43 @@ fn yes_is_half_of_the_answers_and_no_value_is_asked_for_with_yes_alone() {
     let made = CASE.pairs_of(&suite, QuestionRule::Without, "rad").unwrap();
     let mut counts: BTreeMap<(u16, String), [u32; 2]> = BTreeMap::new();
     for pair in &made.pairs {
-        if let (Relation::Is(value), Answer::Bool(truth)) = (pair.relation, pair.answer) {
-            counts.entry((pair.test, CASE.vocab.answer_text(value))).or_default()[usize::from(truth)] += 1;
-        }
+        let Answer::Bool(truth) = pair.answer else { continue };
+        let value = match pair.relation {
+            Relation::Is(value) => CASE.vocab.answer_text(value),
+            Relation::Positive => "above 0".to_owned(),
+            _ => continue,
+        };
+        counts.entry((pair.test, value)).or_default()[usize::from(truth)] += 1;
     }
+    assert!(counts.iter().any(|((_, value), [no, _])| value == "above 0" && *no > 20), "{counts:?}");
     // Sizes, colors, materials and shapes, asked for in two ways; and numbers that occur often enough.
     assert!(counts.len() > 2 * (2 + 8 + 2 + 3) + 4, "{counts:?}");
     assert!(counts.values().all(|[no, yes]| no == yes), "{counts:?}");
+}
+
+#[test]
+fn the_phrasing_of_a_choice_does_not_tell_which_value_is_wrong() {
+    let suite = CASE.suite("carets");
+    let made = CASE.pairs_of(&suite, QuestionRule::Without, "choices").unwrap();
+    let reader = QuestionReader::new(&suite.templates);
+    for (name, most) in [("choice_color", 0.4), ("choice_shape", 0.75)] {
+        // By phrasing, how often the foil is each of the values that are not the answer.
+        let mut ranks: BTreeMap<u8, [u32; 16]> = BTreeMap::new();
+        for pair in &by_test(&suite, &made.pairs)[name] {
+            let Answer::Value(kind, answer) = pair.answer else { panic!("{}", pair.text) };
+            let foil = pair.program.steps.iter().find_map(|step| {
+                (step.function == Function::Offer(kind) && step.argument != answer).then_some(step.argument)
+            });
+            let rank = foil.map(|foil| foil - u8::from(foil > answer)).unwrap();
+            let read = reader.read(pair.family.into(), &tokenize(&pair.text), &mut Default::default());
+            ranks.entry(read[0].phrasing).or_default()[usize::from(rank)] += 1;
+        }
+        assert!(ranks.len() >= 8, "{ranks:?}");
+        for counts in ranks.values() {
+            let n: u32 = counts.iter().sum();
+            assert!(n >= 20 && f64::from(*counts.iter().max().unwrap()) < most * f64::from(n), "{name}: {ranks:?}");
+        }
+    }
 }
 
 #[test]
