@@ -811,7 +811,7 @@ def test_a_file_that_cannot_be_read_leaves_out_its_pairs_alone(data: SpoiltSuite
 OWN = {
     "test": "some",
     "tier": "beyond",
-    "source": ["single_or 0"],
+    "source": ["single_or"],
     "then": [{"type": "exist", "inputs": ["asked"]}],
     "text": ["Is it true that {X} exist?"],
     "relation": "positive",
@@ -823,11 +823,10 @@ def test_texts_of_an_own_suite_are_read_where_its_files_are_given(tmp_path: Path
     shutil.copytree(assets.question_templates(), own, ignore=shutil.ignore_patterns("suites"))
     (own / "suites" / "mine").mkdir(parents=True)
     (own / "suites" / "mine" / "tests.json").write_text(json.dumps([OWN]))
-    subjects = {"single_or 0": ["<Z> <C> <M> <S>s or <Z2> <C2> <M2> <S2>s"]}
-    (own / "suites" / "mine" / "subjects.json").write_text(json.dumps(subjects))
+    shutil.copy(assets.question_templates() / "suites" / "rad" / "subjects.json", own / "suites" / "mine")
     out = with_suites(tmp_path / "out")
     (split, *_) = make_suite(out, "mine", suite_files=own / "suites" / "mine")
-    assert split.n_pairs > 2
+    assert split.n_pairs >= 2
     note = lines(out)["pair texts"].note
     assert note.endswith(" that are not the package's; give their folder with --templates")
     n_texts = lines(out)["pairs"].n_checked + number_searched(out)

@@ -220,10 +220,13 @@ def test_a_vocabulary_that_other_files_need_is_not_replaced(
         "text": ["Is it wrong that there are <Z> <C> <M> <S>s?"],
         "relation": "flip",
     }
+    other = {"test": "rephrase", "tier": "in", "source": ["all"], "wording": "phrasing", "relation": "same"}
     tests = own / "tests.json"
-    tests.write_text(json.dumps([entry]))
+    tests.write_text(json.dumps([entry, other]))
     make_suite(out, "mine", suite_files=own)
-    tests.write_text(json.dumps([{**entry, "text": ["Is it untrue that there are <Z> <C> <M> <S>s?"]}]))
+    tests.write_text(
+        json.dumps([{**entry, "text": ["Is it untrue that there are <Z> <C> <M> <S>s?"]}, other])
+    )
     with pytest.raises(ConfigError, match=r"complex_iid was made with this vocabulary, .* --remove$"):
         make_train_sets(out, "mine", suite_files=own)
     make_suite(out, "mine", suite_files=own)

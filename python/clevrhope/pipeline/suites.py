@@ -35,7 +35,7 @@ from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import read_bytes, reading
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import Hop, parse_hop
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
 PAIRS_A_BLOCK = 32_768
@@ -339,7 +339,8 @@ class SuiteMaker:
             ConfigError: they have another one, since the suite's own files have changed.
         """
         of_suite = manifest.suites.get(hop.name, {}).get(self._name, {})
-        kept = [split for split in of_suite if (split in SPLITS) != (self.role == "test")]
+        # Names that are not those of splits are of train sets with added questions.
+        kept = [split for split in of_suite if SPLITS.get(split, TRAIN).role != self.role]
         path = self._layout.suite_vocab(hop.name, self._name)
         if kept and path.is_file() and read_vocab(path) != self._vocab:
             remove = f"clevrhope suite {self._name} {self._layout.root} --hop {hop.name} --remove"
