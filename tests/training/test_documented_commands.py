@@ -14,7 +14,7 @@ from clevrhope.__main__ import run_command
 pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).parents[2]
-TRAINING = "docs/training.md"
+TRAINING, SUITES = "docs/training.md", "docs/suites.md"
 
 SMALL_WORLD = """
 [rendering]
@@ -35,14 +35,16 @@ SMALL_MODELS: Mapping[str, Sequence[str]] = {
         "recipe.batch_size=8",
     ),
     "mine:BagAndConv": (),
+    "object_transformer": (),
 }
 
 
-def block_with(page: str, words: str) -> list[list[str]]:
-    """The commands of the one block of a page that holds these words, each as its words."""
+def commands_with(page: str, words: str) -> list[list[str]]:
+    """The commands of all blocks of a page that hold these words, each as its words."""
     text = (REPOSITORY / page).read_text("utf-8")
     fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    (block,) = (each for language, each in fenced if not language and words in each)
+    block = "".join(each for language, each in fenced if not language and words in each)
+    assert block
     lines = [shlex.split(line, comments=True) for line in block.replace("\\\n", " ").splitlines()]
     return [line[1:] for line in lines if line and line[0] == "clevrhope"]
 
@@ -68,7 +70,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where out/small is, as training.md builds it."""
     home = tmp_path_factory.mktemp("documented")
     (home / "small_world.toml").write_text(SMALL_WORLD)
-    build, *_ = block_with(TRAINING, "clevrhope train")
+    build, *_ = commands_with(TRAINING, "clevrhope train")
     assert build[0] == "build"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
@@ -79,14 +81,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("page", "kinds"),
     [
-        (TRAINING, ["build", "features", "train", "evaluate", "score", "suite", "evaluate", "score"]),
-        ("docs/models_of_your_own.md", ["features", "train", "evaluate", "score"]),
-        ("README.md", ["build", "features", "train", "evaluate", "report"]),
+        (TRAINING, "build features train evaluate score suite train suite evaluate score"),
+        ("docs/models_of_your_own.md", "features train evaluate score"),
+        (SUITES, "features train evaluate evaluate score report"),
+        ("README.md", "build features train evaluate report"),
     ],
 )
 def test_what_a_page_says_works(
     page: str,
-    kinds: list[str],
+    kinds: str,
     built: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -97,10 +100,14 @@ def test_what_a_page_says_works(
     Path("small_world.toml").symlink_to(built / "small_world.toml")
     code = (REPOSITORY / "docs/models_of_your_own.md").read_text("utf-8").split("```python\n")[1]
     Path("mine.py").write_text(code.split("```")[0])
-    commands = block_with(page, "clevrhope train")
+    commands = commands_with(page, "clevrhope train")
     if page == TRAINING:
-        commands += block_with(page, "clevrhope suite")
-    assert [command[0] for command in commands] == kinds
+        commands += commands_with(page, "runs/one --suite")
+    if page == SUITES:
+        _, *suites = commands_with(page, "clevrhope build")
+        assert {command[0] for command in suites} == {"suite"}
+        assert all(run_command(command) == 0 for command in suites)
+    assert " ".join(command[0] for command in commands) == kinds
     for command in commands:
         assert run_command(smaller(command)) == 0, (command, capfd.readouterr().err)
     assert "complex_ood" in capfd.readouterr().out

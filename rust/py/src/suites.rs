@@ -327,8 +327,8 @@ impl PyPairs {
             Skip::Rule => "its partner would break the split's rule",
             Skip::NoAnswer => "its partner would have no answer on the image",
             Skip::Unchanged => "its partner would have the same words",
-            Skip::Surplus => "it was left out to balance the answers",
-            Skip::Cell => "the held-out values would be mentioned by other questions than the test wants",
+            Skip::Surplus => "it was left out to balance yes and no",
+            Skip::Cell => "the pair would be in a cell that the test leaves out",
         };
         self.made.skipped.iter().map(|(&(test, skip), &n)| (test, reason(skip), n)).collect()
     }
