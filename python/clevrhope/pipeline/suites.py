@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
@@ -129,6 +130,23 @@ def make_suite(
     )
 
 
+@contextmanager
+def locked_dataset(folder: Path) -> Iterator[tuple[Layout, Manifest]]:
+    """The layout and manifest of a finished dataset, which no other run changes meanwhile.
+
+    Raises:
+        DatasetError: the folder is not a finished dataset, or a file in it is not whole.
+    """
+    layout = Layout(folder)
+    existing_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
+    check_whole(layout)
+    with locked(folder):
+        manifest = existing_manifest(layout.manifest)
+        if not manifest.complete:
+            raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
+        yield layout, manifest
+
+
 def make_with(
     kind: type["SuiteMaker"],
     folder: Path,
@@ -141,13 +159,7 @@ def make_with(
 ) -> tuple[SuiteSplit, ...]:
     """Writes what a kind of maker makes of a suite; arguments and errors as `make_suite`."""
     progress = progress or Silent()
-    layout = Layout(folder)
-    existing_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
-    check_whole(layout)
-    with locked(folder):
-        manifest = existing_manifest(layout.manifest)
-        if not manifest.complete:
-            raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
+    with locked_dataset(folder) as (layout, manifest):
         maker = kind(layout, manifest, name, suite_folder(name, suite_files), **choices)
         wanted = stream_splits(manifest, hops, kind.role)
         sweep(layout.folders())

@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from clevrhope._core import ProgramTokens, QuestionBatch, SceneGraphs, World
 from clevrhope.dataset.clevr_json import question_info, rows_file
-from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, existing_manifest, write_manifest
+from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.pairs_h5 import RELATIONS, PairArrays
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_columns, read_questions
 from clevrhope.dataset.suite_files import without_pairs
@@ -31,6 +30,7 @@ from clevrhope.pipeline.engine import encoded
 from clevrhope.pipeline.suites import (
     SuiteSplit,
     TestCounts,
+    locked_dataset,
     pair_rows,
     test_splits,
     used_templates,
@@ -41,7 +41,6 @@ from clevrhope.pipeline.visual.images import Plan, Rgb, VisualImages, mean_rgb
 from clevrhope.questions import Templates
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record, sweep
-from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import Hop
@@ -108,13 +107,7 @@ def make_visual_suite(
         ScenesFailedError: some scenes gave no image; the same command tries them again.
     """
     progress = progress or Silent()
-    layout = Layout(folder)
-    existing_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
-    check_whole(layout)
-    with locked(folder):
-        manifest = existing_manifest(layout.manifest)
-        if not manifest.complete:
-            raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
+    with locked_dataset(folder) as (layout, manifest):
         wanted = test_splits(manifest, hops)
         maker = _Maker(layout, manifest, n, templates, properties)
         sweep(layout.folders())
