@@ -38,21 +38,23 @@ impl Searcher {
     }
 
     /// Evaluates the nodes from the state up to the next choice, and enters that.
-    fn enter(&mut self, attempt: &mut Attempt<'_, '_>, mut state: State) -> Verdict {
+    fn enter(&mut self, attempt: &mut Attempt<'_, '_>, state: State) -> Verdict {
         let task = attempt.task;
-        while let Some(node) = task.plan.nodes.get(state.at) {
+        let State { mut at, mut rows, mut mentioned } = state;
+        while let Some(node) = task.plan.nodes.get(at) {
             if node.is_choice {
-                return self.choose(attempt, state);
+                return self.choose(attempt, State { at, rows, mentioned });
             }
-            if !self.evaluate(task, node, state.at, &mut state.rows) {
+            if !self.evaluate(task, node, at, &mut rows) {
                 return Verdict::None;
             }
-            if !self.describe(task, node, &mut state) {
-                return Verdict::None;
+            match self.describe(task, node, at) {
+                Some(mentions) => mentioned |= mentions,
+                None => return Verdict::None,
             }
-            state.at += 1;
+            at += 1;
         }
-        if self.is_acceptable(task, state) { Verdict::Found } else { Verdict::None }
+        if self.is_acceptable(task, State { at, rows, mentioned }) { Verdict::Found } else { Verdict::None }
     }
 
     fn is_acceptable(&self, task: &Task<'_>, state: State) -> bool {

@@ -2,7 +2,7 @@
 //! and whether it can still ask for what it must.
 
 use super::choice::{Candidate, Choice};
-use super::searcher::{Searcher, State};
+use super::searcher::Searcher;
 use super::source::Criteria;
 use super::task::Task;
 use crate::holdout::{AbsentPairs, Description, Domain, Holdout, Implications, Mentions};
@@ -11,22 +11,22 @@ use crate::question::plan::PlanNode;
 use crate::question::template::NodeKind;
 
 impl Searcher {
-    /// Describes a node without a choice and records mentions; false if the question then asks for something forbidden.
+    /// Describes a node without a choice; whether that mentions the conjunction, or None if the question then asks for
+    /// something forbidden.
     #[inline]
-    pub(super) fn describe(&mut self, task: &Task<'_>, node: &PlanNode, state: &mut State) -> bool {
-        let at = state.at;
+    pub(super) fn describe(&mut self, task: &Task<'_>, node: &PlanNode, at: usize) -> Option<bool> {
+        let mut mentioned = false;
         if let Some(holdout) = task.holdout {
             let (description, mentions) = node.before(&Mentions(holdout), &self.descriptions);
             self.descriptions[at] = description;
             if mentions && task.rule.forbids() {
-                return false;
+                return None;
             }
-            state.mentioned |= mentions;
+            mentioned = mentions;
         }
-        if task.implied.is_some_and(|holdout| self.learn(holdout, node, at)) {
-            return false;
-        }
-        !task.absent.is_some_and(|absent| self.name(absent, node, at))
+        let is_forbidden = task.implied.is_some_and(|holdout| self.learn(holdout, node, at))
+            || task.absent.is_some_and(|absent| self.name(absent, node, at));
+        (!is_forbidden).then_some(mentioned)
     }
 
     /// Describes a choice; `chosen` describes the objects that it chooses from, with its values.
