@@ -1,17 +1,13 @@
 """The checks of train sets with questions of a suite: their order, and their question files."""
 
-import json
 from collections.abc import Sequence
 from contextlib import closing
-from itertools import count
 
 import numpy as np
 
-from clevrhope.audit.checks.json_agreement import JsonAgreement
-from clevrhope.audit.checks.question_rows import RowCheck
 from clevrhope.audit.folder import AuditFolder, SuitePlace
-from clevrhope.audit.leaks.report import Violations
 from clevrhope.audit.report import Check
+from clevrhope.audit.suites.question_file import check_rows
 from clevrhope.dataset.native_reader import QuestionReader
 from clevrhope.dataset.scene_files import PoolScenes
 from clevrhope.dataset.split_files import (
@@ -20,9 +16,7 @@ from clevrhope.dataset.split_files import (
     WIDE,
     AddedPairs,
     SplitArrays,
-    read_question_rows,
 )
-from clevrhope.runtime.json_text import parse_json
 
 BLOCK = 10
 """Questions of the train set before each added one."""
@@ -91,27 +85,15 @@ def check_train_file(
     Raises:
         DatasetError: the file cannot be read, or a row is not a question.
     """
-    found = Violations()
-    file, columns = folder.layout.relative(place.json), arrays.whole
-    with closing(SplitArrays(place.h5)) as whole:
-        JsonAgreement(reader, place.json, folder.layout.root, place.file, found).compare(whole, pool)
-        RowCheck(place, place.json, file, families, check).check(whole)
-    for each in found.listed:
-        check.fault(each.file, each.index, each.problem, each.value)
-    check.n_faults += sum(found.counts.values()) - len(found.listed)
-    sources = columns["source_idxs"].tolist()
-    rows = zip(count(), columns["test"].tolist(), sources, read_question_rows(place.json), strict=False)
-    for k, test, source, (line, row) in rows:
-        is_known = 0 <= test < len(arrays.tests)
-        wanted = {
+    columns = arrays.whole
+    wanted = (
+        {
             "suite": place.suite,
-            "test": arrays.tests[test] if is_known else None,
-            "original_index": source if is_known else None,
+            "test": arrays.tests[test] if 0 <= test < len(arrays.tests) else None,
+            "original_index": source if 0 <= test < len(arrays.tests) else None,
         }
-        if row.endswith(b", " + json.dumps(wanted)[1:].encode()):
-            continue
-        fields = parse_json(row, place.json, line=line)
-        for name, value in wanted.items():
-            if fields.get(name, "") != value:
-                check.fault(file, k, f"{name} is not {value}, as in HDF5", fields.get(name))
+        for test, source in zip(columns["test"].tolist(), columns["source_idxs"].tolist(), strict=True)
+    )
+    with closing(SplitArrays(place.h5)) as whole:
+        check_rows(folder, place, whole, pool, reader, families, check, wanted=wanted, numbered=True)
     check.n_checked += len(columns["answers"])

@@ -14,7 +14,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.bootstrap import Floats, ratio
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.metrics.pairs.measures import Images, Share, cell_counts
+from clevrhope.metrics.pairs.measures import RunCounts, Share
 from clevrhope.metrics.pairs.relations import AnswerKind, Answers, AnswerSet, Flags
 from clevrhope.metrics.pairs.results import CrossingScores, ScoredCrossings
 from clevrhope.metrics.pairs.scorer import check_given
@@ -60,18 +60,14 @@ def score_crossings(
     flags: list[tuple[Flags, ...]] = [
         (complete[run], is_right[0, run], is_right[1, run]) for run in range(len(complete))
     ]
-    drawn_images = Images.among(images, complete.any(axis=0), n_samples=bootstrap, seed=seed)
-    whole = np.zeros(n, dtype=np.int32)
-    found = np.stack([cell_counts(run, whole, 1)[0] for run in flags])  # (R, 3)
-    drawn = drawn_images.drawn_counts(flags, whole, 1)[:, :, 0]  # (n_samples, R, 3)
+    counts = RunCounts.of(images, flags, n_samples=bootstrap, seed=seed)
 
     def scores(of_runs: slice) -> CrossingScores:
-        shares, drawn_shares = _shares(found[of_runs]), _shares(drawn[:, of_runs])
-        n_complete = int(found[of_runs, 0].sum())
+        n_complete = int(complete[of_runs].sum())
         return CrossingScores(
-            **{name: share.measure(drawn_shares[name]) for name, share in shares.items()},
+            **counts.measures(of_runs, _shares),
             n_originals=n_complete,
-            n_missing=n * len(found[of_runs]) - n_complete,
+            n_missing=complete[of_runs].size - n_complete,
             n_unread=int(n_unread[of_runs].sum()),
         )
 

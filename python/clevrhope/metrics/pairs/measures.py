@@ -1,6 +1,6 @@
 """Counts of one group or of many, the shares they give, and the intervals of these over drawn images."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,3 +85,33 @@ class Images:
         ]
         drawn = resample(np.concatenate(sums, axis=1), n_samples=self.n_samples, seed=(self.seed, *b"pairs"))
         return drawn.reshape(shape)
+
+
+@dataclass(frozen=True)
+class RunCounts:
+    """Counts of C flags in R runs, over all questions and over the images that the bootstrap drew."""
+
+    found: Floats
+    """(R, C)"""
+    drawn: Floats
+    """(n_samples, R, C)"""
+
+    @classmethod
+    def of(cls, images: Ints, runs: Sequence[Sequence[Flags]], *, n_samples: int, seed: int) -> "RunCounts":
+        """Counts flags; `images` is (N,), and `runs` has C columns of N flags for each of R runs.
+
+        The first column says which questions a run answered: images of questions that no run answered are
+        not drawn.
+        """
+        answered = np.any([columns[0] for columns in runs], axis=0)
+        whole = np.zeros(len(images), dtype=np.int32)
+        among = Images.among(images, answered, n_samples=n_samples, seed=seed)
+        return cls(
+            found=np.stack([cell_counts(columns, whole, 1)[0] for columns in runs]),
+            drawn=among.drawn_counts(runs, whole, 1)[:, :, 0],
+        )
+
+    def measures(self, runs: slice, shares: Callable[[Floats], Mapping[str, Share]]) -> dict[str, Measure]:
+        """The measures of some of the runs by name; `shares` makes them from (..., C) counts."""
+        drawn = shares(self.drawn[:, runs])
+        return {name: share.measure(drawn[name]) for name, share in shares(self.found[runs]).items()}

@@ -15,7 +15,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.bootstrap import Floats, ratio
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.metrics.pairs.measures import Images, Share, cell_counts
+from clevrhope.metrics.pairs.measures import RunCounts, Share
 from clevrhope.metrics.pairs.relations import AnswerKind, Answers, AnswerSet, Flags
 from clevrhope.metrics.pairs.results import ScoredValues, ValueScores
 from clevrhope.metrics.pairs.scorer import check_given
@@ -68,19 +68,15 @@ def score_values(
         _outcomes(questions, original, partner, answers)
         for original, partner in zip(originals, partners, strict=True)
     ]
-    complete = np.any([run.flags[0] for run in runs], axis=0)
-    images = Images.among(questions.images, complete, n_samples=bootstrap, seed=seed)
-    whole = np.zeros(n, dtype=np.int32)
-    found = np.stack([cell_counts(run.flags, whole, 1)[0] for run in runs])  # (R, 3)
-    drawn = images.drawn_counts([run.flags for run in runs], whole, 1)[:, :, 0]  # (n_samples, R, 3)
+    complete = np.stack([run.flags[0] for run in runs])  # (R, G)
+    counts = RunCounts.of(questions.images, [run.flags for run in runs], n_samples=bootstrap, seed=seed)
 
     def scores(of_runs: slice) -> ValueScores:
-        shares, drawn_shares = _shares(found[of_runs]), _shares(drawn[:, of_runs])
-        n_complete = int(found[of_runs, 0].sum())
+        n_complete = int(complete[of_runs].sum())
         return ValueScores(
-            **{name: share.measure(drawn_shares[name]) for name, share in shares.items()},
+            **counts.measures(of_runs, _shares),
             n_groups=n_complete,
-            n_missing=n * len(found[of_runs]) - n_complete,
+            n_missing=complete[of_runs].size - n_complete,
             n_unread=sum(run.n_unread for run in runs[of_runs]),
         )
 
