@@ -26,6 +26,7 @@ def small_peak(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(bench._PEAK_SIDE, "cpu", 256)
 
 
+@pytest.mark.slow
 def test_each_stage_is_timed_and_counted() -> None:
     told: list[str] = []
     speeds = measure_models(["tensor_nmn"], device="cpu", updates=2, settings=NMN, advance=told.append)

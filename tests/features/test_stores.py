@@ -194,7 +194,11 @@ def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "options"),
-    [("pixels", {"size": (24, 16)}), ("attributes", {}), ("scene-boxes", {"weights": "random"})],
+    [
+        ("pixels", {"size": (24, 16)}),
+        ("attributes", {}),
+        pytest.param("scene-boxes", {"weights": "random"}, marks=pytest.mark.slow),
+    ],
 )
 def test_the_command_in_an_error_makes_what_is_missing(
     kind: str, options: dict[str, Any], folder: Path, tmp_path: Path
