@@ -42,8 +42,9 @@ def with_suites(out: Path, *, hops: tuple[str, ...] = (HOP,), **changes: Any) ->
     config = replace(PRESETS["demo"], sizes=sizes, **changes)
     splits = ("train", IID, OOD, "test") if "none" in hops else ("train", IID, OOD)
     build(Request(out=out, hops=hops, splits=splits, config=config, limits=limits, seed=3, render=False))
-    for suite in ("carets", "rad", "holdout"):
+    for suite in ("carets", "rad"):
         make_suite(out, suite)
+    make_suite(out, "holdout", origin="search")
     make_train_sets(out, "rad")
     return out
 
@@ -75,8 +76,8 @@ class SpoiltSuite(Spoilt):
                 file[name] = values
         self.sign()
 
-    def attribute(self, name: str, value: object, suite: str) -> None:
-        with h5py.File(self.path(self.file(suite)), "r+") as file:
+    def attribute(self, name: str, value: object, suite: str, split: str = IID) -> None:
+        with h5py.File(self.path(self.file(suite, split)), "r+") as file:
             file.attrs[name] = value
         self.sign()
 
@@ -490,6 +491,53 @@ def control_without_its_crossing(data: SpoiltSuite) -> None:
     data.pairs(change, "holdout", OOD)
 
 
+def searched_crossing_without_its_control(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        without_pairs(arrays, holdout_pairs(arrays, data, "control_shape")[-1:])
+        list_fewer(data, len(arrays["role"]) // 2)
+
+    data.pairs(change, "holdout", OOD)
+
+
+def control_without_its_searched_crossing(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        without_pairs(arrays, holdout_pairs(arrays, data, "crossing_verify_shape")[-1:])
+        list_fewer(data, len(arrays["role"]) // 2)
+
+    data.pairs(change, "holdout", OOD)
+
+
+def control_on_another_image(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        row = 2 * int(holdout_pairs(arrays, data, "control_shape")[-1])
+        images = arrays["image_idxs"]
+        images[row : row + 2] = images[images != images[row]][0]
+
+    data.pairs(change, "holdout", OOD)
+
+
+def searched_original_twice(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        row = 2 * int(holdout_pairs(arrays, data, "crossing_shape")[-1])
+        for name, values in arrays.items():
+            if name not in ("pair_idxs", "role"):
+                values[row : row + 2] = values[row - 2 : row]
+
+    data.pairs(change, "holdout", OOD)
+
+
+def searched_group_without_a_value(data: SpoiltSuite) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        without_pairs(arrays, holdout_pairs(arrays, data, "values_shape")[-1:])
+        list_fewer(data, len(arrays["role"]) // 2)
+
+    data.pairs(change, "holdout", OOD)
+
+
+def smaller_quota_of_groups(data: SpoiltSuite) -> None:
+    data.attribute("per_cell", 4, "holdout", OOD)
+
+
 def group_without_a_value(data: SpoiltSuite) -> None:
     def change(arrays: dict[str, Any]) -> None:
         without_pairs(arrays, holdout_pairs(arrays, data, "values_color")[3:4])
@@ -708,6 +756,12 @@ FAULTS: list[tuple[Plant, str, str]] = [
     *((plant, "counts", SHEET) for plant in DATASHEETS),
     (control_that_completes, "pair foils", f"{HOLDOUT}.h5"),
     (control_without_its_crossing, "pair foils", f"{HOLDOUT}.h5"),
+    (searched_crossing_without_its_control, "pair foils", f"{HOLDOUT}.h5"),
+    (control_without_its_searched_crossing, "pair foils", f"{HOLDOUT}.h5"),
+    (control_on_another_image, "pair foils", f"{HOLDOUT}.h5"),
+    (searched_original_twice, "pair foils", f"{HOLDOUT}.h5"),
+    (searched_group_without_a_value, "pair foils", f"{HOLDOUT}.h5"),
+    (smaller_quota_of_groups, "pairs", f"{HOLDOUT}.h5"),
     (group_without_a_value, "pair foils", f"{HOLDOUT}.h5"),
     (value_twice, "pair foils", f"{HOLDOUT}.h5"),
     (pair_of_another_cell, "pair foils", f"{HOLDOUT}.h5"),
@@ -788,7 +842,7 @@ def test_suites_of_other_kinds_of_folders(tmp_path: Path) -> None:
     palette = with_suites(tmp_path / "palette", hops=("cyan_cylinder",), limits=Limits((4,)))
     for folder in (implied, palette):
         assert {each.result for each in lines(folder).values()} == {"passed"}
-        for suite in ("carets", "rad"):
+        for suite in ("carets", "rad", "holdout"):
             make_suite(folder, suite, origin="search", per_cell=20)
         assert {each.result for each in lines(folder).values()} == {"passed"}
 

@@ -402,9 +402,27 @@ def test_cells_that_are_short_are_named(
     assert "  Cells that are short of 7 pairs: order 00 by 7\n" in iid
     assert re.search(r"order +in +0 +0 +- +- +0  ", ood)
     assert "  Cells that are short of 7 pairs: order 00 by 7, order 11 by 7\n" in ood
-    # From questions alone, none is short.
+    # Without a search they are short as well, and more can be searched for.
     assert run_command(arguments) == 0
-    assert "short" not in capsys.readouterr().out
+    _, ood = capsys.readouterr().out.split("complex_ood")
+    assert "  Cells that are short of 10 pairs: order 00 by 10, order 11 by 10\n  With --from search, more" in ood
+
+
+def test_crossings_are_searched_for_with_their_controls(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["suite", "holdout", str(folder), "--from", "search", "--per-cell", "6", "--hop", HOP, "--json"]
+    assert run_command([*arguments, "--quiet"]) == 0
+    ood = {split["split"]: split for split in json.loads(capsys.readouterr().out)["splits"]}["complex_ood"]
+    tests = {test["test"]: test for test in ood["tests"]}
+    assert not any(test["short"] for test in tests.values())
+    assert tests["crossing_shape"]["cells"] == {"01": 6, "11": 6}
+    assert tests["control_shape"]["cells"] == {"00": 6, "11": 6}
+    assert tests["crossing_material"]["cells"] == {"01": 6, "11": 6}
+    # Materials have no third value, and colors and sizes are not held out.
+    for name in ("control_material", "crossing_color", "control_color", "border_size", "entailment_color"):
+        assert tests[name]["impossible"] == ["00", "01", "10", "11"]
+    assert audit(folder).ok
 
 
 def test_an_own_suite_is_made(folder: Path, tmp_path: Path) -> None:

@@ -56,10 +56,12 @@ def _has_cells(split: "SuiteSplit") -> bool:
 
 
 def _short_cells(split: "SuiteSplit") -> Iterator[str]:
-    """The cells that a search left short."""
+    """The cells that are not full, and what would fill them."""
     short = [f"{test.test} {cell} by {n:,}" for test in split.tests for cell, n in test.short.items()]
     if short:
         yield f"Cells that are short of {counted(split.per_cell, 'pair')}: {', '.join(short)}"
+        if split.origin == "questions":
+            yield "With --from search, more originals are searched for on the images of the split."
 
 
 def counted(n: int, noun: str) -> str:

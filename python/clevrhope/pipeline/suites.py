@@ -66,9 +66,9 @@ class TestCounts:
     skipped: Mapping[str, int]
     """Questions without a partner, by reason."""
     short: Mapping[str, int] = field(default_factory=dict)
-    """Of tests whose originals were searched for, the cells that are not full, and what they lack."""
+    """The cells that are not full, and how many pairs they lack."""
     impossible: tuple[str, ...] = ()
-    """Of these tests, the cells in which they can have no pairs, by their nature or the split's rule."""
+    """The cells in which the test can have no pairs, by its nature or the split's rule."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,9 @@ class SuiteSplit:
     n_originals: int
     tests: tuple[TestCounts, ...]
     per_cell: int
-    """How many pairs each cell of a test was to have by originals that were searched for."""
+    """How many pairs each cell of a test is to have."""
+    origin: Origin = "questions"
+    """Where originals of the dataset's families came from."""
 
     @property
     def n_pairs(self) -> int:
@@ -363,7 +365,7 @@ class SuiteMaker:
 
     def _made(self, hop: Hop, split: str, n_originals: int, pairs: Pairs) -> SuiteSplit:
         counts = tuple(_counts(self._suite, pairs))
-        return SuiteSplit(hop.name, split, n_originals, counts, self._per_cell)
+        return SuiteSplit(hop.name, split, n_originals, counts, self._per_cell, self._origin)
 
     def _attributes(self) -> dict[str, object]:
         """Attributes of every file of the suite."""

@@ -196,17 +196,21 @@ impl PySuite {
         } else {
             KnownQuestions::default()
         };
-        for test in 0..self.suite.tests.len() as u16 {
+        let tests = 0..self.suite.tests.len() as u16;
+        for test in tests.clone() {
             py.detach(|| maker.make_test(test, &originals, &texts, &mut made)).map_err(raise::<TemplateError>)?;
             py.check_signals()?;
-            let mut searched = TestSearch::new(&maker, task, &known, test, &made);
-            if searched.has_sources() {
-                while py.detach(|| searched.step(&mut made)).map_err(raise::<TemplateError>)? {
-                    py.check_signals()?;
-                }
-                made.searches.push(searched.result());
-            }
         }
+        let mut searches = Vec::with_capacity(tests.len());
+        for test in tests {
+            let mut search = TestSearch::new(&maker, task, &known, test, &made);
+            while py.detach(|| search.step(&mut made)).map_err(raise::<TemplateError>)? {
+                py.check_signals()?;
+            }
+            searches.push(search);
+        }
+        made.searches = searches.iter().map(|search| search.result(&made)).collect();
+        made.sort();
         py.detach(|| self.suite.check_texts(&made.pairs)).map_err(raise::<TemplateError>)?;
         let both = |pair: &Pair| match &pair.found {
             Some(found) => pair.questions((&found.0, shown[found.1].1), shown[found.1].0, vocab),
@@ -308,7 +312,7 @@ impl PyPairs {
         self.column(py, |pair| pair.touches.bits())
     }
 
-    /// What searches for originals came to, a test each.
+    /// What the search for originals of each test came to, if only that nothing was to be searched for.
     ///
     /// The test's number, whether it can have pairs in each of the four cells, and how many pairs each lacks.
     #[getter]

@@ -1,8 +1,10 @@
 """The check of what partners ask for where no coin decides: crossings, their controls, groups, and cells."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope.audit.folder import SuitePlace
 from clevrhope.audit.report import Check
@@ -31,6 +33,8 @@ def check_foils(
     names = {number: name for name, number in vocab.answers.items()}
     has_foils = any(rules.foils for rules in source.tests.values())
     completed = questions.completed(sides, columns["value"]) if has_foils else np.zeros(n, bool)
+    originals = sides.numbers(arrays) if has_foils else sides.originals
+
     for name, rules in source.tests.items():
         pairs = of_test.get(name, np.zeros(0, dtype=np.int64))
         if len(rules.cells) < 4:
@@ -43,7 +47,7 @@ def check_foils(
         if not rules.foils:
             continue
         check.n_checked += len(pairs)
-        beside = set(sides.originals[of_test.get(rules.control_of, pairs[:0])].tolist())
+        beside = set(originals[of_test.get(rules.control_of, pairs[:0])].tolist())
         partners = arrays.columns["answers"][1 : 2 * n : 2]
         for k in pairs.tolist():
             foil = _foil(arrays, sides, rules, k)
@@ -56,11 +60,36 @@ def check_foils(
             if foil in (UNSEEN, SEEN) and partners[k] != vocab.answers.get("no"):
                 problem = "it asks for another value than the answer, but is not answered no"
                 check.fault(place.file, 2 * k, problem, value)
-            if rules.control_of and int(sides.originals[k]) not in beside:
+            if rules.control_of and int(originals[k]) not in beside:
                 problem = f"no pair of {rules.control_of} is made of its original, beside which it stands"
                 check.fault(place.file, 2 * k, problem, sides.originals[k])
         if rules.has_groups:
-            _check_groups(place, arrays, sides, pairs, vocab, names, check)
+            _check_groups(place, arrays, originals, pairs, vocab, names, check)
+            continue
+        searched = pairs[sides.searched[pairs]]
+        _, first = np.unique(originals[searched], return_index=True)
+        for k in np.delete(searched, first).tolist():
+            value = columns["value"][k]
+            check.fault(place.file, 2 * k, f"an earlier pair of {name} is made of its original", value)
+        for control, of_control in source.tests.items():
+            if of_control.control_of == name:
+                there = originals[of_test.get(control, pairs[:0])]
+                alone = searched[~np.isin(originals[searched], there)]
+                for k in alone[_can_have(of_control, arrays, sides, vocab, alone)].tolist():
+                    problem = f"its original was searched for, but has no pair of {control} beside it"
+                    check.fault(place.file, 2 * k, problem, columns["value"][k])
+
+
+def _can_have(
+    control: TestRules, arrays: PairArrays, sides: Sides, vocab: Vocab, pairs: Places
+) -> npt.NDArray[np.bool_]:
+    """Whether a control can ask for a third value, beside the answer and the one that completes."""
+    families = [given for (given, _), foil in control.foils.items() if foil == SEEN]
+    n_values = Counter(kind for kind, _ in vocab.values())
+    enough = [vocab.answers.get(value, -1) for kind, value in vocab.values() if n_values[kind] > 2]
+    given = sides.given[pairs]
+    found: npt.NDArray[np.bool_] = np.isin(arrays.columns["question_families"][given], families)
+    return found & np.isin(arrays.columns["answers"][given], enough)
 
 
 def _foil(arrays: PairArrays, sides: Sides, rules: TestRules, k: int) -> str:
@@ -71,7 +100,7 @@ def _foil(arrays: PairArrays, sides: Sides, rules: TestRules, k: int) -> str:
 def _check_groups(
     place: SuitePlace,
     arrays: PairArrays,
-    sides: Sides,
+    originals: Places,
     pairs: Places,
     vocab: Vocab,
     names: Mapping[int, str],
@@ -84,8 +113,8 @@ def _check_groups(
         types.setdefault(kind, set()).add(vocab.answers.get(value, -1))
     types[""] = {number for name, number in vocab.answers.items() if name.isdecimal()}
     # Pairs are in the order of originals.
-    starts = np.flatnonzero(np.diff(sides.originals[pairs], prepend=-2))
-    for group in np.split(pairs, starts[1:]) if len(pairs) else ():
+    starts = 1 + np.flatnonzero(np.diff(originals[pairs]))
+    for group in np.split(pairs, starts) if len(pairs) else ():
         asked = values[2 * group].tolist()
         wanted = next((each for each in types.values() if asked and asked[0] in each), set[int]())
         first = 2 * int(group[0])

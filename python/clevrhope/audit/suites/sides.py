@@ -47,6 +47,21 @@ class Sides:
         own = np.sort(np.concatenate([made, given[searched]]))
         return cls(given, made, originals, swapped, searched, own)
 
+    def numbers(self, arrays: PairArrays) -> Places:
+        """(K,) a number that pairs of one original share: its row, below -1 where it was searched for.
+
+        It is -1 where a pair has no original.
+        """
+        numbers = self.originals.copy()
+        searched = np.flatnonzero(self.searched)
+        if len(searched):
+            questions, programs = (arrays.tokens(name, 0, len(arrays)) for name in ("questions", "programs"))
+            images, known = arrays.columns["image_idxs"], dict[tuple[int, bytes, bytes], int]()
+            for k, row in zip(searched.tolist(), self.given[searched].tolist(), strict=True):
+                asked = (int(images[row]), questions[row].tobytes(), programs[row].tobytes())
+                numbers[k] = known.setdefault(asked, -2 - len(known))
+        return numbers
+
     def column(self, arrays: PairArrays, name: str) -> npt.NDArray[Any]:
         """(K, 2) a column of the file, the two questions of a pair side by side."""
         n = len(self.given)

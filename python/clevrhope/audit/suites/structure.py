@@ -202,7 +202,7 @@ def check_searched(
     for at in np.flatnonzero(~np.isin(images, split.used)).tolist():
         problem = "its original was searched for on an image that the split has no question about"
         check.fault(place.file, 2 * int(pairs[at]), problem, images[at])
-    tests, cells = (arrays.columns[name][: 2 * len(sides.given) : 2] for name in ("test", "cell"))
+    tests = arrays.columns["test"][: 2 * len(sides.given) : 2]
     seen: set[tuple[int, int, frozenset[bytes]]] = set()
     programs = arrays.tokens("programs", 0, len(arrays)) if len(pairs) else np.zeros((0, 0), dtype=np.int32)
     # Those of the split's questions come first; two of these may ask the same.
@@ -213,13 +213,7 @@ def check_searched(
         if asked in seen and sides.searched[k]:
             check.fault(place.file, 2 * k, "an earlier pair of the test asks the same of the image", k)
         seen.add(asked)
-    # Where yes and no are balanced, pairs come in twos.
-    most = int(arrays.attributes.get("per_cell", 0)) + 1
-    for test, cell in np.unique(np.stack([tests[pairs], cells[pairs]]), axis=1).T.tolist():
-        there = int(np.count_nonzero((tests == test) & (cells == cell)))
-        if there > most:
-            problem = f"a cell of {_named(arrays, test)} has {there} pairs after a search for {most - 1}"
-            check.fault(place.file, None, problem, f"{cell:02b}")
+    _check_quotas(place, arrays, sides, check)
     if source is None or arrays.attributes.get("origin") == "search":
         return
     families = arrays.columns["question_families"]
@@ -229,6 +223,30 @@ def check_searched(
                 "its original was searched for, but is of a family of the dataset, and `origin` is not search"
             )
             check.fault(place.file, 2 * k, problem, int(families[2 * k]))
+
+
+def _check_quotas(place: SuitePlace, arrays: PairArrays, sides: Sides, check: Check) -> None:
+    """Checks that no search went on in a cell that was full.
+
+    A group was searched for in the last cell that it has a pair in. A control comes with the pair that it
+    stands beside.
+    """
+    tests, cells = (arrays.columns[name][: 2 * len(sides.given) : 2] for name in ("test", "cell"))
+    per_cell = int(arrays.attributes.get("per_cell", 0))
+    originals = np.stack([tests.astype(np.int64), sides.numbers(arrays)])
+    _, group, sizes = np.unique(originals, axis=1, return_inverse=True, return_counts=True)
+    last = np.zeros(len(sizes), dtype=cells.dtype)
+    np.maximum.at(last, group, cells)
+    wanted = sides.searched & (cells == last[group])
+    for test, cell in np.unique(np.stack([tests[wanted], cells[wanted]]), axis=1).T.tolist():
+        mine = tests == test
+        there = int(np.count_nonzero(mine & (cells == cell) & (wanted | ~sides.searched)))
+        # Where yes and no are balanced, pairs come in twos.
+        at_once = max(2, sizes[group[mine & sides.searched]].max())
+        is_control = 0 <= test < len(arrays.controls) and arrays.controls[test] != ""
+        if there >= per_cell + at_once and not is_control:
+            problem = f"a cell of {_named(arrays, test)} has {there} pairs after a search for {per_cell}"
+            check.fault(place.file, None, problem, f"{cell:02b}")
 
 
 def _named(arrays: PairArrays, test: int) -> str:

@@ -1,10 +1,12 @@
 //! Which cells a test can have pairs in: who of the two questions mentions what is held out.
 
+use super::completion::AskedObject;
 use super::entry::N_CELLS;
 use super::expression::Expression;
 use super::partner::{Surroundings, may_have};
 use super::test::Case;
 use crate::question::param::{MAX_PARAMS, ParamKind};
+use crate::question::search::QuestionRule;
 use crate::question::template::{Constraint, Family};
 
 /// A cell's number: 2 if the original mentions what is held out, plus 1 if the partner does.
@@ -20,13 +22,17 @@ pub struct SearchResult {
     pub lacks: [u32; N_CELLS],
 }
 
-/// The cells that pairs of a case can be in, before sides are swapped; nothing held out leaves the first alone.
+/// The cells that pairs of a case can be in, before sides are swapped. Where nothing is held out or no question may
+/// mention it, that is the first alone, and no value completes what is held out.
 ///
 /// A question's mention depends on which of its values are held out, so each way to have those values is tried. What
 /// images and answers exclude besides is not known here.
 pub(super) fn possible_cells(case: &Case, source: &Family, at: Surroundings<'_>) -> [bool; N_CELLS] {
     let mut possible = [false; N_CELLS];
-    let Some(holdout) = at.holdout else { return [true, false, false, false] };
+    let foil_kind = case.values.iter().find(|value| matches!(value, Expression::Unseen | Expression::Seen));
+    let Some(holdout) = at.holdout.filter(|_| at.rule == QuestionRule::Any) else {
+        return [foil_kind.is_none(), false, false, false];
+    };
     let target = &at.templates.families()[usize::from(case.target)];
     if is_same(case, source) {
         return [true, false, false, true];
@@ -66,8 +72,18 @@ pub(super) fn possible_cells(case: &Case, source: &Family, at: Surroundings<'_>)
         for ((place, list), &number) in choices.iter().zip(&counter) {
             values[*place] = list[number];
         }
-        let by_original = holdout.is_mentioned_in(&source.program(&values).0);
-        for &foil in &foils {
+        let original = source.program(&values).0;
+        let by_original = holdout.is_mentioned_in(&original);
+        let asked = AskedObject::of(&original, at.holdout);
+        let completes = |value: &u8| asked.as_ref().is_some_and(|asked| asked.is_completed_by(*value));
+        // A control needs a third value, beside the answer and the one that completes what is held out.
+        let has_third = || foils.iter().any(completes) && case.n_foils(at) > 2;
+        let can_be = |foil: &&u8| match foil_kind {
+            Some(Expression::Unseen) => completes(foil),
+            Some(_) => !completes(foil) && has_third(),
+            None => true,
+        };
+        for &foil in foils.iter().filter(can_be) {
             let partner = partner_values(case, &values, foil);
             if may_have(target, &partner) {
                 let by_partner = holdout.is_mentioned_in(&target.program(&partner).0);

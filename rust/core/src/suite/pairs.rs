@@ -63,8 +63,15 @@ pub type SkipCounts = BTreeMap<(u16, Skip), u64>;
 pub struct Pairs {
     pub pairs: Vec<Pair>,
     pub skipped: SkipCounts,
-    /// What the searches for originals came to.
+    /// What the search for originals of each test came to.
     pub searches: Vec<SearchResult>,
+}
+
+impl Pairs {
+    /// Puts pairs in the order of tests; in each, those of searched originals are the last.
+    pub fn sort(&mut self) {
+        self.pairs.sort_by_key(|pair| (pair.test, pair.found.is_some()));
+    }
 }
 
 /// Makes the pairs of a suite on the questions of one file.

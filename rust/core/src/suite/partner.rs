@@ -104,6 +104,11 @@ impl Case {
         (0..self.n_values(place, at)).map(with).collect()
     }
 
+    /// The number of values that could stand in the place of the answer, with the answer.
+    pub fn n_foils(&self, at: Surroundings<'_>) -> u8 {
+        self.values.iter().position(Expression::needs_foil).map_or(0, |place| self.n_values(place, at))
+    }
+
     /// The number of values of a parameter of the partner.
     fn n_values(&self, param: usize, at: Surroundings<'_>) -> u8 {
         match at.templates.families()[usize::from(self.target)].params[param].kind {

@@ -4,7 +4,8 @@
 //! Pairs of a test are in four cells, by who of the two mentions what is held out. Each is filled up to a number of
 //! pairs, by attempts that go over the images again and again. An attempt is for one cell and one family: it looks for a
 //! question with an answer that keeps the answers of the family in the cell balanced, by CLEVR's rule, and makes its
-//! partner. Attempts are made in blocks, whose results are taken in order: so the result does not depend on threads.
+//! partner, or all its partners: a crossing has its control beside it, and a group has a pair for each value. Attempts
+//! are made in blocks, whose results are taken in order: so the result does not depend on threads.
 
 use super::cells::{Cell, SearchResult, possible_cells};
 use super::entry::N_CELLS;
@@ -65,12 +66,13 @@ impl KnownQuestions {
 /// Pairs of values asked for that wait for one with the other answer: the answer's type, the cell, and the value.
 type Queue = (Option<u8>, Cell, u8);
 
-/// A pair that an attempt made.
+/// What an attempt made of one original.
 struct Found {
-    pair: Pair,
-    /// The original and the partner.
+    /// A pair with those of its controls, or a group.
+    pairs: Vec<Pair>,
+    /// The original and its first partner.
     known: [Known; 2],
-    /// The cell in files, and before its sides were swapped.
+    /// The cell in files, and before sides were swapped. That of a group is the last one in which it has a pair.
     cell: Cell,
     unswapped: Cell,
     /// The answer among those of its family.
@@ -86,6 +88,8 @@ struct Source {
     answers: [Vec<u32>; N_CELLS],
     /// By cell and answer, how many originals there are.
     counts: [Vec<u32>; N_CELLS],
+    /// The controls that an original can have.
+    controls: Vec<u16>,
 }
 
 /// The search for a test's originals.
@@ -121,25 +125,28 @@ impl<'a> TestSearch<'a> {
     ) -> Self {
         let paired = &maker.suite.tests[usize::from(test)];
         let key = StreamKey::new(&[b"searched originals", maker.key.as_bytes(), paired.name.as_bytes()]);
-        let mut counts = [0; N_CELLS];
-        for pair in made.pairs.iter().filter(|pair| pair.test == test) {
-            counts[pair.cell()] += 1;
-        }
-        // A split that never mentions what is held out has one cell.
-        let has_all = maker.at.holdout.is_some() && maker.at.rule == QuestionRule::Any;
-        let is_bound = paired.is_bound(&maker.suite.tests);
+        let tests = &maker.suite.tests;
+        let controls: Vec<u16> = (0..)
+            .zip(tests)
+            .filter(|(_, other)| other.control_of.as_ref() == Some(&paired.name))
+            .map(|(n, _)| n)
+            .collect();
+        // Pairs of controls are found with those that they stand beside, but values cannot be balanced in several tests
+        // at once.
+        let is_searched = paired.control_of.is_none()
+            && (controls.is_empty()
+                || ![test].iter().chain(&controls).any(|&each| tests[usize::from(each)].is_balanced()));
         let mut sources = Vec::new();
         let mut is_possible = [false; N_CELLS];
         for (&family, cases) in &paired.cases {
             let of_dataset = usize::from(family) < maker.suite.n_of_dataset;
-            let searched = !is_bound && (task.of_dataset || !of_dataset);
-            let source = Source::new(maker, &task.plans[usize::from(family)], family, cases, has_all);
+            let source = Source::new(maker, &task.plans[usize::from(family)], family, cases, &controls);
             for cell in 0..N_CELLS {
                 let can_be = !source.answers[cell].is_empty();
                 is_possible[cell] |= can_be;
                 is_possible[exchanged(cell)] |= can_be && paired.sides == Sides::Coin;
             }
-            if searched {
+            if is_searched && (task.of_dataset || !of_dataset) {
                 sources.push(source);
             }
         }
@@ -151,17 +158,12 @@ impl<'a> TestSearch<'a> {
             key,
             sources,
             is_possible,
-            counts,
+            counts: counts_of(made, test),
             in_vain: [0; N_CELLS],
             n_attempts: 0,
             seen: FxHashSet::default(),
             waiting: BTreeMap::new(),
         }
-    }
-
-    /// Whether there are families to search.
-    pub fn has_sources(&self) -> bool {
-        !self.sources.is_empty()
     }
 
     /// Makes the attempts of a block and adds their pairs; whether anything is left to look for. Uses all cores.
@@ -187,10 +189,11 @@ impl<'a> TestSearch<'a> {
         Ok(true)
     }
 
-    /// What the search came to.
-    pub fn result(&self) -> SearchResult {
+    /// What the search came to, where `made` has the pairs of all tests.
+    pub fn result(&self, made: &Pairs) -> SearchResult {
+        let counts = counts_of(made, self.test);
         let lacks =
-            |cell: Cell| if self.is_possible[cell] { self.task.per_cell.saturating_sub(self.counts[cell]) } else { 0 };
+            |cell: Cell| if self.is_possible[cell] { self.task.per_cell.saturating_sub(counts[cell]) } else { 0 };
         SearchResult { test: self.test, is_possible: self.is_possible, lacks: std::array::from_fn(lacks) }
     }
 
@@ -217,23 +220,54 @@ impl<'a> TestSearch<'a> {
             return Ok(None);
         };
         let Some(Ok(case)) = self.maker.case(self.test, &original, scene) else { return Ok(None) };
-        let Some((substitute, queue)) = self.substitute(case, &original, scene, unswapped, &mut rng) else {
+        let Some((substitutes, queue)) = self.substitutes(case, &original, scene, unswapped, &mut rng) else {
             return Ok(None);
         };
+        let Some(controls) = self.controls_of(source, &original, scene, &mut rng) else { return Ok(None) };
+        let partners = substitutes.into_iter().map(|substitute| (self.test, case, substitute)).chain(controls);
         let family = &self.maker.at.templates.families()[usize::from(original.family)];
         let text = family.say(&original.reading, self.maker.at.templates.lexicon(), &mut worker.buffer);
-        let given = Given { place: 0, original: &original, scene, text: &text, substitute };
-        let Ok(mut pair) = self.maker.pair(self.test, case, given, &mut rng, &mut worker.buffer)? else {
-            return Ok(None);
-        };
-        pair.is_swapped = is_swapped;
-        if is_swapped {
-            pair.touches.by_answer = self.maker.is_completed(&pair.program, pair.answer);
+        let place = (number % self.task.images.len() as u64) as usize;
+        let mut pairs = Vec::new();
+        for (test, case, substitute) in partners {
+            let given = Given { place: 0, original: &original, scene, text: &text, substitute };
+            // Partners of one original draw the same numbers, so they have the same words but for the values.
+            let Ok(mut pair) = self.maker.pair(test, case, given, &mut rng.clone(), &mut worker.buffer)? else {
+                return Ok(None);
+            };
+            pair.is_swapped = is_swapped;
+            if is_swapped {
+                pair.touches.by_answer = self.maker.is_completed(&pair.program, pair.answer);
+            }
+            pair.found = Some(Box::new((original.clone(), place)));
+            pairs.push(pair);
         }
-        let made = pair.cell();
-        let known = [(image, original.family, original.program.clone()), (image, pair.family, pair.program.clone())];
-        pair.found = Some(Box::new((original, (number % self.task.images.len() as u64) as usize)));
-        Ok((made == cell).then_some(Found { pair, known, cell, unswapped, answer, queue }))
+        let known = |family: u16, program: &Program| (image, family, program.clone());
+        let Some(first) = pairs.first() else { return Ok(None) };
+        let known = [known(original.family, &original.program), known(first.family, &first.program)];
+        let made = pairs.iter().filter(|pair| pair.test == self.test).map(Pair::cell).max();
+        Ok((made == Some(cell)).then_some(Found { pairs, known, cell, unswapped, answer, queue }))
+    }
+
+    /// For each control of an original what stands in the place of its answer; None where one of them cannot be.
+    #[allow(clippy::type_complexity)] // Test, case and substitute.
+    fn controls_of(
+        &self,
+        source: &Source,
+        original: &Original,
+        scene: SceneView<'_>,
+        rng: &mut StreamRng,
+    ) -> Option<Vec<(u16, &Case, Option<Substitute>)>> {
+        let mut control = |&test: &u16| {
+            let case = self.maker.case(test, original, scene)?.ok()?;
+            if !case.values.iter().any(Expression::needs_foil) {
+                return Some((test, case, None));
+            }
+            let (_, foils) = case.foils(original, scene, self.maker.at);
+            let foil = *foils.get(rng.below((foils.len() as u32).max(1)) as usize)?;
+            Some((test, case, Some(Substitute { is_answer: false, foil })))
+        };
+        source.controls.iter().map(&mut control).collect()
     }
 
     /// A question of a family that mentions what is held out as originals of a cell do, and its answer's number.
@@ -282,25 +316,29 @@ impl<'a> TestSearch<'a> {
         Some((Original { row: number as usize, family, answer, reading, program, outputs }, word))
     }
 
-    /// What stands in the place of an original's answer, so that the pair is in a cell; None where nothing can.
-    #[allow(clippy::type_complexity)] // A substitute if the test needs one, and its queue if values are balanced.
-    fn substitute(
+    /// What stands in the place of an original's answer, for each pair of a group or for one pair that is in a cell; None
+    /// where nothing can.
+    #[allow(clippy::type_complexity)] // Substitutes if the test needs them, and the queue if values are balanced.
+    fn substitutes(
         &self,
         case: &Case,
         original: &Original,
         scene: SceneView<'_>,
         cell: Cell,
         rng: &mut StreamRng,
-    ) -> Option<(Option<Substitute>, Option<(Queue, bool)>)> {
+    ) -> Option<(Vec<Option<Substitute>>, Option<(Queue, bool)>)> {
         if case.relation == RelationRule::Positive {
             // Yes waits for a no.
             let truth = matches!(original.answer, Answer::Integer(number) if number > 0);
-            return Some((None, Some(((None, cell, 0), truth))));
+            return Some((vec![None], Some(((None, cell, 0), truth))));
         }
         if !case.values.iter().any(Expression::needs_foil) {
-            return Some((None, None));
+            return Some((vec![None], None));
         }
         let at = self.maker.at;
+        if case.values.contains(&Expression::Each) {
+            return Some((case.each(original, scene, at)?.into_iter().map(Some).collect(), None));
+        }
         let (answer_fits, mut foils) = case.foils(original, scene, at);
         let is_in_cell = |substitute: Substitute| {
             let draft = case.draft(original, Some(substitute), scene, at);
@@ -311,7 +349,7 @@ impl<'a> TestSearch<'a> {
             foils.retain(|&foil| is_in_cell(Substitute { is_answer, foil }));
             let may = answer_fits || case.values.iter().any(Expression::is_drawn);
             let foil = *foils.get(rng.below((foils.len() as u32).max(1)) as usize).filter(|_| may)?;
-            return Some((Some(Substitute { is_answer, foil }), None));
+            return Some((vec![Some(Substitute { is_answer, foil })], None));
         }
         let answer = answer_value(original.answer).filter(|_| answer_fits)?;
         let kind = if let Answer::Value(kind, _) = original.answer { Some(kind) } else { None };
@@ -325,13 +363,13 @@ impl<'a> TestSearch<'a> {
             .collect();
         if !as_no.is_empty() {
             let foil = as_no[rng.below(as_no.len() as u32) as usize];
-            return Some((Some(Substitute { is_answer: false, foil }), Some(((kind, cell, foil), false))));
+            return Some((vec![Some(Substitute { is_answer: false, foil })], Some(((kind, cell, foil), false))));
         }
         let yes = Substitute { is_answer: true, foil: *foils.first()? };
-        is_in_cell(yes).then_some((Some(yes), Some(((kind, cell, answer), true))))
+        is_in_cell(yes).then_some((vec![Some(yes)], Some(((kind, cell, answer), true))))
     }
 
-    /// Takes a pair, if it is still wanted.
+    /// Takes what an attempt made, if it is still wanted.
     fn take(&mut self, found: Found, all: &mut Pairs) {
         let (cell, unswapped) = (found.cell, found.unswapped);
         let source = self.sources.iter_mut().find(|source| source.family == found.known[0].1);
@@ -342,7 +380,7 @@ impl<'a> TestSearch<'a> {
         if self.counts[cell] >= self.task.per_cell || is_known {
             return;
         }
-        let pairs = match found.queue {
+        let all_found = match found.queue {
             None => vec![found],
             Some((queue, true)) => {
                 source.add(unswapped, found.answer);
@@ -355,27 +393,40 @@ impl<'a> TestSearch<'a> {
                 None => return,
             },
         };
-        if let Some(last) = pairs.last() {
+        if let Some(last) = all_found.last() {
             source.add(unswapped, last.answer);
             self.seen.insert(last.known[0].clone());
         }
-        self.counts[cell] += pairs.len() as u32;
         self.in_vain[cell] = 0;
-        all.pairs.extend(pairs.into_iter().map(|found| found.pair));
+        for pair in all_found.into_iter().flat_map(|found| found.pairs) {
+            if pair.test == self.test {
+                self.counts[pair.cell()] += 1;
+            }
+            all.pairs.push(pair);
+        }
     }
 }
 
 impl Source {
-    fn new(maker: &PairMaker<'_>, plan: &Plan, family: u16, cases: &[Case], has_all: bool) -> Self {
+    fn new(maker: &PairMaker<'_>, plan: &Plan, family: u16, cases: &[Case], controls: &[u16]) -> Self {
         let mut answers: [Vec<u32>; N_CELLS] = Default::default();
         let source = &maker.at.templates.families()[usize::from(family)];
         for case in cases {
-            let possible = if has_all { possible_cells(case, source, maker.at) } else { [true, false, false, false] };
+            let possible = possible_cells(case, source, maker.at);
+            // An answer that completes what is held out leaves no other value to complete it.
+            let is_crossing = case.values.iter().any(|value| matches!(value, Expression::Unseen | Expression::Seen));
+            let completes = |answer| match (answer, maker.at.holdout) {
+                (Answer::Value(kind, value), Some(holdout)) => {
+                    is_crossing && holdout.bits(usize::from(kind), value) != 0
+                }
+                _ => false,
+            };
             for cell in (0..N_CELLS).filter(|&cell| possible[cell] && case.cells[cell]) {
-                let may = |answer: &u32| {
-                    let wanted = &case.condition.answers;
-                    plan.possible.contains(*answer)
-                        && (wanted.is_empty() || wanted.contains(&answer_of(source.output(), *answer)))
+                let may = |number: &u32| {
+                    let (wanted, answer) = (&case.condition.answers, answer_of(source.output(), *number));
+                    plan.possible.contains(*number)
+                        && (wanted.is_empty() || wanted.contains(&answer))
+                        && !completes(answer)
                 };
                 answers[cell].extend((0..plan.n_answers as u32).filter(may));
             }
@@ -385,7 +436,11 @@ impl Source {
             list.dedup();
         }
         let counts = std::array::from_fn(|cell| vec![0; answers[cell].len()]);
-        Self { family, answers, counts }
+        let can_have = |control: &&u16| {
+            let cases = maker.suite.tests[usize::from(**control)].cases.get(&family);
+            cases.into_iter().flatten().any(|case| possible_cells(case, source, maker.at).contains(&true))
+        };
+        Self { family, answers, counts, controls: controls.iter().filter(can_have).copied().collect() }
     }
 
     /// The answers that are accepted in a cell next.
@@ -413,6 +468,13 @@ impl Pair {
         let cell = usize::from(self.touches.by_original) * 2 + usize::from(self.touches.by_partner);
         if self.is_swapped { exchanged(cell) } else { cell }
     }
+}
+
+/// By cell, the pairs of a test.
+fn counts_of(made: &Pairs, test: u16) -> [u32; N_CELLS] {
+    let mut counts = [0; N_CELLS];
+    made.pairs.iter().filter(|pair| pair.test == test).for_each(|pair| counts[pair.cell()] += 1);
+    counts
 }
 
 /// The cell of a pair with its sides swapped.

@@ -30,12 +30,10 @@ pub struct PairTest {
 }
 
 impl PairTest {
-    /// Whether its pairs belong to others: several of an original, or of another test on the same original. Then there
-    /// is nothing to gain by an original that was searched for.
-    pub(super) fn is_bound(&self, tests: &[Self]) -> bool {
-        let has_control = tests.iter().any(|test| test.control_of.as_ref() == Some(&self.name));
+    /// Whether answers or values of its pairs are balanced.
+    pub(super) fn is_balanced(&self) -> bool {
         let mut cases = self.cases.values().flatten();
-        has_control || self.control_of.is_some() || cases.any(|case| case.values.contains(&Expression::Each))
+        cases.any(|case| case.is_balanced() || case.relation == RelationRule::Positive)
     }
 }
 

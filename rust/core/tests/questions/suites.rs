@@ -97,11 +97,14 @@ impl Case {
         let originals = self.originals();
         let known = KnownQuestions::new(originals.iter().map(|each| (each, self.questions[each.row].scene)));
         let mut all = Pairs::default();
-        for test in 0..suite.tests.len() as u16 {
+        let search = |test: u16| {
             let mut search = TestSearch::new(&maker, task, &known, test, &all);
             while search.step(&mut all).unwrap() {}
-            all.searches.push(search.result());
-        }
+            search
+        };
+        let searches: Vec<_> = (0..suite.tests.len() as u16).map(search).collect();
+        all.searches = searches.iter().map(|search| search.result(&all)).collect();
+        all.sort();
         all
     }
 
@@ -587,6 +590,55 @@ fn searched_pairs_are_true_and_fill_their_cells() {
                 assert!(!is_strict || result.is_possible == [true, false, false, false], "{}", test.name);
             }
         }
+    }
+}
+
+/// Of each original that was searched for, the place of its image, its program and its pairs.
+fn by_original<'a>(pairs: &[&'a Pair]) -> BTreeMap<(usize, String), Vec<&'a Pair>> {
+    let mut found: BTreeMap<(usize, String), Vec<&Pair>> = BTreeMap::new();
+    for pair in pairs {
+        let (original, image) = &**pair.found.as_ref().unwrap();
+        found.entry((*image, format!("{:?}", original.program))).or_default().push(pair);
+    }
+    found
+}
+
+#[test]
+fn crossings_are_found_with_their_controls_and_groups_are_whole() {
+    const PER_CELL: u32 = 6;
+    let suite = OOD.suite("holdout");
+    let made = OOD.search(&suite, QuestionRule::Any, PER_CELL);
+    let tests = by_test(&suite, &made.pairs);
+    assert!(made.searches.iter().all(|search| search.lacks == [0; 4]), "all cells are full");
+    assert!(made.pairs.is_sorted_by_key(|pair| pair.test));
+    for form in ["", "verify_"] {
+        let crossings = by_original(&tests[&*format!("crossing_{form}shape")]);
+        let controls = by_original(&tests[&*format!("control_{form}shape")]);
+        assert_eq!(crossings.len(), 2 * PER_CELL as usize);
+        assert!(crossings.keys().eq(controls.keys()));
+        for (original, pairs) in &crossings {
+            let ([crossing], [control]) = (&pairs[..], &controls[original][..]) else { panic!("{original:?}") };
+            assert_eq!([crossing.answer, control.answer], [Answer::Bool(false); 2]);
+            assert!(crossing.touches.by_partner && crossing.original_text == control.original_text);
+            assert!(crossing.text.contains("cylinder") && !crossing.touches.by_answer);
+            assert_eq!(control.touches.by_partner, control.touches.by_original, "{}", control.text);
+        }
+        assert_eq!(tests[&*format!("crossing_{form}material")].len(), 2 * PER_CELL as usize);
+        assert!(!tests.contains_key(&*format!("control_{form}material")), "there is no third material");
+        for (kind, n) in [("color", 8), ("shape", 3), ("material", 2)] {
+            for pairs in by_original(&tests[&*format!("values_{form}{kind}")]).values() {
+                let texts: BTreeSet<&str> = pairs.iter().map(|pair| &*pair.text).collect();
+                let n_yes = pairs.iter().filter(|pair| pair.answer == Answer::Bool(true)).count();
+                assert_eq!((pairs.len(), texts.len(), n_yes), (n, n, 1), "{texts:?}");
+            }
+        }
+    }
+    // A question that may not mention the pair has groups alone.
+    let made = CASE.search(&suite, QuestionRule::Without, PER_CELL);
+    for search in &made.searches {
+        let name = &suite.tests[usize::from(search.test)].name;
+        assert_eq!(search.is_possible, [name.starts_with("values_"), false, false, false], "{name}");
+        assert_eq!(search.lacks, [0; 4], "{name}");
     }
 }
 
