@@ -17,7 +17,7 @@ from clevrhope.dataset.augmented_h5 import (
 )
 from clevrhope.dataset.clevr_json import question_info, rows_file
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.questions_h5 import QuestionArrays, QuestionWriter, read_questions
+from clevrhope.dataset.questions_h5 import QuestionArrays, QuestionWriter
 from clevrhope.pipeline.engine import encoded
 from clevrhope.pipeline.suites import SuiteMaker, SuiteSplit, make_with
 from clevrhope.runtime.progress import Progress
@@ -51,15 +51,14 @@ def make_train_sets(
 class _TrainMaker(SuiteMaker):
     """Makes the train sets with questions of one suite."""
 
-    role = "train"
+    role, every = "train", EVERY
 
-    def write(self, manifest: Manifest, hop: Hop, split: str) -> tuple[Manifest, SuiteSplit]:
+    def write(
+        self, manifest: Manifest, hop: Hop, split: str, rows: QuestionArrays, pairs: Pairs
+    ) -> tuple[Manifest, SuiteSplit]:
         """Writes the questions of a train set and those that are added; gives what `SuiteMaker` gives."""
-        self._check_vocabulary(manifest, hop)
         layout, name = self._layout, augmented_split(self._name)
-        own = read_questions(layout.questions_h5(hop.name, split))
         pool = str(manifest.splits[hop.name][split]["pool"])
-        pairs = self._pairs(own, hop, split, pool, every=EVERY)
         h5 = layout.suite_h5(hop.name, self._name, name)
         h5.parent.mkdir(parents=True, exist_ok=True)
         with (
@@ -68,12 +67,12 @@ class _TrainMaker(SuiteMaker):
                 layout.suite_json(hop.name, self._name, name), key="questions", info=question_info(name)
             ) as add_rows,
         ):
-            for first in range(0, max(1, n_augmented(len(own))), ROWS_A_BLOCK):
-                arrays = self._arrays(pairs, own, first)
+            for first in range(0, max(1, n_augmented(len(rows))), ROWS_A_BLOCK):
+                arrays = self._arrays(pairs, rows, first)
                 writer.append(arrays)
                 add_rows(self._rows(pairs, arrays, first, name))
-        entry = {"pairs": len(pairs), "originals": len(own)}
-        return self._listed(manifest, hop, name, entry), self._made(hop, name, len(own), pairs)
+        entry = {"pairs": len(pairs), "originals": len(rows)}
+        return self._listed(manifest, hop, name, entry), self._made(hop, name, len(rows), pairs)
 
     def _arrays(self, pairs: Pairs, own: QuestionArrays, first: int) -> AugmentedArrays:
         """Some of the rows, from `first` on."""

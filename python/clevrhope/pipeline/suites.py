@@ -81,7 +81,7 @@ class SuiteSplit:
     tests: tuple[TestCounts, ...]
     per_cell: int
     """How many pairs each cell of a test is to have."""
-    origin: Origin = "questions"
+    origin: Origin
     """Where originals of the dataset's families came from."""
 
     @property
@@ -168,8 +168,10 @@ def make_with(
         made = []
         with progress.stage(f"Making pairs of {name}", total=len(wanted), unit="splits") as advance:
             for hop, splits in groupby(wanted, key=itemgetter(0)):
-                for _, split in splits:
-                    manifest, counts = maker.write(manifest, hop, split)
+                # An entry that fails on one split leaves the files of all splits as they were.
+                of_hop = [(split, *maker.make(hop, split)) for _, split in splits]
+                for split, rows, pairs in of_hop:
+                    manifest, counts = maker.write(manifest, hop, split, rows, pairs)
                     made.append(counts)
                     advance(1)
                 manifest = with_datasheet(layout, manifest, hop.name)
@@ -264,6 +266,9 @@ class SuiteMaker:
     role = "test"
     """Of the splits that it makes something of."""
 
+    every: int | None = None
+    """Of a train set: the number of its questions before each pair."""
+
     def __init__(
         self,
         layout: Layout,
@@ -294,10 +299,10 @@ class SuiteMaker:
         self._answers = np.asarray([numbers[text] for text in self._vocabulary.answers], dtype=np.int32)
         self._scenes: dict[str, tuple[SceneGraphs, Ints]] = {}
 
-    def write(self, manifest: Manifest, hop: Hop, split: str) -> tuple[Manifest, SuiteSplit]:
-        """Writes the pairs on a split; gives the manifest that lists them, and what was made."""
-        self._check_vocabulary(manifest, hop)
-        rows, pairs = self.make(hop, split)
+    def write(
+        self, manifest: Manifest, hop: Hop, split: str, rows: QuestionArrays, pairs: Pairs
+    ) -> tuple[Manifest, SuiteSplit]:
+        """Writes what `make` made of a split; gives the manifest that lists it, and counts."""
         pool = str(manifest.splits[hop.name][split]["pool"])
         h5, questions = (
             self._layout.suite_h5(hop.name, self._name, split),
@@ -380,13 +385,18 @@ class SuiteMaker:
 
     def make(self, hop: Hop, split: str) -> tuple[QuestionArrays, Pairs]:
         """The questions of a split, and the pairs that are made of them; writes nothing."""
-        rows = read_questions(self._layout.questions_h5(hop.name, split))
+        self._check_vocabulary(self._manifest, hop)
+        path = self._layout.questions_h5(hop.name, split)
+        name = self._layout.relative(path)
+        if record(path) != self._manifest.files.get(name):
+            raise DatasetError(
+                f"{path}: not the file that the manifest lists; restore it, or run the dataset's build again"
+            )
+        rows = read_questions(path)
         pool = str(self._manifest.splits[hop.name][split]["pool"])
         return rows, self._pairs(rows, hop, split, pool)
 
-    def _pairs(
-        self, rows: QuestionArrays, hop: Hop, split: str, pool: str, *, every: int | None = None
-    ) -> Pairs:
+    def _pairs(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> Pairs:
         graphs, indices = self._pool(pool)
         places = np.searchsorted(indices, rows.image_idxs)
         places = np.minimum(places, len(indices) - 1)
@@ -418,7 +428,7 @@ class SuiteMaker:
                 rule="any" if rule == "with" else "unimplied" if rule == "without" and implied else rule,
                 per_cell=self._per_cell,
                 search=self._origin == "search",
-                every=every,
+                every=self.every,
             )
         except TemplateError as error:
             raise TemplateError(f"{self._layout.questions_h5(hop.name, split)}: {error}") from error

@@ -37,6 +37,7 @@ class AnswerCheck:
             functions.setdefault(named, []).append(number)
         self._numbers = vocab.answers
         self._offers = {number for token, number in vocab.functions.items() if token.startswith("offer_")}
+        self._verifying = {n for token, n in vocab.functions.items() if token.startswith("verify_")}
         self._functions = functions
         """Functions that take an answer as argument, by its attribute type ("" for a number) and name."""
 
@@ -150,10 +151,11 @@ class AnswerCheck:
             name = arrays.tests[test] if 0 <= test < len(arrays.tests) else f"test {test}"
             total = sum(of_value.values(), Counter())
             rules = source.tests.get(name) if source else None
-            if rules and rules.foils:
+            if rules is None:
+                continue  # whether a coin decided is not known; the line on texts says what files are missing
+            if rules.foils:
                 continue  # `check_foils` knows what these ask for
-            is_balanced = rules.is_balanced if rules else len(total) > 1
-            if not is_balanced:
+            if not rules.is_balanced:
                 note = f"{place.file}: {name} asks for no value with both answers"
                 check.notes.append(note)
                 continue
@@ -164,6 +166,34 @@ class AnswerCheck:
                     what = "anything" if value < 0 else self._name(value)
                     problem = f"{name}{where} asks for {what} more often with one answer"
                     check.fault(place.file, None, problem, f"yes {counts[True]}, no {counts[False]} times")
+
+    def check_verified(self, place: SuitePlace, arrays: PairArrays, sides: Sides, check: Check) -> None:
+        """Counts how often searched pairs that ask whether a thing has a value ask for it with yes and no."""
+        values = {
+            token: self._numbers.get(value, -1)
+            for (_, value), tokens in self._functions.items()
+            for token in tokens
+            if token in self._verifying
+        }
+        first = arrays.tokens("programs", 0, len(arrays))[:, 1].reshape(-1, 2)
+        pairs = np.flatnonzero(sides.searched & np.isin(first, list(values)).all(axis=1))
+        check.n_checked += len(pairs)
+        tests, cells = (arrays.columns[name][: 2 * len(first) : 2] for name in ("test", "cell"))
+        is_yes = (arrays.columns["answers"] == self._yes).reshape(-1, 2)
+        counts: dict[tuple[int, int], dict[int, Counter[bool]]] = {}
+        for k in pairs.tolist():
+            of_value = counts.setdefault((int(tests[k]), int(cells[k])), {})
+            for token, truth in zip(first[k].tolist(), is_yes[k].tolist(), strict=True):
+                of_value.setdefault(values[token], Counter())[truth] += 1
+        for (test, cell), of_value in counts.items():
+            if len(sum(of_value.values(), Counter[bool]())) < 2:
+                continue  # the entry asks for one answer
+            name = arrays.tests[test] if 0 <= test < len(arrays.tests) else f"test {test}"
+            for value, found in of_value.items():
+                if found[True] != found[False]:
+                    where = f"cell {cell >> 1}{cell & 1} of {name}"
+                    problem = f"{where} asks for {self._name(value)} more often with one answer"
+                    check.fault(place.file, None, problem, f"yes {found[True]}, no {found[False]} times")
 
     def shares(self, place: SuitePlace, arrays: PairArrays, sides: Sides) -> dict[str, Counter[bool]]:
         """Of tests in which a coin decides on sides, how many originals are answered yes and no."""

@@ -86,6 +86,7 @@ class _SuiteChecks:
             answers = AnswerCheck(vocab)
             by_original = mentions.by_program[sides.given]
             answers.check_balance(place, arrays, sides, by_original, source, lines.balance)
+            answers.check_verified(place, arrays, sides, lines.balance)
             for test, found in answers.shares(place, arrays, sides).items():
                 self._shares.setdefault(f"{place.suite} {test}", Counter()).update(found)
             if place.json.is_file() and folder.is_readable(place.json):

@@ -190,7 +190,9 @@ class _Maker:
         of_hop = suites.setdefault(hop.name, {})
         of_hop[VISUAL] = {**of_hop.get(VISUAL, {}), split: entry}
         counts = tuple(pairs.counts(reading))
-        found = VisualSplit(hop.name, split, len(rows), counts, 0, len(plan.images), choice.looked)
+        found = VisualSplit(
+            hop.name, split, len(rows), counts, 0, "questions", len(plan.images), choice.looked
+        )
         return replace(manifest.with_files(files), suites=suites), found
 
     def _reading(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> SplitReading:

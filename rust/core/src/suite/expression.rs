@@ -99,6 +99,10 @@ impl Expression {
             },
             (_, Some(("coin", Value::Array(two)))) if are(two, ["answer", "foil"]) => Ok(Self::AnswerOrFoil),
             (_, Some(("coin", Value::Array(two)))) if are(two, ["foil", "answer"]) => Ok(Self::FoilOrAnswer),
+            (_, Some(("coin", other))) => {
+                let known = "[\"answer\", \"foil\"] or [\"foil\", \"answer\"]";
+                Err(format!("a coin of {}; expected {known}", shown(&other.to_string())))
+            }
             _ => {
                 let name = raw.as_str().or(only_key.map(|(key, _)| key.as_str())).unwrap_or("");
                 let hint = suggestion(name, NAMES);

@@ -15,7 +15,7 @@ use super::expression::{Expression, Substitute, answer_value};
 use super::original::Original;
 use super::pairs::{Given, Pair, PairMaker, Pairs};
 use super::test::{Case, RelationRule};
-use crate::program::Program;
+use crate::program::{Function, Program};
 use crate::question::balance::acceptable;
 use crate::question::instantiate::{MAX_OPTIONS, answer_of};
 use crate::question::param::MAX_PARAMS;
@@ -63,8 +63,9 @@ impl KnownQuestions {
     }
 }
 
-/// Pairs of values asked for that wait for one with the other answer: the answer's type, the cell, and the value.
-type Queue = (Option<u8>, Cell, u8);
+/// Pairs that wait for one with the other answer: the type of the values asked for, the cell, and the value; or both
+/// values, the smaller one first, if the two questions of a pair ask for different ones.
+type Queue = (Option<u8>, Cell, u8, u8);
 
 /// What an attempt made of one original.
 struct Found {
@@ -220,7 +221,10 @@ impl<'a> TestSearch<'a> {
             return Ok(None);
         };
         let Some(Ok(case)) = self.maker.case(self.test, &original, scene) else { return Ok(None) };
-        let Some((substitutes, queue)) = self.substitutes(case, &original, scene, unswapped, &mut rng) else {
+        if !self.has_other_value(&original) {
+            return Ok(None);
+        }
+        let Some((substitutes, mut queue)) = self.substitutes(case, &original, scene, unswapped, &mut rng) else {
             return Ok(None);
         };
         let Some(controls) = self.controls_of(source, &original, scene, &mut rng) else { return Ok(None) };
@@ -244,9 +248,21 @@ impl<'a> TestSearch<'a> {
         }
         let known = |family: u16, program: &Program| (image, family, program.clone());
         let Some(first) = pairs.first() else { return Ok(None) };
+        queue = queue.or_else(|| case.queue_of_verified(&original, &first.program, cell));
         let known = [known(original.family, &original.program), known(first.family, &first.program)];
         let made = pairs.iter().filter(|pair| pair.test == self.test).map(Pair::cell).max();
         Ok((made == Some(cell)).then_some(Found { pairs, known, cell, unswapped, answer, queue }))
+    }
+
+    /// Whether an original that asks whether an object has a value could ask for another one as well: or whoever knows the
+    /// split's rule would know the answer.
+    fn has_other_value(&self, original: &Original) -> bool {
+        let Some((kind, value)) = verified(&original.program) else { return true };
+        let mut program = original.program.clone();
+        (0..self.maker.at.vocab.n_values(usize::from(kind)) as u8).filter(|&other| other != value).any(|other| {
+            program.steps.iter_mut().last().into_iter().for_each(|step| step.argument = other);
+            self.maker.at.rule.allows(&program, self.maker.at.holdout)
+        })
     }
 
     /// For each control of an original what stands in the place of its answer; None where one of them cannot be.
@@ -330,7 +346,7 @@ impl<'a> TestSearch<'a> {
         if case.relation == RelationRule::Positive {
             // Yes waits for a no.
             let truth = matches!(original.answer, Answer::Integer(number) if number > 0);
-            return Some((vec![None], Some(((None, cell, 0), truth))));
+            return Some((vec![None], Some(((None, cell, 0, 0), truth))));
         }
         if !case.values.iter().any(Expression::needs_foil) {
             return Some((vec![None], None));
@@ -354,7 +370,7 @@ impl<'a> TestSearch<'a> {
         let answer = answer_value(original.answer).filter(|_| answer_fits)?;
         let kind = if let Answer::Value(kind, _) = original.answer { Some(kind) } else { None };
         // A foil is one that was asked for with yes before, and waits for its no.
-        let waits = |&foil: &u8| self.waiting.get(&(kind, cell, foil)).is_some_and(|queue| !queue.is_empty());
+        let waits = |&foil: &u8| self.waiting.get(&(kind, cell, foil, foil)).is_some_and(|queue| !queue.is_empty());
         let as_no: Vec<u8> = foils
             .iter()
             .copied()
@@ -363,10 +379,10 @@ impl<'a> TestSearch<'a> {
             .collect();
         if !as_no.is_empty() {
             let foil = as_no[rng.below(as_no.len() as u32) as usize];
-            return Some((vec![Some(Substitute { is_answer: false, foil })], Some(((kind, cell, foil), false))));
+            return Some((vec![Some(Substitute { is_answer: false, foil })], Some(((kind, cell, foil, foil), false))));
         }
         let yes = Substitute { is_answer: true, foil: *foils.first()? };
-        is_in_cell(yes).then_some((vec![Some(yes)], Some(((kind, cell, answer), true))))
+        is_in_cell(yes).then_some((vec![Some(yes)], Some(((kind, cell, answer, answer), true))))
     }
 
     /// Takes what an attempt made, if it is still wanted.
@@ -467,6 +483,27 @@ impl Pair {
     pub fn cell(&self) -> Cell {
         let cell = usize::from(self.touches.by_original) * 2 + usize::from(self.touches.by_partner);
         if self.is_swapped { exchanged(cell) } else { cell }
+    }
+}
+
+/// Type and value, if a program asks whether an object has a value.
+fn verified(program: &Program) -> Option<(u8, u8)> {
+    let step = program.steps.last()?;
+    if let Function::Verify(kind) = step.function { Some((kind, step.argument)) } else { None }
+}
+
+impl Case {
+    /// The queue of a pair of questions that ask whether an object has a value, and the pair's side in it. So each value
+    /// is asked for as often with yes as with no: if the two questions ask for different values, the sides differ in
+    /// which of these the object has.
+    fn queue_of_verified(&self, original: &Original, partner: &Program, cell: Cell) -> Option<(Queue, bool)> {
+        let ((kind, own), (_, other)) = (verified(&original.program)?, verified(partner)?);
+        if own == other && !self.condition.answers.is_empty() {
+            return None;
+        }
+        let is_yes = original.answer == Answer::Bool(true);
+        let queue = (Some(kind), cell, own.min(other), own.max(other));
+        Some((queue, is_yes == (own <= other)))
     }
 }
 

@@ -9,8 +9,8 @@ use crate::message::{shown, suggestion};
 use crate::program::Function;
 use crate::question::param::{Param, ParamKind, find_param};
 use crate::question::plan::Plan;
-use crate::question::template::{Family, RawNode, RawTemplate, TemplateSet, read_templates};
-use crate::vocab::Vocabulary;
+use crate::question::template::{Family, RawNode, RawTemplate, TemplateError, TemplateSet, read_templates};
+use crate::vocab::{Answer, Vocabulary};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -181,6 +181,11 @@ struct SuiteReader<'a> {
 impl<'a> SuiteReader<'a> {
     fn add(&mut self, entry: &Entry, place: &str, tests: &mut Vec<PairTest>) -> Result<(), SuiteError> {
         let fault = |problem: String| SuiteError::entry(place, problem);
+        let is_name_character = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if entry.test.is_empty() || !entry.test.chars().all(is_name_character) {
+            let name = shown(&entry.test);
+            return Err(fault(format!("test: \"{name}\" cannot be the name of a test; use letters, digits, - and _")));
+        }
         let number = match tests.iter().position(|test| test.name == entry.test) {
             Some(number) => number,
             None => {
@@ -200,6 +205,9 @@ impl<'a> SuiteReader<'a> {
         if own != (entry.tier, &entry.kind, entry.sides, &entry.control_of) {
             let name = shown(&entry.test);
             return Err(fault(format!("the entries of \"{name}\" have different tiers, types, sides or controls")));
+        }
+        if entry.sides == Sides::Coin && !matches!(entry.relation, RawRelation::Same | RawRelation::Flip) {
+            return Err(fault("sides: a coin needs a relation that holds both ways, same or flip".to_owned()));
         }
         if entry.sides == Sides::Coin && !entry.cell.is_empty() {
             return Err(fault("cell: where a coin decides on sides, nobody knows the cell before".to_owned()));
@@ -299,7 +307,12 @@ impl<'a> SuiteReader<'a> {
                 RelationRule::Is(param)
             }
         };
-        let condition = Condition::read(&entry.when, source, self.vocab).map_err(|problem| fault("when", problem))?;
+        let mut condition =
+            Condition::read(&entry.when, source, self.vocab).map_err(|problem| fault("when", problem))?;
+        // In a type of three values or more, a thing that does not have one need not have the other that is drawn.
+        if relation == RelationRule::Flip && values.iter().any(|value| matches!(value, Expression::Another(_))) {
+            condition.answers = vec![Answer::Bool(true)];
+        }
         let cells =
             std::array::from_fn(|cell| entry.cell.is_empty() || entry.cell.iter().any(|own| own.number() == cell));
         let place = place.to_owned();
@@ -341,10 +354,11 @@ impl<'a> SuiteReader<'a> {
         let raw = self.sources.get(&(file_of(base).to_owned(), base.index_in_file));
         let mut raw = raw.cloned().ok_or_else(|| fault(format!("no template of {}", name_of(base))))?;
         follow(&mut raw, &entry.then).map_err(|problem| fault(format!("then: {problem}")))?;
+        let n_known = [raw.nodes.len() - entry.then.len(), raw.params.len()];
         raw.params.extend(entry.params.iter().cloned());
-        raw.text = self.texts(entry, source).map_err(|problem| fault(format!("text: {problem}")))?;
+        raw.text = self.texts(entry, source).map_err(fault)?;
         let texts = raw.text.clone();
-        let mut family = raw.family(place)?;
+        let mut family = raw.family(place).map_err(|error| in_entry(error, place, n_known))?;
         family.index_in_file = self.entry;
         family.file = format!("suites/{}/{}", self.name, place.split_once(".json").map_or(place, |(file, _)| file));
         check_own(entry, &family, &texts, &self.functions).map_err(fault)?;
@@ -367,14 +381,15 @@ impl<'a> SuiteReader<'a> {
     /// The entry's texts, with each of the source's subjects in the place of `{X}`.
     fn texts(&self, entry: &Entry, source: &str) -> Result<Vec<String>, String> {
         if entry.text.is_empty() {
-            return Err("\"then\" needs texts".to_owned());
+            return Err("text: \"then\" needs texts".to_owned());
         }
         let mut texts = Vec::new();
-        for text in &entry.text {
+        for (number, text) in entry.text.iter().enumerate() {
             if text.contains("{X}") {
                 let subjects = self.subjects.get(source);
-                let subjects = subjects
-                    .ok_or_else(|| format!("\"{{X}}\" is used, but subjects.json has no entry for {source}"))?;
+                let subjects = subjects.ok_or_else(|| {
+                    format!("text[{number}] has \"{{X}}\", but subjects.json has no noun phrases for {source}")
+                })?;
                 texts.extend(subjects.iter().map(|subject| text.replace("{X}", subject)));
             } else {
                 texts.push(text.clone());
@@ -430,6 +445,21 @@ fn follow(template: &mut RawTemplate, then: &[NextNode]) -> Result<(), String> {
         template.nodes.push(RawNode { kind: node.kind.clone(), inputs, side_inputs: node.side_inputs.clone() });
     }
     Ok(())
+}
+
+/// An error about a family of an entry's own, with its place in the entry; `n_known` nodes and parameters are those of
+/// the family that it follows.
+fn in_entry(error: TemplateError, entry: &str, n_known: [usize; 2]) -> TemplateError {
+    let TemplateError::Invalid { mut place, problem } = error else { return error };
+    for ((list, own), n_known) in [(".nodes[", "then"), (".params[", "params")].into_iter().zip(n_known) {
+        let number = place.strip_prefix(entry).and_then(|rest| rest.strip_prefix(list));
+        if let Some((number, rest)) = number.and_then(|number| number.split_once(']'))
+            && let Some(number) = number.parse::<usize>().ok().and_then(|number| number.checked_sub(n_known))
+        {
+            place = format!("{entry}.{own}[{number}]{rest}");
+        }
+    }
+    TemplateError::Invalid { place, problem }
 }
 
 /// The name by which entries call a family.

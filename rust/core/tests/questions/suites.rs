@@ -401,6 +401,10 @@ fn bad_entries_are_named() {
             "mine.json[0].change.<R>: {\"convers\":\"<R>\"} is not an expression (did you mean \"converse\"?)",
         ),
         (
+            entry(r#""source": ["zero_hop 4"], "change": {"<C>": {"coin": ["answer", "foll"]}}"#),
+            "mine.json[0].change.<C>: a coin of [\"answer\",\"foll\"]; expected [\"answer\", \"foil\"] or [\"foil\", ",
+        ),
+        (
             entry(r#""source": ["one_hop 1"], "change": {"<R>": {"value": "lefft"}}"#),
             "mine.json[0].change.<R>: unknown relation \"lefft\" (did you mean \"left\"?)",
         ),
@@ -420,13 +424,13 @@ fn bad_entries_are_named() {
             entry(
                 r#""source": ["zero_hop 0"], "then": [{"type": "exst", "inputs": ["asked"]}], "text": ["Is there {X}?"]"#,
             ),
-            "mine.json[0]: text: \"{X}\" is used, but subjects.json has no entry for zero_hop 0",
+            "mine.json[0]: text[0] has \"{X}\", but subjects.json has no noun phrases for zero_hop 0",
         ),
         (
             entry(
                 r#""source": ["same_relate 0"], "then": [{"type": "exst", "inputs": ["asked"]}], "text": ["Is there?"]"#,
             ),
-            "mine.json[0].nodes[3]: unknown function \"exst\" (did you mean \"exist\"?)",
+            "mine.json[0].then[0]: unknown function \"exst\" (did you mean \"exist\"?)",
         ),
         (
             entry(
