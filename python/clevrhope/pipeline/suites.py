@@ -81,7 +81,7 @@ class SuiteSplit:
     tests: tuple[TestCounts, ...]
     per_cell: int
     """How many pairs each cell of a test is to have."""
-    origin: Origin = "questions"
+    origin: Origin = field(default="questions", kw_only=True)
     """Where originals of the dataset's families came from."""
 
     @property
@@ -365,7 +365,7 @@ class SuiteMaker:
 
     def _made(self, hop: Hop, split: str, n_originals: int, pairs: Pairs) -> SuiteSplit:
         counts = tuple(_counts(self._suite, pairs))
-        return SuiteSplit(hop.name, split, n_originals, counts, self._per_cell, self._origin)
+        return SuiteSplit(hop.name, split, n_originals, counts, self._per_cell, origin=self._origin)
 
     def _attributes(self) -> dict[str, object]:
         """Attributes of every file of the suite."""
