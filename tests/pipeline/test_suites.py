@@ -405,14 +405,17 @@ def test_cells_that_are_short_are_named(
     # Without a search they are short as well, and more can be searched for.
     assert run_command(arguments) == 0
     _, ood = capsys.readouterr().out.split("complex_ood")
-    assert "  Cells that are short of 10 pairs: order 00 by 10, order 11 by 10\n  With --from search, more" in ood
+    assert (
+        "  Cells that are short of 10 pairs: order 00 by 10, order 11 by 10\n  With --from search, more"
+        in ood
+    )
 
 
 def test_crossings_are_searched_for_with_their_controls(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["suite", "holdout", str(folder), "--from", "search", "--per-cell", "6", "--hop", HOP, "--json"]
-    assert run_command([*arguments, "--quiet"]) == 0
+    arguments = ["suite", "holdout", str(folder), "--from", "search", "--per-cell", "6", "--hop", HOP]
+    assert run_command([*arguments, "--json", "--quiet"]) == 0
     ood = {split["split"]: split for split in json.loads(capsys.readouterr().out)["splits"]}["complex_ood"]
     tests = {test["test"]: test for test in ood["tests"]}
     assert not any(test["short"] for test in tests.values())
