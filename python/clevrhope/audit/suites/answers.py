@@ -171,9 +171,9 @@ class AnswerCheck:
         """Counts how often searched pairs that ask whether a thing has a value ask for it with yes and no."""
         values = {
             token: self._numbers.get(value, -1)
-            for (_, value), tokens in self._functions.items()
+            for (kind, value), tokens in self._functions.items()
             for token in tokens
-            if token in self._verifying
+            if kind and token in self._verifying
         }
         first = arrays.tokens("programs", 0, len(arrays))[:, 1].reshape(-1, 2)
         pairs = np.flatnonzero(sides.searched & np.isin(first, list(values)).all(axis=1))

@@ -49,8 +49,8 @@ pub struct SearchTask<'a> {
     pub of_dataset: bool,
 }
 
-/// A question's image, family and program.
-type Known = (u64, u16, Program);
+/// A question's image and program, by which two questions ask the same, whatever their families.
+type Known = (u64, Program);
 
 /// The questions of a split, which are not searched for again.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +59,7 @@ pub struct KnownQuestions(FxHashSet<Known>);
 impl KnownQuestions {
     /// Those of a split, whose images are given by index.
     pub fn new<'a>(questions: impl Iterator<Item = (&'a Original, u64)>) -> Self {
-        Self(questions.map(|(each, image)| (image, each.family, each.program.clone())).collect())
+        Self(questions.map(|(each, image)| (image, each.program.clone())).collect())
     }
 }
 
@@ -69,6 +69,8 @@ type Queue = (Option<u8>, Cell, u8, u8);
 
 /// What an attempt made of one original.
 struct Found {
+    /// Of the original.
+    family: u16,
     /// A pair with those of its controls, or a group.
     pairs: Vec<Pair>,
     /// The original and its first partner.
@@ -246,12 +248,13 @@ impl<'a> TestSearch<'a> {
             pair.found = Some(Box::new((original.clone(), place)));
             pairs.push(pair);
         }
-        let known = |family: u16, program: &Program| (image, family, program.clone());
+        let known = |program: &Program| (image, program.clone());
         let Some(first) = pairs.first() else { return Ok(None) };
         queue = queue.or_else(|| case.queue_of_verified(&original, &first.program, cell));
-        let known = [known(original.family, &original.program), known(first.family, &first.program)];
+        let known = [known(&original.program), known(&first.program)];
         let made = pairs.iter().filter(|pair| pair.test == self.test).map(Pair::cell).max();
-        Ok((made == Some(cell)).then_some(Found { pairs, known, cell, unswapped, answer, queue }))
+        let family = original.family;
+        Ok((made == Some(cell)).then_some(Found { family, pairs, known, cell, unswapped, answer, queue }))
     }
 
     /// Whether an original that asks whether an object has a value could ask for another one as well: or whoever knows the
@@ -388,7 +391,7 @@ impl<'a> TestSearch<'a> {
     /// Takes what an attempt made, if it is still wanted.
     fn take(&mut self, found: Found, all: &mut Pairs) {
         let (cell, unswapped) = (found.cell, found.unswapped);
-        let source = self.sources.iter_mut().find(|source| source.family == found.known[0].1);
+        let source = self.sources.iter_mut().find(|source| source.family == found.family);
         let Some(source) = source.filter(|source| source.acceptable(unswapped).contains(found.answer)) else { return };
         // The same two questions the other way round are no other pair.
         let is_known = |each: &Known| self.known.0.contains(each) || self.seen.contains(each);

@@ -512,6 +512,14 @@ fn bad_entries_are_named() {
             entry(r#""source": ["one_hop 1"], "change": {"<C>": {"other": "<C>"}, "<S>": {"other": "<S>"}}"#),
             "mine.json[0].change: expected one foil, or one coin",
         ),
+        (
+            entry(r#""source": ["zero_hop 1"], "sides": "coin""#).replace("\"same\"", "\"positive\""),
+            "mine.json[0]: sides: a coin needs a relation that holds both ways, same or flip",
+        ),
+        (
+            entry(r#""source": ["zero_hop 1"]"#).replace("\"t\"", "\"a/b\""),
+            "mine.json[0]: test: \"a/b\" cannot be the name of a test; use letters, digits, - and _",
+        ),
         ("[]".to_owned(), "test: contains no tests"),
     ];
     for (entries, expected) in cases {
@@ -686,6 +694,17 @@ fn searched_answers_and_values_are_balanced() {
                 }
             }
             assert!(asked.values().all(|[no, yes]| no == yes), "{test}: {asked:?}");
+            // Nor does the value that both questions of a pair ask about an object, or one each, tell the answer.
+            let mut verified: BTreeMap<(usize, u8), [u32; 2]> = BTreeMap::new();
+            for pair in pairs.iter().filter(|_| test.contains("_verify_")) {
+                let (original, _) = pair.found.as_deref().unwrap();
+                for (program, answer) in [(&original.program, original.answer), (&pair.program, pair.answer)] {
+                    let value = program.steps.last().unwrap().argument;
+                    verified.entry((pair.cell(), value)).or_default()[usize::from(answer == Answer::Bool(true))] += 1;
+                }
+            }
+            assert_eq!(verified.is_empty(), !test.contains("_verify_"));
+            assert!(verified.values().all(|[no, yes]| no == yes), "{test}: {verified:?}");
             // Of questions with yes and no, one half is answered yes.
             if ["rephrase_and", "rephrase_or", "order_and", "rephrase_verify_color", "rephrase_relation"]
                 .contains(&test)
