@@ -140,7 +140,8 @@ def test_tables_say_what_stands_beside_what(built: Path, tmp_path: Path) -> None
     assert row[2:] == ["0.0", "100.0", "-100.0"]
     text = "\n".join(lines)
     assert "All right answers of entailment_material, entailment_shape are yes, so RAD is how often" in text
-    assert "crossing_shape 100.0 (no)" in text
-    assert "values_color 87.5 (no)" in text
+    robustness = {line.split()[0]: line.split()[3:5] for line in lines if line.count("(") == 1}
+    assert robustness["crossing_verify_shape"] == ["100.0", "(no)"]
+    assert robustness["values_color"] == ["87.5", "(no)"]
     in_words = [*suite_scores_lines(score_suite(built, "holdout", file, seed=1, bootstrap=0, tier="in"))]
     assert not any("crossing_verify_shape" in line for line in in_words)

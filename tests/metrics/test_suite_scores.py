@@ -1,8 +1,10 @@
 """Predictions about paired tests: scores against numbers worked out by hand, and simulated models."""
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics import score
 from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.pairs import AnswerSet, PairScores, Relation
 from clevrhope.metrics.suites import SuiteScores, score_suite
 from clevrhope.metrics.suites.questions import ASKS, asked_for
@@ -116,7 +119,8 @@ def test_an_oracle_has_a_hundred_everywhere(scored: Score) -> None:
     sizes = {name: split.n_pairs for name, split in condition.splits.items()}
     assert sizes == {"complex_iid": 6, "complex_ood": 2}
     for split in condition.splits.values():
-        for part in (split.overall, *(each for parts in split.parts.values() for each in parts)):
+        breakdowns = (*split.parts.values(), *split.cells.values())
+        for part in (split.overall, *(each for parts in breakdowns for each in parts)):
             assert set(percents(part.mean).values()) == {100.0}
             assert part.mean.strict_consistency.value == 100.0
             assert part.mean.accuracy.interval is not None
@@ -127,11 +131,29 @@ def test_an_oracle_has_a_hundred_everywhere(scored: Score) -> None:
         "test": [("rephrase", 3), ("antonym", 1), ("is_there", 2)],
         "type": [("no type", 4), ("color", 2)],
         "tier": [("in", 5), ("beyond", 1)],
-        "cell": [("00", 6)],
         "asks": [("yes or no", 5), ("a number", 1)],
     }
-    assert [each.name for each in condition.splits["complex_ood"].parts["cell"]] == ["10", "11"]
+    cells = {
+        split: {
+            test: [(cell.name, cell.mean.n_pairs) for cell in cells] for test, cells in each.cells.items()
+        }
+        for split, each in condition.splits.items()
+    }
+    assert cells == {
+        "complex_iid": {"rephrase": [("00", 3)], "antonym": [("00", 1)], "is_there": [("00", 2)]},
+        "complex_ood": {"rephrase": [("11", 1)], "any": [("10", 1)]},
+    }
     assert condition.splits["complex_iid"].same_programs == ("rephrase",)
+
+
+def test_a_test_is_an_entailment_only_if_all_splits_say_so(scored: Score, folder: Path) -> None:
+    scores = scored(all_right())
+    entailments = {name: split.entailments for name, split in scores.condition(HOP).splits.items()}
+    assert entailments == {"complex_iid": (), "complex_ood": ("rephrase",)}
+    assert "All right answers of" not in "\n".join(suite_scores_lines(scores))
+    write_suite(folder, HOP, "complex_iid", IID_PAIRS[:1])
+    lines = suite_scores_lines(scored([row for row in all_right() if row.get("question_index", 0) < 2]))
+    assert "All right answers of rephrase are yes" in "\n".join(lines)
 
 
 def test_shares_of_a_model_that_errs(scored: Score) -> None:
@@ -370,7 +392,9 @@ def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path, suite: str, ho
     scores = score_suite(built, suite, given, seed=1, bootstrap=0)
     for split in scores.condition(hop).splits.values():
         assert set(percents(split.overall.mean).values()) == {100.0}
-        assert ("cell" in split.parts) == (hop != "none")
+        assert set(split.cells) == ({part.name for part in split.parts["test"]} if hop != "none" else set())
+        for part in split.parts["test"] if hop != "none" else ():
+            assert sum(cell.mean.n_pairs for cell in split.cells[part.name]) == part.mean.n_pairs
         for by, parts in split.parts.items():
             assert by == "step" or sum(part.mean.n_pairs for part in parts) == split.n_pairs
         expected = {"rephrase", "synonyms"} if suite == "carets" else set()
@@ -400,12 +424,47 @@ def test_a_model_that_does_not_know_the_pair_differs_by_cell(built: Path, tmp_pa
     scores = score_suite(built, "carets", given, seed=1, bootstrap=0)
     iid, ood = scores.condition(HOP).splits.values()
     assert iid.overall.mean.accuracy.value == 100.0
-    by_cell = {part.name: part.mean for part in ood.parts["cell"]}
-    both = by_cell["11"]
-    assert both.accuracy.value is not None
-    assert both.accuracy.value < 60
-    same = [part.mean for part in ood.parts["test"] if part.name in ("rephrase", "synonyms")]
-    assert all(each.consistency.value == 100.0 for each in same)
+    for test, kind in (("antonym_verify_material", Relation.FLIP), ("order_and", Relation.SAME)):
+        by_cell = {part.name: percents(part.mean) for part in ood.cells[test]}
+        assert by_cell["00"]["accuracy"] == by_cell["00"]["consistency"] == 100.0
+        if kind == Relation.FLIP:  # one question of each pair mentions the held-out pair, the other does not
+            assert (by_cell["10"]["partner_accuracy"], by_cell["01"]["original_accuracy"]) == (100.0, 100.0)
+            for cell, side in (("10", "original_accuracy"), ("01", "partner_accuracy")):
+                assert by_cell[cell][side] == by_cell[cell]["consistency"] <= 60.0
+        else:
+            assert by_cell["11"]["consistency"] == 100.0
+            assert by_cell["11"]["accuracy"] == 50.0
+
+
+def test_a_model_that_sees_rubber_cylinders_as_metal(built: Path, tmp_path: Path) -> None:
+    """It executes the true programs on what it sees, so it always agrees with itself.
+
+    It does not answer questions about a thing that it does not see, or sees twice. On images of the split
+    that have the pair, it may err where no question mentions it: it counts rubber cylinders as metal things.
+    """
+    seen = Path(shutil.copytree(built, tmp_path / "seen"))
+    for path in (seen / "scenes").rglob("*.json"):
+        scenes = json.loads(path.read_text())
+        for thing in (thing for scene in scenes["scenes"] for thing in scene["objects"]):
+            if (thing["material"], thing["shape"]) == ("rubber", "cylinder"):
+                thing["material"] = "metal"
+        path.write_text(json.dumps(scenes))
+    rows = [*baseline(seen, "symbolic", suite="carets", hops=[HOP])]
+    given = write_lines(tmp_path / "p.jsonl", [row for row in rows if row["answer"] != "<UNK>"])
+    iid, ood = score_suite(built, "carets", given, seed=1, bootstrap=0).condition(HOP).splits.values()
+    assert set(percents(iid.overall.mean).values()) == {100.0}
+    right: dict[str, list[float]] = {}
+    for part in (part for parts in ood.cells.values() for part in parts):
+        accuracy = part.mean.accuracy.value
+        if accuracy is not None:
+            assert part.mean.consistency.value == part.mean.strict_consistency.value == 100.0
+            right.setdefault(part.name, []).append(accuracy)
+    accuracies = {cell: float(np.mean(each)) for cell, each in right.items()}
+    assert accuracies["00"] > 95
+    assert all(accuracies[cell] < 80 for cell in ("01", "10", "11"))
+    for test in ("rephrase_and", "order_and", "negation_and"):
+        by_cell = {part.name: part.mean.accuracy.value or 0.0 for part in ood.cells[test]}
+        assert by_cell["11"] <= 60 < by_cell["00"]
 
 
 def test_the_command_prints_tables_or_one_object(
@@ -436,10 +495,17 @@ def test_the_command_prints_tables_or_one_object(
 
     assert run_command(ask) == 0
     text = capsys.readouterr().out
-    heads = [line.split() for line in text.splitlines() if line.endswith(("C-ACC", "RAD back"))]
-    assert heads[0] == ["pairs", "ACC", "CONS", "strict", "C-ACC"]
-    assert heads[1] == ["Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD", "back"]
-    assert max(map(len, text.splitlines()[:-4])) <= 110
+    lines = text.splitlines()
+    heads = [line.split() for line in lines if line.endswith(("C-ACC", "RAD back"))]
+    assert heads[0] == ["cell", "pairs", "ACC", "CONS", "strict", "C-ACC"]
+    assert heads[1] == ["Acc(D)", "Acc(D')", "constant", "RAD", "RAD-Acc(D')", "RAD", "back"]
+    assert max(len(line) for line in lines if line.startswith("  ")) <= 110
+    ood = lines[next(k for k, line in enumerate(lines) if line.startswith(f"{HOP} complex_ood")) :]
+    flips = ood[next(k for k, line in enumerate(ood) if line.startswith("  antonym_verify_material ")) :]
+    assert [line.split()[-6:-4] for line in flips[:7:2]][1:] == [["00", "10"], ["01", "10"], ["10", "10"]]
+    assert flips[0].split()[1:3] == ["all", "40"]
+    constants = [line.split()[3:5] for line in ood if line.startswith("  antonym_verify_shape ")]
+    assert constants[1] == ["65.0", "(no)"]
     assert "Both questions of every pair of rephrase, synonyms, rephrase_and, " in text
     assert "No prediction about none." in text
     assert "seed 9" in text
@@ -483,15 +549,21 @@ def test_what_partners_ask_for_and_which_way_kinds_go(built: Path, tmp_path: Pat
 
 
 def test_a_choice_has_as_many_values_as_its_program_offers(folder: Path) -> None:
-    pairs = [MadePair(2, "red", "choice", Relation.SAME, program=k) for k in range(3)]
+    pairs = [MadePair(2, "red", "choice", Relation.SAME, program=k) for k in range(4)]
     write_suite(folder, HOP, "complex_iid", pairs, name="choices")
     key = AnswerKey(folder)
     file = key.pairs(HOP, "choices", "complex_iid")
-    file.rows.programs[:] = 0
-    file.rows.programs[3, 1:3] = 1  # the partner of the second pair offers two values
-    file.rows.programs[5, 1:] = 1
+    programs = np.zeros((8, 8), dtype=np.int32)
+    for row, n_offers in ((3, 2), (5, 3), (7, 5)):
+        programs[row, 1 : 1 + n_offers] = 1
+    file = replace(file, rows=replace(file.rows, programs=programs))
     found = asked_for(file, AnswerSet.from_numbers(key.answers), ["nothing", "offer_color[red]"])
-    assert [ASKS[k] for k in found] == ["a value", "one of two values", "one of three values"]
+    assert [ASKS[k] for k in found] == [
+        "a value",
+        "one of two values",
+        "one of three values",
+        "one of four or more values",
+    ]
 
 
 def test_replies_to_questions_for_yes_or_no(scored: Score) -> None:

@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,12 @@ from simulated import write_run, write_suite_predictions
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pairs_h5 import read_pairs
-from clevrhope.metrics.pairs import SAME_KIND, reference_results
-from clevrhope.metrics.suites import score_suite
+from clevrhope.metrics.pairs import SAME_KIND, PairScores, reference_results
+from clevrhope.metrics.suites import SuitePart, score_suite
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.questions.suites import suite_folder
 from clevrhope.report import Report, report
-from clevrhope.report.suite_tables import REPORTED
 
 HOP = "rubber_cylinder"
 SPLITS = ("complex_iid", "complex_ood")
@@ -55,6 +55,22 @@ def rows_below(text: str, title: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
 
 
+def rows_of(part: SuitePart, cells: Sequence[SuitePart]) -> list[tuple[str, SuitePart]]:
+    """What names the rows of a test and cells, and their scores."""
+    of_cells = [(cell.name, cell) for cell in cells]
+    return of_cells if len(cells) == 1 else [("all", part), *of_cells]
+
+
+def check(row: list[str], scores: PairScores, *fields: str) -> None:
+    """Checks cells of a table, of two runs, against measures."""
+    for cell, each in zip(row, (getattr(scores, field) for field in fields), strict=True):
+        if each.value is None:
+            assert cell == ""
+        elif "(2)" in cell:
+            shown = [float(cell.split()[0]), float(cell.split()[2])]
+            assert shown == pytest.approx([each.value, each.deviation], abs=0.051)
+
+
 def test_tables_have_the_scores_of_score_suite(dataset: Path, tmp_path: Path) -> None:
     made = report([runs(dataset, tmp_path / "runs", "carets", "rad")], tmp_path / "out")
     assert made.skipped == ()
@@ -64,20 +80,41 @@ def test_tables_have_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
     for suite in ("carets", "rad"):
         (condition,) = score_suite(dataset, suite, files, seed=1, bootstrap=0).conditions
         for split in SPLITS:
-            rows = rows_below(text, f"Pairs of {suite} on {split} by test, per cent")
-            parts = condition.splits[split].parts["test"]
-            assert [row[0] for row in rows] == [part.name for part in parts]
-            for row, part in zip(rows, parts, strict=True):
-                assert row[1:5] == ["film", "6", "200", f"{part.runs[0].n_pairs:,}"]
-                measured = (part.mean.accuracy, part.mean.consistency, part.mean.strict_consistency,
-                            part.mean.both_right, part.mean.rad, part.mean.partner_accuracy)  # fmt: skip
-                assert len(measured) == len(REPORTED)
-                for cell, each in zip(row[5:], measured, strict=True):
-                    if each.value is None:
-                        assert cell == ""
-                    elif "(2)" in cell:
-                        shown = [float(cell.split()[0]), float(cell.split()[2])]
-                        assert shown == pytest.approx([each.value, each.deviation], abs=0.051)
+            scored = condition.splits[split]
+            rows = rows_below(text, f"Pairs of {suite} on {split} by test and cell, per cent")
+            expected = [
+                (part.name, name, each.runs[0].n_pairs, each.mean)
+                for part in scored.parts["test"]
+                for name, each in rows_of(part, scored.cells[part.name])
+            ]
+            for row, (test, name, n_pairs, mean) in zip(rows, expected, strict=True):
+                assert row[:6] == [test, "film", "6", "200", name, f"{n_pairs:,}"]
+                check(row[6:], mean, "accuracy", "consistency", "strict_consistency", "both_right")
+            rows = rows_below(text, f"RAD of {suite} on {split} by test, per cent")
+            for row, part in zip(rows, scored.parts["test"], strict=True):
+                assert row[:5] == [part.name, "film", "6", "200", f"{part.runs[0].n_pairs:,}"]
+                constant = scored.constants.get(part.name)
+                assert row[7] == (f"{constant.percent:.1f} ({constant.answer})" if constant else "")
+                fields = (
+                    "original_accuracy",
+                    "partner_accuracy",
+                    "rad",
+                    "rad_minus_accuracy",
+                    "rad_backward",
+                )
+                check([*row[5:7], *row[8:]], part.mean, *fields)
+            title = f"Pairs of {suite} on {split} by type, tier, what partners ask for, and step, per cent"
+            rows = rows_below(text, title)
+            named = [("", scored.overall)]
+            named += [(by, part) for by, parts in scored.parts.items() if by != "test" for part in parts]
+            assert [tuple(row[:2]) for row in rows] == [(by, part.name) for by, part in named]
+            for row, (_, part) in zip(rows, named, strict=True):
+                check(row[6:8], part.mean, "accuracy", "consistency")
+        replies = rows_below(text, f"Replies to the questions of {suite} for yes or no, per cent")
+        assert [row[0] for row in replies] == list(SPLITS)
+        for row in replies:
+            (yes, no, other) = (float(cell.split()[0]) for cell in row[5:8])
+            assert yes + no + other == pytest.approx(100, abs=0.2)
     assert "Beyond the dataset's own words and functions: " in text
     assert "Both questions of every pair of rephrase, synonyms, rephrase_and, " in text
 
@@ -103,17 +140,22 @@ def test_crossings_and_groups_have_tables(dataset: Path, tmp_path: Path) -> None
         assert groups["values_color"][5].startswith("100.0 ")
         # The originals are those of the split, of which the runs have some wrong.
         assert not groups["values_color"][6].startswith("100.0 ")
-    assert "Acc(D') of a constant answer: " in text
-    assert "values_color 87.5 (no)" in text
+        tests_of_split = {
+            row[0]: row for row in rows_below(text, f"RAD of holdout on {split} by test, per cent")
+        }
+        assert tests_of_split["values_color"][7] == "87.5 (no)"
+    assert "are yes, so RAD is how often a model that says yes to the original" in text
 
 
-def test_cells_have_a_table_where_there_are_several(dataset: Path, tmp_path: Path) -> None:
+def test_cells_stand_below_each_other_for_each_test(dataset: Path, tmp_path: Path) -> None:
     text = text_of(report([runs(dataset, tmp_path / "runs", "carets")], tmp_path / "out"))
-    assert "Pairs of carets on complex_iid by cell" not in text
-    rows = rows_below(text, "Pairs of carets on complex_ood by cell, per cent")
-    cells = read_pairs(Layout(dataset).suite_h5(HOP, "carets", "complex_ood")).rows.cell[::2]
+    rows = rows_below(text, "Pairs of carets on complex_ood by test and cell, per cent")
+    pairs = read_pairs(Layout(dataset).suite_h5(HOP, "carets", "complex_ood"))
+    cells = pairs.rows.cell[::2][pairs.rows.test[::2] == pairs.tests.index("antonym_verify_material")]
     wanted = [(f"{cell:02b}", f"{(cells == cell).sum():,}") for cell in range(4) if (cells == cell).any()]
-    assert [(row[0], row[4]) for row in rows] == wanted
+    shown = [(row[4], row[5]) for row in rows if row[0] == "antonym_verify_material"]
+    assert shown == [("all", f"{len(cells):,}"), *wanted]
+    assert len(wanted) > 2
 
 
 def test_published_results_stand_below(dataset: Path, tmp_path: Path) -> None:
@@ -129,11 +171,11 @@ def test_published_results_stand_below(dataset: Path, tmp_path: Path) -> None:
         if (each.table, each.test, each.model) == (9, "ORDER-INV", "LXMERT")
     }
     acc, cons, both = (printed["", name] for name in ("ACC", "CONS", "C-ACC"))
-    assert order[4:] == [acc, cons, "", both, "", printed["perturbed", "ACC"]]
+    assert order[4:] == [acc, cons, both, "", printed["perturbed", "ACC"]]
     assert "tables 8 to 12" in carets
     color = next(row for row in rows_below(rad, title) if row[:1] == ["Y/N<-C"] and row[2] == "BAN")
     assert color[1:4] == ["is_there_color, verify_color", "BAN", "photographs (VQA)"]
-    assert color[4:] == ["", "", "", "", "74.4", ""]
+    assert color[4:] == ["", "", "", "74.4", ""]
 
 
 def test_notes_of_published_results(dataset: Path, tmp_path: Path) -> None:
@@ -156,18 +198,56 @@ def test_kinds_are_those_of_the_package_and_of_the_papers() -> None:
 
 
 def test_results_have_a_row_for_each_measure(dataset: Path, tmp_path: Path) -> None:
-    made = report([runs(dataset, tmp_path / "runs", "rad")], tmp_path / "out")
+    made = report([runs(dataset, tmp_path / "runs", "rad", "holdout")], tmp_path / "out")
     rows = list(csv.DictReader(made.csv.read_text().splitlines()))
     pairs = [row for row in rows if row["suite"]]
-    assert {row["suite"] for row in pairs} == {"rad"}
-    assert {row["metric"] for row in pairs} == {
-        "pair_accuracy", "consistency", "strict_consistency", "both_right", "rad", "partner_accuracy"
+    assert {row["suite"] for row in pairs} == {"rad", "holdout"}
+    metrics: dict[str, set[str]] = {}
+    for row in pairs:
+        metrics.setdefault(row["by"], set()).add(row["metric"])
+    of_pairs = {
+        "pair_accuracy", "consistency", "strict_consistency", "both_right", "original_accuracy",
+        "partner_accuracy", "rad", "rad_backward", "rad_minus_accuracy",
     }  # fmt: skip
+    assert metrics == {
+        "": of_pairs,
+        "test": of_pairs | {"constant"},
+        "type": of_pairs,
+        "tier": of_pairs,
+        "asks": of_pairs,
+        "crossings": {"crossing", "control", "difference"},
+        "groups": {"one_yes", "named_yes"},
+        "replies": {"yes", "no", "other", "right_yes"},
+    }
+    assert {row["cell"] for row in pairs if row["split"] == "complex_iid"} == {"", "00"}
     partners = [row for row in pairs if row["metric"] == "partner_accuracy"]
     assert {row["mean_percent"] for row in partners} == {"100.0000"}
     assert {(row["split"], row["run"]) for row in partners} == {(s, r) for s in SPLITS for r in "12"}
-    assert all(int(row["pairs"]) > 0 for row in pairs)
+    assert all(int(row["n"]) > 0 for row in pairs)
     assert {row["metric"] for row in rows if not row["suite"]} == {"accuracy", "gap", "matched_gap"}
+
+
+def test_unread_answers_are_counted(dataset: Path, tmp_path: Path) -> None:
+    wrong = dict.fromkeys(SPLITS, 0.2)
+    run = write_run(tmp_path / "runs", dataset, model="film", hop=HOP, size=200, seed=1, wrong=wrong,
+                    unanswered={"complex_iid": 0.5})  # fmt: skip
+    write_suite_predictions(run, dataset, HOP, "rad")
+    made = report([tmp_path / "runs"], tmp_path / "out")
+    files = [*run.glob("predictions/*")]
+    scored = score_suite(dataset, "rad", files, seed=1, bootstrap=0).condition(HOP, 200).splits
+    n_unread = scored["complex_iid"].overall.mean.n_unread
+    assert n_unread > 0
+    text = text_of(made)
+    tables = {split: f"Pairs of rad on {split} by test and cell, per cent" for split in SPLITS}
+    assert [len(rows_below(text, title)[0]) for title in tables.values()] == [11, 10]
+    assert sum(int(row[6]) for row in rows_below(text, tables["complex_iid"]) if row[4] == "00") == n_unread
+    rows = list(csv.DictReader(made.csv.read_text().splitlines()))
+    counted = {
+        row["split"]: row["unanswered"]
+        for row in rows
+        if row["part"] == "all pairs" and row["metric"] == "pair_accuracy"
+    }
+    assert counted == {"complex_iid": str(n_unread), "complex_ood": "0"}
 
 
 def test_nothing_changes_without_predictions_about_suites(dataset: Path, tmp_path: Path) -> None:
@@ -206,8 +286,11 @@ def test_missing_answers_sizes_and_collapsed_runs(dataset: Path, tmp_path: Path)
     write_suite_predictions(bad, dataset, HOP, "rad", left_out=1)
     text = text_of(report([folder], tmp_path / "out"))
     assert "2 pairs lack an answer and are left out, summed over runs." in text  # one on each split
-    rows = rows_below(text, "Pairs of rad on complex_iid by test, per cent")
+    rows = rows_below(text, "Pairs of rad on complex_iid by test and cell, per cent")
     first = rows[0][0]
-    assert [row[:4] for row in rows[:2]] == [[first, "film", "6", "200"], [first, "film", "6", "25k"]]
-    assert all("without 1 collapsed" in cell for cell in rows[0][5:6])
-    assert "collapsed" not in rows[1][5]
+    assert [row[:5] for row in rows[:2]] == [
+        [first, "film", "6", "200", "00"],
+        [first, "film", "6", "25k", "00"],
+    ]
+    assert "without 1 collapsed" in rows[0][6]
+    assert "collapsed" not in rows[1][6]

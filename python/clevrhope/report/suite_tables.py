@@ -1,39 +1,35 @@
-"""Tables of paired tests: the scores on each split by test and by cell, and below them published results."""
+"""Tables of paired tests: scores by test, cell and more on each split, and below them published results."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
-from clevrhope.metrics.pairs import (
-    SAME_KIND,
-    CrossingScores,
-    PairScores,
-    ReferenceRow,
-    ValueScores,
-    reference_results,
-)
+from clevrhope.metrics.pairs import SAME_KIND, PairScores, ReferenceRow, reference_results
 from clevrhope.metrics.suites.tables import (
+    AGREEMENT,
+    ALL_CELLS,
     CROSSING_MEASURES,
     GROUP_MEASURES,
     MEASURES,
-    NOTABLE_CONSTANT,
+    REPLY_MEASURES,
+    constant_text,
+    trait_notes,
 )
 from clevrhope.report.coverage_tables import coverage_tables
 from clevrhope.report.document import Block, Cell, Heading, Table, Text
 from clevrhope.report.instances import Instance
 from clevrhope.report.results import Result
-from clevrhope.report.suites import SuiteResult
+from clevrhope.report.suites import REPLIES, Part, Scores, SuiteResult, count, percent
 from clevrhope.report.tables import is_grey, models_of, spread, with_uncollapsed
 from clevrhope.splits.kinds import SPLITS
 
-REPORTED = ("ACC", "CONS", "strict", "C-ACC", "RAD", "Acc(D')")
-"""The measures that are shown, by their headings. Consistency never stands without accuracy."""
-
 _LEGEND = (
-    "In per cent, mean \N{PLUS-MINUS SIGN} deviation over held-out pairs of a diversity and runs. ACC: right "
-    "answers to both questions of all pairs. CONS: equal answers where they should be equal, and different "
-    "ones elsewhere; it needs no right answers, so read it beside ACC. strict: the pair's relation holds "
-    "between the answers, and they are of the right kind. C-ACC: both answers are right. RAD: right partners "
-    "among the pairs whose original is right. Acc(D'): right answers to partners."
+    "In per cent, mean \N{PLUS-MINUS SIGN} deviation over held-out pairs of a diversity and runs. D are the "
+    "originals, D' their partners. ACC: right answers to both questions of all pairs. CONS: equal answers "
+    "where they should be equal, and different ones elsewhere; it needs no right answers, so read it beside "
+    "ACC. strict: the pair's relation holds between the answers, and they are of the right kind. C-ACC: both "
+    "answers are right. RAD: right partners among the pairs whose original is right; RAD back: the other way "
+    "round. Unread: answers outside the vocabulary, summed over runs; they are wrong."
 )
 
 _PRINTED = {
@@ -56,16 +52,9 @@ _PAPERS = {
     "rad": "RAD (Rosenberg et al., 2021), table 2, which has RAD alone",
 }
 
-_REPORTED_FIELDS = {head: MEASURES[head] for head in REPORTED}
-
-Scores = PairScores | CrossingScores | ValueScores
-
-Parts = Callable[[SuiteResult], Mapping[str, Scores]]
-"""Test or cell -> scores, of a result."""
-
 
 def suite_blocks(results: Sequence[SuiteResult], instances: Sequence[Instance] = ()) -> Iterator[Block]:
-    """A section for each suite: tables by test and by cell for each split, coverage, then published results.
+    """A section for each suite: tables for each split, replies, coverage, then published results.
 
     `instances` are the runs whose coverage of one another is shown.
     """
@@ -77,9 +66,10 @@ def suite_blocks(results: Sequence[SuiteResult], instances: Sequence[Instance] =
         for split in SPLITS:
             on_split = [each for each in own if each.split == split]
             if on_split:
-                yield from _tables(on_split, suite, split)
+                yield from _tables(on_split, f"{suite} on {split}")
+        yield _replies(own, suite)
         yield from coverage_tables(instances, suite)
-        published = _published({test for each in own for test in each.tests})
+        published = _published({part.name for part in _parts(own, "test")})
         if published:
             yield published
 
@@ -95,129 +85,182 @@ def _remarks(own: Sequence[SuiteResult]) -> Iterator[Text]:
     if n_missing:
         are = "pair lacks an answer and is" if n_missing == 1 else "pairs lack an answer and are"
         yield Text(f"{n_missing:,} {are} left out, summed over runs.")
-    beyond = dict.fromkeys(test for each in own for test in each.beyond)
+    beyond = dict.fromkeys(test for each in own for test in each.scored.beyond)
     if beyond:
         yield Text(
             f"Beyond the dataset's own words and functions: {', '.join(beyond)}. A model that was trained on "
             "the dataset alone has never seen these words."
         )
-    fixed = dict.fromkeys(
-        f"{test} {each.percent:.1f} ({each.answer})"
-        for each_result in own
-        for test, each in each_result.constants.items()
-        if each.percent >= NOTABLE_CONSTANT
-    )
-    if fixed:
-        yield Text(f"Acc(D') of a constant answer: {', '.join(fixed)}.")
-    same = dict.fromkeys(test for each in own for test in each.same_programs)
-    if same:
-        yield Text(
-            f"Both questions of every pair of {', '.join(same)} have the same program, so a model that is "
-            "given programs has CONS 100 there by construction."
-        )
+    yield from map(Text, trait_notes([each.scored for each in own]))
 
 
-def _tables(own: Sequence[SuiteResult], suite: str, split: str) -> Iterator[Table]:
-    yield Table(
-        title=f"Pairs of {suite} on {split} by test, per cent",
-        head=["test", "model", "diversity", "train size", "pairs", *REPORTED],
-        rows=[*_rows(own, lambda each: each.tests)],
+def _tables(own: Sequence[SuiteResult], where: str) -> Iterator[Table]:
+    """The tables of a suite on a split, which is `where`."""
+    unread = _same("unread") if any(_unread(scores) for r in own for scores in r.scores.values()) else {}
+    pairs = {"pairs": "n", **unread}
+    yield _table(
+        f"Pairs of {where} by test and cell, per cent",
+        own,
+        _tests_and_cells(own),
+        {"test": "part", **_OF, **_same("cell"), **pairs, **_measures(*AGREEMENT)},
+        note="The cell says which question mentions the held-out pair: 00 neither, 01 the partner, "
+        "10 the original, 11 both. Compare the cells of one test: other tests are harder or easier.",
     )
-    if any(each.crossings for each in own):
-        yield Table(
-            title=f"Crossings of {suite} on {split}, Acc(D') in per cent",
-            head=["test", "model", "diversity", "train size", "originals", *CROSSING_MEASURES, "constant"],
-            rows=[*_rows(own, lambda each: each.crossings, CROSSING_MEASURES, _constant)],
+    yield _table(
+        f"RAD of {where} by test, per cent",
+        own,
+        _parts(own, "test"),
+        {
+            **{"test": "part", **_OF, "pairs": "n"},
+            **_measures("Acc(D)", "Acc(D')"),
+            **_same("constant"),
+            **_measures("RAD", "RAD-Acc(D')", "RAD back"),
+        },
+        note="Constant: where partners are yes/no questions, Acc(D') of the answer that is right most often; "
+        "the mean over held-out pairs and runs.",
+    )
+    if crossings := _parts(own, "crossings"):
+        yield _table(
+            f"Crossings of {where}, Acc(D') in per cent",
+            own,
+            crossings,
+            {"test": "part", **_OF, "originals": "n", **CROSSING_MEASURES, **_same("constant")},
             note="Completing: the partner asks for a value that completes the held-out pair, with what the "
             "original says of its object; control: for another value, about the same object. Both are "
             "answered no; the last column is what a constant answer scores. Where the difference is below 0, "
             "the model says yes to the held-out pair more often.",
         )
-    if any(each.groups for each in own):
-        yield Table(
-            title=f"Groups of {suite} on {split}, per cent",
-            head=["test", "model", "diversity", "train size", "originals", *GROUP_MEASURES],
-            rows=[*_rows(own, lambda each: each.groups, GROUP_MEASURES)],
+    if groups := _parts(own, "groups"):
+        yield _table(
+            f"Groups of {where}, per cent",
+            own,
+            groups,
+            {"test": "part", **_OF, "originals": "n", **GROUP_MEASURES},
             note="Each original has a partner for every value of a type. One yes: the model says yes to one "
             "of them; named: and that is the value that it gives as its answer to the original. Neither "
             "needs right answers; a constant answer has 0.",
         )
-    if len({cell for each in own for cell in each.cells}) > 1:
-        yield Table(
-            title=f"Pairs of {suite} on {split} by cell, per cent",
-            head=["cell", "model", "diversity", "train size", "pairs", *REPORTED],
-            rows=[*_rows(own, lambda each: each.cells, sort=True)],
-            note="The cell says which question mentions the held-out pair: 00 neither, 01 the partner, "
-            "10 the original, 11 both.",
-        )
+    yield _table(
+        f"Pairs of {where} by type, tier, what partners ask for, and step, per cent",
+        own,
+        _parts(own, "", "type", "tier", "asks", "step"),
+        {**_same("by", "part"), **_OF, **pairs, **_measures(*AGREEMENT, "Acc(D)", "Acc(D')", "RAD")},
+    )
 
 
-def _constant(each: SuiteResult, test: str) -> str:
-    """What a constant answer scores on the partners of a test, and which."""
-    found = each.constants.get(test)
-    return f"{found.percent:.1f} ({found.answer})" if found else ""
+def _replies(own: Sequence[SuiteResult], suite: str) -> Table:
+    return _table(
+        f"Replies to the questions of {suite} for yes or no, per cent",
+        own,
+        [REPLIES],
+        {**_same("split"), **_OF, "questions": "n", **REPLY_MEASURES},
+        note="Originals and partners whose right answer is yes or no. Other: all other answers.",
+    )
 
 
-def _rows(
-    own: Sequence[SuiteResult],
-    parts: Parts,
-    measures: Mapping[str, str] = _REPORTED_FIELDS,
-    beside: Callable[[SuiteResult, str], str] | None = None,
-    *,
-    sort: bool = False,
-) -> Iterator[list[Cell]]:
-    """A row for each test or cell, model, diversity and train size that has pairs.
+def _parts(own: Sequence[SuiteResult], *breakdowns: str) -> list[Part]:
+    """The parts of breakdowns, without cells, that a result has."""
+    there = dict.fromkeys(part for each in own for part in each.scores if not part.cell)
+    return [part for by in breakdowns for part in there if part.by == by]
 
-    `measures` maps headings to fields of the scores; `beside` gives one more cell.
+
+def _tests_and_cells(own: Sequence[SuiteResult]) -> Iterator[Part]:
+    """Each test with its cells; before them all of its pairs, unless they are in one cell."""
+    for test in _parts(own, "test"):
+        cells = sorted({part for each in own for part in each.scores if part[:2] == test[:2] and part.cell})
+        if len(cells) != 1:
+            yield test
+        yield from cells
+
+
+Group = Sequence[SuiteResult]
+"""Results of one model, diversity and train size on one split, which share a row."""
+
+
+def _table(
+    title: str, own: Sequence[SuiteResult], parts: Iterable[Part], columns: Mapping[str, str], note: str = ""
+) -> Table:
+    """A table with a row for each part, model, diversity, train size and split that has scores.
+
+    The cells of a test follow each other for each model. `columns` maps headings to fields of the scores, or
+    to names in `_COLUMNS`.
     """
-    names = [*dict.fromkeys(name for each in own for name in parts(each))]
-    for name in sorted(names) if sort else names:
-        with_part = [each for each in own if name in parts(each)]
-        for model in models_of(each.result for each in with_part):
-            groups: dict[tuple[int, str, int], list[SuiteResult]] = {}
-            for each in with_part:
-                result = each.result
-                if result.model == model:
-                    key = (-result.diversity, result.mode, result.train_size or -1)
-                    groups.setdefault(key, []).append(each)
-            for _, cell in sorted(groups.items()):
-                row = _row(name, model, [(each.result, parts(each)[name]) for each in cell], measures)
-                yield [*row, Cell(beside(cell[0], name))] if beside else row
+    rows = []
+    for _, of_test in groupby(parts, key=lambda part: part[:2]):
+        cells = [*of_test]
+        for group in _groups([each for each in own if any(part in each.scores for part in cells)]):
+            for part in cells:
+                having = [each for each in group if part in each.scores]
+                if having:
+                    rows.append([_cell(part, having, field) for field in columns.values()])
+    return Table(title, [*columns], rows, note)
 
 
-def _row(
-    name: str, model: str, cell: Sequence[tuple[Result, Scores]], measures: Mapping[str, str]
-) -> list[Cell]:
-    results = [result for result, _ in cell]
-    first, grey = results[0], is_grey(results)
-    n_pairs: dict[tuple[Path, str], int] = {}
-    for result, scores in cell:  # runs on a held-out pair have the same pairs, which count once
-        key = (result.source.dataset, result.hop)
-        n_pairs[key] = max(n_pairs.get(key, 0), _n(scores))
-    row = [
-        Cell(name),
-        Cell(model),
-        Cell(" ".join([str(first.diversity or ""), first.mode]).strip()),
-        Cell(first.size or "unknown size"),
-        Cell(f"{sum(n_pairs.values()):,}"),
-    ]
-    for field in measures.values():
-        measured = [(result, getattr(scores, field).value) for result, scores in cell]
-        defined = [(result.collapsed, value) for result, value in measured if value is not None]
-        values, collapsed = [value for _, value in defined], [each for each, _ in defined]
-        row.append(Cell(with_uncollapsed(values, collapsed, spread), grey) if values else Cell())
-    return row
+def _groups(own: Sequence[SuiteResult]) -> Iterator[Group]:
+    models, splits = models_of(each.result for each in own), list(SPLITS)
+
+    def key(each: SuiteResult) -> tuple[int, int, int, str, int]:
+        result = each.result
+        place = splits.index(each.split), models.index(result.model)
+        return (*place, -result.diversity, result.mode, result.train_size or -1)
+
+    for _, group in groupby(sorted(own, key=key), key=key):
+        yield [*group]
 
 
-def _n(scores: Scores) -> int:
-    """What the scores are of: pairs, or originals."""
-    match scores:
-        case CrossingScores():
-            return scores.n_originals
-        case ValueScores():
-            return scores.n_groups
-        case PairScores():
-            return scores.n_pairs
+def _cell(part: Part, group: Group, field: str) -> Cell:
+    if field in _COLUMNS:
+        return Cell(_COLUMNS[field](part, group))
+    measured = [(each.result.collapsed, percent(each.scores[part], field)) for each in group]
+    defined = [(collapsed, value) for collapsed, value in measured if value is not None]
+    if not defined:
+        return Cell()
+    collapsed, values = zip(*defined, strict=True)
+    return Cell(with_uncollapsed(values, collapsed, spread), is_grey([each.result for each in group]))
+
+
+def _count(part: Part, group: Group) -> str:
+    """What the scores are of: runs on a held-out pair have the same pairs, which count once."""
+    counts: dict[tuple[Path, str], int] = {}
+    for each in group:
+        key = (each.result.source.dataset, each.result.hop)
+        counts[key] = max(counts.get(key, 0), count(each.scores[part]))
+    return f"{sum(counts.values()):,}"
+
+
+_COLUMNS: Mapping[str, Callable[[Part, Group], str]] = {
+    "by": lambda part, group: part.by,
+    "part": lambda part, group: part.name,
+    "cell": lambda part, group: part.cell or ALL_CELLS,
+    "split": lambda part, group: group[0].split,
+    "model": lambda part, group: group[0].result.model,
+    "diversity": lambda part, group: _diversity(group[0].result),
+    "train size": lambda part, group: group[0].result.size or "unknown size",
+    "n": _count,
+    "unread": lambda part, group: f"{sum(_unread(each.scores[part]) for each in group):,}",
+    "constant": lambda part, group: constant_text(each.scored.constants.get(part.name) for each in group),
+}
+"""Columns that are not the mean of a measure."""
+
+
+def _same(*names: str) -> dict[str, str]:
+    """Columns with their own names as headings."""
+    return {name: name for name in names}
+
+
+def _measures(*heads: str) -> dict[str, str]:
+    return {head: MEASURES[head] for head in heads}
+
+
+_OF = _same("model", "diversity", "train size")
+
+
+def _diversity(result: Result) -> str:
+    return " ".join([str(result.diversity or ""), result.mode]).strip()
+
+
+def _unread(scores: Scores) -> int:
+    return scores.n_unread if isinstance(scores, PairScores) else 0
 
 
 def _published(tests: Iterable[str]) -> Table | None:
@@ -242,14 +285,14 @@ def _published(tests: Iterable[str]) -> Table | None:
     papers = dict.fromkeys(_PAPERS[paper] for paper, *_ in printed)
     return Table(
         title="Published results on tests of the same kind, of photographs, per cent",
-        head=["the paper's test", "tests here", "model", "images", *REPORTED],
+        head=["the paper's test", "tests here", "model", "images", *_PRINTED.values()],
         rows=[
             [
                 Cell(test),
                 Cell(", ".join(here[paper, test])),
                 Cell(model),
                 Cell(f"photographs ({dataset})"),
-                *(Cell(f"{row[head].value:.1f}" if head in row else "") for head in REPORTED),
+                *(Cell(f"{row[head].value:.1f}" if head in row else "") for head in _PRINTED.values()),
             ]
             for (paper, test, model, dataset), row in printed.items()
         ],

@@ -1,16 +1,31 @@
 """Results on suites of paired tests: the scores of each run's last weights on the pairs of each split."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.pairs import CrossingScores, PairScores, ValueScores
-from clevrhope.metrics.suites import Constant, SuitePart, SuiteSplitScores, score_suite
+from clevrhope.metrics.pairs import CrossingScores, Measure, PairScores, ValueScores
+from clevrhope.metrics.suites import SuiteSplitScores, score_suite
+from clevrhope.metrics.suites.questions import Replies
+from clevrhope.metrics.suites.tables import CROSSING_MEASURES, GROUP_MEASURES, MEASURES, REPLY_MEASURES
 from clevrhope.report.results import Result
 from clevrhope.report.runs import LAST
 from clevrhope.runtime.progress import Progress, Silent
+
+Scores = PairScores | CrossingScores | ValueScores | Replies
+
+
+class Part(NamedTuple):
+    """What scores are about."""
+
+    by: str
+    """A breakdown of `SuiteSplitScores`, "crossings", "groups" or "replies"; "" for all pairs."""
+    name: str
+    cell: str = ""
+    """Of a test, if the scores are about one of its cells alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,29 +36,53 @@ class SuiteResult:
         result: The run's result on the splits' own questions.
         suite: The suite.
         split: The split.
-        n_missing: Number of pairs that lack an answer, which are left out.
-        tests: Test -> scores of its pairs.
-        cells: Cell -> scores of its pairs, see `SuiteSplitScores`; empty where no pair is held out.
-        crossings: Test with a control -> its scores beside those of the control.
-        groups: Test with a partner for every value of a type -> how often one of them gets yes.
-        constants: Test of yes/no partners -> what a constant answer to them scores.
-        beyond: Tests with words or functions that the dataset's questions do not have.
-        same_programs: Tests whose pairs have the same program on both sides.
+        scored: The scores of all runs of the same file, held-out pair and train size.
+        scores: The run's own scores.
         notes: What has to be said wherever the scores are shown.
     """
 
     result: Result
     suite: str
     split: str
-    n_missing: int
-    tests: Mapping[str, PairScores]
-    cells: Mapping[str, PairScores]
-    crossings: Mapping[str, CrossingScores] = field(default_factory=dict)
-    groups: Mapping[str, ValueScores] = field(default_factory=dict)
-    constants: Mapping[str, Constant] = field(default_factory=dict)
-    beyond: tuple[str, ...] = ()
-    same_programs: tuple[str, ...] = ()
+    scored: SuiteSplitScores
+    scores: Mapping[Part, Scores]
     notes: tuple[str, ...] = ()
+
+    @property
+    def n_missing(self) -> int:
+        """Pairs that lack an answer, which are left out."""
+        overall = self.scores[ALL_PAIRS]
+        return overall.n_missing if isinstance(overall, PairScores) else 0
+
+
+ALL_PAIRS, REPLIES = Part("", "all pairs"), Part("replies", "yes or no")
+
+MEASURES_OF: Mapping[type[Scores], Mapping[str, str]] = {
+    PairScores: MEASURES,
+    CrossingScores: CROSSING_MEASURES,
+    ValueScores: GROUP_MEASURES,
+    Replies: REPLY_MEASURES,
+}
+"""Kind of scores -> heading -> field."""
+
+
+def percent(scores: Scores, field: str) -> float | None:
+    """A measure of scores by the name of its field; None if it is not defined."""
+    found: Measure | float | None = getattr(scores, field)
+    return found.value if isinstance(found, Measure) else found
+
+
+def count(scores: Scores) -> int:
+    """What scores are of: pairs, originals or questions."""
+    match scores:
+        case PairScores():
+            return scores.n_pairs
+        case CrossingScores():
+            return scores.n_originals
+        case ValueScores():
+            return scores.n_groups
+        case Replies():
+            return scores.n
 
 
 def measure_suites(
@@ -86,31 +125,20 @@ def _of_file(results: Sequence[Result], key: AnswerKey, suite: str) -> list[Suit
             result = runs.get((condition.hop, run, size))
             if result is not None:
                 found += [
-                    _result(result, suite, split, scored, k, scores.notes)
+                    SuiteResult(result, suite, split, scored, _of_run(scored, k), scores.notes)
                     for split, scored in condition.splits.items()
                 ]
     return found
 
 
-def _result(
-    result: Result, suite: str, split: str, scored: SuiteSplitScores, run: int, notes: tuple[str, ...]
-) -> SuiteResult:
+def _of_run(scored: SuiteSplitScores, run: int) -> dict[Part, Scores]:
     """The scores of one of a condition's runs, by its place among them."""
-
-    def of_run(parts: Sequence[SuitePart]) -> dict[str, PairScores]:
-        return {part.name: part.runs[run] for part in parts}
-
-    return SuiteResult(
-        result=result,
-        suite=suite,
-        split=split,
-        n_missing=scored.overall.runs[run].n_missing,
-        tests=of_run(scored.parts["test"]),
-        cells=of_run(scored.parts.get("cell", ())),
-        crossings={each.name: each.runs[run] for each in scored.crossings},
-        groups={each.name: each.runs[run] for each in scored.groups},
-        constants=scored.constants,
-        beyond=scored.beyond,
-        same_programs=scored.same_programs,
-        notes=notes,
-    )
+    found: dict[Part, Scores] = {ALL_PAIRS: scored.overall.runs[run]}
+    for by, parts in scored.parts.items():
+        found |= {Part(by, part.name): part.runs[run] for part in parts}
+    for test, cells in scored.cells.items():
+        found |= {Part("test", test, cell.name): cell.runs[run] for cell in cells}
+    found |= {Part("crossings", each.name): each.runs[run] for each in scored.crossings}
+    found |= {Part("groups", each.name): each.runs[run] for each in scored.groups}
+    found[REPLIES] = scored.replies[run]
+    return found

@@ -9,7 +9,7 @@ from typing import Any
 
 from clevrhope.describe.stats.plots import check_plots
 from clevrhope.errors import ConfigError, PredictionsError
-from clevrhope.metrics.suites.tables import MEASURES
+from clevrhope.metrics.pairs import PairScores
 from clevrhope.report.diversity import diversity_tables, late_runs
 from clevrhope.report.document import Block, Figure, Heading, Text
 from clevrhope.report.html import html
@@ -20,13 +20,13 @@ from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_t
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.setups import drops_types
-from clevrhope.report.suite_tables import REPORTED, suite_blocks
-from clevrhope.report.suites import SuiteResult, measure_suites
+from clevrhope.report.suite_tables import suite_blocks
+from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
 from clevrhope.report.tables import accuracy_tables, gap_tables, matched_table, models_of
 from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
 
-_OPTIONAL = ("unanswered", "note", "suite", "test", "pairs")
+_OPTIONAL = ("unanswered", "note", "suite", "by", "part", "cell", "n")
 """Columns of results.csv that are left out if they are empty in all rows."""
 
 PAGES = ("results.csv", "report.md", "report.html")
@@ -42,9 +42,9 @@ class Report:
     Attributes: html: The HTML file, which contains its figures. markdown: The same in Markdown, with
     figures beside it. figures: The figures' files; empty without matplotlib. csv: A row for each
     accuracy, gap and matched gap, and for each measure of paired tests, with the columns of the paper's
-    results. If there are some, also the number of questions without an answer, notes, suites, tests and
-    numbers of pairs. n_results: Number of runs on a held-out pair that
-    are in it. skipped: A sentence for each run or file that could not be used.
+    results. If there are some, also the number of questions without an answer, notes, and of paired tests
+    the suite, the part and what is counted. n_results: Number of runs on a held-out pair that are in it.
+    skipped: A sentence for each run or file that could not be used.
     """
 
     html: Path
@@ -245,22 +245,29 @@ def _rows(result: Result) -> list[dict[str, Any]]:
 
 
 def _pairs(paired: SuiteResult) -> list[dict[str, Any]]:
-    """A row for each test and measure that is defined, by the names of `score --suite --json`.
+    """A row for each part and measure that is defined, by the names of `score --suite --json`.
 
     Accuracy is `pair_accuracy`, since `accuracy` is that of a split.
     """
-    names = [MEASURES[head] for head in REPORTED]
-    return [
-        {
-            **_row(paired.result, "pair_accuracy" if name == "accuracy" else name, paired.split, value),
-            "suite": paired.suite,
-            "test": test,
-            "pairs": scores.n_pairs,
-        }
-        for test, scores in paired.tests.items()
-        for name in names
-        if (value := getattr(scores, name).value) is not None
-    ]
+    rows = []
+    for part, scores in paired.scores.items():
+        numbers = {name: percent(scores, name) for name in MEASURES_OF[type(scores)].values()}
+        if part.by == "test" and not part.cell and part.name in paired.scored.constants:
+            numbers["constant"] = paired.scored.constants[part.name].percent
+        rows += [
+            {
+                **_row(paired.result, "pair_accuracy" if name == "accuracy" else name, paired.split, value),
+                "unanswered": scores.n_unread
+                if isinstance(scores, PairScores) and name == "accuracy"
+                else "",
+                "suite": paired.suite,
+                **{"by": part.by, "part": part.name, "cell": part.cell},
+                "n": count(scores),
+            }
+            for name, value in numbers.items()
+            if value is not None
+        ]
+    return rows
 
 
 def _row(result: Result, metric: str, split: str, number: float) -> dict[str, Any]:

@@ -43,10 +43,10 @@ def score_pairs(
     images = Images.among(pairs.images, complete, n_samples=bootstrap, seed=seed)
     whole = np.zeros(len(pairs), dtype=np.int32)
     (overall,) = _groups(runs, whole, images, numbers=[None])
-    parts = {
-        name: tuple(_groups(runs, part, images, numbers=np.flatnonzero(np.bincount(part)).tolist()))
-        for name, part in pairs.parts.items()
-    }
+    parts = {}
+    for name, part in pairs.parts.items():
+        numbers, places = np.unique(part, return_inverse=True)
+        parts[name] = tuple(_groups(runs, places.astype(np.int32), images, numbers=numbers.tolist()))
     return ScoredPairs(overall, parts, bootstrap=bootstrap, seed=seed)
 
 
@@ -63,15 +63,18 @@ def check_given(given: Answers, n: int, name: str) -> None:
 def _groups(
     runs: Sequence[Outcomes], part: Ints, images: Images, numbers: Sequence[int | None]
 ) -> list[PairGroup]:
-    """The groups of a breakdown; `numbers` are those of parts with a pair, None for that of all pairs."""
-    n_parts = int(part.max(initial=0)) + 1
+    """The groups of a breakdown.
+
+    `part` is (K,) the place of each pair's part in `numbers`, those of parts with a pair; None for all pairs.
+    """
+    n_parts = len(numbers)
     columns = [_columns(run) for run in runs]
     found = np.stack([cell_counts(each, part, n_parts) for each in columns])  # (R, n_parts, 6)
     left_out = np.stack([cell_counts((~run.complete, run.unread), part, n_parts) for run in runs])
     drawn = images.drawn_counts(columns, part, n_parts)  # (n_samples, R, n_parts, 6)
     return [
-        _group(number, found[:, number or 0], left_out[:, number or 0], drawn[:, :, number or 0])
-        for number in numbers
+        _group(number, found[:, place], left_out[:, place], drawn[:, :, place])
+        for place, number in enumerate(numbers)
     ]
 
 

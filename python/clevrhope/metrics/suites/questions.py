@@ -11,7 +11,14 @@ from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.metrics.pairs import AnswerKind, AnswerSet, Relation
 from clevrhope.metrics.pairs.relations import Flags
 
-ASKS = ("yes or no", "a number", "a value", "one of two values", "one of three values")
+ASKS = (
+    "yes or no",
+    "a number",
+    "a value",
+    "one of two values",
+    "one of three values",
+    "one of four or more values",
+)
 """What partners ask for; values that are offered are named in the question."""
 
 STEPS = ("hyponym to hypernym", "hypernym to hyponym")
@@ -34,7 +41,9 @@ def asked_for(file: PairFile, answers: AnswerSet, functions: Sequence[str]) -> I
     is_offer = np.asarray([name.startswith(_OFFERS) for name in functions])
     n_offers = is_offer[rows.programs[1::2]].sum(axis=1)
     asks = np.select(
-        [kinds == AnswerKind.YES_NO, kinds == AnswerKind.NUMBER, n_offers > 0], [0, 1, 1 + n_offers], 2
+        [kinds == AnswerKind.YES_NO, kinds == AnswerKind.NUMBER, n_offers > 0],
+        [0, 1, np.minimum(1 + n_offers, len(ASKS) - 1)],
+        2,
     )
     found: Ints = asks.astype(np.int32)
     return found

@@ -13,7 +13,7 @@ class SuitePart:
     """The scores of all pairs of a split, or of those in one part of a breakdown."""
 
     name: str
-    """Of the part: a test, a type, a tier or a cell; "all pairs" for all."""
+    """Of the part: a test, a type, a cell or another; "all pairs" for all."""
     runs: tuple[PairScores, ...]
     """In the order of the condition's runs."""
     mean: PairScores
@@ -46,7 +46,7 @@ class SuiteGroups:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """The answer that is right most often about the partners of a test, and in how many per cent of them."""
+    """The answer that is right most often about the partners of a test, and its Acc(D') in per cent."""
 
     answer: str
     percent: float
@@ -60,9 +60,12 @@ class SuiteSplitScores:
     """Pairs of the suite, answered or not."""
     overall: SuitePart
     parts: Mapping[str, tuple[SuitePart, ...]]
-    """"test", "type", "tier", "asks" (what the partner asks for) and, where a pair of values is held out,
-    "cell" -> its parts that have a pair of questions. A cell is "10" if the original mentions the held-out
-    pair and the partner does not. "step" is about the tests of ontology alone, by their direction."""
+    """"test", "type", "tier" and "asks" (what the partner asks for) -> its parts that have a pair of
+    questions. "step" is about the tests of ontology alone, by their direction."""
+    cells: Mapping[str, tuple[SuitePart, ...]]
+    """Test -> its cells that have a pair of questions; empty where no pair of values is held out. A cell is
+    "10" if the original mentions the held-out pair and the partner does not. Cells of several tests are never
+    pooled: they are not those of the same tests."""
     beyond: tuple[str, ...]
     """Tests whose pairs are all of tier "beyond": they have words or functions that the dataset has not."""
     same_programs: tuple[str, ...]
@@ -78,7 +81,7 @@ class SuiteSplitScores:
     """Tests in which yes is the right answer to both questions of every pair. There RAD is the share of pairs
     in which yes to the original goes with yes to the partner, among those with yes to the original."""
     constants: Mapping[str, Constant] = field(default_factory=dict)
-    """For each test whose partners are yes/no questions, what a constant answer to them scores as Acc(D')."""
+    """For each test whose partners are yes/no questions, the best constant answer to them."""
 
 
 @dataclass(frozen=True, slots=True)

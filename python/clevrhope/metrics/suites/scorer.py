@@ -1,12 +1,10 @@
 """Scores predictions about the pairs of a suite against a folder."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from clevrhope.dataset.contents import no_suite
 from clevrhope.dataset.pairs_h5 import TIERS, PairFile
@@ -14,8 +12,8 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector
-from clevrhope.metrics.pairs import AnswerSet, PairGroup, Pairs, ScoredPairs, score_pairs
-from clevrhope.metrics.pairs.relations import Answers
+from clevrhope.metrics.pairs import AnswerSet, PairGroup, Pairs, score_pairs
+from clevrhope.metrics.pairs.relations import Answers, Flags
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scorer import (
     DEFAULT_BOOTSTRAP,
@@ -29,7 +27,8 @@ from clevrhope.metrics.scorer import (
 )
 from clevrhope.metrics.suites.questions import ASKS, STEPS, asked_for, replies, steps
 from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
-from clevrhope.metrics.suites.together import constants, crossings, entailments, groups
+from clevrhope.metrics.suites.shared_originals import crossings, groups
+from clevrhope.metrics.suites.traits import beyond, constants, entailments, same_programs
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import SPLITS
@@ -37,7 +36,11 @@ from clevrhope.splits.kinds import SPLITS
 TIER_CHOICES = (*TIERS, "both")
 """The tiers whose pairs can be scored."""
 
-Flags = npt.NDArray[np.bool_]
+Names = dict[str, Sequence[str | None]]
+"""Breakdown -> the names of its parts by number; a part without one has pairs that it is not about."""
+
+_CELL = "cell"
+_N_CELLS = 4
 
 
 def score_suite(
@@ -200,30 +203,33 @@ class _Scorer:
             bootstrap=self._bootstrap,
         )
         draws = {"seed": self._seed, "bootstrap": self._bootstrap}
-        return _named(
-            scored,
-            names,
-            int(chosen.sum()),
+        cells: dict[str, list[SuitePart]] = {}
+        for group in scored.parts.get(_CELL, ()):
+            test, cell = divmod(group.part or 0, _N_CELLS)
+            cells.setdefault(file.tests[test], []).append(SuitePart(f"{cell:02b}", group.runs, group.mean))
+        return SuiteSplitScores(
+            n_pairs=int(chosen.sum()),
+            overall=_named([scored.overall], ["all pairs"])[0],
+            parts={by: _named(scored.parts[by], of_parts) for by, of_parts in names.items()},
+            cells={test: tuple(of_test) for test, of_test in cells.items()},
             replies=tuple(replies(rows.answers, each, self._answers, np.repeat(chosen, 2)) for each in given),
             crossings=tuple(crossings(file, given, chosen, self._answers, **draws)),
             groups=tuple(groups(file, given, chosen, self._answers, **draws)),
-            entailments=tuple(entailments(file, chosen, self._answers)),
+            entailments=entailments(file, chosen, self._answers),
             constants=constants(file, chosen, self._answers),
-            beyond=tuple(_tests_with(file, chosen, file.rows.tier[::2] == TIERS.index("beyond"))),
-            same_programs=tuple(_tests_with(file, chosen, _same_programs(file))),
+            beyond=beyond(file, chosen),
+            same_programs=same_programs(file, chosen),
         )
 
-    def _parts(
-        self, file: PairFile, chosen: Flags
-    ) -> tuple[dict[str, Sequence[str | None]], dict[str, Ints]]:
+    def _parts(self, file: PairFile, chosen: Flags) -> tuple[Names, dict[str, Ints]]:
         """The names of the parts of each breakdown, and the part of each pair that is chosen.
 
-        A part without a name holds the pairs that a breakdown is not about.
+        Where a pair is held out, parts without names are of a test and cell each, for all tests in turn.
         """
         tests = file.rows.test[::2]
         types = list(dict.fromkeys(file.types))
         type_of_test = np.asarray([types.index(kind) for kind in file.types])
-        names: dict[str, Sequence[str | None]] = {
+        names: Names = {
             "test": file.tests,
             "type": [kind or "no type" for kind in types],
             "tier": TIERS,
@@ -234,8 +240,7 @@ class _Scorer:
             "tier": file.rows.tier[::2],
         }
         if "pair" in SPLITS[file.split].of:
-            names["cell"] = [f"{cell:02b}" for cell in range(4)]
-            parts["cell"] = file.rows.cell[::2]
+            parts[_CELL] = _N_CELLS * tests + file.rows.cell[::2]
         functions = self._key.suite_functions(file.hop, file.suite)
         names["asks"] = ASKS
         parts["asks"] = asked_for(file, self._answers, functions)
@@ -260,43 +265,12 @@ def answers_to_pairs(given: Mapping[Target, AnswerNumbers], target: Target, file
     return np.where(of_suite == NOT_GIVEN, own, of_suite)
 
 
-def _same_programs(file: PairFile) -> Flags:
-    """(K,) the pairs with the same program on both sides, and the same image."""
-    programs, images = file.rows.programs, file.rows.image_idxs
-    same: Flags = (programs[::2] == programs[1::2]).all(axis=1) & (images[::2] == images[1::2])
-    return same
-
-
-def _tests_with(file: PairFile, chosen: Flags, having: Flags) -> Iterator[str]:
-    """The tests of the chosen pairs of which every pair has something; flags are (K,)."""
-    tests = file.rows.test[::2]
-    for number, name in enumerate(file.tests):
-        pairs = chosen & (tests == number)
-        if pairs.any() and having[pairs].all():
-            yield name
-
-
-def _named(
-    scored: ScoredPairs,
-    names: Mapping[str, Sequence[str | None]],
-    n_pairs: int,
-    **others: Any,
-) -> SuiteSplitScores:
-    """Scores whose parts have names in place of numbers; `others` are the fields that follow the parts."""
-
-    def named(group: PairGroup, name: str) -> SuitePart:
-        return SuitePart(name, group.runs, group.mean)
-
-    return SuiteSplitScores(
-        n_pairs=n_pairs,
-        overall=named(scored.overall, "all pairs"),
-        parts={
-            by: tuple(
-                named(group, name) for group in groups if (name := names[by][group.part or 0]) is not None
-            )
-            for by, groups in scored.parts.items()
-        },
-        **others,
+def _named(groups: Sequence[PairGroup], names: Sequence[str | None]) -> tuple[SuitePart, ...]:
+    """The parts of a breakdown with names in place of numbers, without those that have no name."""
+    return tuple(
+        SuitePart(name, group.runs, group.mean)
+        for group in groups
+        if (name := names[group.part or 0]) is not None
     )
 
 

@@ -1,13 +1,13 @@
 """The scores of a suite as tables of text for people, and as one JSON object for programs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from clevrhope.metrics.pairs.results import CrossingScores, Measure, PairScores, ValueScores
-from clevrhope.metrics.suites.results import SuiteCondition, SuiteScores, SuiteSplitScores
+from clevrhope.metrics.suites.results import Constant, SuiteCondition, SuiteScores, SuiteSplitScores
 
-_NAME_WIDTH, _COUNT_WIDTH = 28, 8
+_NAME_WIDTH, _CELL_WIDTH, _COUNT_WIDTH, _CONSTANT_WIDTH = 28, 5, 8, 12
 
 _COUNTS = {"pairs": "n_pairs", "missing": "n_missing", "unread": "n_unread"}
 """Heading -> field of `PairScores`."""
@@ -25,22 +25,31 @@ MEASURES = {
 }
 """Heading -> field of `PairScores`. Consistency never stands without accuracy."""
 
-_TABLES = (("ACC", "CONS", "strict", "C-ACC"), ("Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD back"))
-"""The measures of each table: all in one would be wider than a terminal."""
+AGREEMENT = ("ACC", "CONS", "strict", "C-ACC")
+"""The measures of the first table, by test and cell."""
+
+ROBUSTNESS = ("Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD back")
+"""The measures of the second table: all in one would be wider than a terminal."""
+
+ALL_CELLS = "all"
+"""The cell of a row about all pairs of a test that is in several, or where no pair of values is held out."""
+
 CROSSING_MEASURES = {"completing": "crossing", "control": "control", "difference": "difference"}
 """Heading -> field of `CrossingScores`."""
 
 GROUP_MEASURES = {"one yes": "one_yes", "named": "named_yes"}
 """Heading -> field of `ValueScores`."""
 
-NOTABLE_CONSTANT = 60.0
-"""Per cent of a test's partners about which a constant answer has to be right to be told of."""
+REPLY_MEASURES = {"yes": "yes", "no": "no", "other": "other", "yes is right": "right_yes"}
+"""Heading -> field of `Replies`."""
 
 _LEGEND = (
     "In per cent. D are the originals and D' their partners. ACC: right answers to all of them. CONS: equal",
     "answers where they should be equal, and different ones elsewhere; it needs no right answers, so read it",
     "beside ACC. strict: the relation holds, and the answers are of the right kind. C-ACC: both answers are",
     "right. RAD: right partners among the pairs with a right original; RAD back: the other way round.",
+    "constant: Acc(D') of the answer, yes or no, that is right most often. cell: which question mentions",
+    "the held-out pair: 00 neither, 01 the partner, 10 the original, 11 both.",
 )
 
 
@@ -68,47 +77,53 @@ def _split(
     yield f"{condition.hop} {split}{trained}: {pairs} of {scores.suite}"
     rows = [*_rows(condition, scored)]
     counts = [name for name, field in _COUNTS.items() if name == "pairs" or _any(rows, field)]
-    width = 14 if scores.bootstrap else 12
-    for k, measures in enumerate(_TABLES):
-        table = _Table(() if k else counts, measures, width)
-        if k:
-            yield ""
-        yield table.head()
-        for name, each in rows:
-            if each is None:
-                yield name
-            elif name == _DEVIATION:
-                yield table.row(name, each, _deviation, counts=False)
-            else:
-                yield table.row(name, each, _value)
-                if any(getattr(each, MEASURES[measure]).interval for measure in measures):
-                    yield table.row("", each, _interval, counts=False)
-    yield from _together(scored, width)
+    width = 13 if scores.bootstrap else 12
+    yield from _Table(counts, AGREEMENT, width).lines(rows)
+    yield ""
+    yield from _Table((), ROBUSTNESS, width).lines([row for row in rows if row.name])
+    yield from _shared_originals(scored, width)
     yield from _replies(condition, scored)
 
 
-_DEVIATION = "deviation between runs"
+@dataclass(frozen=True)
+class _Row:
+    """A row of both tables."""
+
+    name: str
+    """"" for a cell of the test above, which only the first table has."""
+    scores: PairScores | None = None
+    """None for a heading."""
+    cell: str = ""
+    constant: str = ""
+    is_deviation: bool = False
+    """Whether the row has the deviations of the scores over runs."""
 
 
-def _rows(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[tuple[str, PairScores | None]]:
-    """The rows of both tables: names and scores, or a heading without scores."""
+def _rows(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[_Row]:
     overall = scored.overall
     if len(condition.runs) > 1:
         for run, each in zip(condition.runs, overall.runs, strict=True):
-            yield "no run" if run is None else f"run {run}", each
-        yield f"mean of {len(condition.runs)} runs", overall.mean
-        yield _DEVIATION, overall.mean
+            yield _Row("no run" if run is None else f"run {run}", each)
+        yield _Row(f"mean of {len(condition.runs)} runs", overall.mean)
+        yield _Row("deviation between runs", overall.mean, is_deviation=True)
     else:
-        yield overall.name, overall.mean
+        yield _Row(overall.name, overall.mean)
+    yield _Row("  by test")
+    for part in scored.parts["test"]:
+        cells = scored.cells.get(part.name, ())
+        cell = cells[0].name if len(cells) == 1 else ALL_CELLS
+        constant = constant_text([scored.constants.get(part.name)]) or "-"
+        yield _Row(f"  {part.name}", part.mean, cell, constant)
+        if len(cells) > 1:
+            yield from (_Row("", each.mean, each.name) for each in cells)
     for by, parts in scored.parts.items():
-        if len(parts) > 1:
-            yield f"  by {by}", None
-            for part in parts:
-                yield f"  {part.name}", part.mean
+        if by != "test" and len(parts) > 1:
+            yield _Row(f"  by {by}")
+            yield from (_Row(f"  {part.name}", part.mean) for part in parts)
 
 
-def _any(rows: Sequence[tuple[str, PairScores | None]], field: str) -> bool:
-    return any(getattr(each, field) for _, each in rows if each is not None)
+def _any(rows: Sequence[_Row], field: str) -> bool:
+    return any(getattr(row.scores, field) for row in rows if row.scores is not None)
 
 
 @dataclass(frozen=True)
@@ -120,27 +135,51 @@ class _Table:
     width: int
     """Of a measure."""
 
-    def head(self) -> str:
-        cells = [f"{name:>{_COUNT_WIDTH}}" for name in self.counts]
-        cells += [f"{name:>{self.width}}" for name in self.measures]
-        return f"{'':<{_NAME_WIDTH}}{''.join(cells)}".rstrip()
+    def lines(self, rows: Sequence[_Row]) -> Iterator[str]:
+        """The head, then each row, and below it the intervals if there are any."""
+        yield self._line("", "cell", self.counts, self.measures, "constant")
+        for row in rows:
+            if row.scores is None:
+                yield row.name
+                continue
+            show = _deviation if row.is_deviation else _value
+            counts = ["" if row.is_deviation else f"{getattr(row.scores, _COUNTS[k]):,}" for k in self.counts]
+            yield self._line(row.name, row.cell, counts, self._shown(row.scores, show), row.constant)
+            intervals = [] if row.is_deviation else self._shown(row.scores, _interval)
+            if any(intervals):
+                yield self._line("", "", [""] * len(counts), intervals, "")
 
-    def row(
-        self, name: str, scores: PairScores, show: Callable[[Measure, bool], str], *, counts: bool = True
+    def _shown(self, scores: PairScores, show: Callable[[Measure, bool], str]) -> list[str]:
+        return [show(getattr(scores, MEASURES[each]), each == _SIGNED) for each in self.measures]
+
+    def _line(
+        self, name: str, cell: str, counts: Sequence[str], measures: Sequence[str], constant: str
     ) -> str:
-        numbers = [f"{getattr(scores, _COUNTS[each]):,}" if counts else "" for each in self.counts]
-        cells = [f"{each:>{_COUNT_WIDTH}}" for each in numbers]
-        cells += [
-            f"{show(getattr(scores, MEASURES[each]), each == _SIGNED):>{self.width}}"
-            for each in self.measures
-        ]
-        return f"{name:<{_NAME_WIDTH}}{''.join(cells)}".rstrip()
+        texts = [f"{name:<{_NAME_WIDTH}}"]
+        if self.measures is AGREEMENT:
+            texts.append(f"{cell:>{_CELL_WIDTH}}")
+        texts += [f"{each:>{_COUNT_WIDTH}}" for each in counts]
+        for head, text in zip(self.measures, measures, strict=True):
+            texts.append(f"{text:>{self.width}}")
+            if head == "Acc(D')":
+                texts.append(f"{constant:>{_CONSTANT_WIDTH}}")
+        return "".join(texts).rstrip()
+
+
+def constant_text(constants: Iterable[Constant | None]) -> str:
+    """The mean of constants, with their answer if it is the same in all; "" if there are none."""
+    there = [each for each in constants if each]
+    if not there:
+        return ""
+    answers = {each.answer for each in there}
+    answer = f" ({answers.pop()})" if len(answers) == 1 else ""
+    return f"{sum(each.percent for each in there) / len(there):.1f}{answer}"
 
 
 _SIGNED = "RAD-Acc(D')"
 
 
-def _together(scored: SuiteSplitScores, width: int) -> Iterator[str]:
+def _shared_originals(scored: SuiteSplitScores, width: int) -> Iterator[str]:
     """Crossings beside their controls, and groups."""
     if scored.crossings:
         yield from _means(
@@ -195,15 +234,9 @@ def _notes(scores: SuiteScores) -> Iterator[str]:
             f"95% intervals, below the values, from {scores.bootstrap:,} draws of the images, each with its "
             f"pairs; seed {scores.seed}."
         )
-    by_construction = dict.fromkeys(
-        test for each in scores.conditions for split in each.splits.values() for test in split.same_programs
-    )
-    if by_construction:
-        yield (
-            f"Both questions of every pair of {', '.join(by_construction)} have the same program, so a model "
-            "that is given programs has CONS 100 there by construction."
-        )
-    yield from _of_fixed_answers(scores)
+    splits = [split for each in scores.conditions for split in each.splits.values()]
+    yield from trait_notes(splits)
+    yield from _shared_original_notes(splits)
     if scores.n_missing:
         are = "pair lacks an answer and is" if scores.n_missing == 1 else "pairs lack an answer and are"
         more = "; and more" if scores.n_missing > len(scores.missing) else ""
@@ -218,22 +251,27 @@ def _notes(scores: SuiteScores) -> Iterator[str]:
         yield f"{scores.n_of_suites:,} predictions about other suites are ignored."
 
 
-def _of_fixed_answers(scores: SuiteScores) -> Iterator[str]:
-    splits = [split for each in scores.conditions for split in each.splits.values()]
+def trait_notes(splits: Sequence[SuiteSplitScores]) -> Iterator[str]:
+    """Sentences on tests whose scores mean something else than those of others."""
+    same = dict.fromkeys(test for split in splits for test in split.same_programs)
+    if same:
+        yield (
+            f"Both questions of every pair of {', '.join(same)} have the same program, so a model that is "
+            "given programs has CONS 100 there by construction."
+        )
     entailing = dict.fromkeys(test for split in splits for test in split.entailments)
+    for split in splits:  # a test of few pairs may have nothing but yes on one split alone
+        for part in split.parts["test"]:
+            if part.name not in split.entailments:
+                entailing.pop(part.name, None)
     if entailing:
         yield (
             f"All right answers of {', '.join(entailing)} are yes, so RAD is how often a model that says yes "
             "to the original says it to the partner, too."
         )
-    said = dict.fromkeys(
-        f"{test} {each.percent:.1f} ({each.answer})"
-        for split in splits
-        for test, each in split.constants.items()
-        if each.percent >= NOTABLE_CONSTANT
-    )
-    if said:
-        yield f"Acc(D') of a constant answer: {', '.join(said)}."
+
+
+def _shared_original_notes(splits: Sequence[SuiteSplitScores]) -> Iterator[str]:
     if any(split.crossings for split in splits):
         yield (
             "Of a crossing, the foil completes the held-out pair with what the original says; of its "

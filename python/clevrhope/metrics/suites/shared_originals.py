@@ -1,18 +1,15 @@
-"""What pairs of one original say together: crossings beside their controls, groups, and constant answers."""
+"""Pairs that share an original: crossings beside their controls, and groups of all values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from clevrhope.dataset.pairs_h5 import PairFile
-from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.collector import AnswerNumbers
 from clevrhope.metrics.pairs import AnswerSet, Relation, ValueGroups, score_crossings, score_values
-from clevrhope.metrics.suites.results import Constant, SuiteCrossing, SuiteGroups
-
-Flags = npt.NDArray[np.bool_]
+from clevrhope.metrics.pairs.relations import Flags
+from clevrhope.metrics.suites.results import SuiteCrossing, SuiteGroups
 
 
 def crossings(
@@ -74,34 +71,6 @@ def groups(
             **draws,
         )
         yield SuiteGroups(file.tests[test], scored.runs, scored.mean)
-
-
-def constants(file: PairFile, chosen: Flags, answers: AnswerSet) -> Mapping[str, Constant]:
-    """For each test of yes/no partners the constant answer that is right most often about them."""
-    found = {}
-    for test, right in _of_tests(file, chosen, file.rows.answers[1::2]):
-        n_yes, n_no = (int((right == each).sum()) for each in (answers.yes, answers.no))
-        if n_yes + n_no == len(right):
-            answer, n = max(("yes", n_yes), ("no", n_no), key=lambda each: each[1])
-            found[test] = Constant(answer, 100 * n / len(right))
-    return found
-
-
-def entailments(file: PairFile, chosen: Flags, answers: AnswerSet) -> Iterator[str]:
-    """The tests in which yes is the right answer to every question."""
-    both = file.rows.answers.reshape(-1, 2)
-    for test, right in _of_tests(file, chosen, both):
-        if (right == answers.yes).all():
-            yield test
-
-
-def _of_tests(file: PairFile, chosen: Flags, of_pairs: Ints) -> Iterator[tuple[str, Ints]]:
-    """For each test with pairs that are chosen, the entries of these in an array of one for each pair."""
-    tests = file.rows.test[::2]
-    for number, name in enumerate(file.tests):
-        mine = chosen & (tests == number)
-        if mine.any():
-            yield name, of_pairs[mine]
 
 
 def _by_original(file: PairFile, pairs: Flags) -> dict[tuple[int, bytes], int]:
