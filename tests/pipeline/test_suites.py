@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.questions_h5 import read_questions
+from clevrhope.errors import DatasetError, TemplateError
 from clevrhope.pipeline import build, build_part, merge, parse_shard, suites
-from clevrhope.pipeline.suites import make_suite
+from clevrhope.pipeline.suites import SuiteMaker, make_suite
 from clevrhope.runtime import assets
+from clevrhope.splits.hops import Hop
 
 HOP = "rubber_cylinder"
 SPLITS = ("complex_iid", "complex_ood", "test")
@@ -372,6 +375,46 @@ def test_a_wrong_entry_is_named_with_file_and_place(
     before = tree(folder)
     assert said in refused(["mine", str(folder), "--templates", str(tmp_path / "mine")], capsys)
     assert {name for name in tree(folder) if not name.startswith(".")} == before.keys()
+
+
+def test_an_error_on_a_later_split_leaves_the_suite_as_it_was(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_suite(folder, "rad", hops=[HOP])
+    before = tree(folder)
+    make = SuiteMaker.make
+
+    def fail_at_last(self: SuiteMaker, hop: Hop, split: str) -> Any:
+        if split == "complex_ood":
+            raise TemplateError("mine.json[0]: the relation does not hold")
+        return make(self, hop, split)
+
+    monkeypatch.setattr(SuiteMaker, "make", fail_at_last)
+    with pytest.raises(TemplateError, match="the relation does not hold"):
+        make_suite(folder, "rad", hops=[HOP], origin="search", per_cell=3)
+    assert tree(folder) == before
+
+
+def test_questions_of_another_dataset_are_refused(folder: Path, tmp_path: Path) -> None:
+    path = folder / "hops" / HOP / "complex_iid.h5"
+    path.write_bytes((folder / "hops" / HOP / "complex_ood.h5").read_bytes())
+    with pytest.raises(DatasetError, match=r"complex_iid\.h5: not the file that the manifest lists"):
+        make_suite(folder, "rad", hops=[HOP])
+
+
+def test_suites_are_made_in_a_world_of_three_sizes_and_materials(tmp_path: Path) -> None:
+    """Where a thing that is not small need not be large."""
+    properties = json.loads((assets.blender_assets() / "properties.json").read_bytes())
+    properties["sizes"]["middle"] = 0.5
+    properties["materials"]["wood"] = "rubber"
+    path = tmp_path / "properties.json"
+    path.write_text(json.dumps(properties))
+    splits = ("complex_iid", "complex_ood")
+    asked = request(tmp_path / "out", hops=("large_cylinder",), splits=splits, render=False, sizes=SIZES)
+    build(replace(asked, config=replace(asked.config, properties=path)))
+    for suite in ("carets", "holdout"):
+        make_suite(tmp_path / "out", suite, origin="search")
+    assert audit(tmp_path / "out", properties=path).ok
 
 
 def test_a_suite_may_have_no_pairs_on_a_split(folder: Path, tmp_path: Path) -> None:

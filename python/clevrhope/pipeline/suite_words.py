@@ -8,7 +8,7 @@ from clevrhope.describe.suites import CELLS
 from clevrhope.splits.kinds import SPLITS
 
 if TYPE_CHECKING:
-    from clevrhope.pipeline.suites import SuiteSplit, TestCounts
+    from clevrhope.pipeline.suites import SuiteSplit
 
 _NAME_WIDTH, _COUNT_WIDTH = 28, 8
 
@@ -41,9 +41,8 @@ def suite_lines(splits: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] =
         for test in split.tests:
             counts = ["-" if cell in never[test.test] else f"{test.cells.get(cell, 0):,}" for cell in cells]
             row = "".join(f"{n:>{_COUNT_WIDTH}}" for n in (f"{test.n_pairs:,}", *counts))
-            why = "" if test.n_pairs else f"  {_why_none(test)}"
-            yield f"  {test.test:<{_NAME_WIDTH}}{test.tier:<7}{row}{why}"
-        remarks = [*_short_cells(split), *(notes[number] if notes else ())]
+            yield f"  {test.test:<{_NAME_WIDTH}}{test.tier:<7}{row}"
+        remarks = [*_why_none(split), *_short_cells(split), *(notes[number] if notes else ())]
         for remark in remarks:
             yield from wrap(remark, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
     if any(map(_has_cells, splits)):
@@ -69,9 +68,16 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
-def _why_none(test: "TestCounts") -> str:
-    """The most common reason why questions have no partner."""
-    if not test.skipped:
-        return "no question of its families"
-    reason, n = max(test.skipped.items(), key=lambda item: item[1])
-    return f"{reason} ({n:,} of {counted(sum(test.skipped.values()), 'question')})"
+def _why_none(split: "SuiteSplit") -> Iterator[str]:
+    """The most common reason why tests have no pairs, with all tests that have none for this reason."""
+    tests: dict[str, list[str]] = {}
+    for test in split.tests:
+        if test.n_pairs:
+            continue
+        reason = "no question of its families"
+        if test.skipped:
+            reason, n = max(test.skipped.items(), key=lambda item: item[1])
+            reason += f" ({n:,} of {counted(sum(test.skipped.values()), 'question')})"
+        tests.setdefault(reason, []).append(test.test)
+    for reason, names in tests.items():
+        yield f"No pairs of {', '.join(names)}: {reason}"
