@@ -505,7 +505,7 @@ def test_the_command_prints_tables_or_one_object(
     assert [line.split()[-6:-4] for line in flips[:7:2]][1:] == [["00", "10"], ["01", "10"], ["10", "10"]]
     assert flips[0].split()[1:3] == ["all", "40"]
     constants = [line.split()[3:5] for line in ood if line.startswith("  antonym_verify_shape ")]
-    assert constants[1] == ["65.0", "(no)"]
+    assert constants[1] == ["52.5", "(no)"]
     assert "Both questions of every pair of rephrase, synonyms, rephrase_and, " in text
     assert "No prediction about none." in text
     assert "seed 9" in text
