@@ -160,7 +160,6 @@ pub fn execute(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> R
 ///
 /// # Panics
 /// When the steps would not pass `Program::check`.
-#[inline]
 pub fn execute_on_set(program: &Program, set: &SceneSet<'_>, vocab: &Vocabulary) -> Result<Answer, Invalid> {
     run_to_answer(&program.steps, (set, vocab), &mut [0; MAX_STEPS])
 }
