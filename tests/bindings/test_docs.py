@@ -117,6 +117,7 @@ def handles(world: _core.World) -> Iterator[tuple[object, str]]:
     program = json.dumps([{"function": "scene", "inputs": []}, {"function": "exist", "inputs": [0]}])
     yield _core.Programs.from_json(vocabulary, program.encode(), file="p.json"), "1, 2 steps"
     yield _core.ProgramTokens(vocabulary, NAMES), '6, the last "exist"'
+    yield _core.SceneSets(scenes.graphs, np.zeros((1, 1), np.int32)), "1, 1 images in all"
     scan = _core.PoolScan(world, seed=3, pool="test_ood")
     yield scan, "pool test_ood, seed 3, 0 scenes"
     stream = _core.SplitStream(

@@ -10,8 +10,13 @@ some more:
 - `count_is`: whether an integer is the number that it names, "3";
 - `verify_relation`: whether its first object stands in the relation that it names to its second.
 
-Programs are read in both of CLEVR's spellings (`function` and `value_inputs`, `type` and `side_inputs`), and
-scenes as in CLEVR's scene files.
+A `SceneSet` is up to five scenes that one program is about, as in COVR (Bogin et al. 2021, table 11); a
+relation holds only between objects of the same image. Functions that COVR has one name for have one each
+here: `count`, `count_images` and `count_groups`; `with_relation` and `with_same_color`. A choice between two
+values is `choose_color[red]` of the object and `option_color[blue]`; it fails if the object has neither.
+
+Programs are read in both of CLEVR's spellings (`function` and `value_inputs`, `type` and `side_inputs`) and
+in COVR's (`operation` and `arguments`), and scenes as in CLEVR's scene files.
 """
 
 import json
@@ -87,11 +92,42 @@ class Scene:
         return f"Scene({len(self)} object{'' if len(self) == 1 else 's'})"
 
 
+class SceneSet:
+    """One to five scenes that programs are executed on together, as for questions about several images.
+
+    Args:
+        scenes: scenes of a CLEVR scene file, as json.load gives them; at most 64 objects in all.
+        vocabulary: whose values the scenes have; by default CLEVR's.
+
+    Raises:
+        SceneError: not scenes of this vocabulary, or too many of them; says which.
+    """
+
+    __slots__ = ("_handle", "_n_images", "_vocabulary")
+
+    def __init__(
+        self, scenes: Sequence[Mapping[str, Any]], *, vocabulary: _core.Vocabulary | None = None
+    ) -> None:
+        self._vocabulary = vocabulary or default_vocabulary()
+        content = _dump({"scenes": list(scenes)}, "scene")
+        graphs = _core.SceneGraphs.from_json(self._vocabulary, content, file="set")
+        self._handle = _core.SceneSets(graphs, np.arange(len(graphs), dtype=np.int32)[np.newaxis])
+        self._n_images = len(graphs)
+
+    def __len__(self) -> int:
+        """Number of images."""
+        return self._n_images
+
+    def __repr__(self) -> str:
+        return f"SceneSet({len(self)} image{'' if len(self) == 1 else 's'})"
+
+
 class Program:
     """A program, parsed and type-checked once, to execute on many scenes.
 
     Args:
-        program: a list of nodes, or a question that has one under "program", as json.load gives them.
+        program: a list of nodes, or a question that has one under "program", as json.load gives them. Nodes
+            have CLEVR's keys or COVR's.
         vocabulary: whose values the program names; by default CLEVR's.
 
     Raises:
@@ -108,7 +144,17 @@ class Program:
                 raise ProgramError('question: no "program"; give a list of nodes or a question that has one')
             program = program["program"]
         self._vocabulary = vocabulary or default_vocabulary()
-        self._handle = _core.Programs.from_json(self._vocabulary, _dump(program, "program"), file="program")
+        read = _core.Programs.from_covr_json if _is_of_covr(program) else _core.Programs.from_json
+        self._handle = read(self._vocabulary, _dump(program, "program"), file="program")
+
+    def covr_nodes(self) -> list[dict[str, Any]]:
+        """The nodes in COVR's spelling: `operation`, `dependencies`, `arguments`.
+
+        Raises:
+            ProgramError: a function that COVR has no operation for.
+        """
+        nodes: list[dict[str, Any]] = json.loads(self._handle.to_covr_json(0))
+        return nodes
 
     def nodes(self) -> list[dict[str, Any]]:
         """The nodes in the published spelling: `inputs`, `function`, `value_inputs`."""
@@ -132,26 +178,29 @@ class TracedStep:
         function: its name.
         value: the attribute value, relation or number ("3") that the function takes, if any.
         inputs: numbers of earlier nodes.
-        type: ObjectSet, Object, Integer, Bool, or an attribute type.
-        output: object numbers of a set, an object's number, or a value; None from a failed `unique` on.
+        type: ObjectSet, Object, Groups, Images, Integer, Bool, Relation, or an attribute type.
+        output: object numbers of a set or groups, an object's number, image numbers, or a value; None from
+            the first step that has none on, such as a `unique` of several objects. An object of a `SceneSet`
+            is (image, object), by their numbers in the set and in the image.
     """
 
     function: str
     value: str | None
     inputs: tuple[int, ...]
     type: str
-    output: list[int] | Answer | None
+    output: list[int] | list[tuple[int, int]] | tuple[int, int] | Answer | None
 
 
 def execute(
     program: Program | Nodes | Mapping[str, Any],
-    scene: Scene | Mapping[str, Any],
+    scene: Scene | SceneSet | Mapping[str, Any],
     *,
     vocabulary: _core.Vocabulary | None = None,
 ) -> Answer:
-    """The answer of a program on a scene: a bool, an int, or an attribute value's name.
+    """The answer of a program on a scene or a set of them: a bool, an int, or a value's or relation's name.
 
-    Dictionaries, as json.load gives them, are checked on every call; a `Program` or `Scene` is checked once.
+    Dictionaries, as json.load gives them, are checked on every call; a `Program`, `Scene` or `SceneSet` is
+    checked once.
 
     Raises:
         ProgramError: not a program, or one without an answer here (`unique` of none or several objects).
@@ -163,11 +212,11 @@ def execute(
 
 def trace(
     program: Program | Nodes | Mapping[str, Any],
-    scene: Scene | Mapping[str, Any],
+    scene: Scene | SceneSet | Mapping[str, Any],
     *,
     vocabulary: _core.Vocabulary | None = None,
 ) -> list[TracedStep]:
-    """The result of each node of a program on a scene, in order, to see how an answer comes about.
+    """The result of each node of a program on a scene or a set, in order, to see how an answer comes about.
 
     Raises:
         ProgramError: not a program.
@@ -254,14 +303,20 @@ def read_scenes(path: Path | str, *, vocabulary: _core.Vocabulary | None = None)
 
 def _parsed(
     program: Program | Nodes | Mapping[str, Any],
-    scene: Scene | Mapping[str, Any],
+    scene: Scene | SceneSet | Mapping[str, Any],
     vocabulary: _core.Vocabulary | None,
-) -> tuple[Program, Scene]:
-    if not isinstance(scene, Scene):
+) -> tuple[Program, Scene | SceneSet]:
+    if not isinstance(scene, Scene | SceneSet):
         scene = Scene(scene, vocabulary=vocabulary)
     if not isinstance(program, Program):
         program = Program(program, vocabulary=scene._vocabulary)
     return program, scene
+
+
+def _is_of_covr(nodes: object) -> bool:
+    """Whether nodes have COVR's keys."""
+    first = nodes[0] if isinstance(nodes, Sequence) and nodes else None
+    return isinstance(first, Mapping) and "operation" in first
 
 
 def _single(scene: object) -> object:

@@ -1,4 +1,5 @@
-//! Programs executed a second: from packed programs and from HDF5 tokens, on all cores; and one by one.
+//! Programs executed a second: from packed programs and from HDF5 tokens, on all cores; one by one; and on sets of
+//! several scenes, which are built for each program.
 //!
 //! The workload is that of a dataset: scenes of 3 to 10 objects, on each of which 50 questions in the
 //! shapes of CLEVR's nine template files are asked, every one with an answer there (a program that fails
@@ -9,9 +10,10 @@
 
 use clevrhope_core::program::{
     Argument, Function, IllFormed, ProgramTable, ProgramVocabulary, SceneTable, Step, execute, execute_batch,
-    execute_tokens,
+    execute_on_set, execute_sets, execute_tokens,
 };
 use clevrhope_core::rng::{StreamKey, StreamRng};
+use clevrhope_core::scene::SceneSet;
 use clevrhope_core::vocab::N_TYPES;
 use clevrhope_core::{Program, SceneGraph, Vocabulary};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
@@ -53,6 +55,29 @@ const SHAPES: [&str; 30] = [
     "count F same_K unique F scene",
     "exist F same_K unique F scene",
     "query_K unique F same_K unique F scene",
+];
+
+const N_SETS: u64 = 10_000;
+const QUESTIONS_A_SET: usize = 10;
+
+/// The same for COVR's templates.
+const SET_SHAPES: [&str; 16] = [
+    "verify_K unique with_relation F scene F scene",
+    "choose_K unique with_relation F scene F scene option_K",
+    "query_K unique with_relation F scene with_relation F scene F scene",
+    "greater_than count with_relation F scene F scene count F scene",
+    "count_images unique_images with_relation F scene F scene",
+    "count_at_least count with_relation F scene with_relation F scene F scene",
+    "count_groups keep_if_values_count_geq group_by_images with_relation F scene F scene",
+    "count_is count_images keys keep_if_values_count_eq group_by_images F scene",
+    "and exist with_relation F scene F scene exist with_same_K F scene F scene",
+    "all F scene with_relation scene F scene",
+    "some with_relation F scene F scene F scene",
+    "none F scene with_same_K scene F scene",
+    "all_same_K with_relation F scene F scene",
+    "equal_K query_K unique F scene query_K unique with_relation F scene F scene",
+    "query_shape unique with_relation_object scene assert_unique F scene",
+    "choose_relation unique F scene F scene",
 ];
 
 /// Questions of a dataset, scene after scene.
@@ -107,6 +132,40 @@ impl Workload {
     }
 }
 
+/// Questions over five scenes, set after set.
+struct Sets {
+    sets: Vec<[i32; 5]>,
+    programs: Vec<Program>,
+    /// (program, set) of each question.
+    pairs: Vec<(u32, u32)>,
+}
+
+impl Sets {
+    fn new(work: &Workload) -> Self {
+        let key = StreamKey::new(&[b"benchmark of sets"]);
+        let mut made = Self { sets: Vec::new(), programs: Vec::new(), pairs: Vec::new() };
+        for number in 0..N_SETS {
+            let mut rng = key.at(number);
+            let row: [i32; 5] = std::array::from_fn(|_| rng.below(N_SCENES as u32) as i32);
+            let Ok(set) = SceneSet::of_row(&work.scenes, &row) else { continue };
+            let first = made.programs.len();
+            while made.programs.len() < first + QUESTIONS_A_SET {
+                let shape = SET_SHAPES[rng.below(SET_SHAPES.len() as u32) as usize];
+                let tries = (0..200).map(|_| {
+                    let scene = &work.scenes[row[rng.below(5) as usize] as usize];
+                    instantiate(shape, &work.vocab, scene, &mut rng)
+                });
+                let has_answer = |program: &Program| execute_on_set(program, &set, &work.vocab).is_ok();
+                let Some(program) = tries.into_iter().find(has_answer) else { continue };
+                made.pairs.push((made.programs.len() as u32, made.sets.len() as u32));
+                made.programs.push(program);
+            }
+            made.sets.push(row);
+        }
+        made
+    }
+}
+
 /// A scene of 3 to 10 objects with any values anywhere.
 fn scene(vocab: &Vocabulary, rng: &mut StreamRng) -> SceneGraph {
     let n = 3 + rng.below(8) as usize;
@@ -154,13 +213,18 @@ fn instantiate(shape: &str, vocab: &Vocabulary, scene: &SceneGraph, rng: &mut St
             "query_K" => Function::Query(kind),
             "same_K" => Function::Same(kind),
             "equal_K" => Function::Equal(kind),
+            "verify_K" => Function::Verify(kind),
+            "choose_K" => Function::Choose(kind),
+            "option_K" => Function::Option(kind),
+            "with_same_K" => Function::WithSame(kind),
+            "all_same_K" => Function::AllSame(kind),
             name => Function::from_name(name).unwrap(),
         };
         let mut inputs = [0; 2];
         (0..function.arity()).for_each(|input| inputs[input] = open.pop().unwrap());
         let argument = match function.signature().argument {
-            Argument::Relation => rng.below(vocab.n_relations() as u32) as u8,
-            _ => 0,
+            Argument::Nothing => 0,
+            wanted => rng.below(wanted.n_choices(vocab).min(4) as u32) as u8,
         };
         open.push(steps.len() as u8);
         steps.push(Step { function, argument, inputs });
@@ -195,6 +259,13 @@ fn programs(criterion: &mut Criterion) {
             let tokens = black_box(tokens.as_slice());
             execute_tokens(&vocabulary, tokens, width, &scenes, &scene_numbers, &work.vocab, IllFormed::Refuse)
         };
+        bencher.iter(|| run().unwrap());
+    });
+
+    let sets = Sets::new(&work);
+    group.throughput(Throughput::Elements(sets.pairs.len() as u64));
+    group.bench_function("on sets of five scenes", |bencher| {
+        let run = || execute_sets(&sets.programs, &work.scenes, &sets.sets, black_box(&sets.pairs), &work.vocab);
         bencher.iter(|| run().unwrap());
     });
 

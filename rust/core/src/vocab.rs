@@ -35,6 +35,8 @@ const RESERVED_NAMES: [&str; 4] = [
 ];
 /// Relations, in the order in which programs number them.
 pub const RELATION_NAMES: [&str; 4] = ["left", "right", "behind", "front"];
+/// The opposite of each relation, by number: left and right, behind and front.
+pub const CONVERSE: [u8; RELATION_NAMES.len()] = [1, 0, 3, 2];
 
 #[derive(Debug, Error)]
 pub enum VocabError {
@@ -63,6 +65,8 @@ pub enum Answer {
     Integer(u8),
     /// (attribute type, value number)
     Value(u8, u8),
+    /// A relation's number; the answer of questions about several images alone.
+    Relation(u8),
 }
 
 /// Attribute types with their values, relations and answers of a world.
@@ -183,12 +187,13 @@ impl Vocabulary {
         &self.numerals
     }
 
-    /// Number of answers: yes, no, the integers from 0, every attribute value.
+    /// Number of answers to questions about one image: yes, no, the integers from 0, every attribute value.
     pub fn n_answers(&self) -> usize {
         2 + usize::from(self.largest_count) + 1 + self.n_values_in_all()
     }
 
-    /// The number of an answer: yes 0, no 1, then integers, then values in type order.
+    /// The number of an answer: yes 0, no 1, then integers, then values in type order. Relations follow, which are no
+    /// answers to questions about one image.
     ///
     /// None for an integer above `largest_count`.
     #[inline]
@@ -200,6 +205,7 @@ impl Vocabulary {
             Answer::Value(kind, value) => {
                 Some(3 + u16::from(self.largest_count) + self.value_row(usize::from(kind), usize::from(value)) as u16)
             }
+            Answer::Relation(relation) => Some(self.n_answers() as u16 + u16::from(relation)),
         }
     }
 
@@ -212,7 +218,10 @@ impl Vocabulary {
             n if n < 2 + integers => Some(Answer::Integer((n - 2) as u8)),
             n => {
                 let row = n - 2 - integers;
-                let kind = (0..N_TYPES).find(|&k| row < u16::from(self.offsets[k + 1]))?;
+                let Some(kind) = (0..N_TYPES).find(|&k| row < u16::from(self.offsets[k + 1])) else {
+                    let relation = row - u16::from(self.offsets[N_TYPES]);
+                    return (usize::from(relation) < self.n_relations()).then_some(Answer::Relation(relation as u8));
+                };
                 Some(Answer::Value(kind as u8, (row - u16::from(self.offsets[kind])) as u8))
             }
         }
@@ -225,12 +234,18 @@ impl Vocabulary {
             Answer::Bool(false) => "no".to_owned(),
             Answer::Integer(n) => n.to_string(),
             Answer::Value(kind, value) => self.value_name(usize::from(kind), usize::from(value)).to_owned(),
+            Answer::Relation(relation) => RELATION_NAMES[usize::from(relation)].to_owned(),
         }
     }
 
-    /// All answers' spellings, by number.
+    /// The spellings of all answers to questions about one image, by number.
     pub fn answer_texts(&self) -> Vec<String> {
         (0..self.n_answers() as u16).filter_map(|i| self.answer(i)).map(|a| self.answer_text(a)).collect()
+    }
+
+    /// Those of all answers to questions about several images: the same, and relations after them.
+    pub fn answer_texts_of_sets(&self) -> Vec<String> {
+        self.answer_texts().into_iter().chain(RELATION_NAMES.map(str::to_owned)).collect()
     }
 
     fn all_value_names(&self) -> impl Iterator<Item = &str> {
@@ -311,10 +326,13 @@ mod tests {
     fn answers_and_their_numbers_are_inverse() {
         let vocab = vocabulary();
         assert_eq!(vocab.n_answers(), 2 + 11 + 7);
-        for index in 0..vocab.n_answers() as u16 {
-            assert_eq!(vocab.answer_index(vocab.answer(index).unwrap()), Some(index));
+        let texts = vocab.answer_texts_of_sets();
+        for (index, text) in (0..vocab.n_answers() as u16 + 4).zip(&texts) {
+            let answer = vocab.answer(index).unwrap();
+            assert_eq!((vocab.answer_index(answer), &vocab.answer_text(answer)), (Some(index), text));
         }
-        assert_eq!(vocab.answer(20), None);
+        assert_eq!((vocab.answer(23), vocab.answer(24)), (Some(Answer::Relation(3)), None));
+        assert_eq!((&texts[..20], &*texts[20]), (vocab.answer_texts().as_slice(), "left"));
         assert_eq!(vocab.answer_index(Answer::Integer(11)), None);
         assert_eq!(vocab.answer_texts()[13], "small");
     }

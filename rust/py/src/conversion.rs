@@ -4,6 +4,7 @@ use crate::errors::{SplitError, VocabularyError, to_python};
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::message::shown;
 use clevrhope_core::program::{ILL_FORMED, INVALID, Output, Step};
+use clevrhope_core::scene::SceneSet;
 use clevrhope_core::split;
 use clevrhope_core::vocab::{Answer, Vocabulary};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -39,24 +40,33 @@ pub fn answer<'py>(py: Python<'py>, answer: Answer, vocab: &Vocabulary) -> PyRes
     Ok(match answer {
         Answer::Bool(truth) => PyBool::new(py, truth).to_owned().into_any(),
         Answer::Integer(number) => number.into_pyobject(py)?.into_any(),
-        Answer::Value(..) => vocab.answer_text(answer).into_pyobject(py)?.into_any(),
+        Answer::Value(..) | Answer::Relation(_) => vocab.answer_text(answer).into_pyobject(py)?.into_any(),
     })
 }
 
 /// A step that was run: function, value, inputs, type, output.
 ///
-/// The output of a set is a list of object numbers, that of an object its number; None where there is none.
+/// The output of a set or groups is a list of objects, that of images a list of numbers; None where there is none. An
+/// object is its number, or in a set of scenes the numbers of its image and of the object there.
 pub fn traced<'py>(
     py: Python<'py>,
     step: &Step,
     output: Option<Output>,
+    set: Option<&SceneSet<'_>>,
     vocab: &Vocabulary,
 ) -> PyResult<Bound<'py, PyTuple>> {
+    let object = |number: u8| match set {
+        None => Ok(number.into_pyobject(py)?.into_any()),
+        Some(set) => Ok::<_, PyErr>(set.place(number.into()).into_pyobject(py)?.into_any()),
+    };
     let output = match output {
         Some(Output::Set(objects)) => {
-            objects.into_iter().map(u32::from).collect::<Vec<_>>().into_pyobject(py)?.into_any()
+            objects.into_iter().map(object).collect::<PyResult<Vec<_>>>()?.into_pyobject(py)?.into_any()
         }
-        Some(Output::Object(object)) => object.into_pyobject(py)?.into_any(),
+        Some(Output::Object(number)) => object(number)?,
+        Some(Output::Images(images)) => {
+            images.into_iter().map(u32::from).collect::<Vec<_>>().into_pyobject(py)?.into_any()
+        }
         Some(Output::Answer(value)) => answer(py, value, vocab)?,
         None => py.None().into_bound(py),
     };

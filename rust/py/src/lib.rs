@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use super::questions::{PyQuestionBatch, instantiate_questions};
     #[pymodule_export]
-    use super::scenes::{PySceneBatch, PySceneGraphs, object_ids, sample_scenes};
+    use super::scenes::{PySceneBatch, PySceneGraphs, PySceneSets, object_ids, sample_scenes};
     #[pymodule_export]
     use super::splits::{PyMinimalPool, PyPoolScan, PySplitStream};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use crate::conversion;
 use crate::errors::{ProgramError, raise, to_python};
 use crate::interrupt::in_pieces;
-use crate::scenes::PySceneGraphs;
+use crate::scenes::{PySceneGraphs, ScenesOrSets};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::program::question_file::{QuestionRecord, read_questions};
 use clevrhope_core::program::{self, BatchError, Function, IllFormed, Program, ProgramTable, ProgramVocabulary};
@@ -47,6 +47,17 @@ impl PyPrograms {
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_json(vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
         let program = Program::from_json(data, &vocabulary.0, file).map_err(to_python)?;
+        Ok(Self::new(vocabulary.0.clone(), vec![program]))
+    }
+
+    /// Reads one program over several images, a list of nodes as COVR's files have them.
+    ///
+    /// Raises:
+    ///     ProgramError: not such a program; names the node.
+    #[staticmethod]
+    #[pyo3(signature = (vocabulary, data, *, file))]
+    fn from_covr_json(vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
+        let program = Program::from_covr_json(data, &vocabulary.0, file).map_err(to_python)?;
         Ok(Self::new(vocabulary.0.clone(), vec![program]))
     }
 
@@ -98,6 +109,18 @@ impl PyPrograms {
     fn to_json<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Bound<'py, PyBytes>> {
         let mut json = Vec::new();
         self.get(number)?.write_json(&self.vocab, &mut json);
+        Ok(PyBytes::new(py, &json))
+    }
+
+    /// One program as COVR's files have it.
+    ///
+    /// Raises:
+    ///     IndexError: a number beyond the programs.
+    ///     ProgramError: a function that COVR has no operation for.
+    fn to_covr_json<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let mut json = Vec::new();
+        let fault = |fault| ProgramError::new_err(format!("programs[{number}]: {fault}"));
+        self.get(number)?.write_covr_json(&self.vocab, &mut json).map_err(fault)?;
         Ok(PyBytes::new(py, &json))
     }
 
@@ -176,66 +199,89 @@ impl PyProgramTokens {
     }
 }
 
-/// The answer of one program on one scene.
+/// The answer of one program on one scene, or on one set of scenes.
 ///
 /// Raises:
-///     ProgramError: the program has no answer on this scene.
-///     IndexError: a number beyond the programs or scenes.
+///     ProgramError: the program has no answer there.
+///     IndexError: a number beyond the programs, scenes or sets.
 #[pyfunction]
 pub fn execute<'py>(
     py: Python<'py>,
     programs: &PyPrograms,
     program: usize,
-    scenes: &PySceneGraphs,
+    scenes: ScenesOrSets<'_>,
     scene: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    conversion::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
-    let graph = scenes.get(scene)?;
-    let answer = program::execute(programs.get(program)?, graph.view(), &programs.vocab);
-    conversion::answer(py, answer.map_err(raise::<ProgramError>)?, &programs.vocab)
+    let vocab = &programs.vocab;
+    conversion::same_vocabulary(vocab, scenes.vocab())?;
+    let program = programs.get(program)?;
+    let answer = match &scenes {
+        ScenesOrSets::Scenes(scenes) => program::execute(program, scenes.get(scene)?.view(), vocab),
+        ScenesOrSets::Sets(sets) => program::execute_on_set(program, &sets.get(scene)?, vocab),
+    };
+    conversion::answer(py, answer.map_err(raise::<ProgramError>)?, vocab)
 }
 
-/// Function, value, inputs, type and output of each step; output None from a failed `unique` on.
+/// Function, value, inputs, type and output of each step; output None from the first step that has none on.
+///
+/// On a set, an object is (image, object), by their numbers in the set and in the image.
 ///
 /// Raises:
-///     IndexError: a number beyond the programs or scenes.
+///     IndexError: a number beyond the programs, scenes or sets.
 #[pyfunction]
 pub fn trace<'py>(
     py: Python<'py>,
     programs: &PyPrograms,
     program: usize,
-    scenes: &PySceneGraphs,
+    scenes: ScenesOrSets<'_>,
     scene: usize,
 ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    conversion::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
-    let graph = scenes.get(scene)?;
+    let vocab = &programs.vocab;
+    conversion::same_vocabulary(vocab, scenes.vocab())?;
     let program = programs.get(program)?;
-    let outputs = program::trace(program, graph.view(), &programs.vocab).into_iter().map(Some);
-    let steps = program.steps.iter().zip(outputs.chain(std::iter::repeat_with(|| None)));
-    steps.map(|(step, output)| conversion::traced(py, step, output, &programs.vocab)).collect()
+    let (outputs, set) = match &scenes {
+        ScenesOrSets::Scenes(scenes) => (program::trace(program, scenes.get(scene)?.view(), vocab), None),
+        ScenesOrSets::Sets(sets) => {
+            let set = sets.get(scene)?;
+            (program::trace_on_set(program, &set, vocab), Some(set))
+        }
+    };
+    let outputs = outputs.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
+    let steps = program.steps.iter().zip(outputs);
+    steps.map(|(step, output)| conversion::traced(py, step, output, set.as_ref(), vocab)).collect()
 }
 
-/// (N,) answer numbers of (N,) pairs of program and scene; `NO_ANSWER` where there is none.
+/// (N,) answer numbers of (N,) pairs of program and scene, or set of scenes; `NO_ANSWER` where there is none.
 ///
 /// Raises:
-///     IndexError: a number beyond the programs or scenes.
+///     IndexError: a number beyond the programs, scenes or sets.
 ///     ValueError: the two arrays differ in length.
 #[pyfunction]
 pub fn execute_batch<'py>(
     py: Python<'py>,
     programs: &PyPrograms,
-    scenes: &PySceneGraphs,
+    scenes: ScenesOrSets<'_>,
     program_idxs: PyReadonlyArray1<'py, u32>,
     scene_idxs: PyReadonlyArray1<'py, u32>,
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
-    conversion::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
-    let program_idxs = conversion::numbers(&program_idxs, "program_idxs", programs.table.n_programs() as u64)?;
-    let scene_idxs = conversion::numbers(&scene_idxs, "scene_idxs", scenes.0.table.n_scenes() as u64)?;
+    let PyPrograms { vocab, programs, table } = programs;
+    conversion::same_vocabulary(vocab, scenes.vocab())?;
+    let graphs = match &scenes {
+        ScenesOrSets::Scenes(scenes) => &scenes.0,
+        ScenesOrSets::Sets(sets) => &sets.graphs,
+    };
+    let sets = if let ScenesOrSets::Sets(sets) = &scenes { Some(&sets.rows) } else { None };
+    let n_scenes = sets.map_or(graphs.graphs.len(), Vec::len);
+    let program_idxs = conversion::numbers(&program_idxs, "program_idxs", programs.len() as u64)?;
+    let scene_idxs = conversion::numbers(&scene_idxs, "scene_idxs", n_scenes as u64)?;
     conversion::same_length(program_idxs.len(), scene_idxs.len())?;
     let pairs: Vec<(u32, u32)> = program_idxs.into_iter().zip(scene_idxs).collect();
     let mut answers = Vec::with_capacity(pairs.len());
     in_pieces(py, pairs.len(), FIRST_PIECE, |piece| {
-        let made = program::execute_batch(&programs.table, &scenes.0.table, &pairs[piece], &programs.vocab);
+        let made = match sets {
+            None => program::execute_batch(table, &graphs.table, &pairs[piece], vocab),
+            Some(sets) => program::execute_sets(programs, &graphs.graphs, sets, &pairs[piece], vocab),
+        };
         answers.extend(made.map_err(to_python)?.into_iter().map(conversion::answer_number));
         Ok(())
     })?;

@@ -6,13 +6,15 @@ use crate::interrupt::in_pieces;
 use crate::vocabulary::PyVocabulary;
 use crate::world::PyWorld;
 use clevrhope_core::program::SceneTable;
-use clevrhope_core::scene::{Pool, Scene, SceneGraph, json};
+use clevrhope_core::scene::set::MAX_IMAGES;
+use clevrhope_core::scene::{Pool, Scene, SceneGraph, SceneSet, json};
 use clevrhope_core::split::{CountingPool, MinimalPool};
 use clevrhope_core::vocab::Vocabulary;
-use numpy::{PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use pyo3::{Borrowed, CastError};
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
@@ -174,6 +176,82 @@ impl PySceneGraphs {
     fn __repr__(&self) -> String {
         let n_objects: usize = self.0.graphs.iter().map(SceneGraph::n_objects).sum();
         format!("<SceneGraphs of {} scenes, {n_objects} objects in all>", self.0.graphs.len())
+    }
+}
+
+/// Sets of one to five distinct scenes, of at most 64 objects in all, that programs over several images are about.
+///
+/// Args:
+///     scenes: the scenes that sets are of.
+///     scene_idxs: (N, W) the numbers of each set's scenes, padded with -1.
+///
+/// Raises:
+///     SceneError: a row that is no such set; names the row.
+#[pyclass(name = "SceneSets", module = "clevrhope._core", frozen)]
+pub struct PySceneSets {
+    pub graphs: Arc<Graphs>,
+    pub rows: Vec<[i32; MAX_IMAGES]>,
+}
+
+impl PySceneSets {
+    pub fn get(&self, number: usize) -> PyResult<SceneSet<'_>> {
+        let missing = || PyIndexError::new_err(format!("set {number} of {}", self.rows.len()));
+        let row = self.rows.get(number).ok_or_else(missing)?;
+        SceneSet::of_row(&self.graphs.graphs, row).map_err(raise::<SceneError>)
+    }
+}
+
+#[pymethods]
+impl PySceneSets {
+    #[new]
+    fn new(scenes: &PySceneGraphs, scene_idxs: PyReadonlyArray2<'_, i32>) -> PyResult<Self> {
+        let graphs = scenes.0.clone();
+        let (rows, width) = conversion::rows(&scene_idxs)?;
+        let checked = |(number, row): (usize, &[i32])| {
+            let fault = |error| SceneError::new_err(format!("scene_idxs[{number}]: {error}"));
+            let set = SceneSet::of_row(&graphs.graphs, row).map_err(fault)?;
+            let mut checked = [-1; MAX_IMAGES];
+            checked[..set.n_images()].copy_from_slice(&row[..set.n_images()]);
+            Ok(checked)
+        };
+        let rows = rows.chunks_exact(width).enumerate().map(checked).collect::<PyResult<_>>()?;
+        Ok(Self { graphs, rows })
+    }
+
+    fn __len__(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let n_images = self.rows.as_flattened().iter().filter(|&&number| number != -1).count();
+        format!("<SceneSets: {}, {n_images} images in all>", self.rows.len())
+    }
+}
+
+/// What programs are executed on: scenes one by one, or sets of them.
+pub enum ScenesOrSets<'a> {
+    Scenes(&'a PySceneGraphs),
+    Sets(&'a PySceneSets),
+}
+
+// Derived, this would count references in each call.
+impl<'a, 'py> FromPyObject<'a, 'py> for ScenesOrSets<'a> {
+    type Error = CastError<'a, 'py>;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> Result<Self, Self::Error> {
+        match object.cast::<PySceneGraphs>() {
+            Ok(scenes) => Ok(Self::Scenes(scenes.get())),
+            Err(_) => Ok(Self::Sets(object.cast::<PySceneSets>()?.get())),
+        }
+    }
+}
+
+impl ScenesOrSets<'_> {
+    pub fn vocab(&self) -> &Arc<Vocabulary> {
+        match self {
+            Self::Scenes(scenes) => &scenes.0.vocab,
+            Self::Sets(sets) => &sets.graphs.vocab,
+        }
     }
 }
 

@@ -43,6 +43,12 @@ impl PyVocabulary {
         self.0.answer_texts()
     }
 
+    /// All answers to questions over several images: the same, and relations after them.
+    #[getter]
+    fn set_answers(&self) -> Vec<String> {
+        self.0.answer_texts_of_sets()
+    }
+
     fn __repr__(&self) -> String {
         let types: Vec<String> =
             self.0.types().iter().map(|kind| format!("{} {}", kind.name, kind.values.len())).collect();

@@ -5,7 +5,7 @@
 //! generator.
 
 use super::error::AuditError;
-use super::token::{MOST_TOKENS, Tokens, tokens};
+use super::token::{MOST_TOKENS, Token, Tokens, tokens};
 use super::violation::{Violation, Violations};
 use super::words::{Word, WordReader};
 use crate::program::Effect;
@@ -116,15 +116,25 @@ impl AbsentReader {
     fn alternatives(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Values> {
         let Some(token) = self.tokens.next(rest) else { return vec![0] };
         let mut alternatives = match token.function.effect() {
-            Effect::Keeps => return self.alternatives(rest, found),
+            Effect::Adds if token.function.arity() == 0 => vec![token.values],
             Effect::Adds => self.alternatives(rest, found).into_iter().map(|values| values | token.values).collect(),
             Effect::TakesEither => [self.alternatives(rest, found), self.alternatives(rest, found)].concat(),
             Effect::Joins => {
                 let (first, second) = (self.alternatives(rest, found), self.alternatives(rest, found));
                 first.iter().flat_map(|a| second.iter().map(move |b| a | b)).collect()
             }
+            Effect::JoinsAndAdds => {
+                let (first, second) = (self.alternatives(rest, found), self.alternatives(rest, found));
+                first.iter().flat_map(|a| second.iter().map(move |b| a | b | token.values)).collect()
+            }
+            // A likeness to the second input names no values, so the first one's are all.
+            Effect::Keeps | Effect::JoinsLikeness(_) => {
+                let first = self.alternatives(rest, found);
+                self.skip(1, token, rest, found);
+                first
+            }
             Effect::StartsAnew | Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => {
-                (0..token.function.arity()).for_each(|_| drop(self.alternatives(rest, found)));
+                self.skip(0, token, rest, found);
                 vec![0]
             }
         };
@@ -133,6 +143,11 @@ impl AbsentReader {
         *found |= alternatives.iter().any(|&values| self.is_absent(values)) || alternatives.len() > MOST_ALTERNATIVES;
         // Once something was found, nothing further has to be tracked.
         if *found { vec![0] } else { alternatives }
+    }
+
+    /// Reads a function's inputs from one of them on; none of them describes its output.
+    fn skip(&self, from: usize, token: Token, rest: &mut &[i32], found: &mut bool) {
+        (from..token.function.arity()).for_each(|_| drop(self.alternatives(rest, found)));
     }
 }
 

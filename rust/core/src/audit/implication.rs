@@ -5,7 +5,8 @@
 //! adds its value to each thing; `unique` and `query_*` keep their input's things; `union` takes those of both inputs;
 //! `intersect` makes one thing of each with each, which is like all that either was like; `same_*` makes a new thing
 //! that is like each of its input's. `equal_*` asks for a thing that is like each of one input's and each of the
-//! other's; `equal_object`, like `intersect`, for one that is both. Everything else makes a thing of which nothing is
+//! other's; `equal_object`, like `intersect`, for one that is both; `with_same_*` gives the first input's things, each
+//! like each of the second's. Everything else makes a thing of which nothing is
 //! asked. Things that are alike in an attribute have the same held-out value of it, if either has one. The program asks
 //! for the held-out values if some thing has all of them.
 
@@ -33,8 +34,9 @@ impl ProgramReader {
         }
         let mut effects = program.iter().filter_map(|&token| Some(self.tokens.get(token)?.function.effect()));
         let has_likeness = effects.any(|effect| match effect {
-            Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => true,
-            Effect::StartsAnew | Effect::Keeps | Effect::Adds | Effect::TakesEither | Effect::Joins => false,
+            Effect::Likens(_) | Effect::JoinsLikeness(_) | Effect::Compares(_) | Effect::Identifies => true,
+            Effect::StartsAnew | Effect::Keeps | Effect::Adds => false,
+            Effect::TakesEither | Effect::Joins | Effect::JoinsAndAdds => false,
         });
         if !has_likeness {
             return self.mentions(program);
@@ -51,26 +53,42 @@ impl ProgramReader {
     fn things(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Thing> {
         let Some(token) = self.tokens.next(rest) else { return vec![Thing::default()] };
         let bit = |kind: u8| self.bits[usize::from(kind)];
+        let with = |thing: Thing| Thing { values: thing.values | token.values as u8, ..thing };
         let things = match token.function.effect() {
-            Effect::Keeps => return self.things(rest, found),
-            Effect::Adds => {
-                let with = |thing: Thing| Thing { values: thing.values | token.values as u8, ..thing };
-                self.things(rest, found).into_iter().map(with).collect()
+            Effect::Keeps => {
+                let first = self.things(rest, found);
+                (1..token.function.arity()).for_each(|_| drop(self.things(rest, found)));
+                return first;
             }
+            Effect::Adds if token.function.arity() == 0 => vec![with(Thing::default())],
+            Effect::Adds => self.things(rest, found).into_iter().map(with).collect(),
             Effect::TakesEither => [self.things(rest, found), self.things(rest, found)].concat(),
             Effect::Joins | Effect::Identifies => {
-                each_with_each(&self.things(rest, found), &self.things(rest, found), |a, b| Thing {
-                    values: a.values | b.values,
-                    like: [&a.like[..], &b.like].concat(),
-                })
+                each_with_each(&self.things(rest, found), &self.things(rest, found), Thing::joined)
+            }
+            Effect::JoinsAndAdds => {
+                let both = each_with_each(&self.things(rest, found), &self.things(rest, found), Thing::joined);
+                both.into_iter().map(with).collect()
             }
             Effect::Likens(kind) => {
                 let like = |thing: Thing| Thing { values: 0, like: vec![(bit(kind), thing)] };
                 self.things(rest, found).into_iter().map(like).collect()
             }
-            Effect::Compares(kind) => each_with_each(&self.things(rest, found), &self.things(rest, found), |a, b| {
-                Thing { values: 0, like: vec![(bit(kind), a.clone()), (bit(kind), b.clone())] }
-            }),
+            Effect::JoinsLikeness(kind) => {
+                each_with_each(&self.things(rest, found), &self.things(rest, found), |a, b| Thing {
+                    values: a.values,
+                    like: [&a.like[..], &[(bit(kind), b.clone())]].concat(),
+                })
+            }
+            Effect::Compares(kind) => {
+                let first = self.things(rest, found);
+                // The members of a single input are compared with each other.
+                let second = if token.function.arity() == 1 { first.clone() } else { self.things(rest, found) };
+                each_with_each(&first, &second, |a, b| Thing {
+                    values: 0,
+                    like: vec![(bit(kind), a.clone()), (bit(kind), b.clone())],
+                })
+            }
             Effect::StartsAnew => {
                 (0..token.function.arity()).for_each(|_| drop(self.things(rest, found)));
                 vec![Thing::default()]
@@ -84,6 +102,11 @@ impl ProgramReader {
 }
 
 impl Thing {
+    /// A thing that is both.
+    fn joined(a: &Self, b: &Self) -> Self {
+        Self { values: a.values | b.values, like: [&a.like[..], &b.like].concat() }
+    }
+
     /// Number of things: itself, and all that it is like.
     fn size(&self) -> usize {
         1 + self.like.iter().map(|(_, other)| other.size()).sum::<usize>()

@@ -1,18 +1,18 @@
 //! Whether a program, given as tokens in prefix order, mentions the held-out values, and its answer on a scene.
 //!
 //! The description of a step is a list of alternatives, each a set of values that its objects are asked to have. By
-//! its effect, a function keeps the description of its input, adds a value to each alternative, takes the alternatives
-//! of either input, joins each with each, or starts a new description that asks for nothing. (A likeness starts a new
-//! one as well; `implication` handles it.) The program mentions the held-out values if an alternative of some step has
-//! all of them.
+//! its effect, a function keeps the description of its first input, adds a value to each alternative, takes the
+//! alternatives of either input, joins each with each, or starts a new description that asks for nothing. (A likeness
+//! starts a new one as well, or keeps the first; `implication` handles it.) The program mentions the held-out values if
+//! an alternative of some step has all of them.
 
 use super::error::{AuditError, MOST_VALUES};
 use super::token::{MOST_TOKENS, Tokens};
 use crate::program::{Effect, Function};
 use crate::scene::SceneView;
-use crate::vocab::{TYPE_NAMES, Vocabulary};
+use crate::vocab::{RELATION_NAMES, TYPE_NAMES, Vocabulary};
 
-/// A `unique` was applied to a set without exactly one member.
+/// A function has no output for its inputs, as `unique` of a set without exactly one member.
 pub const NO_ANSWER: i32 = -1;
 /// The tokens are not a program.
 pub const NO_PROGRAM: i32 = -2;
@@ -21,20 +21,29 @@ pub const UNKNOWN_ANSWER: i32 = -3;
 /// There is no scene.
 pub const NO_SCENE: i32 = -4;
 
+/// Objects of `N` images, those of each as bits.
+type Objects<const N: usize> = [u32; N];
+
 /// The output of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
-    Set(u32),
-    Object(usize),
+enum Value<const N: usize> {
+    Set(Objects<N>),
+    /// An image, and a number in it.
+    Object(usize, usize),
+    /// The members of groups; each image with any is a group.
+    Groups(Objects<N>),
+    /// Whether each image is among them.
+    Images([bool; N]),
     Number(u32),
     Truth(bool),
     Attribute(usize, u8),
+    Relation(usize),
 }
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    NotUnique,
+    NoOutput,
     NoProgram,
 }
 
@@ -54,6 +63,7 @@ pub struct ProgramReader {
     numbers: Vec<i32>,
     /// By type and value.
     values: Vec<Vec<i32>>,
+    relations: [i32; RELATION_NAMES.len()],
 }
 
 impl ProgramReader {
@@ -85,6 +95,7 @@ impl ProgramReader {
             yes_no: [number("no"), number("yes")],
             numbers: (0..=usize::from(vocab.largest_count())).map(|n| number(&n.to_string())).collect(),
             values: (0..TYPE_NAMES.len()).map(values_of).collect(),
+            relations: RELATION_NAMES.map(number),
         })
     }
 
@@ -115,10 +126,22 @@ impl ProgramReader {
     fn describe(&self, rest: &mut &[i32], found: &mut bool) -> Alternatives {
         let Some(token) = self.tokens.next(rest) else { return ANYTHING };
         let described = match token.function.effect() {
-            Effect::Keeps => return self.describe(rest, found),
+            // A likeness to the second input names no values, so the first one's alternatives are all.
+            Effect::Keeps | Effect::JoinsLikeness(_) => {
+                let first = self.describe(rest, found);
+                for _ in 1..token.function.arity() {
+                    self.describe(rest, found);
+                }
+                return first;
+            }
+            Effect::Adds if token.function.arity() == 0 => added(ANYTHING, token.values as u8),
             Effect::Adds => added(self.describe(rest, found), token.values as u8),
             Effect::TakesEither => self.describe(rest, found) | self.describe(rest, found),
             Effect::Joins => joined(self.describe(rest, found), self.describe(rest, found)),
+            Effect::JoinsAndAdds => {
+                let both = joined(self.describe(rest, found), self.describe(rest, found));
+                added(both, token.values as u8)
+            }
             Effect::StartsAnew | Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => {
                 for _ in 0..token.function.arity() {
                     self.describe(rest, found);
@@ -132,77 +155,186 @@ impl ProgramReader {
 
     /// The answer's number, `NO_ANSWER`, `NO_PROGRAM` or `UNKNOWN_ANSWER`.
     pub fn answer(&self, program: &[i32], scene: SceneView<'_>) -> i32 {
+        self.answer_on_set(program, [scene])
+    }
+
+    /// The same on `N` images.
+    pub fn answer_on_set<const N: usize>(&self, program: &[i32], scenes: [SceneView<'_>; N]) -> i32 {
         if program.len() > MOST_TOKENS {
             return NO_PROGRAM;
         }
         let mut rest = program;
-        let value = self.value(&mut rest, scene);
+        let value = self.value(&mut rest, &scenes);
         match value {
-            Err(Fault::NotUnique) => NO_ANSWER,
+            Err(Fault::NoOutput) => NO_ANSWER,
             Err(Fault::NoProgram) => NO_PROGRAM,
             Ok(_) if !rest.is_empty() => NO_PROGRAM,
             Ok(Value::Truth(truth)) => self.yes_no[usize::from(truth)],
             Ok(Value::Number(n)) => self.numbers.get(n as usize).copied().unwrap_or(UNKNOWN_ANSWER),
             Ok(Value::Attribute(kind, value)) => self.values[kind][usize::from(value)],
-            Ok(Value::Set(_) | Value::Object(_)) => NO_PROGRAM,
+            Ok(Value::Relation(relation)) => self.relations[relation],
+            Ok(Value::Set(_) | Value::Object(..) | Value::Groups(_) | Value::Images(_)) => NO_PROGRAM,
         }
     }
 
-    fn value(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<Value, Fault> {
+    fn value<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<Value<N>, Fault> {
         let token = self.tokens.next(rest).ok_or(Fault::NoProgram)?;
+        let all = || scenes.map(|scene| (0..scene.attributes.len()).fold(0, |set, object| set | 1 << object));
+        let related = |relation: usize, (image, object): (usize, usize)| -> u32 {
+            scenes[image].related[relation * scenes[image].attributes.len() + object]
+        };
+        // The objects of an image that are like one of its objects, itself included.
+        let alike = |kind: usize, (image, object): (usize, usize)| {
+            let values = scenes[image].attributes;
+            let like = |&other: &usize| values[other][kind] == values[object][kind];
+            (0..values.len()).filter(like).fold(0u32, |set, other| set | 1 << other)
+        };
+        let alone = |image: usize, objects: u32| -> Objects<N> {
+            std::array::from_fn(|other| if other == image { objects } else { 0 })
+        };
         Ok(match token.function {
-            Function::Scene => Value::Set((0..scene.attributes.len()).fold(0, |set, object| set | 1 << object)),
-            Function::Filter(_) => Value::Set(self.set(rest, scene)? & scene.members[token.argument]),
-            Function::Unique => match self.set(rest, scene)? {
-                set if set.is_power_of_two() => Value::Object(set.trailing_zeros() as usize),
-                _ => return Err(Fault::NotUnique),
-            },
-            Function::Relate => {
-                Value::Set(scene.related[token.argument * scene.attributes.len() + self.object(rest, scene)?])
+            Function::Scene => Value::Set(all()),
+            Function::Filter(_) => {
+                let set = self.set(rest, scenes)?;
+                Value::Set(std::array::from_fn(|image| set[image] & scenes[image].members[token.argument]))
             }
-            Function::Union => Value::Set(self.set(rest, scene)? | self.set(rest, scene)?),
-            Function::Intersect => Value::Set(self.set(rest, scene)? & self.set(rest, scene)?),
-            Function::Count => Value::Number(self.set(rest, scene)?.count_ones()),
-            Function::Exist => Value::Truth(self.set(rest, scene)? != 0),
+            Function::Unique => {
+                let set = self.set(rest, scenes)?;
+                match set.iter().position(|&members| members != 0) {
+                    Some(image) if size(set) == 1 => Value::Object(image, set[image].trailing_zeros() as usize),
+                    _ => return Err(Fault::NoOutput),
+                }
+            }
+            Function::Relate => {
+                let object = self.object(rest, scenes)?;
+                Value::Set(alone(object.0, related(token.argument, object)))
+            }
+            Function::Union => {
+                let (a, b) = (self.set(rest, scenes)?, self.set(rest, scenes)?);
+                Value::Set(std::array::from_fn(|image| a[image] | b[image]))
+            }
+            Function::Intersect => Value::Set(both(self.set(rest, scenes)?, self.set(rest, scenes)?)),
+            Function::Count => Value::Number(size(self.set(rest, scenes)?)),
+            Function::Exist => Value::Truth(size(self.set(rest, scenes)?) > 0),
             Function::Query(kind) => {
-                let kind = usize::from(kind);
-                Value::Attribute(kind, scene.attributes[self.object(rest, scene)?][kind])
+                let (kind, (image, object)) = (usize::from(kind), self.object(rest, scenes)?);
+                Value::Attribute(kind, scenes[image].attributes[object][kind])
             }
             Function::Same(kind) => {
-                let (kind, this) = (usize::from(kind), self.object(rest, scene)?);
-                let like =
-                    |&other: &usize| other != this && scene.attributes[other][kind] == scene.attributes[this][kind];
-                Value::Set((0..scene.attributes.len()).filter(like).fold(0, |set, other| set | 1 << other))
+                let (kind, (this, object)) = (usize::from(kind), self.object(rest, scenes)?);
+                let value = scenes[this].attributes[object][kind];
+                Value::Set(std::array::from_fn(|image| {
+                    let like = |&other: &usize| {
+                        scenes[image].attributes[other][kind] == value && (image, other) != (this, object)
+                    };
+                    (0..scenes[image].attributes.len()).filter(like).fold(0, |set, other| set | 1 << other)
+                }))
             }
             Function::EqualInteger | Function::Equal(_) | Function::EqualObject => {
-                match (self.value(rest, scene)?, self.value(rest, scene)?) {
+                match (self.value(rest, scenes)?, self.value(rest, scenes)?) {
                     (Value::Number(a), Value::Number(b)) => Value::Truth(a == b),
-                    (Value::Object(a), Value::Object(b)) => Value::Truth(a == b),
+                    (Value::Object(i, a), Value::Object(j, b)) => Value::Truth((i, a) == (j, b)),
                     (Value::Attribute(k, a), Value::Attribute(l, b)) if k == l => Value::Truth(a == b),
                     _ => return Err(Fault::NoProgram),
                 }
             }
-            Function::LessThan => Value::Truth(self.number(rest, scene)? < self.number(rest, scene)?),
-            Function::GreaterThan => Value::Truth(self.number(rest, scene)? > self.number(rest, scene)?),
+            Function::LessThan => Value::Truth(self.number(rest, scenes)? < self.number(rest, scenes)?),
+            Function::GreaterThan => Value::Truth(self.number(rest, scenes)? > self.number(rest, scenes)?),
             Function::And => {
-                let (a, b) = (self.truth(rest, scene)?, self.truth(rest, scene)?);
+                let (a, b) = (self.truth(rest, scenes)?, self.truth(rest, scenes)?);
                 Value::Truth(a && b)
             }
             Function::Or => {
-                let (a, b) = (self.truth(rest, scene)?, self.truth(rest, scene)?);
+                let (a, b) = (self.truth(rest, scenes)?, self.truth(rest, scenes)?);
                 Value::Truth(a || b)
             }
-            Function::Not => Value::Truth(!self.truth(rest, scene)?),
+            Function::Not => Value::Truth(!self.truth(rest, scenes)?),
             Function::Verify(_) => {
-                let object = self.object(rest, scene)?;
-                Value::Truth(scene.members[token.argument] >> object & 1 == 1)
+                let (image, object) = self.object(rest, scenes)?;
+                Value::Truth(scenes[image].members[token.argument] >> object & 1 == 1)
             }
-            Function::Offer(_) => Value::Object(self.object(rest, scene)?),
-            Function::CountIs => Value::Truth(self.number(rest, scene)? as usize == token.argument),
+            Function::Offer(_) => {
+                let (image, object) = self.object(rest, scenes)?;
+                Value::Object(image, object)
+            }
+            Function::CountIs => Value::Truth(self.number(rest, scenes)? as usize == token.argument),
+            Function::CountAtLeast => Value::Truth(self.number(rest, scenes)? as usize >= token.argument),
+            Function::CountAtMost => Value::Truth(self.number(rest, scenes)? as usize <= token.argument),
             Function::VerifyRelation => {
-                let (first, second) = (self.object(rest, scene)?, self.object(rest, scene)?);
-                let related = scene.related[token.argument * scene.attributes.len() + second];
-                Value::Truth(related >> first & 1 == 1)
+                let (first, second) = (self.object(rest, scenes)?, self.object(rest, scenes)?);
+                Value::Truth(first.0 == second.0 && related(token.argument, second) >> first.1 & 1 == 1)
+            }
+            Function::WithRelation => {
+                let (set, others) = (self.set(rest, scenes)?, objects(self.set(rest, scenes)?));
+                Value::Set(members(set, |(image, object)| {
+                    others.iter().any(|&other| other.0 == image && related(token.argument, other) >> object & 1 == 1)
+                }))
+            }
+            Function::WithRelationObject => {
+                let (set, others) = (self.set(rest, scenes)?, self.set(rest, scenes)?);
+                Value::Set(members(set, |object| related(token.argument, object) & others[object.0] != 0))
+            }
+            Function::WithSame(kind) => {
+                let (set, others) = (self.set(rest, scenes)?, self.set(rest, scenes)?);
+                Value::Set(members(set, |(image, object)| {
+                    alike(usize::from(kind), (image, object)) & others[image] & !(1 << object) != 0
+                }))
+            }
+            Function::AssertUnique => match self.set(rest, scenes)? {
+                set if size(set) == 1 => Value::Set(set),
+                _ => return Err(Fault::NoOutput),
+            },
+            Function::All | Function::Some | Function::None => {
+                let (scope, condition) = (self.set(rest, scenes)?, self.set(rest, scenes)?);
+                let (n, n_both) = (size(scope), size(both(scope, condition)));
+                Value::Truth(match token.function {
+                    Function::All => n_both == n,
+                    Function::Some => n_both > 0,
+                    _ => n_both == 0,
+                })
+            }
+            Function::AllSame(kind) => {
+                let value = |(image, object): (usize, usize)| scenes[image].attributes[object][usize::from(kind)];
+                let members = objects(self.set(rest, scenes)?);
+                Value::Truth(members.windows(2).all(|pair| value(pair[0]) == value(pair[1])))
+            }
+            Function::UniqueImages => Value::Images(self.set(rest, scenes)?.map(|members| members != 0)),
+            Function::Keys => Value::Images(self.groups(rest, scenes)?.map(|members| members != 0)),
+            Function::CountImages => match self.value(rest, scenes)? {
+                Value::Images(images) => Value::Number(images.map(u32::from).iter().sum()),
+                _ => return Err(Fault::NoProgram),
+            },
+            Function::GroupByImages => Value::Groups(self.set(rest, scenes)?),
+            Function::KeepIfValuesCountEq | Function::KeepIfValuesCountGeq | Function::KeepIfValuesCountLeq => {
+                let wanted = |n: usize| match token.function {
+                    Function::KeepIfValuesCountEq => n == token.argument,
+                    Function::KeepIfValuesCountGeq => n >= token.argument,
+                    _ => n <= token.argument,
+                };
+                let kept = |members: u32| if wanted(members.count_ones() as usize) { members } else { 0 };
+                Value::Groups(self.groups(rest, scenes)?.map(kept))
+            }
+            Function::CountGroups => {
+                Value::Number(self.groups(rest, scenes)?.map(|members| u32::from(members != 0)).iter().sum())
+            }
+            Function::Option(kind) => Value::Attribute(usize::from(kind), self.value_number(kind, token.argument)?),
+            Function::Choose(kind) => {
+                let (image, object) = self.object(rest, scenes)?;
+                let Value::Attribute(_, option) = self.value(rest, scenes)? else { return Err(Fault::NoProgram) };
+                let value = scenes[image].attributes[object][usize::from(kind)];
+                if ![option, self.value_number(kind, token.argument)?].contains(&value) {
+                    return Err(Fault::NoOutput);
+                }
+                Value::Attribute(usize::from(kind), value)
+            }
+            Function::ChooseRelation => {
+                let (image, object) = self.object(rest, scenes)?;
+                let beside = objects(alone(image, self.set(rest, scenes)?[image]));
+                let [other] = beside[..] else { return Err(Fault::NoOutput) };
+                // Relations stand in pairs of opposites.
+                let axis = [token.argument, token.argument ^ 1];
+                let holds = |relation: &usize| related(*relation, other) >> object & 1 == 1;
+                Value::Relation(axis.into_iter().find(holds).ok_or(Fault::NoOutput)?)
             }
             // The audit does not execute the functions for tests; all others are matched above.
             #[cfg(test)]
@@ -210,21 +342,58 @@ impl ProgramReader {
         })
     }
 
-    fn set(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<u32, Fault> {
-        if let Value::Set(set) = self.value(rest, scene)? { Ok(set) } else { Err(Fault::NoProgram) }
+    /// The number of a value within its type, from that of its row among a scene's sets.
+    fn value_number(&self, kind: u8, row: usize) -> Result<u8, Fault> {
+        let before: usize = self.values[..usize::from(kind)].iter().map(Vec::len).sum();
+        row.checked_sub(before).map(|number| number as u8).ok_or(Fault::NoProgram)
     }
 
-    fn object(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<usize, Fault> {
-        if let Value::Object(object) = self.value(rest, scene)? { Ok(object) } else { Err(Fault::NoProgram) }
+    fn set<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<Objects<N>, Fault> {
+        if let Value::Set(set) = self.value(rest, scenes)? { Ok(set) } else { Err(Fault::NoProgram) }
     }
 
-    fn number(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<u32, Fault> {
-        if let Value::Number(number) = self.value(rest, scene)? { Ok(number) } else { Err(Fault::NoProgram) }
+    fn groups<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<Objects<N>, Fault> {
+        if let Value::Groups(groups) = self.value(rest, scenes)? { Ok(groups) } else { Err(Fault::NoProgram) }
     }
 
-    fn truth(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<bool, Fault> {
-        if let Value::Truth(truth) = self.value(rest, scene)? { Ok(truth) } else { Err(Fault::NoProgram) }
+    /// An object's image, and its number in it.
+    fn object<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<(usize, usize), Fault> {
+        if let Value::Object(image, object) = self.value(rest, scenes)? {
+            Ok((image, object))
+        } else {
+            Err(Fault::NoProgram)
+        }
     }
+
+    fn number<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<u32, Fault> {
+        if let Value::Number(number) = self.value(rest, scenes)? { Ok(number) } else { Err(Fault::NoProgram) }
+    }
+
+    fn truth<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<bool, Fault> {
+        if let Value::Truth(truth) = self.value(rest, scenes)? { Ok(truth) } else { Err(Fault::NoProgram) }
+    }
+}
+
+/// The objects of a set, each as its image and its number there.
+fn objects<const N: usize>(set: Objects<N>) -> Vec<(usize, usize)> {
+    let of_image = |image: usize| (0..32).filter(move |object| set[image] >> object & 1 == 1);
+    (0..N).flat_map(|image| of_image(image).map(move |object| (image, object))).collect()
+}
+
+/// The members of a set that a condition holds of.
+fn members<const N: usize>(set: Objects<N>, holds: impl Fn((usize, usize)) -> bool) -> Objects<N> {
+    objects(set).into_iter().filter(|&object| holds(object)).fold([0; N], |mut kept, (image, object)| {
+        kept[image] |= 1 << object;
+        kept
+    })
+}
+
+fn both<const N: usize>(a: Objects<N>, b: Objects<N>) -> Objects<N> {
+    std::array::from_fn(|image| a[image] & b[image])
+}
+
+fn size<const N: usize>(set: Objects<N>) -> u32 {
+    set.iter().map(|members| members.count_ones()).sum()
 }
 
 /// The numbers of values, each given as type and value.

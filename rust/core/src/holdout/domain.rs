@@ -56,7 +56,17 @@ pub trait Domain {
             Effect::Adds => self.add(a, values),
             Effect::TakesEither => (self.either(a, b), false),
             Effect::Joins => self.join(a, b),
+            Effect::JoinsAndAdds => {
+                let (both, by_both) = self.join(a, b);
+                let (added, by_adding) = self.add(both, values);
+                (added, by_both | by_adding)
+            }
             Effect::Likens(kind) => self.liken(kind, a),
+            Effect::JoinsLikeness(kind) => {
+                let (alike, by_likeness) = self.liken(kind, b);
+                let (both, by_both) = self.join(a, alike);
+                (both, by_likeness | by_both)
+            }
             Effect::Compares(kind) => {
                 let ((a, by_a), (b, by_b)) = (self.liken(kind, a), self.liken(kind, b));
                 let (both, by_both) = self.join(a, b);
@@ -68,7 +78,13 @@ pub trait Domain {
 
     /// The state of a step's output, from those of the steps before it, and whether it asks for what is held out.
     fn next(&self, states: &[Self::State], step: &Step) -> (Self::State, bool) {
-        let inputs = step.inputs.map(|input| states.get(usize::from(input)).copied().unwrap_or(Self::ANYTHING));
+        let state = |input: u8| states.get(usize::from(input)).copied().unwrap_or(Self::ANYTHING);
+        let inputs = match *step.sources() {
+            [] => [Self::ANYTHING; 2],
+            // A function that compares the members of its only input compares it with itself.
+            [input] => [state(input); 2],
+            [first, second, ..] => [state(first), state(second)],
+        };
         let values = match step.function.signature().argument {
             Argument::Value(kind) => self.value(usize::from(kind), step.argument),
             Argument::Nothing | Argument::Relation | Argument::Number => Self::Values::default(),

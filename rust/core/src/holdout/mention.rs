@@ -143,6 +143,47 @@ mod tests {
     }
 
     #[test]
+    fn functions_over_images_mention_what_they_name_of_one_object() {
+        let sets = "scene; filter_material[rubber] 0; scene; filter_shape[cylinder] 2";
+        for (steps, expected) in [
+            // All rubber things are cylinders.
+            ("all 1 3", true),
+            ("with_relation[left] 1 3; exist 4", false),
+            ("with_relation[left] 1 3; filter_shape[cylinder] 4; exist 5", true),
+            ("with_relation_object[left] 3 1; filter_material[rubber] 4; exist 5", true),
+            ("with_same_shape 1 3; exist 4", false),
+            ("unique_images 1; unique_images 3; count_images 4; count_images 5; less_than 6 7", false),
+            ("assert_unique 1; unique 4; option_shape[cylinder]; choose_shape[cube] 5 6", true),
+            ("assert_unique 1; unique 4; option_shape[cube]; choose_shape[cylinder] 5 6", true),
+            ("assert_unique 1; unique 4; option_shape[cube]; choose_shape[sphere] 5 6", false),
+            ("assert_unique 1; unique 4; choose_relation[left] 5 3; count 3", false),
+        ] {
+            assert_eq!(mentions(&format!("{sets}; {steps}")), expected, "{steps}");
+        }
+    }
+
+    #[test]
+    fn a_likeness_to_cylinders_implies_what_it_does_not_mention() {
+        let holdout = Holdout::new(&vocabulary(), &["rubber", "cylinder"]).unwrap();
+        let sets = "scene; filter_material[rubber] 0; scene; filter_shape[cylinder] 2";
+        for (steps, expected) in [
+            ("with_same_shape 1 3; exist 4", true),
+            ("with_same_size 1 3; exist 4", false),
+            // Whether all rubber things and cylinders have one shape.
+            ("union 1 3; all_same_shape 4", true),
+            ("union 1 3; all_same_size 4", false),
+            ("all_same_shape 1", false),
+        ] {
+            let program = program(&format!("{sets}; {steps}"));
+            assert_eq!(
+                (holdout.is_mentioned_in(&program), holdout.is_implied_in(&program)),
+                (false, expected),
+                "{steps}"
+            );
+        }
+    }
+
+    #[test]
     fn intersections_join_alternatives() {
         let a = Description::ANYTHING.with(1);
         let b = Description::ANYTHING.with(2).or(Description::ANYTHING);

@@ -4,11 +4,13 @@
 //! before the next one. So the function is looked up once a tile instead of once a step, and the many
 //! independent reads of a tile hide each other's latency.
 
-use super::MAX_STEPS;
 use super::encode::{ProgramVocabulary, TokenError};
 use super::execute::{answer, run_to_answer};
 use super::facts::{Apply, Invalid};
 use super::table::{Instruction, Operation, PackedScene, ProgramTable, SceneTable, Shape};
+use super::{MAX_STEPS, Program};
+use crate::scene::set::MAX_IMAGES;
+use crate::scene::{SceneGraph, SceneSet, SceneSetError};
 use crate::vocab::Vocabulary;
 use rayon::prelude::*;
 use thiserror::Error;
@@ -22,6 +24,8 @@ pub const ILL_FORMED: u16 = u16::MAX - 1;
 /// Pairs that a thread takes at a time: enough to fill tiles of most shapes, few enough that their scenes stay
 /// in its cache when the pairs are ordered by scene.
 const CHUNK: usize = 16_384;
+/// Pairs of a program and a set that a thread takes at a time.
+const SET_CHUNK: usize = 1024;
 /// Pairs of one shape that are run together; their scenes fit in the level-1 cache.
 const LANES: usize = 64;
 /// Groups that a chunk is sorted into. If there are more shapes, some share a group, which only costs time.
@@ -37,6 +41,8 @@ pub enum BatchError {
     Width { tokens: usize, width: usize },
     #[error(transparent)]
     Token(#[from] TokenError),
+    #[error("sets[{set}]: {error}")]
+    Set { set: u32, error: SceneSetError },
 }
 
 /// How ill-formed rows of tokens are handled.
@@ -68,6 +74,44 @@ pub fn execute_batch(
             Ok(())
         })
         .find_map_first(Result::err);
+    error.map_or(Ok(answers), Err)
+}
+
+/// The same for pairs of a program and a set of scenes, given as rows of scenes' numbers padded with -1.
+///
+/// A set is only views of its scenes, so it is made for each pair; there are few programs of one shape for each set, so
+/// they are executed one by one.
+///
+/// # Errors
+/// `OutOfRange` names the first pair whose program or set there is not, `Set` a row that is no set.
+pub fn execute_sets(
+    programs: &[Program],
+    scenes: &[SceneGraph],
+    sets: &[[i32; MAX_IMAGES]],
+    pairs: &[(u32, u32)],
+    vocab: &Vocabulary,
+) -> Result<Vec<u16>, BatchError> {
+    let mut answers = vec![INVALID; pairs.len()];
+    let chunks = answers.par_chunks_mut(SET_CHUNK).zip(pairs.par_chunks(SET_CHUNK)).enumerate();
+    let error = chunks.find_map_first(|(chunk, (answers, pairs))| {
+        let mut words = [0; MAX_STEPS];
+        let mut answer = |place: usize, (program, number): (u32, u32)| {
+            let out_of_range = |kind, number, available| BatchError::OutOfRange {
+                pair: chunk * SET_CHUNK + place,
+                kind,
+                number,
+                available,
+            };
+            let program =
+                programs.get(program as usize).ok_or_else(|| out_of_range("program", program, programs.len()))?;
+            let row = sets.get(number as usize).ok_or_else(|| out_of_range("set", number, sets.len()))?;
+            let set = SceneSet::of_row(scenes, row).map_err(|error| BatchError::Set { set: number, error })?;
+            let answer = run_to_answer(&program.steps, (&set, vocab), &mut words).ok();
+            Ok(answer.and_then(|answer| vocab.answer_index(answer)).unwrap_or(INVALID))
+        };
+        let mut pairs = answers.iter_mut().zip(pairs).enumerate();
+        pairs.try_for_each(|(place, (slot, &pair))| answer(place, pair).map(|answer| *slot = answer)).err()
+    });
     error.map_or(Ok(answers), Err)
 }
 
@@ -284,7 +328,7 @@ fn execute_rows<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Function, Program, execute, samples};
+    use super::super::{Function, Program, execute, execute_on_set, samples};
     use super::*;
     use crate::scene::SceneGraph;
 
@@ -321,6 +365,30 @@ mod tests {
             let answers = pool.install(|| execute_batch(&programs, &scenes, &pairs, &vocab)).unwrap();
             assert!(answers == single, "{threads} threads");
         }
+    }
+
+    #[test]
+    fn a_batch_on_sets_gives_what_single_calls_give() {
+        let (vocab, programs, scenes, _) = grid();
+        let sets: Vec<[i32; MAX_IMAGES]> = (0..20).map(|i| [i, i + 30, i + 60, -1, -1]).collect();
+        let pairs: Vec<(u32, u32)> =
+            (0..programs.len() as u32).flat_map(|p| (0..sets.len() as u32).map(move |s| (p, s))).collect();
+        let single = |&(program, set): &(u32, u32)| {
+            let set = SceneSet::of_row(&scenes, &sets[set as usize]).unwrap();
+            let answer = execute_on_set(&programs[program as usize], &set, &vocab).ok();
+            answer.and_then(|answer| vocab.answer_index(answer)).unwrap_or(INVALID)
+        };
+        let expected: Vec<u16> = pairs.iter().map(single).collect();
+        assert!(expected.iter().filter(|&&answer| answer != INVALID).count() > pairs.len() / 10);
+        let run =
+            |sets: &[[i32; MAX_IMAGES]], pairs: &[(u32, u32)]| execute_sets(&programs, &scenes, sets, pairs, &vocab);
+        assert_eq!(run(&sets, &pairs), Ok(expected));
+
+        let message = |sets, pairs| run(sets, pairs).unwrap_err().to_string();
+        assert_eq!(message(&sets, &[(0, 0), (300, 0)]), "pairs[1]: program 300 of 300");
+        assert_eq!(message(&sets, &[(0, 20)]), "pairs[0]: set 20 of 20");
+        let twice = [[0, 1, -1, -1, -1], [2, 2, -1, -1, -1]];
+        assert_eq!(message(&twice, &[(0, 0), (0, 1)]), "sets[1]: scene 2 twice; the images of a set are distinct");
     }
 
     #[test]

@@ -6,13 +6,14 @@
 //! held-out checks all use these entries, so a new function is a new entry here. Only the audit has
 //! meanings of its own (`audit::program`), and it does not compile until the new one is added.
 //!
-//! Meanings are those of CLEVR's question engine (Johnson et al. 2017), on 32-bit words: a set is a mask of
-//! object numbers, an object its number, an integer itself, a truth value 0 or 1, an attribute value its
-//! number within its type. The inputs of a meaning have the types that its entry states.
+//! Meanings are those of CLEVR's question engine (Johnson et al. 2017) and, for several images, of COVR's (Bogin et al.
+//! 2021), on words of 32 bits for one scene and 64 for several: a set is a mask of object numbers, an object its number,
+//! an integer itself, a truth value 0 or 1, an attribute value its number within its type, groups the set of their
+//! members, images a mask of their numbers. The inputs of a meaning have the types that its entry states.
 
-use super::facts::{Apply, Facts, Invalid, Once};
+use super::facts::{Apply, Facts, Invalid, Once, Word, WordOf, union};
 use crate::message::{shown, suggestion};
-use crate::vocab::{N_TYPES, TYPE_NAMES};
+use crate::vocab::{CONVERSE, N_TYPES, TYPE_NAMES};
 use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::LazyLock;
@@ -22,10 +23,25 @@ use std::sync::LazyLock;
 pub enum Type {
     Set,
     Object,
+    /// The members of a set, by image; an image without any has no group.
+    Groups,
+    Images,
     Integer,
     Bool,
     /// A value of this attribute type.
     Value(u8),
+    Relation,
+}
+
+impl Type {
+    /// Whether a program can end in it: whether its outputs are answers.
+    #[inline]
+    pub const fn is_answer(self) -> bool {
+        match self {
+            Self::Set | Self::Object | Self::Groups | Self::Images => false,
+            Self::Integer | Self::Bool | Self::Value(_) | Self::Relation => true,
+        }
+    }
 }
 
 /// What a step takes in addition to the outputs of earlier steps.
@@ -48,6 +64,8 @@ pub enum Origin {
     ClevrEngine,
     /// Suites of paired tests use it; CLEVR does not know it.
     Suites,
+    /// COVR's questions use it, which are about several images; templates of questions about one image do not have it.
+    Covr,
     /// Only this crate's own tests have it.
     Tests,
 }
@@ -61,17 +79,21 @@ pub enum Origin {
 pub enum Effect {
     /// The output's description is empty.
     StartsAnew,
-    /// The output's description is the input's.
+    /// The output's description is the input's, the first one's if there are two.
     Keeps,
-    /// Adds a value, the function's argument, to the input's description.
+    /// Adds a value, the function's argument, to the input's description, or to an empty one if there is no input.
     Adds,
     /// The output fits the description of either input.
     TakesEither,
     /// The output fits the descriptions of both inputs.
     Joins,
+    /// The output fits the descriptions of both inputs, with a value added, the function's argument.
+    JoinsAndAdds,
     /// The output is of objects that have the input's value of this type; its description is otherwise empty.
     Likens(u8),
-    /// Asks whether the inputs have the same value of this type.
+    /// The output fits the first input's description, and is of objects that have the second one's value of this type.
+    JoinsLikeness(u8),
+    /// Asks whether the inputs have the same value of this type; of a single input, whether its members have.
     Compares(u8),
     /// Asks whether the inputs are the same object.
     Identifies,
@@ -129,7 +151,7 @@ macro_rules! catalogue {
             #[allow(unused_variables)] // Not every entry's types depend on the attribute type.
             pub const fn signature(self) -> Signature {
                 use Argument::*;
-                use Type::{Bool, Integer, Object, Set};
+                use Type::{Bool, Groups, Images, Integer, Object, Set};
                 match self {
                     $($($(#[$attribute])* Self::$variant $(($kind))? => Signature {
                         inputs: at_most_two(&[$($input),*]),
@@ -171,7 +193,7 @@ macro_rules! catalogue {
                 match self {
                     $($($(#[$attribute])* Self::$variant $(($kind))? => to.apply(
                         #[inline(always)]
-                        |$facts: A::Facts, $value: u8, $a: u32, $b: u32| Ok(u32::from($meaning))
+                        |$facts: A::Facts, $value: u8, $a: WordOf<A>, $b: WordOf<A>| Ok(WordOf::<A>::from($meaning))
                     ),)*)*
                 }
             }
@@ -192,20 +214,20 @@ catalogue! {
         Filter(kind) "filter" (Set) [Value(kind)] -> Set, Adds => |facts, value, set, _| set & facts.having(kind, value);
         /// The only member of a set; for any other set the program has no answer.
         Unique "unique" (Set) [Nothing] -> Object, Keeps
-            => |_, _, set, _| if set.count_ones() == 1 { set.trailing_zeros() } else { return Err(Invalid) };
+            => |_, _, set, _| if set.n_members() == 1 { set.first() } else { return Err(Invalid) };
         /// The objects that stand in a relation to an object.
         Relate "relate" (Object) [Relation] -> Set, StartsAnew
             => |facts, relation, object, _| facts.related(relation, object);
         Union "union" (Set, Set) [Nothing] -> Set, TakesEither => |_, _, a, b| a | b;
         Intersect "intersect" (Set, Set) [Nothing] -> Set, Joins => |_, _, a, b| a & b;
-        Count "count" (Set) [Nothing] -> Integer, StartsAnew => |_, _, set, _| set.count_ones();
-        Exist "exist" (Set) [Nothing] -> Bool, StartsAnew => |_, _, set, _| set != 0;
+        Count "count" (Set) [Nothing] -> Integer, StartsAnew => |_, _, set, _| set.n_members();
+        Exist "exist" (Set) [Nothing] -> Bool, StartsAnew => |_, _, set, _| !set.is_empty();
         /// An object's value of a type.
         Query(kind) "query" (Object) [Nothing] -> Type::Value(kind), Keeps
-            => |facts, _, object, _| facts.value(kind, object);
+            => |facts, _, object, _| u32::from(facts.value(kind, object));
         /// The other objects that have an object's value of a type.
         Same(kind) "same" (Object) [Nothing] -> Set, Likens(kind)
-            => |facts, _, object, _| facts.having(kind, facts.value(kind, object) as u8) & !(1 << object);
+            => |facts, _, object, _| facts.having(kind, facts.value(kind, object)) & !object.single();
         /// Whether two values of a type are the same.
         Equal(kind) "equal" (Type::Value(kind), Type::Value(kind)) [Nothing] -> Bool, Compares(kind)
             => |_, _, a, b| a == b;
@@ -219,37 +241,106 @@ catalogue! {
     Suites {
         And "and" (Bool, Bool) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a & b;
         Or "or" (Bool, Bool) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a | b;
-        Not "not" (Bool) [Nothing] -> Bool, StartsAnew => |_, _, truth, _| truth ^ 1;
+        Not "not" (Bool) [Nothing] -> Bool, StartsAnew => |_, _, truth, _| truth.is_empty();
         /// Whether an object has a value.
         Verify(kind) "verify" (Object) [Value(kind)] -> Bool, Adds
-            => |facts, value, object, _| facts.value(kind, object) == u32::from(value);
+            => |facts, value, object, _| facts.value(kind, object) == value;
         /// The object itself, with a value named as one that it may have: `offer_color[red]`, `offer_color[blue]`, then
         /// `query_color` is a question of choice. The values offered are alternatives, but nothing that is held out has
         /// two values of one type: so adding all of them to the object's description asks for the same as adding each
         /// to an alternative of its own.
         Offer(kind) "offer" (Object) [Value(kind)] -> Object, Adds => |_, _, object, _| object;
         /// Whether an integer is this number.
-        CountIs "count_is" (Integer) [Number] -> Bool, StartsAnew => |_, number, n, _| n == u32::from(number);
+        CountIs "count_is" (Integer) [Number] -> Bool, StartsAnew => |_, number, n, _| n.number() == usize::from(number);
         /// Whether the first object stands in a relation to the second.
         VerifyRelation "verify_relation" (Object, Object) [Relation] -> Bool, StartsAnew
-            => |facts, relation, a, b| facts.related(relation, b) >> a & 1;
+            => |facts, relation, a, b| facts.related(relation, b).has(a);
+    }
+    Covr {
+        /// The members of the first set that stand in a relation to some member of the second.
+        WithRelation "with_relation" (Set, Set) [Relation] -> Set, Keeps => |facts, relation, set, others| {
+            set & union(others.members().map(|other| facts.related(relation, other)))
+        };
+        /// The members of the first set to which some member of the second stands in a relation.
+        WithRelationObject "with_relation_object" (Set, Set) [Relation] -> Set, Keeps => |facts, relation, set, others| {
+            let has_other = |&object: &_| !(facts.related(relation, object) & others).is_empty();
+            union(set.members().filter(has_other).map(Word::single))
+        };
+        /// The members of the first set that have the value of another object of their image, one of the second set.
+        WithSame(kind) "with_same" (Set, Set) [Nothing] -> Set, JoinsLikeness(kind)
+            => |facts, _, set, others| set & union(others.members().map(|other| facts.alike(kind, other)));
+        /// The set itself, if it has a single member.
+        AssertUnique "assert_unique" (Set) [Nothing] -> Set, Keeps
+            => |_, _, set, _| if set.n_members() == 1 { set } else { return Err(Invalid) };
+        /// Whether all members of the first set are in the second.
+        All "all" (Set, Set) [Nothing] -> Bool, Joins => |_, _, scope, condition| (scope & !condition).is_empty();
+        /// Whether a member of the first set is in the second.
+        Some "some" (Set, Set) [Nothing] -> Bool, Joins => |_, _, scope, condition| !(scope & condition).is_empty();
+        /// Whether no member of the first set is in the second.
+        None "none" (Set, Set) [Nothing] -> Bool, Joins => |_, _, scope, condition| (scope & condition).is_empty();
+        /// Whether all members of a set have the same value of a type.
+        AllSame(kind) "all_same" (Set) [Nothing] -> Bool, Compares(kind)
+            => |facts, _, set, _| set.is_empty()
+                || (set & !facts.having(kind, facts.value(kind, set.first()))).is_empty();
+        /// The images that members of a set are in.
+        UniqueImages "unique_images" (Set) [Nothing] -> Images, Keeps => |facts, _, set, _| facts.images(set);
+        CountImages "count_images" (Images) [Nothing] -> Integer, StartsAnew => |_, _, images, _| images.n_members();
+        GroupByImages "group_by_images" (Set) [Nothing] -> Groups, Keeps => |_, _, set, _| set;
+        /// The groups of as many members as a number says.
+        KeepIfValuesCountEq "keep_if_values_count_eq" (Groups) [Number] -> Groups, Keeps
+            => |facts, number, groups, _| facts.members_by_image(groups, |n| n == u32::from(number));
+        /// Those of at least so many.
+        KeepIfValuesCountGeq "keep_if_values_count_geq" (Groups) [Number] -> Groups, Keeps
+            => |facts, number, groups, _| facts.members_by_image(groups, |n| n >= u32::from(number));
+        /// Those of at most so many.
+        KeepIfValuesCountLeq "keep_if_values_count_leq" (Groups) [Number] -> Groups, Keeps
+            => |facts, number, groups, _| facts.members_by_image(groups, |n| n <= u32::from(number));
+        /// The images of groups.
+        Keys "keys" (Groups) [Nothing] -> Images, Keeps => |facts, _, groups, _| facts.images(groups);
+        CountGroups "count_groups" (Groups) [Nothing] -> Integer, StartsAnew
+            => |facts, _, groups, _| facts.images(groups).n_members();
+        CountAtLeast "count_at_least" (Integer) [Number] -> Bool, StartsAnew
+            => |_, number, n, _| n.number() >= usize::from(number);
+        CountAtMost "count_at_most" (Integer) [Number] -> Bool, StartsAnew
+            => |_, number, n, _| n.number() <= usize::from(number);
+        /// A value that `choose` may choose.
+        Option(kind) "option" () [Value(kind)] -> Type::Value(kind), Adds => |_, value, _, _| u32::from(value);
+        /// An object's value of a type, if it is the argument or the second input: `choose_color[red]` of an object and
+        /// `option_color[blue]`. An `offer` never fails; this does if the object has neither value.
+        Choose(kind) "choose" (Object, Type::Value(kind)) [Value(kind)] -> Type::Value(kind), JoinsAndAdds
+            => |facts, value, object, option| match facts.value(kind, object) {
+                chosen if chosen == value || usize::from(chosen) == option.number() => u32::from(chosen),
+                _ => return Err(Invalid),
+            };
+        /// Which of a relation and its converse an object has to the only member of a set that is in its image:
+        /// `choose_relation[left]` says left or right.
+        ChooseRelation "choose_relation" (Object, Set) [Relation] -> Type::Relation, StartsAnew
+            => |facts, relation, object, set| {
+                let others = set & facts.image_of(object);
+                let converse = CONVERSE[usize::from(relation)];
+                match others.n_members() {
+                    1 if facts.related(relation, others.first()).has(object) => u32::from(relation),
+                    1 if facts.related(converse, others.first()).has(object) => u32::from(converse),
+                    _ => return Err(Invalid),
+                }
+            };
     }
     Tests {
         // One of each effect.
         #[cfg(test)]
         Lacks(kind) "lacks" (Object) [Value(kind)] -> Bool, Adds
-            => |facts, value, object, _| facts.value(kind, object) != u32::from(value);
+            => |facts, value, object, _| facts.value(kind, object) != value;
         #[cfg(test)]
-        First "first" (Set) [Nothing] -> Set, Keeps => |_, _, set, _| set & set.wrapping_neg();
+        First "first" (Set) [Nothing] -> Set, Keeps => |_, _, set, _| if set.is_empty() { set } else { set.first().single() };
         #[cfg(test)]
         Others "others" (Set) [Nothing] -> Set, StartsAnew => |facts, _, set, _| facts.everything() & !set;
         #[cfg(test)]
         Either "either" (Set, Set) [Nothing] -> Set, TakesEither => |_, _, a, b| a ^ b;
         #[cfg(test)]
-        Overlap "overlap" (Set, Set) [Nothing] -> Bool, Joins => |_, _, a, b| a & b != 0;
+        Overlap "overlap" (Set, Set) [Nothing] -> Bool, Joins => |_, _, a, b| !(a & b).is_empty();
         #[cfg(test)]
         Like(kind) "like" (Object) [Nothing] -> Set, Likens(kind)
-            => |facts, _, object, _| facts.having(kind, facts.value(kind, object) as u8);
+            => |facts, _, object, _| facts.having(kind, facts.value(kind, object));
         #[cfg(test)]
         Differ(kind) "differ" (Type::Value(kind), Type::Value(kind)) [Nothing] -> Bool, Compares(kind)
             => |_, _, a, b| a != b;
@@ -282,7 +373,7 @@ impl Function {
     /// The function's output on a scene. `argument` is the value, relation or number, `inputs` are the inputs' outputs (0
     /// where there are fewer than two).
     #[inline(always)]
-    pub(crate) fn meaning<F: Facts>(self, facts: F, argument: u8, inputs: [u32; 2]) -> Result<u32, Invalid> {
+    pub(crate) fn meaning<F: Facts>(self, facts: F, argument: u8, inputs: [F::Word; 2]) -> Result<F::Word, Invalid> {
         self.apply(Once(facts, argument, inputs))
     }
 
@@ -309,9 +400,9 @@ impl Function {
     /// The attribute type of the value that it adds to its input's description; None if it adds none.
     pub const fn added_type(self) -> Option<u8> {
         let adds = match self.effect() {
-            Effect::Adds => true,
+            Effect::Adds | Effect::JoinsAndAdds => true,
             Effect::StartsAnew | Effect::Keeps | Effect::TakesEither | Effect::Joins => false,
-            Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => false,
+            Effect::Likens(_) | Effect::JoinsLikeness(_) | Effect::Compares(_) | Effect::Identifies => false,
         };
         match self.signature().argument {
             Argument::Value(kind) if adds => Some(kind),
@@ -335,15 +426,18 @@ impl fmt::Display for Function {
     }
 }
 
-/// The name in CLEVR's metadata (`ObjectSet`, `Integer`); for a value, the name of its attribute type.
+/// The name in CLEVR's metadata (`ObjectSet`, `Integer`) if it is there; for a value, the name of its attribute type.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Set => "ObjectSet",
             Self::Object => "Object",
+            Self::Groups => "Groups",
+            Self::Images => "Images",
             Self::Integer => "Integer",
             Self::Bool => "Bool",
             Self::Value(kind) => TYPE_NAMES[usize::from(*kind)],
+            Self::Relation => "Relation",
         })
     }
 }
@@ -372,6 +466,14 @@ mod tests {
             "and or not verify_size verify_color verify_material verify_shape offer_size offer_color offer_material \
              offer_shape count_is verify_relation"
         );
+        assert_eq!(
+            names(Origin::Covr),
+            "with_relation with_relation_object with_same_size with_same_color with_same_material with_same_shape \
+             assert_unique all some none all_same_size all_same_color all_same_material all_same_shape unique_images \
+             count_images group_by_images keep_if_values_count_eq keep_if_values_count_geq keep_if_values_count_leq \
+             keys count_groups count_at_least count_at_most option_size option_color option_material option_shape \
+             choose_size choose_color choose_material choose_shape choose_relation"
+        );
         assert_eq!(names(Origin::Tests), "");
         assert!(Function::for_tests().iter().all(|function| function.origin() == Origin::Tests));
     }
@@ -381,6 +483,7 @@ mod tests {
         let number = |name| Function::from_name(name).unwrap().number();
         let numbers = ["scene", "filter_shape", "query_size", "equal_shape", "greater_than", "equal_object", "and"];
         assert_eq!(numbers.map(number), [0, 7, 32, 43, 52, 56, 60]);
+        assert_eq!(["verify_relation", "with_relation", "choose_relation"].map(number), [84, 88, 168]);
         assert!(Function::all().is_sorted_by_key(|function| function.number()));
     }
 

@@ -65,7 +65,7 @@ impl Builder<'_> {
         let copy = match step.function {
             // The object itself.
             Function::Offer(_) => self.copy(step.inputs[0])?,
-            function if function.origin() == Origin::Suites => return None,
+            function if matches!(function.origin(), Origin::Suites | Origin::Covr) => return None,
             function => {
                 let mut inputs = [0; 2];
                 for (input, &source) in inputs.iter_mut().zip(step.sources()) {

@@ -239,8 +239,8 @@ impl ProgramVocabulary {
             ));
         }
         match open[0].2 {
-            output @ (Type::Set | Type::Object) => Err((1, TokenFault::NoAnswer { function: last.function, output })),
-            Type::Integer | Type::Bool | Type::Value(_) => Ok(()),
+            output if output.is_answer() => Ok(()),
+            output => Err((1, TokenFault::NoAnswer { function: last.function, output })),
         }
     }
 }

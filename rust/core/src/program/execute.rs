@@ -1,11 +1,13 @@
-//! Execution of one program on one scene: its answer, or the outputs of all steps.
+//! Execution of one program on one scene or one set of scenes: its answer, or the outputs of all steps.
 
-use super::facts::Facts;
+use super::facts::{Facts, Word};
 use super::{Invalid, MAX_STEPS, Program, Step, Type};
-use crate::scene::SceneView;
+use crate::scene::{SceneSet, SceneView};
 use crate::vocab::{Answer, Vocabulary};
 
 impl Facts for (SceneView<'_>, &Vocabulary) {
+    type Word = u32;
+
     #[inline(always)]
     fn everything(self) -> u32 {
         self.0.everything()
@@ -22,40 +24,118 @@ impl Facts for (SceneView<'_>, &Vocabulary) {
     }
 
     #[inline(always)]
-    fn value(self, kind: u8, object: u32) -> u32 {
-        u32::from(self.0.attributes[object as usize][usize::from(kind)])
+    fn value(self, kind: u8, object: u32) -> u8 {
+        self.0.attributes[object as usize][usize::from(kind)]
     }
+
+    #[inline(always)]
+    fn n_images(self) -> u32 {
+        1
+    }
+
+    #[inline(always)]
+    fn image(self, _number: u32) -> u32 {
+        self.everything()
+    }
+
+    #[inline(always)]
+    fn image_of(self, _object: u32) -> u32 {
+        self.everything()
+    }
+}
+
+impl Facts for (&SceneSet<'_>, &Vocabulary) {
+    type Word = u64;
+
+    #[inline(always)]
+    fn everything(self) -> u64 {
+        below(self.0.n_objects() as u32)
+    }
+
+    #[inline(always)]
+    fn having(self, kind: u8, value: u8) -> u64 {
+        let row = self.1.value_row(usize::from(kind), usize::from(value));
+        let views = self.0.views().iter().enumerate();
+        views.fold(0, |all, (image, view)| all | moved(view.members[row], self.0.start(image)))
+    }
+
+    #[inline(always)]
+    fn related(self, relation: u8, object: u64) -> u64 {
+        let (image, object) = self.0.place(object as usize);
+        moved(self.0.views()[image].related(usize::from(relation), object), self.0.start(image))
+    }
+
+    #[inline(always)]
+    fn value(self, kind: u8, object: u64) -> u8 {
+        let (image, object) = self.0.place(object as usize);
+        self.0.views()[image].attributes[object][usize::from(kind)]
+    }
+
+    #[inline(always)]
+    fn n_images(self) -> u32 {
+        self.0.n_images() as u32
+    }
+
+    #[inline(always)]
+    fn image(self, number: u32) -> u64 {
+        let image = number as usize;
+        below(self.0.start(image + 1)) & !below(self.0.start(image))
+    }
+
+    #[inline(always)]
+    fn image_of(self, object: u64) -> u64 {
+        self.image(self.0.place(object as usize).0 as u32)
+    }
+}
+
+/// The set of the objects below a number, which is at most 64.
+#[inline(always)]
+fn below(number: u32) -> u64 {
+    ((1u128 << number) - 1) as u64
+}
+
+/// The objects of a scene by their numbers in a set in which the scene's first object has the number `start`. (It is 64
+/// for a scene without objects behind 64 others.)
+#[inline(always)]
+fn moved(objects: u32, start: u32) -> u64 {
+    u64::from(objects).checked_shl(start).unwrap_or(0)
 }
 
 /// A step's output.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Output {
-    /// Object numbers, ascending.
+    /// Object numbers, ascending; those of groups too.
     Set(Vec<u8>),
     Object(u8),
-    /// An integer, a truth value or an attribute value.
+    /// Image numbers, ascending.
+    Images(Vec<u8>),
+    /// An integer, a truth value, an attribute value or a relation.
     Answer(Answer),
 }
 
 impl Output {
     /// The output of a type that a word stands for.
-    fn new(output: Type, word: u32) -> Self {
-        match answer(output, word) {
-            Some(answer) => Self::Answer(answer),
-            None if output == Type::Set => Self::Set((0..32).filter(|object| word >> object & 1 == 1).collect()),
-            None => Self::Object(word as u8),
+    fn new<W: Word>(output: Type, word: W) -> Self {
+        let members = || word.members().map(|member| member.number() as u8).collect();
+        match (answer(output, word), output) {
+            (Some(answer), _) => Self::Answer(answer),
+            (None, Type::Set | Type::Groups) => Self::Set(members()),
+            (None, Type::Images) => Self::Images(members()),
+            (None, _) => Self::Object(word.number() as u8),
         }
     }
 }
 
-/// The answer that a word of a type stands for; None for sets and objects.
+/// The answer that a word of a type stands for; None for a type that has no answers.
 #[inline]
-pub(super) fn answer(output: Type, word: u32) -> Option<Answer> {
+pub(super) fn answer<W: Word>(output: Type, word: W) -> Option<Answer> {
+    let number = word.number() as u8;
     match output {
-        Type::Set | Type::Object => None,
-        Type::Integer => Some(Answer::Integer(word as u8)),
-        Type::Bool => Some(Answer::Bool(word != 0)),
-        Type::Value(kind) => Some(Answer::Value(kind, word as u8)),
+        Type::Set | Type::Object | Type::Groups | Type::Images => None,
+        Type::Integer => Some(Answer::Integer(number)),
+        Type::Bool => Some(Answer::Bool(number != 0)),
+        Type::Value(kind) => Some(Answer::Value(kind, number)),
+        Type::Relation => Some(Answer::Relation(number)),
     }
 }
 
@@ -64,7 +144,7 @@ pub(super) fn answer(output: Type, word: u32) -> Option<Answer> {
 /// Every step is executed, as in CLEVR's question engine, even if the last step does not depend on it.
 ///
 /// # Errors
-/// `Invalid`: `unique` was applied to a set without exactly one object. This is common and cheap.
+/// `Invalid`: a function had no output, as `unique` of a set without exactly one object. This is common and cheap.
 ///
 /// # Panics
 /// When the steps would not pass `Program::check`.
@@ -73,12 +153,23 @@ pub fn execute(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> R
     run_to_answer(&program.steps, (scene, vocab), &mut [0; MAX_STEPS])
 }
 
+/// The answer of a checked program on several scenes of the same vocabulary.
+///
+/// # Errors
+/// `Invalid`, as `execute`.
+///
+/// # Panics
+/// When the steps would not pass `Program::check`.
+pub fn execute_on_set(program: &Program, set: &SceneSet<'_>, vocab: &Vocabulary) -> Result<Answer, Invalid> {
+    run_to_answer(&program.steps, (set, vocab), &mut [0; MAX_STEPS])
+}
+
 /// The answer of checked steps; `words` holds the outputs of all steps afterwards.
 #[inline(always)]
 pub(super) fn run_to_answer<F: Facts>(
     steps: &[Step],
     facts: F,
-    words: &mut [u32; MAX_STEPS],
+    words: &mut [F::Word; MAX_STEPS],
 ) -> Result<Answer, Invalid> {
     run(steps, facts, words).map_err(|_| Invalid)?;
     let last = steps.last().ok_or(Invalid)?;
@@ -90,7 +181,7 @@ pub(super) fn run_to_answer<F: Facts>(
 /// as its number.
 ///
 /// # Errors
-/// `Invalid`: `unique` was applied to a set without exactly one object.
+/// `Invalid`, as `execute`.
 ///
 /// # Panics
 /// When the steps would not pass `Program::check`.
@@ -100,21 +191,33 @@ pub fn outputs(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> R
     Ok(words)
 }
 
-/// The outputs of the steps in order, up to the first `unique` that fails: all of them when the program has an
-/// answer, else those before the failed step.
+/// The outputs of the steps in order, up to the first that has none, as a `unique` that fails: all of them when the
+/// program has an answer.
 ///
 /// # Panics
 /// When the steps would not pass `Program::check`.
 pub fn trace(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> Vec<Output> {
-    let mut words = [0; MAX_STEPS];
-    let done = run(&program.steps, (scene, vocab), &mut words).map_or_else(|failed| failed, |()| program.steps.len());
+    traced(program, (scene, vocab))
+}
+
+/// The same on several scenes; objects are numbered as in the set (`SceneSet::place`).
+///
+/// # Panics
+/// When the steps would not pass `Program::check`.
+pub fn trace_on_set(program: &Program, set: &SceneSet<'_>, vocab: &Vocabulary) -> Vec<Output> {
+    traced(program, (set, vocab))
+}
+
+fn traced<F: Facts>(program: &Program, facts: F) -> Vec<Output> {
+    let mut words = [F::Word::default(); MAX_STEPS];
+    let done = run(&program.steps, facts, &mut words).map_or_else(|failed| failed, |()| program.steps.len());
     let steps = program.steps.iter().zip(words).take(done);
     steps.map(|(step, word)| Output::new(step.function.signature().output, word)).collect()
 }
 
 /// Writes the output of each step into `words`; an error is the number of the failed step.
 #[inline(always)]
-fn run<F: Facts>(steps: &[Step], facts: F, words: &mut [u32; MAX_STEPS]) -> Result<(), usize> {
+fn run<F: Facts>(steps: &[Step], facts: F, words: &mut [F::Word; MAX_STEPS]) -> Result<(), usize> {
     for (i, step) in steps.iter().enumerate() {
         let inputs = step.inputs.map(|input| words[usize::from(input)]);
         words[i] = step.function.meaning(facts, step.argument, inputs).map_err(|Invalid| i)?;
@@ -232,6 +335,136 @@ mod tests {
         let sets = [vec![0, 1, 2], vec![2], vec![0, 1]].map(Output::Set);
         let [everything, blue, left] = sets;
         assert_eq!(outputs, [everything, blue, Output::Object(2), left, Output::Answer(Answer::Bool(true))]);
+    }
+
+    /// The outputs on two images. Objects: 0, 1 and 2 as above; 3 small red metal sphere, 4 large blue rubber cube.
+    fn run_on_two_images(nodes: &str) -> Vec<Output> {
+        let (vocab, scenes) = (samples::vocabulary(), [samples::three_objects(), samples::two_objects()]);
+        let set = SceneSet::new(scenes.iter().map(|scene| scene.view())).unwrap();
+        let program = program(nodes);
+        let (answer, outputs) = (execute_on_set(&program, &set, &vocab), trace_on_set(&program, &set, &vocab));
+        match outputs.get(program.steps.len() - 1) {
+            Some(last) => assert_eq!(Some(last), answer.ok().map(Output::Answer).as_ref(), "{nodes}"),
+            None => assert_eq!(answer, Err(Invalid), "{nodes}"),
+        }
+        outputs
+    }
+
+    const RED_AND_SPHERES: &str = "scene; filter_color[red] 0; filter_shape[sphere] 0";
+
+    #[test]
+    fn relations_hold_within_an_image() {
+        let cases: [(&str, &[u8]); 7] = [
+            ("with_relation[left] 1 2", &[0, 1]),
+            ("with_relation[right] 1 2", &[]),
+            ("with_relation_object[left] 2 1", &[2]),
+            ("with_relation_object[right] 1 2", &[0, 1]),
+            ("with_same_size 1 2", &[0]),
+            ("with_same_material 1 0", &[1]),
+            ("intersect 1 2", &[3]),
+        ];
+        for (step, members) in cases {
+            let outputs = run_on_two_images(&format!("{RED_AND_SPHERES}; {step}; count 3"));
+            assert_eq!(outputs[3], Output::Set(members.to_vec()), "{step}");
+            assert_eq!(outputs[4], Output::Answer(Answer::Integer(members.len() as u8)), "{step}");
+        }
+        assert_eq!(run_on_two_images(&format!("{RED_AND_SPHERES}; assert_unique 2; count 3")).len(), 3);
+        let blue_cube = "scene; filter_color[blue] 0; filter_shape[cube] 1; assert_unique 2; unique 3";
+        let outputs = run_on_two_images(&format!("{blue_cube}; relate[left] 4; same_color 4; count 5"));
+        let [set, object] = [Output::Set(vec![4]), Output::Object(4)];
+        assert_eq!(outputs[3..7], [set, object, Output::Set(vec![3]), Output::Set(vec![2])]);
+    }
+
+    #[test]
+    fn quantifiers_ask_whether_members_are_in_another_set() {
+        const SETS: &str = "scene; filter_color[red] 0; filter_shape[cube] 0; filter_shape[cylinder] 0";
+        let cases = [
+            ("all 1 2", false),
+            ("some 1 2", true),
+            ("none 1 2", false),
+            ("all 1 0", true),
+            ("all 3 2", true),
+            ("some 3 2", false),
+            ("none 3 2", true),
+            ("all_same_color 1", true),
+            ("all_same_size 1", false),
+            ("all_same_size 3", true),
+        ];
+        for (step, truth) in cases {
+            let outputs = run_on_two_images(&format!("{SETS}; {step}"));
+            assert_eq!(outputs[4], Output::Answer(Answer::Bool(truth)), "{step}");
+        }
+    }
+
+    #[test]
+    fn images_and_groups_are_those_of_members() {
+        let last_two = |step: &str, count: &str| {
+            let outputs = run_on_two_images(&format!("{RED_AND_SPHERES}; filter_size[large] 1; {step}; {count}"));
+            (outputs[outputs.len() - 2].clone(), outputs[outputs.len() - 1].clone())
+        };
+        let number = |n| Output::Answer(Answer::Integer(n));
+        let [images, groups] =
+            [|images: &[u8]| Output::Images(images.into()), |members: &[u8]| Output::Set(members.into())];
+        assert_eq!(last_two("unique_images 2", "count_images 4"), (images(&[0, 1]), number(2)));
+        assert_eq!(last_two("unique_images 3", "count_images 4"), (images(&[0]), number(1)));
+        assert_eq!(last_two("group_by_images 1", "count_groups 4"), (groups(&[0, 1, 3]), number(2)));
+        let kept: [(&str, &[u8], u8); 6] = [
+            ("eq[2]", &[0, 1], 1),
+            ("eq[0]", &[], 0),
+            ("geq[1]", &[0, 1, 3], 2),
+            ("geq[3]", &[], 0),
+            ("leq[1]", &[3], 1),
+            ("leq[2]", &[0, 1, 3], 2),
+        ];
+        for (test, members, n) in kept {
+            let step = format!("group_by_images 1; keep_if_values_count_{test} 4");
+            assert_eq!(last_two(&step, "count_groups 5"), (groups(members), number(n)), "{test}");
+        }
+        let step = "group_by_images 1; keep_if_values_count_leq[1] 4; keys 5";
+        assert_eq!(last_two(step, "count_images 6"), (images(&[1]), number(1)));
+        for (test, truth) in [("least[3]", true), ("least[4]", false), ("most[3]", true), ("most[2]", false)] {
+            let truth = Output::Answer(Answer::Bool(truth));
+            assert_eq!(last_two("count 1", &format!("count_at_{test} 4")), (number(3), truth), "{test}");
+        }
+    }
+
+    #[test]
+    fn a_choice_fails_if_neither_is_true() {
+        const OBJECTS: &str = "scene; filter_shape[cube] 0; filter_color[blue] 1; unique 2; filter_shape[sphere] 0; \
+                               filter_size[small] 4; unique 5";
+        let chosen = |steps: &str| {
+            let outputs = run_on_two_images(&format!("{OBJECTS}; {steps}"));
+            outputs.get(6 + steps.split(';').count()).cloned()
+        };
+        let blue = Some(Output::Answer(Answer::Value(1, 1)));
+        assert_eq!(chosen("option_color[red]; choose_color[blue] 3 7"), blue);
+        assert_eq!(chosen("option_color[blue]; choose_color[red] 3 7"), blue);
+        assert_eq!(chosen("option_shape[sphere]; choose_shape[cylinder] 3 7"), None);
+        let relation = |relation| Some(Output::Answer(Answer::Relation(relation)));
+        assert_eq!(chosen("choose_relation[left] 6 1"), relation(0));
+        assert_eq!(chosen("choose_relation[right] 6 1"), relation(0));
+        assert_eq!(chosen("choose_relation[front] 6 1"), relation(2));
+        assert_eq!(chosen("choose_relation[left] 3 4"), relation(1));
+        // The only member in the image is the object itself; there are two; there is none.
+        assert_eq!(chosen("choose_relation[left] 3 2"), None);
+        assert_eq!(chosen("choose_relation[left] 3 0"), None);
+        assert_eq!(chosen("filter_shape[cylinder] 0; choose_relation[left] 3 7"), None);
+        assert_eq!(chosen("verify_relation[left] 6 3"), Some(Output::Answer(Answer::Bool(true))));
+    }
+
+    #[test]
+    fn a_scene_is_a_set_of_one() {
+        let vocab = samples::vocabulary();
+        let mut n_answers = 0;
+        for seed in 0..2_000 {
+            let (program, scene) = (samples::random_program(&vocab, seed), samples::random_scene(&vocab, 5, seed));
+            let set = SceneSet::new([scene.view()]).unwrap();
+            let answer = execute(&program, scene.view(), &vocab);
+            assert_eq!(execute_on_set(&program, &set, &vocab), answer, "{program:?}");
+            assert_eq!(trace_on_set(&program, &set, &vocab), trace(&program, scene.view(), &vocab), "{program:?}");
+            n_answers += u32::from(answer.is_ok());
+        }
+        assert!(n_answers > 300, "{n_answers}");
     }
 
     #[test]

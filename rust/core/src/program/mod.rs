@@ -1,12 +1,13 @@
 //! Programs: typed functions over a scene, their execution and their forms in files.
 //!
 //! `catalogue` has an entry for each function: its types, its meaning and what it says about objects. Programs are read
-//! from JSON or tokens (`json`, `encode`), checked (`typecheck`) and executed: one program on one scene (`execute`) or
-//! many on many (`batch`). `levels` plans how a network of modules runs a batch of them.
+//! from JSON or tokens (`json`, `covr`, `encode`), checked (`typecheck`) and executed on scenes, or on sets of scenes for
+//! questions over several images: one program on one of them (`execute`) or many on many (`batch`). `levels` plans how a network of modules runs a batch of them.
 
 pub mod batch;
 pub mod catalogue;
 mod clevr;
+mod covr;
 pub mod encode;
 pub mod execute;
 pub(crate) mod facts;
@@ -20,10 +21,10 @@ pub mod typecheck;
 #[cfg(test)]
 pub(crate) mod samples;
 
-pub use batch::{BatchError, ILL_FORMED, INVALID, IllFormed, execute_batch, execute_tokens};
+pub use batch::{BatchError, ILL_FORMED, INVALID, IllFormed, execute_batch, execute_sets, execute_tokens};
 pub use catalogue::{Argument, Effect, Function, Origin, Signature, Type};
 pub use encode::{EncodeError, ProgramVocabulary, TokenError};
-pub use execute::{Output, execute, trace};
+pub use execute::{Output, execute, execute_on_set, trace, trace_on_set};
 pub use facts::Invalid;
 pub use foreground::foreground;
 pub use json::Node;

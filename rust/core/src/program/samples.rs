@@ -1,6 +1,6 @@
 //! Small vocabularies, scenes and programs for tests.
 
-use super::{Argument, Function, Program, Step, Type};
+use super::{Argument, Function, Program, Step};
 use crate::rng::{StreamKey, StreamRng};
 use crate::scene::SceneGraph;
 use crate::vocab::Vocabulary;
@@ -16,6 +16,13 @@ pub fn three_objects() -> SceneGraph {
     let (before, after) = (vec![vec![], vec![0], vec![0, 1]], vec![vec![1, 2], vec![2], vec![]]);
     let related = [before.clone(), after.clone(), before, after];
     SceneGraph::new(&vocabulary(), vec![[1, 0, 0, 0], [0, 0, 1, 0], [1, 1, 1, 1]], &related)
+}
+
+/// 0 small red metal sphere, 1 large blue rubber cube, from left to right.
+pub fn two_objects() -> SceneGraph {
+    let (before, after) = (vec![vec![], vec![0]], vec![vec![1], vec![]]);
+    let related = [before.clone(), after.clone(), before, after];
+    SceneGraph::new(&vocabulary(), vec![[0, 0, 1, 1], [1, 1, 0, 0]], &related)
 }
 
 /// A scene of 0 to `most` objects; relations are arbitrary sets without the object itself.
@@ -69,7 +76,7 @@ pub fn random_program_of(functions: &[Function], vocab: &Vocabulary, seed: u64) 
 }
 
 fn ends_in_an_answer(steps: &[Step]) -> bool {
-    steps.last().is_some_and(|step| !matches!(step.function.signature().output, Type::Set | Type::Object))
+    steps.last().is_some_and(|step| step.function.signature().output.is_answer())
 }
 
 /// A step that applies the function to earlier steps; None when no step has the type of one of its inputs.

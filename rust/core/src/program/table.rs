@@ -92,6 +92,8 @@ impl PackedScene<'_> {
 }
 
 impl Facts for PackedScene<'_> {
+    type Word = u32;
+
     #[inline(always)]
     fn everything(self) -> u32 {
         self.words[0]
@@ -108,8 +110,23 @@ impl Facts for PackedScene<'_> {
     }
 
     #[inline(always)]
-    fn value(self, kind: u8, object: u32) -> u32 {
-        u32::from(self.words[self.layout.attributes + object as usize].to_le_bytes()[usize::from(kind)])
+    fn value(self, kind: u8, object: u32) -> u8 {
+        self.words[self.layout.attributes + object as usize].to_le_bytes()[usize::from(kind)]
+    }
+
+    #[inline(always)]
+    fn n_images(self) -> u32 {
+        1
+    }
+
+    #[inline(always)]
+    fn image(self, _number: u32) -> u32 {
+        self.everything()
+    }
+
+    #[inline(always)]
+    fn image_of(self, _object: u32) -> u32 {
+        self.everything()
     }
 }
 

@@ -27,6 +27,9 @@ pub enum Fault {
     /// The text names the function and suggests a similar one.
     #[error("{0}")]
     UnknownFunction(String),
+    /// The text says what is wrong with an operation of COVR's.
+    #[error("{0}")]
+    Operation(String),
     #[error("\"{function}\" takes {expected} inputs, got {found}")]
     InputCount { function: Function, expected: usize, found: usize },
     #[error("input {input} is not an earlier node")]
@@ -169,10 +172,8 @@ impl Program {
             }
         }
         match last.function.signature().output {
-            output @ (Type::Set | Type::Object) => {
-                Err(Fault::NoAnswer { function: last.function, output }.at(place, steps.len() - 1))
-            }
-            Type::Integer | Type::Bool | Type::Value(_) => Ok(()),
+            output if output.is_answer() => Ok(()),
+            output => Err(Fault::NoAnswer { function: last.function, output }.at(place, steps.len() - 1)),
         }
     }
 }

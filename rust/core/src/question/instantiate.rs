@@ -243,7 +243,7 @@ pub fn relations_needed(steps: &[Step], answer: u32, scene: SceneView<'_>, vocab
 }
 
 /// Executes a range of a program's steps, given the outputs of those before; whether all have an output.
-fn run(steps: &[Step], which: Range<usize>, facts: impl Facts, words: &mut [u32; MAX_STEPS]) -> bool {
+fn run(steps: &[Step], which: Range<usize>, facts: impl Facts<Word = u32>, words: &mut [u32; MAX_STEPS]) -> bool {
     which.into_iter().all(|i| {
         let Step { function, argument, inputs } = steps[i];
         let word = function.meaning(facts, argument, inputs.map(|input| words[usize::from(input)]));

@@ -5,7 +5,7 @@
 
 use crate::json::read_unique;
 use crate::message::{json_message, shown, suggestion};
-use crate::program::catalogue::{Argument, Effect, Function, Type};
+use crate::program::catalogue::{Argument, Effect, Function, Origin, Type};
 use crate::question::lexicon::Lexicon;
 use crate::question::param::{MAX_PARAMS, Param, ParamKind, find_param};
 use crate::question::phrasing::Phrasing;
@@ -282,7 +282,7 @@ impl Reader {
             let node = self.node(i, node, &nodes, &params)?;
             nodes.push(node);
         }
-        if matches!(nodes.last().map(|n| n.output), Some(Type::Set | Type::Object)) {
+        if nodes.last().is_some_and(|node| !node.output.is_answer()) {
             return self.fault(
                 ".nodes",
                 "the last node gives no answer: it must give an integer, a truth value or an attribute value".into(),
@@ -486,6 +486,9 @@ impl NodeKind {
         match Function::from_name(name) {
             // Questions whose answer does not need a relation are left out, which the search does for `relate` alone.
             Ok(Function::Relate) => Ok(Self::Relate),
+            Ok(function) if function.origin() == Origin::Covr => Err(format!(
+                "\"{function}\" is a function of questions about several images, which have no templates here"
+            )),
             Ok(function) => Ok(match function.signature().argument {
                 Argument::Nothing => Self::Plain(function),
                 Argument::Value(_) | Argument::Relation | Argument::Number => Self::Apply(function),

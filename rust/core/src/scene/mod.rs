@@ -1,7 +1,8 @@
 //! Scenes: what is in an image, where, and how it is seen.
 //!
 //! Properties, look and constraints make a [`World`]; a world, a seed and a name make a [`Pool`],
-//! an endless stream of [`Scene`]s; a scene goes to and from JSON, and gives a [`SceneGraph`].
+//! an endless stream of [`Scene`]s; a scene goes to and from JSON, and gives a [`SceneGraph`]. Several scenes that are
+//! asked about together are a [`SceneSet`].
 
 pub mod camera;
 pub mod clevr;
@@ -16,6 +17,7 @@ pub mod palette;
 mod rejections;
 pub mod relation;
 pub mod sample;
+pub mod set;
 pub mod view;
 pub mod visibility;
 pub mod world;
@@ -27,6 +29,7 @@ pub use palette::Palette;
 pub use rejections::Rejections;
 pub use relation::Directions;
 pub use sample::Pool;
+pub use set::{SceneSet, SceneSetError};
 pub use world::{Asset, World};
 
 use crate::vocab::{N_TYPES, VocabError, Vocabulary};

@@ -3,7 +3,7 @@
 use super::original::Original;
 use crate::message::{shown, suggestion};
 use crate::question::param::{Param, ParamKind, find_param};
-use crate::vocab::{Answer, RELATION_NAMES, Vocabulary};
+use crate::vocab::{Answer, CONVERSE, RELATION_NAMES, Vocabulary};
 use serde_json::Value;
 
 /// The value of a parameter of a partner.
@@ -44,9 +44,6 @@ pub(super) struct Substitute {
 }
 
 const NAMES: [&str; 8] = ["coin", "converse", "foil", "answer", "other", "unseen", "seen", "each"];
-
-/// The opposite of each relation, by number: left and right, behind and front.
-const CONVERSE: [u8; RELATION_NAMES.len()] = [1, 0, 3, 2];
 
 impl Expression {
     /// Reads an expression for a parameter of the kind `kind`; `source` are the original's parameters.
@@ -151,7 +148,7 @@ pub(super) fn answer_value(answer: Answer) -> Option<u8> {
     match answer {
         Answer::Value(_, value) => Some(value),
         Answer::Integer(number) => Some(number),
-        Answer::Bool(_) => None,
+        Answer::Bool(_) | Answer::Relation(_) => None,
     }
 }
 

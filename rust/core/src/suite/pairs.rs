@@ -442,6 +442,6 @@ pub(super) fn word_of(answer: Answer) -> u32 {
     match answer {
         Answer::Bool(truth) => u32::from(truth),
         Answer::Integer(number) => u32::from(number),
-        Answer::Value(_, value) => u32::from(value),
+        Answer::Value(_, value) | Answer::Relation(value) => u32::from(value),
     }
 }

@@ -6,8 +6,8 @@ use clevrhope_core::Program;
 use clevrhope_core::audit::{Names, QuestionRow};
 use clevrhope_core::program::encode::ProgramVocabulary;
 use clevrhope_core::program::question_file::read_questions;
-use clevrhope_core::program::{Function, ProgramTable, execute, trace};
-use clevrhope_core::scene::SceneGraph;
+use clevrhope_core::program::{Function, ProgramTable, execute, execute_on_set, trace};
+use clevrhope_core::scene::{SceneGraph, SceneSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -27,6 +27,26 @@ pub fn program() -> Value {
         {"inputs": [10, 2], "function": "verify_relation", "value_inputs": ["left"]},
         {"inputs": [8, 9], "function": "or", "value_inputs": []},
         {"inputs": [12, 11], "function": "and", "value_inputs": []}
+    ])
+}
+
+/// A program over several images, with a condition of its own.
+fn covr_program() -> Value {
+    json!([
+        {"operation": "find", "arguments": ["cube"]},
+        {"operation": "scene", "dependencies": [], "arguments": []},
+        {"operation": "with_relation", "dependencies": [0, 1], "arguments": ["left"]},
+        {"operation": "with_relation_object", "dependencies": [2, 1], "arguments": ["same_color"]},
+        {"operation": "all", "dependencies": [3], "arguments": [[
+            {"operation": "scene"}, {"operation": "filter", "dependencies": [0], "arguments": ["red"]}]]},
+        {"operation": "group_by_images", "dependencies": [2]},
+        {"operation": "keep_if_values_count_eq", "dependencies": [5], "arguments": [1]},
+        {"operation": "count", "dependencies": [6]},
+        {"operation": "leq", "dependencies": [7], "arguments": [2]},
+        {"operation": "unique", "dependencies": [2]},
+        {"operation": "choose_attr", "dependencies": [9], "arguments": ["red", "blue"]},
+        {"operation": "choose_relation", "dependencies": [9, 1], "arguments": ["left", "right"]},
+        {"operation": "logic_or", "dependencies": [4, 8]}
     ])
 }
 
@@ -51,6 +71,12 @@ fn use_program(program: &Program) {
     let mut json = Vec::new();
     program.write_json(&VOCAB, &mut json);
     assert_eq!(Program::from_json(&json, &VOCAB, "again").as_ref(), Ok(program));
+    let set = SceneSet::new([one.view(), nothing.view()]).unwrap();
+    let _ = execute_on_set(program, &set, &VOCAB);
+    json.clear();
+    if program.write_covr_json(&VOCAB, &mut json).is_ok() {
+        Program::from_covr_json(&json, &VOCAB, "again").unwrap();
+    }
 }
 
 fn names() -> Names {
@@ -62,6 +88,7 @@ fn names() -> Names {
 #[test]
 fn undamaged_documents_are_read() {
     use_program(&Program::from_json(program().to_string().as_bytes(), &VOCAB, "p").unwrap());
+    use_program(&Program::from_covr_json(covr_program().to_string().as_bytes(), &VOCAB, "p").unwrap());
     let file = json!({"questions": [question()]}).to_string();
     assert_eq!(read_questions(file.as_bytes(), &VOCAB, "q.json").unwrap().len(), 1);
     let row = json!({"inputs": [0], "function": "count", "value_inputs": []});
@@ -76,6 +103,13 @@ proptest! {
     #[test]
     fn programs(damage in damage()) {
         if let Some(program) = checked(Program::from_json(&damage.of(&program()), &VOCAB, "p.json")) {
+            use_program(&program);
+        }
+    }
+
+    #[test]
+    fn programs_over_images(damage in damage()) {
+        if let Some(program) = checked(Program::from_covr_json(&damage.of(&covr_program()), &VOCAB, "p.json")) {
             use_program(&program);
         }
     }

@@ -38,6 +38,10 @@ fn an_unknown_function_is_named_with_a_near_one() {
         message(r#""type": "count", "inputs": [2]"#, r#""type": "cuont", "inputs": [2]"#),
         r#"one_hop.json[0].nodes[3]: unknown function "cuont" (did you mean "count"?)"#
     );
+    assert_eq!(
+        message(r#""type": "count", "inputs": [2]"#, r#""type": "unique_images", "inputs": [2]"#),
+        r#"one_hop.json[0].nodes[3]: "unique_images" is a function of questions about several images, which have no templates here"#
+    );
     let error = message(r#""type": "filter_unique""#, r#""type": "filter_uniqe""#);
     assert_eq!(error, r#"one_hop.json[0].nodes[1]: unknown function "filter_uniqe" (did you mean "filter_unique"?)"#);
 }

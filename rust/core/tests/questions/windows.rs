@@ -198,7 +198,7 @@ fn every_question_was_in_balance_when_it_was_taken() {
                     let answer = match question.answer {
                         Answer::Bool(truth) => usize::from(truth),
                         Answer::Integer(n) => n.into(),
-                        Answer::Value(_, value) => value.into(),
+                        Answer::Value(_, value) | Answer::Relation(value) => value.into(),
                     };
                     assert!(may_be_kept(&counts[family], answer), "{question:?} after {:?}", counts[family]);
                     counts[family][answer] += 1;

@@ -73,7 +73,7 @@ impl Ending {
 
     /// The outcomes of the choice, a bit each, that lead to one of `answers`. `outputs` holds those of the nodes before
     /// the choice and of those in `beside`.
-    pub(crate) fn outcomes<F: Facts>(
+    pub(crate) fn outcomes<F: Facts<Word = u32>>(
         &self,
         nodes: &[PlanNode],
         choice: usize,
@@ -119,7 +119,7 @@ fn inverse(function: Function, place: usize, vocab: &Vocabulary) -> Option<Inver
 
 /// The inputs with which a function gives a wanted output, for a known other input.
 #[inline]
-fn inputs_that_give<F: Facts>(wanted: u64, inverse: Inverse, other: u32, facts: F) -> u64 {
+fn inputs_that_give<F: Facts<Word = u32>>(wanted: u64, inverse: Inverse, other: u32, facts: F) -> u64 {
     let yes_inputs = match inverse {
         Inverse::Value(kind, n_values) => {
             let values = (0..n_values).filter(|value| wanted >> value & 1 == 1);

@@ -47,7 +47,8 @@ impl Plan {
             Type::Bool => 2,
             Type::Integer => usize::from(vocab.largest_count()) + 1,
             Type::Value(kind) => vocab.n_values(usize::from(kind)),
-            Type::Set | Type::Object => 0,
+            Type::Relation => vocab.n_relations(),
+            Type::Set | Type::Object | Type::Groups | Type::Images => 0,
         };
         let mut nodes: Vec<PlanNode> = Vec::with_capacity(family.nodes.len());
         for (i, node) in family.nodes.iter().enumerate() {
@@ -82,15 +83,15 @@ impl Plan {
     /// Whether a choice's outcome is a small number, and all that the rest depends on except for raw relations.
     pub fn judges_by_outcome(&self, at: usize) -> bool {
         match self.nodes[at].output {
-            Type::Set | Type::Value(_) => false,
-            Type::Object | Type::Integer | Type::Bool => self.equal_params.is_empty(),
+            Type::Set | Type::Groups | Type::Images | Type::Value(_) => false,
+            Type::Object | Type::Integer | Type::Bool | Type::Relation => self.equal_params.is_empty(),
         }
     }
 
     /// Whether a node after `at` joins descriptions, or adds a value to one.
     pub fn joins_after(&self, at: usize) -> bool {
         self.nodes[at + 1..].iter().any(|node| match node.effects[0] {
-            Effect::Adds | Effect::Joins => true,
+            Effect::Adds | Effect::Joins | Effect::JoinsAndAdds | Effect::JoinsLikeness(_) => true,
             Effect::Keeps => node.added_types != 0,
             Effect::StartsAnew | Effect::TakesEither => false,
             Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => false,
@@ -180,7 +181,7 @@ fn mark_described(nodes: &mut [PlanNode]) {
     for at in (0..nodes.len()).rev() {
         let node = &nodes[at];
         let builds_on_inputs = match node.effects[0] {
-            Effect::Adds | Effect::Joins => true,
+            Effect::Adds | Effect::Joins | Effect::JoinsAndAdds | Effect::JoinsLikeness(_) => true,
             Effect::Keeps | Effect::TakesEither => node.is_described || node.added_types != 0,
             Effect::StartsAnew | Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => false,
         };
