@@ -395,6 +395,19 @@ def test_an_error_on_a_later_split_leaves_the_suite_as_it_was(
     assert tree(folder) == before
 
 
+def test_pairs_that_are_replaced_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    search = ["suite", "rad", str(folder), "--hop", HOP, "--from", "search"]
+    assert run_command([*search, "--quiet"]) == 0
+    assert "they replace" not in capsys.readouterr().out
+    assert run_command(search) == 0
+    assert "they replace" not in capsys.readouterr().out
+    assert run_command(search[:-2]) == 0
+    told = capsys.readouterr().out
+    assert re.search(
+        r"complex_ood: \d+ pairs on the images of 40 questions; they replace the \d+ that were", told
+    )
+
+
 def test_questions_of_another_dataset_are_refused(folder: Path, tmp_path: Path) -> None:
     path = folder / "hops" / HOP / "complex_iid.h5"
     path.write_bytes((folder / "hops" / HOP / "complex_ood.h5").read_bytes())
@@ -443,7 +456,7 @@ def test_cells_that_are_short_are_named(
     assert run_command([*arguments, "--from", "search", "--per-cell", "7"]) == 0
     iid, ood = capsys.readouterr().out.split("complex_ood")
     assert "  Cells that are short of 7 pairs: order 00 by 7\n" in iid
-    assert re.search(r"order +in +0 +0 +- +- +0  ", ood)
+    assert re.search(r"order +in +0 +0 +- +- +0\n", ood)
     assert "  Cells that are short of 7 pairs: order 00 by 7, order 11 by 7\n" in ood
     # Without a search they are short as well, and more can be searched for.
     assert run_command(arguments) == 0

@@ -227,8 +227,9 @@ class Collector:
         others = f"{self.n_of_suites:,} about the suite{'s' * (len(names) > 1)} {', '.join(names)}"
         if self._suite is None:
             return f" about test sets, but {others}, which --suite {names[0]} scores"
-        near = suggestion(self._suite, names)
-        return f" about the suite {self._suite} or its test sets, but {others}{near}"
+        is_near = suggestion(self._suite, names) != ""
+        remedy = f"; correct the name there if {self._suite} is meant" if is_near else ""
+        return f" about the suite {self._suite} or its test sets, but {others}{remedy}"
 
     def hops_missing(self) -> tuple[str, ...]:
         """HOPs without any prediction."""

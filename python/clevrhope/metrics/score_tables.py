@@ -96,9 +96,14 @@ def _notes(scores: Scores) -> Iterator[str]:
     if scores.hops_missing:
         yield f"No prediction about {', '.join(scores.hops_missing)}."
     if scores.n_of_suites:
-        yield f"{scores.n_of_suites:,} predictions about paired tests are ignored; --suite scores them."
+        yield f"{ignored(scores.n_of_suites, 'paired tests')}; --suite scores them."
     if scores.n_left_aside:
-        yield f"{scores.n_left_aside:,} predictions about other HOPs are ignored."
+        yield f"{ignored(scores.n_left_aside, 'other HOPs')}."
+
+
+def ignored(n: int, about: str) -> str:
+    """The words that n predictions about something are ignored."""
+    return f"{n:,} prediction{'s' * (n != 1)} about {about} {'is' if n == 1 else 'are'} ignored"
 
 
 def _cells(scored: Scored, columns: Sequence[str], show: Callable[[Accuracy | Gap], str]) -> list[str]:

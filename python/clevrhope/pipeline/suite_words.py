@@ -28,7 +28,9 @@ def suite_lines(splits: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] =
         # Train sets with added questions have names of their own.
         made = f"{questions} and {split.n_pairs:,} added"
         if split.split in SPLITS:
-            made = f"{counted(split.n_pairs, 'pair')} of {questions}"
+            made = f"{counted(split.n_pairs, 'pair')} on the images of {questions}"
+        if split.n_before not in (0, split.n_pairs):
+            made += f"; they replace the {split.n_before:,} that were there"
         yield f"{split.hop} {split.split}: {made}"
         has_cells = _has_cells(split)
         never = {test.test: test.impossible if has_cells else () for test in split.tests}

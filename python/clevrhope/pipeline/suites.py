@@ -83,6 +83,8 @@ class SuiteSplit:
     """How many pairs each cell of a test is to have."""
     origin: Origin
     """Where originals of the dataset's families came from."""
+    n_before: int = field(default=0, kw_only=True)
+    """The pairs that were there before, which these replace."""
 
     @property
     def n_pairs(self) -> int:
@@ -170,9 +172,10 @@ def make_with(
             for hop, splits in groupby(wanted, key=itemgetter(0)):
                 # An entry that fails on one split leaves the files of all splits as they were.
                 of_hop = [(split, *maker.make(hop, split)) for _, split in splits]
+                before = manifest.suites.get(hop.name, {}).get(name, {})
                 for split, rows, pairs in of_hop:
                     manifest, counts = maker.write(manifest, hop, split, rows, pairs)
-                    made.append(counts)
+                    made.append(replace(counts, n_before=before.get(counts.split, {}).get("pairs", 0)))
                     advance(1)
                 manifest = with_datasheet(layout, manifest, hop.name)
                 write_manifest(layout.manifest, manifest)

@@ -38,6 +38,8 @@ def suite_folder(name: str, folder: Path | None = None) -> Path:
     if not is_name(name):
         raise TemplateError(f'"{name}" cannot be the name of a suite; use letters, digits, - and _')
     known, own = suite_names(), assets.question_templates() / "suites" / name
+    if folder is not None and not folder.is_dir():
+        raise TemplateError(f"{folder}: no such folder; --templates takes a folder of JSON files")
     if folder is not None and any((folder / "suites" / name).glob("*.json")):
         folder = folder / "suites" / name
     if folder is not None:
@@ -45,7 +47,10 @@ def suite_folder(name: str, folder: Path | None = None) -> Path:
             raise TemplateError(f"{name} is a suite of the package; give the one in {folder} another name")
         return folder
     if name not in known:
-        raise TemplateError(f'no suite "{name}"{suggestion(name, known)}; there are: {", ".join(known)}')
+        raise TemplateError(
+            f'no suite "{name}"{suggestion(name, known)}; the package has {", ".join(known)}, and visual; '
+            "--templates FOLDER reads a suite of your own"
+        )
     return own
 
 

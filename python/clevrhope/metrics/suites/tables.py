@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from clevrhope.metrics.pairs.results import CrossingScores, Measure, PairScores, ValueScores
+from clevrhope.metrics.score_tables import ignored
 from clevrhope.metrics.suites.results import Constant, SuiteCondition, SuiteScores, SuiteSplitScores
 
 _NAME_WIDTH, _CELL_WIDTH, _COUNT_WIDTH, _CONSTANT_WIDTH = 28, 5, 8, 12
@@ -246,9 +247,9 @@ def _notes(scores: SuiteScores) -> Iterator[str]:
     if scores.hops_missing:
         yield f"No prediction about {', '.join(scores.hops_missing)}."
     if scores.n_left_aside:
-        yield f"{scores.n_left_aside:,} predictions about other HOPs are ignored."
+        yield f"{ignored(scores.n_left_aside, 'other HOPs')}."
     if scores.n_of_suites:
-        yield f"{scores.n_of_suites:,} predictions about other suites are ignored."
+        yield f"{ignored(scores.n_of_suites, 'other suites')}."
 
 
 def trait_notes(splits: Sequence[SuiteSplitScores]) -> Iterator[str]:
