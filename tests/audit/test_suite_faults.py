@@ -404,14 +404,6 @@ def other_answer_in_json(data: SpoiltSuite) -> None:
     data.rows(lambda rows: rows[1].__setitem__("answer", "metal"), "carets")
 
 
-def in_json(key: str, value: object) -> Plant:
-    def plant(data: SpoiltSuite) -> None:
-        data.rows(lambda rows: rows[1].__setitem__(key, value), "carets")
-
-    plant.__name__ = f"another_{key}"
-    return plant
-
-
 def lost_row_in_json(data: SpoiltSuite) -> None:
     data.rows(lambda rows: rows.pop(), "carets")
 
@@ -730,22 +722,6 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (no_equivalent, "pair programs", f"{CARETS}.h5"),
     (equivalent_beyond_clevr, "pair programs", f"{CARETS}.h5"),
     (other_answer_in_json, "pair files", f"{CARETS}.h5"),
-    *(
-        (in_json(key, value), "pair files", f"{CARETS}_questions.json")
-        for key, value in {
-            "split": "val",
-            "question_index": 6,
-            "template_index": 99,
-            "suite": "rad",
-            "pair_index": 7,
-            "role": "original",
-            "test": "synonyms",
-            "tier": "in",
-            "original_index": 3,
-            "relation": "same",
-            "value": "red",
-        }.items()
-    ),
     (lost_row_in_json, "pair files", f"{CARETS}_questions.json"),
     (another_suite, "pairs", f"{CARETS}.h5"),
     (another_test_name, "pairs", f"{CARETS}.h5"),
@@ -790,6 +766,28 @@ def test_a_planted_fault_is_found_on_its_line(data: SpoiltSuite, plant: Plant, l
     assert file in {fault.file for fault in found[line].faults}
     # Questions of the dataset itself are as they were.
     assert found.keys() <= {*OF_SUITES, "counts"}
+
+
+def test_each_key_of_a_row_is_compared_with_the_arrays(data: SpoiltSuite) -> None:
+    others = {
+        "split": "val",
+        "question_index": 6,
+        "template_index": 99,
+        "suite": "rad",
+        "pair_index": 7,
+        "role": "original",
+        "test": "synonyms",
+        "tier": "in",
+        "original_index": 3,
+        "relation": "same",
+        "value": "red",
+    }
+    data.rows(lambda rows: rows[1].update(others), "carets")
+    (line,) = failed(audit(data.root)).values()
+    assert line.name == "pair files"
+    assert {fault.file for fault in line.faults} == {f"{CARETS}_questions.json"}
+    assert {fault.problem.partition(" is not ")[0] for fault in line.faults} == others.keys()
+    assert line.n_faults == len(others)
 
 
 def test_values_that_are_out_of_balance_fail_no_other_line(data: SpoiltSuite) -> None:
@@ -837,6 +835,7 @@ def test_without_suites_nothing_is_checked(clean: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_suites_of_other_kinds_of_folders(tmp_path: Path) -> None:
     implied = with_suites(tmp_path / "implied", hops=(HOP, "none"), strictness="implied")
     palette = with_suites(tmp_path / "palette", hops=("cyan_cylinder",), limits=Limits((4,)))
@@ -872,6 +871,7 @@ OWN = {
 }
 
 
+@pytest.mark.slow
 def test_texts_of_an_own_suite_are_read_where_its_files_are_given(tmp_path: Path) -> None:
     own = tmp_path / "templates"
     shutil.copytree(assets.question_templates(), own, ignore=shutil.ignore_patterns("suites"))

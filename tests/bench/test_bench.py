@@ -38,6 +38,7 @@ def test_json_has_the_promised_names(
     assert result["seconds_per_small_build"] < 50
 
 
+@pytest.mark.slow
 def test_the_table_says_what_was_not_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

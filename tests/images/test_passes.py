@@ -230,6 +230,7 @@ def test_names_of_passes() -> None:
         parse_passes(["dept"], "--passes")
 
 
+@pytest.mark.slow
 def test_exr_files_of_other_kinds_are_refused() -> None:
     with pytest.raises(ValueError, match="one part"):
         read_exr(b"v/1\x01\x02\x10\x00\x00" + bytes(64))
