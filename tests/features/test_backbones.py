@@ -25,6 +25,8 @@ from clevrhope.features.store import open_store
 
 HOP = "rubber_cylinder"
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def net() -> torch.nn.Module:
@@ -44,7 +46,6 @@ def folder(pristine: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(pristine, tmp_path / "demo"))
 
 
-@pytest.mark.slow
 def test_maps_are_torchvisions(folder: Path, net: torch.nn.Module, weights: Path, tmp_path: Path) -> None:
     made = make_features(
         folder, kind="resnet101", weights=weights, size=(48, 32), pools=["test_ood"], device="cpu"
