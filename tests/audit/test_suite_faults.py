@@ -461,6 +461,29 @@ def list_fewer(data: SpoiltSuite, n: int) -> None:
     data.manifest(lambda raw: raw["suites"][HOP]["holdout"][OOD].update(pairs=n))
 
 
+def lost_pairs(test: str, some: slice) -> Plant:
+    """Some pairs of a test of `holdout` are lost."""
+
+    def plant(data: SpoiltSuite) -> None:
+        def change(arrays: dict[str, Any]) -> None:
+            without_pairs(arrays, holdout_pairs(arrays, data, test)[some])
+            list_fewer(data, len(arrays["role"]) // 2)
+
+        data.pairs(change, "holdout", OOD)
+
+    plant.__name__ = f"lost_pairs_of_{test}"
+    return plant
+
+
+def unbalanced_verified_values(data: SpoiltSuite) -> None:
+    """A question whether a thing has a shape is lost, and so is the answer that made its value balanced."""
+
+    def change(arrays: dict[str, Any]) -> None:
+        without_pairs(arrays, np.asarray([searched(data, arrays, "rephrase_verify_shape") // 2]))
+
+    data.pairs(change, "carets")
+
+
 def control_that_completes(data: SpoiltSuite) -> None:
     """The crossings are called controls."""
 
@@ -471,30 +494,6 @@ def control_that_completes(data: SpoiltSuite) -> None:
         for name, values in arrays.items():
             if name not in ("test", "pair_idxs", "role"):
                 values[rows[0]], values[rows[1]] = values[rows[1]].copy(), values[rows[0]].copy()
-
-    data.pairs(change, "holdout", OOD)
-
-
-def control_without_its_crossing(data: SpoiltSuite) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        without_pairs(arrays, holdout_pairs(arrays, data, "crossing_shape")[:1])
-        list_fewer(data, len(arrays["role"]) // 2)
-
-    data.pairs(change, "holdout", OOD)
-
-
-def searched_crossing_without_its_control(data: SpoiltSuite) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        without_pairs(arrays, holdout_pairs(arrays, data, "control_shape")[-1:])
-        list_fewer(data, len(arrays["role"]) // 2)
-
-    data.pairs(change, "holdout", OOD)
-
-
-def control_without_its_searched_crossing(data: SpoiltSuite) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        without_pairs(arrays, holdout_pairs(arrays, data, "crossing_verify_shape")[-1:])
-        list_fewer(data, len(arrays["role"]) // 2)
 
     data.pairs(change, "holdout", OOD)
 
@@ -518,24 +517,8 @@ def searched_original_twice(data: SpoiltSuite) -> None:
     data.pairs(change, "holdout", OOD)
 
 
-def searched_group_without_a_value(data: SpoiltSuite) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        without_pairs(arrays, holdout_pairs(arrays, data, "values_shape")[-1:])
-        list_fewer(data, len(arrays["role"]) // 2)
-
-    data.pairs(change, "holdout", OOD)
-
-
 def smaller_quota_of_groups(data: SpoiltSuite) -> None:
     data.attribute("per_cell", 4, "holdout", OOD)
-
-
-def group_without_a_value(data: SpoiltSuite) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        without_pairs(arrays, holdout_pairs(arrays, data, "values_color")[3:4])
-        list_fewer(data, len(arrays["role"]) // 2)
-
-    data.pairs(change, "holdout", OOD)
 
 
 def value_twice(data: SpoiltSuite) -> None:
@@ -710,6 +693,7 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (exchanged_roles, "pairs", f"{CARETS}.h5"),
     (pair_twice, "pairs", f"{CARETS}.h5"),
     (unbalanced_values, "pair balance", f"{RAD}.h5"),
+    (unbalanced_verified_values, "pair balance", f"{CARETS}.h5"),
     (mention_in_program_and_words, "pair mentions", f"{CARETS}.h5"),
     (mention_in_words, "pair mentions", f"{CARETS}.h5"),
     (another_length, "pair programs", f"{CARETS}.h5"),
@@ -731,14 +715,14 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (suite_of_no_split, "counts", "manifest.json"),
     *((plant, "counts", SHEET) for plant in DATASHEETS),
     (control_that_completes, "pair foils", f"{HOLDOUT}.h5"),
-    (control_without_its_crossing, "pair foils", f"{HOLDOUT}.h5"),
-    (searched_crossing_without_its_control, "pair foils", f"{HOLDOUT}.h5"),
-    (control_without_its_searched_crossing, "pair foils", f"{HOLDOUT}.h5"),
+    (lost_pairs("crossing_shape", slice(1)), "pair foils", f"{HOLDOUT}.h5"),
+    (lost_pairs("control_shape", slice(-1, None)), "pair foils", f"{HOLDOUT}.h5"),
+    (lost_pairs("crossing_verify_shape", slice(-1, None)), "pair foils", f"{HOLDOUT}.h5"),
     (control_on_another_image, "pair foils", f"{HOLDOUT}.h5"),
     (searched_original_twice, "pair foils", f"{HOLDOUT}.h5"),
-    (searched_group_without_a_value, "pair foils", f"{HOLDOUT}.h5"),
+    (lost_pairs("values_shape", slice(-1, None)), "pair foils", f"{HOLDOUT}.h5"),
     (smaller_quota_of_groups, "pairs", f"{HOLDOUT}.h5"),
-    (group_without_a_value, "pair foils", f"{HOLDOUT}.h5"),
+    (lost_pairs("values_color", slice(3, 4)), "pair foils", f"{HOLDOUT}.h5"),
     (value_twice, "pair foils", f"{HOLDOUT}.h5"),
     (pair_of_another_cell, "pair foils", f"{HOLDOUT}.h5"),
     (answer_that_completes, "pair mentions", f"{HOLDOUT}.h5"),
@@ -881,7 +865,9 @@ def test_texts_of_an_own_suite_are_read_where_its_files_are_given(tmp_path: Path
     out = with_suites(tmp_path / "out")
     (split, *_) = make_suite(out, "mine", suite_files=own / "suites" / "mine")
     assert split.n_pairs >= 2
-    note = lines(out)["pair texts"].note
+    checks = lines(out)
+    assert "mine: not checked without its files" in checks["pair balance"].note
+    note = checks["pair texts"].note
     assert note.endswith(" that are not the package's; give their folder with --templates")
     n_texts = lines(out)["pairs"].n_checked + number_searched(out)
     alone = shutil.copytree(own / "suites" / "mine", tmp_path / "elsewhere")

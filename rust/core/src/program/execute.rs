@@ -27,21 +27,6 @@ impl Facts for (SceneView<'_>, &Vocabulary) {
     fn value(self, kind: u8, object: u32) -> u8 {
         self.0.attributes[object as usize][usize::from(kind)]
     }
-
-    #[inline(always)]
-    fn n_images(self) -> u32 {
-        1
-    }
-
-    #[inline(always)]
-    fn image(self, _number: u32) -> u32 {
-        self.everything()
-    }
-
-    #[inline(always)]
-    fn image_of(self, _object: u32) -> u32 {
-        self.everything()
-    }
 }
 
 impl Facts for (&SceneSet<'_>, &Vocabulary) {

@@ -98,12 +98,21 @@ pub(crate) trait Facts: Copy {
     fn related(self, relation: u8, object: Self::Word) -> Self::Word;
     /// An object's value of an attribute type.
     fn value(self, kind: u8, object: Self::Word) -> u8;
-    /// Number of images.
-    fn n_images(self) -> u32;
+    /// Number of images; one, unless a set of scenes says otherwise, as below.
+    #[inline(always)]
+    fn n_images(self) -> u32 {
+        1
+    }
     /// The objects of an image.
-    fn image(self, number: u32) -> Self::Word;
+    #[inline(always)]
+    fn image(self, _number: u32) -> Self::Word {
+        self.everything()
+    }
     /// The objects of the image that an object is in.
-    fn image_of(self, object: Self::Word) -> Self::Word;
+    #[inline(always)]
+    fn image_of(self, _object: Self::Word) -> Self::Word {
+        self.everything()
+    }
 
     /// The images that members of a set are in, a bit each.
     #[inline(always)]

@@ -113,21 +113,6 @@ impl Facts for PackedScene<'_> {
     fn value(self, kind: u8, object: u32) -> u8 {
         self.words[self.layout.attributes + object as usize].to_le_bytes()[usize::from(kind)]
     }
-
-    #[inline(always)]
-    fn n_images(self) -> u32 {
-        1
-    }
-
-    #[inline(always)]
-    fn image(self, _number: u32) -> u32 {
-        self.everything()
-    }
-
-    #[inline(always)]
-    fn image_of(self, _object: u32) -> u32 {
-        self.everything()
-    }
 }
 
 /// Programs, as shapes and arguments.
