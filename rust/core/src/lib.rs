@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod chunk;
+pub mod covr;
 pub mod error;
 pub mod holdout;
 pub mod json;
