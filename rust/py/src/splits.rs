@@ -129,8 +129,8 @@ impl PySplitStream {
 
     /// Looks at scenes until so many windows are whole.
     fn look(&self, py: Python<'_>, stream: &mut SplitStream, n_windows: usize) -> PyResult<()> {
-        while stream.waiting_windows() < n_windows {
-            py.detach(|| stream.look_further()).map_err(to_python)?;
+        while stream.scenes.waiting_windows() < n_windows {
+            py.detach(|| stream.scenes.look_further()).map_err(to_python)?;
             py.check_signals()?;
         }
         Ok(())
@@ -202,7 +202,7 @@ impl PySplitStream {
     fn skip<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let mut state = self.state(py);
         self.look(py, &mut state.stream, n_windows)?;
-        Ok(PyArray1::from_vec(py, state.stream.skip_windows(n_windows)))
+        Ok(PyArray1::from_vec(py, state.stream.scenes.skip_windows(n_windows)))
     }
 
     /// So far: scenes (asked about), scanned, attempts, states, options, found, exhausted.
@@ -212,7 +212,7 @@ impl PySplitStream {
         let SearchStats { attempts, states, options, found, exhausted } = state.work;
         BTreeMap::from([
             ("scenes", state.n_scenes as u64),
-            ("scanned", state.stream.scanned()),
+            ("scanned", state.stream.scenes.scanned()),
             ("attempts", attempts),
             ("states", states),
             ("options", options),

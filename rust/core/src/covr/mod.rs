@@ -2,11 +2,29 @@
 //!
 //! A question is about a subgraph (`subgraph`) of a source image, put into one of fifteen templates (`template`). The
 //! other images of its set are distractors, chosen so that a wrong reading of the question gives a wrong answer.
+//! `schedule` says which cell comes next; `pairs` makes its two questions from the scenes of a window.
 
+mod counts;
+mod distractors;
+mod matching;
 pub mod meaning;
+mod pairs;
+mod program;
+mod quantifiers;
+mod rule;
+mod sample;
+mod schedule;
+mod stream;
 pub mod subgraph;
 pub mod template;
+mod unique;
+mod window;
 
 pub use meaning::{Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
+pub use pairs::SetQuestion;
+pub use rule::{DistractorChoice, PairPlace, SetRule};
+pub use schedule::PoorWorld;
+pub use stream::SetStream;
 pub use subgraph::{Object, Relation, Structure, Subgraph};
 pub use template::Template;
+pub use window::{PAIRS_A_WINDOW, SetQuestions};

@@ -29,7 +29,7 @@ pub use palette::Palette;
 pub use rejections::Rejections;
 pub use relation::Directions;
 pub use sample::Pool;
-pub use set::{SceneSet, SceneSetError};
+pub use set::{MAX_IMAGES, MAX_SET_OBJECTS, SceneSet, SceneSetError};
 pub use world::{Asset, World};
 
 use crate::vocab::{N_TYPES, VocabError, Vocabulary};

@@ -2,6 +2,7 @@
 
 mod counting_pool;
 pub mod diversity;
+mod eligible;
 mod minimal_pool;
 mod object_counts;
 mod plain_question;
@@ -10,6 +11,7 @@ mod stream;
 
 pub use counting_pool::CountingPool;
 pub use diversity::{DiversityMode, check_seen, seen_palette};
+pub use eligible::{Eligible, EligibleScenes};
 pub use minimal_pool::{MinimalKind, MinimalPool};
 pub use scan::PoolScan;
 pub use stream::{SceneRule, SplitError, SplitRule, SplitStream, Windows};

@@ -3,8 +3,8 @@
 //! A window is 250 consecutive scenes of the pool that satisfy the rule's scene predicate. Windows know
 //! nothing of each other, so they are made in parallel, and a longer split only extends a shorter one.
 
-use super::object_counts::{BLOCK, EmptyBlocks, by_number, thin};
-use super::scan::{CHUNK, PoolScan};
+use super::eligible::{Eligible, EligibleScenes};
+use super::scan::PoolScan;
 use crate::holdout::Holdout;
 use crate::question::balance::WINDOW;
 use crate::question::instantiate::{Instantiator, Question, Stopwatch};
@@ -12,18 +12,12 @@ use crate::question::plan::Plan;
 use crate::question::search::{QuestionRule, SearchStats};
 use crate::question::template::TemplateSet;
 use crate::rng::StreamKey;
-use crate::scene::{SceneError, SceneGraph, SceneView};
+use crate::scene::SceneError;
 use crate::vocab::Vocabulary;
 use rayon::prelude::*;
-use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// How many scenes are looked at for one window before a split is given up as starved.
-const MOST_SCANNED_FOR_A_WINDOW: u64 = 500_000;
-/// How many scenes in a row may be ineligible before a split is given up.
-const MOST_SCANNED_FOR_NOTHING: u64 = 50_000;
 /// How many windows in a row may give no question before a split is given up as starved.
 const MOST_EMPTY_WINDOWS: u32 = 4;
 
@@ -72,29 +66,16 @@ pub struct Windows {
 
 /// A split as a stream of windows.
 pub struct SplitStream {
-    scan: Arc<PoolScan>,
+    /// The scenes that it may ask about.
+    pub scenes: EligibleScenes,
     templates: Arc<TemplateSet>,
     plans: Arc<Vec<Plan>>,
     rule: SplitRule,
-    holdout: Option<Holdout>,
     key: StreamKey,
-    /// Names the draws of scenes that stay when they are thinned.
-    matching: StreamKey,
-    /// The next scene of the pool to look at.
-    next: u64,
-    /// Eligible scenes that wait to be asked about, in order; windows are cut from the front.
-    waiting: VecDeque<Eligible>,
-    /// Scenes looked at since the last window was whole.
-    looked_at: u64,
-    /// Blocks that thinning left empty.
-    empty_blocks: EmptyBlocks,
     /// Windows in a row that gave no question.
     empty_windows: u32,
     stopwatch: Option<Stopwatch>,
 }
-
-/// An eligible scene: its index, and the chunk that holds it.
-type Eligible = (u64, Arc<Vec<SceneGraph>>);
 
 impl SplitStream {
     /// In a pool with a palette, a split that holds something out names only what the palette has.
@@ -114,27 +95,13 @@ impl SplitStream {
         };
         let plans = Arc::new(templates.plans(vocab));
         let key = question_key(&scan, &templates, &rule, holdout.as_ref());
-        let matching = StreamKey::new(&[b"match objects", key.as_bytes()]);
-        let stream = Self {
-            templates,
-            plans,
-            rule,
-            holdout,
-            key,
-            matching,
-            next: 0,
-            waiting: VecDeque::new(),
-            looked_at: 0,
-            empty_blocks: EmptyBlocks::default(),
-            empty_windows: 0,
-            stopwatch: None,
-            scan,
-        };
+        let matching = rule.match_objects.then(|| StreamKey::new(&[b"match objects", key.as_bytes()]));
+        let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout, matching);
+        let stream = Self { scenes, templates, plans, rule, key, empty_windows: 0, stopwatch: None };
         if stream.instantiator().usable_families().is_empty() {
-            return Err(stream.fault(format!(
-                "no template can mention {}: its parameters leave one of the values unset",
-                stream.holdout_text()
-            )));
+            let pair = stream.scenes.holdout_text();
+            let problem = format!("no template can mention {pair}: its parameters leave one of the values unset");
+            return Err(stream.scenes.fault(problem));
         }
         Ok(stream)
     }
@@ -144,74 +111,10 @@ impl SplitStream {
         self.stopwatch = Some(stopwatch);
     }
 
-    /// Passes over the next windows, as many as `ask` would ask about; gives the indices of their scenes, in order.
-    pub fn skip_windows(&mut self, count: usize) -> Vec<u64> {
-        self.take_windows(count).map(|(index, _)| index).collect()
-    }
-
-    /// How many windows are whole and wait to be asked about.
-    pub fn waiting_windows(&self) -> usize {
-        self.waiting.len() / WINDOW
-    }
-
-    /// Looks at some more scenes of the pool for eligible ones, for a fraction of a second.
-    pub fn look_further(&mut self) -> Result<(), SplitError> {
-        let found = self.waiting.len() % WINDOW;
-        if let Some((number, times, blocks)) = self.empty_blocks.too_many() {
-            return Err(self.no_scenes_of(number, times, blocks));
-        }
-        // Whole blocks are counted where scenes are thinned.
-        let is_nothing = found == 0 && !self.rule.match_objects;
-        let most = if is_nothing { MOST_SCANNED_FOR_NOTHING } else { MOST_SCANNED_FOR_A_WINDOW };
-        if self.looked_at >= most {
-            return Err(self.no_scenes(found, self.looked_at));
-        }
-        let whole = self.waiting_windows();
-        let began = self.next;
-        let mut eligible = self.eligible_in_chunk()?;
-        if self.rule.match_objects {
-            while !self.next.is_multiple_of(BLOCK) {
-                eligible.extend(self.eligible_in_chunk()?);
-            }
-            eligible = self.matched(eligible, began / BLOCK);
-        }
-        self.looked_at += self.next - began;
-        self.waiting.extend(eligible);
-        if self.waiting_windows() > whole {
-            self.looked_at = 0;
-        }
-        Ok(())
-    }
-
-    /// The eligible scenes of the next chunk.
-    fn eligible_in_chunk(&mut self) -> Result<Vec<Eligible>, SplitError> {
-        let chunk = self.scan.chunk(self.next / CHUNK)?;
-        let end = (self.next / CHUNK + 1) * CHUNK;
-        let eligible = (self.next..end).filter(|&index| self.is_eligible(graph(&chunk, index)));
-        let eligible = eligible.map(|index| (index, Arc::clone(&chunk))).collect();
-        self.next = end;
-        Ok(eligible)
-    }
-
-    /// A block's eligible scenes, thinned.
-    fn matched(&mut self, eligible: Vec<Eligible>, block: u64) -> Vec<Eligible> {
-        let config = self.scan.world().config();
-        let range = config.min_objects as usize..=config.max_objects as usize;
-        let n_objects = |(index, chunk): &Eligible| graph(chunk, *index).n_objects();
-        let by_number = by_number(&eligible, n_objects, range);
-        self.empty_blocks.count(block, &by_number);
-        thin(eligible, by_number, &self.matching, block)
-    }
-
-    /// The scenes of the next windows, at most `count` and at most those that are whole.
-    fn take_windows(&mut self, count: usize) -> impl Iterator<Item = Eligible> {
-        self.waiting.drain(..count.min(self.waiting_windows()) * WINDOW)
-    }
-
     /// The questions of the next windows, at most `count` and at most those that are whole. Uses all cores; what it
     /// returns does not depend on their number.
     pub fn ask(&mut self, count: usize) -> Result<Windows, SplitError> {
-        let scenes: Vec<Eligible> = self.take_windows(count).collect();
+        let scenes: Vec<Eligible> = self.scenes.take_windows(count).collect();
         let windows: Vec<&[Eligible]> = scenes.chunks_exact(WINDOW).collect();
         let instantiator = self.instantiator();
         let made: Vec<Windows> = windows
@@ -219,7 +122,7 @@ impl SplitStream {
             .map_init(
                 || instantiator.workspace().timed_by(self.stopwatch),
                 |workspace, window| {
-                    let scenes = window.iter().map(|(index, chunk)| (*index, graph(chunk, *index)));
+                    let scenes = window.iter().map(|scene| (scene.index, scene.view()));
                     let questions = instantiator.window(workspace, scenes, &self.key, self.rule.per_scene);
                     let stats = std::mem::take(&mut workspace.stats);
                     let attempt_ns = std::mem::take(&mut workspace.attempt_ns);
@@ -241,63 +144,13 @@ impl SplitStream {
         Ok(all)
     }
 
-    /// The index after the last scene looked at.
-    pub fn scanned(&self) -> u64 {
-        self.next
-    }
-
     fn instantiator(&self) -> Instantiator<'_> {
-        let vocab = self.scan.world().vocab();
-        Instantiator::new(vocab, &self.templates, &self.plans, self.rule.questions, self.holdout.as_ref())
-    }
-
-    fn is_eligible(&self, scene: SceneView<'_>) -> bool {
-        let Some(holdout) = &self.holdout else { return self.rule.scenes == SceneRule::Any };
-        match self.rule.scenes {
-            SceneRule::Any => true,
-            SceneRule::Without => holdout.members(self.scan.world().vocab(), scene) == 0,
-            SceneRule::With => holdout.members(self.scan.world().vocab(), scene) != 0,
-        }
-    }
-
-    fn holdout_text(&self) -> String {
-        self.holdout.as_ref().map_or_else(|| "nothing".to_owned(), |h| h.describe(self.scan.world().vocab()))
-    }
-
-    /// What scenes have to be, worded to follow "scenes that".
-    fn predicate(&self) -> String {
-        match self.rule.scenes {
-            SceneRule::Any => "are any".to_owned(),
-            SceneRule::Without => format!("are without {}", self.holdout_text()),
-            SceneRule::With => format!("hold {}", self.holdout_text()),
-        }
-    }
-
-    fn fault(&self, problem: String) -> SplitError {
-        SplitError::Impossible { split: self.rule.name.clone(), problem }
-    }
-
-    fn no_scenes_of(&self, number: usize, times: u64, blocks: Range<u64>) -> SplitError {
-        let (n_blocks, first, s) =
-            (blocks.end - blocks.start, blocks.start * BLOCK, if number == 1 { "" } else { "s" });
-        let (pool, predicate) = (self.scan.pool(), self.predicate());
-        self.fault(format!(
-            "of {n_blocks} blocks of {BLOCK} scenes of pool {pool} in a row, from scene {first} on, none has scenes of \
-             every number of objects that {predicate}, so none is left with equal numbers of objects; {times} of these \
-             blocks have none with {number} object{s}"
-        ))
-    }
-
-    fn no_scenes(&self, found: usize, scanned: u64) -> SplitError {
-        let (pool, predicate) = (self.scan.pool(), self.predicate());
-        let matched = if self.rule.match_objects { ", thinned to equal numbers of objects" } else { "" };
-        self.fault(format!(
-            "only {found} of the {scanned} scenes of pool {pool} looked at {predicate}{matched}; a window needs {WINDOW}"
-        ))
+        let vocab = self.scenes.scan().world().vocab();
+        Instantiator::new(vocab, &self.templates, &self.plans, self.rule.questions, self.scenes.holdout())
     }
 
     fn no_questions(&self) -> SplitError {
-        let (pool, holdout) = (self.scan.pool(), self.holdout_text());
+        let (pool, holdout) = (self.scenes.scan().pool(), self.scenes.holdout_text());
         let predicate = match self.rule.questions {
             QuestionRule::Any => "could be asked".to_owned(),
             QuestionRule::Without => format!("avoids mentioning {holdout}"),
@@ -305,12 +158,8 @@ impl SplitStream {
             QuestionRule::With => format!("mentions {holdout}"),
         };
         let n_scenes = MOST_EMPTY_WINDOWS as usize * WINDOW;
-        self.fault(format!("no question on {n_scenes} scenes of pool {pool} {predicate}"))
+        self.scenes.fault(format!("no question on {n_scenes} scenes of pool {pool} {predicate}"))
     }
-}
-
-fn graph(chunk: &[SceneGraph], index: u64) -> SceneView<'_> {
-    chunk[(index % CHUNK) as usize].view()
 }
 
 /// Names the stream of a split's questions: all that decides them but the scenes' own indices.

@@ -90,7 +90,7 @@ fn rare_world() -> World {
 /// The scenes of a split's next windows, without questions.
 fn skip_windows(stream: &mut SplitStream, count: usize) -> Vec<u64> {
     look_for(stream, count).unwrap();
-    stream.skip_windows(count)
+    stream.scenes.skip_windows(count)
 }
 
 #[test]

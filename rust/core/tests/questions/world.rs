@@ -31,8 +31,8 @@ pub fn tiny() -> Vocabulary {
 
 /// Looks for a split's scenes until so many windows are whole.
 pub fn look_for(stream: &mut SplitStream, count: usize) -> Result<(), SplitError> {
-    while stream.waiting_windows() < count {
-        stream.look_further()?;
+    while stream.scenes.waiting_windows() < count {
+        stream.scenes.look_further()?;
     }
     Ok(())
 }

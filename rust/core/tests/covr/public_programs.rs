@@ -1,7 +1,5 @@
 //! Every program over sets of images at hand gives what COVR's public executor gave, and is written as it was read.
 
-#![allow(clippy::unwrap_used)] // In a test, a panic is the message.
-
 use clevrhope_core::program::{Output, execute_on_set, execute_sets, trace_on_set};
 use clevrhope_core::scene::SceneSet;
 use clevrhope_core::scene::json::read_graphs;

@@ -1,0 +1,74 @@
+//! Questions over several images made a second, with their programs; scenes are sampled before the clock starts.
+//!
+//! Attempts at each pair, and cells that stay empty, are printed first, by template.
+
+#![allow(clippy::expect_used)]
+
+mod assets;
+
+use clevrhope_core::covr::{DistractorChoice, PairPlace, SetQuestions, SetRule, SetStream, Template};
+use clevrhope_core::holdout::Holdout;
+use clevrhope_core::scene::World;
+use clevrhope_core::split::{PoolScan, SceneRule};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use std::sync::Arc;
+
+/// Windows of a workload.
+const WINDOWS: usize = 8;
+
+fn rule(name: &str, scenes: SceneRule, places: &[PairPlace]) -> SetRule {
+    SetRule {
+        name: name.to_owned(),
+        scenes,
+        places: places.to_vec(),
+        implied: false,
+        distractors: DistractorChoice::Edited,
+        texts: None,
+        paraphrased: false,
+        match_objects: false,
+    }
+}
+
+/// A stream whose windows are whole.
+fn stream(world: &Arc<World>, rule: SetRule) -> SetStream {
+    let scan = Arc::new(PoolScan::new(world.clone(), 0, "train"));
+    let pair = Holdout::new(world.vocab(), &["rubber", "cylinder"]).expect("values of different types");
+    let mut stream = SetStream::new(scan, rule, Some(pair)).expect("a world with all values");
+    while stream.scenes.waiting_windows() < WINDOWS {
+        stream.scenes.look_further().expect("scenes without the pair");
+    }
+    stream
+}
+
+fn print(name: &str, made: &SetQuestions) {
+    println!("{name}: {} questions of {} windows", made.questions.len(), WINDOWS);
+    for template in Template::ALL {
+        let of = |question: &&clevrhope_core::covr::SetQuestion| question.meaning.template() == template;
+        let (n, place) = (made.questions.iter().filter(of).count() / 2, template as usize);
+        let attempts = made.attempts[place] as f64 / n.max(1) as f64;
+        println!(
+            "  {:<24}{n:>6} pairs{attempts:>8.1} attempts each{:>6} skipped",
+            template.name(),
+            made.skipped[place]
+        );
+    }
+}
+
+fn questions(criterion: &mut Criterion) {
+    let world = Arc::new(assets::world());
+    let without = rule("covr_train", SceneRule::Without, &[PairPlace::Nowhere]);
+    let with = rule("covr_test_ood", SceneRule::Any, &[PairPlace::Mentioned, PairPlace::Distractor]);
+    for rule in [without, with] {
+        let made = stream(&world, rule.clone()).ask(WINDOWS).expect("questions");
+        print(&rule.name, &made);
+        let mut group = criterion.benchmark_group("covr");
+        group.throughput(Throughput::Elements(made.questions.len() as u64)).sample_size(10);
+        group.bench_function(&rule.name, |bencher| {
+            let set_up = || stream(&world, rule.clone());
+            bencher.iter_batched(set_up, |mut stream| stream.ask(WINDOWS).expect("questions"), BatchSize::PerIteration);
+        });
+    }
+}
+
+criterion_group!(benches, questions);
+criterion_main!(benches);

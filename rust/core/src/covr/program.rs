@@ -1,0 +1,265 @@
+//! The program of a question's meaning.
+
+use super::meaning::{Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
+use super::subgraph::{Object, Relation, Structure, Subgraph};
+use crate::program::{Function, Program, Step};
+use crate::scene::world::SHAPE;
+use Function as F;
+
+/// Most steps of a question's program, with some to spare.
+const MOST_STEPS: usize = 32;
+
+impl Meaning {
+    /// The program, in COVR's functions.
+    pub fn program(&self) -> Program {
+        let mut steps = Builder(Vec::with_capacity(MOST_STEPS));
+        steps.question(self);
+        Program { steps: steps.0 }
+    }
+
+    /// The same question with the last leaf of what it describes cut off; None if there is none, or if what is left
+    /// would be no question.
+    pub(super) fn cut(&self) -> Option<Self> {
+        let mut cut = *self;
+        match &mut cut {
+            Self::CompareCount { g, g2, .. } | Self::VerifyLogic { g, g2, .. } | Self::VerifySameAttr { g, g2, .. } => {
+                (*g, *g2) = (g.cut()?, g2.cut()?);
+            }
+            Self::VerifyQuantifier { condition: Condition::Related(_, _, further @ Some(_)), .. } => *further = None,
+            Self::VerifyQuantifier { condition: Condition::Related(_, _, None), .. } => return None,
+            Self::VerifyAttr { g, .. }
+            | Self::ChooseAttr { g, .. }
+            | Self::QueryAttr { g, .. }
+            | Self::Count { g, .. }
+            | Self::VerifyCount { g, .. }
+            | Self::CountGroupBy { g, .. }
+            | Self::VerifyCountGroupBy { g, .. }
+            | Self::VerifyQuantifier { g, .. }
+            | Self::VerifyQuantifierAttr { g, .. }
+            | Self::QueryObject { g, .. }
+            | Self::ChooseObject { g, .. }
+            | Self::ChooseRelation { g, .. } => *g = g.cut()?,
+        }
+        Some(cut)
+    }
+
+    /// The questions for the numbers that a question with numbers compares; none for others.
+    pub(super) fn counts(&self) -> [Option<Self>; 2] {
+        match *self {
+            Self::CompareCount { g, g2, counted, .. } => [g, g2].map(|g| Some(Self::Count { g, counted })),
+            Self::Count { g, counted } | Self::VerifyCount { g, counted, .. } => {
+                [Some(Self::Count { g, counted }), None]
+            }
+            Self::CountGroupBy { g, of_image } | Self::VerifyCountGroupBy { g, of_image, .. } => {
+                [Some(Self::CountGroupBy { g, of_image }), None]
+            }
+            _ => [None; 2],
+        }
+    }
+}
+
+/// Appends steps; each method gives the number of the last one.
+struct Builder(Vec<Step>);
+
+impl Builder {
+    fn push(&mut self, function: Function, argument: u8, inputs: &[u8]) -> u8 {
+        let mut padded = [0; 2];
+        padded[..inputs.len()].copy_from_slice(inputs);
+        self.0.push(Step { function, argument, inputs: padded });
+        (self.0.len() - 1) as u8
+    }
+
+    fn question(&mut self, meaning: &Meaning) -> u8 {
+        match *meaning {
+            Meaning::VerifyAttr { g, kind, value } => {
+                let object = self.unique(&g);
+                self.push(F::Verify(kind), value, &[object])
+            }
+            Meaning::ChooseAttr { g, kind, values } => {
+                let object = self.unique(&g);
+                self.choose(kind, values, object)
+            }
+            Meaning::QueryAttr { g, kind } => self.query(&g, kind),
+            Meaning::CompareCount { g, g2, counted, comparison } => {
+                let numbers = [self.count(&g, counted), self.count(&g2, counted)];
+                let function = match comparison {
+                    Comparison::More => F::GreaterThan,
+                    Comparison::Fewer => F::LessThan,
+                    Comparison::AsMany => F::EqualInteger,
+                };
+                self.push(function, 0, &numbers)
+            }
+            Meaning::Count { g, counted } => self.count(&g, counted),
+            Meaning::VerifyCount { g, counted, bound, number } => {
+                let count = self.count(&g, counted);
+                self.bounded(bound, number, count)
+            }
+            Meaning::CountGroupBy { g, of_image } => self.count_groups(&g, of_image),
+            Meaning::VerifyCountGroupBy { g, of_image, bound, number } => {
+                let count = self.count_groups(&g, of_image);
+                self.bounded(bound, number, count)
+            }
+            Meaning::VerifyLogic { g, g2, connective } => {
+                let truths = [&g, &g2].map(|g| {
+                    let set = self.subgraph(g);
+                    self.push(F::Exist, 0, &[set])
+                });
+                let function = match connective {
+                    Connective::And => F::And,
+                    Connective::Or => F::Or,
+                };
+                self.push(function, 0, &truths)
+            }
+            Meaning::VerifyQuantifier { g, quantifier, condition } => {
+                let sets = [self.subgraph(&g), self.condition(condition)];
+                let function = match quantifier {
+                    Quantifier::All => F::All,
+                    Quantifier::Some => F::Some,
+                    Quantifier::None => F::None,
+                };
+                self.push(function, 0, &sets)
+            }
+            Meaning::VerifyQuantifierAttr { g, kind } => {
+                let set = self.subgraph(&g);
+                self.push(F::AllSame(kind), 0, &[set])
+            }
+            Meaning::VerifySameAttr { g, g2, kind } => {
+                let values = [self.query(&g, kind), self.query(&g2, kind)];
+                self.push(F::Equal(kind), 0, &values)
+            }
+            Meaning::QueryObject { g, relation } => {
+                let object = self.reached(&g, relation);
+                self.push(F::Query(SHAPE as u8), 0, &[object])
+            }
+            Meaning::ChooseObject { g, relation, shapes } => {
+                let object = self.reached(&g, relation);
+                self.choose(SHAPE as u8, shapes, object)
+            }
+            Meaning::ChooseRelation { g, object, relation } => {
+                let (object_of, set) = (self.unique(&g), self.object(object));
+                self.push(F::ChooseRelation, relation, &[object_of, set])
+            }
+        }
+    }
+
+    /// The objects that a description fits.
+    fn object(&mut self, object: Object) -> u8 {
+        let mut set = self.push(F::Scene, 0, &[]);
+        if let Some(shape) = object.shape {
+            set = self.push(F::Filter(SHAPE as u8), shape, &[set]);
+        }
+        if let Some((kind, value)) = object.attribute {
+            set = self.push(F::Filter(kind), value, &[set]);
+        }
+        set
+    }
+
+    fn related(&mut self, set: u8, relation: Relation, others: u8) -> u8 {
+        match relation {
+            Relation::Spatial(relation) => self.push(F::WithRelation, relation, &[set, others]),
+            Relation::Same(kind) => self.push(F::WithSame(kind), 0, &[set, others]),
+        }
+    }
+
+    /// The objects that a subgraph describes.
+    fn subgraph(&mut self, g: &Subgraph) -> u8 {
+        let [root, second, third] = g.objects;
+        let [first, last] = g.relations;
+        match g.structure {
+            Structure::Single => self.object(root),
+            Structure::Edge => {
+                let (others, set) = (self.object(second), self.object(root));
+                self.related(set, first, others)
+            }
+            Structure::Chain => {
+                let (ends, others) = (self.object(third), self.object(second));
+                let others = self.related(others, last, ends);
+                let set = self.object(root);
+                self.related(set, first, others)
+            }
+            Structure::V => {
+                let (others, set) = (self.object(second), self.object(root));
+                let set = self.related(set, first, others);
+                let ends = self.object(third);
+                self.related(set, last, ends)
+            }
+        }
+    }
+
+    fn condition(&mut self, condition: Condition) -> u8 {
+        match condition {
+            Condition::Value(kind, value) => {
+                let everything = self.push(F::Scene, 0, &[]);
+                self.push(F::Filter(kind), value, &[everything])
+            }
+            Condition::Related(relation, object, further) => {
+                let mut others = self.object(object);
+                if let Some((relation, object)) = further {
+                    let ends = self.object(object);
+                    others = self.related(others, relation, ends);
+                }
+                let everything = self.push(F::Scene, 0, &[]);
+                self.related(everything, relation, others)
+            }
+        }
+    }
+
+    fn unique(&mut self, g: &Subgraph) -> u8 {
+        let set = self.subgraph(g);
+        self.push(F::Unique, 0, &[set])
+    }
+
+    fn query(&mut self, g: &Subgraph, kind: u8) -> u8 {
+        let object = self.unique(g);
+        self.push(F::Query(kind), 0, &[object])
+    }
+
+    fn choose(&mut self, kind: u8, [first, second]: [u8; 2], object: u8) -> u8 {
+        let option = self.push(F::Option(kind), second, &[]);
+        self.push(F::Choose(kind), first, &[object, option])
+    }
+
+    /// The only object that the only object of a subgraph has a relation to.
+    fn reached(&mut self, g: &Subgraph, relation: Relation) -> u8 {
+        let set = self.subgraph(g);
+        let (object, everything) = (self.push(F::AssertUnique, 0, &[set]), self.push(F::Scene, 0, &[]));
+        let set = match relation {
+            Relation::Spatial(relation) => self.push(F::WithRelationObject, relation, &[everything, object]),
+            Relation::Same(kind) => self.push(F::WithSame(kind), 0, &[everything, object]),
+        };
+        self.push(F::Unique, 0, &[set])
+    }
+
+    fn count(&mut self, g: &Subgraph, counted: Counted) -> u8 {
+        let set = self.subgraph(g);
+        match counted {
+            Counted::Objects => self.push(F::Count, 0, &[set]),
+            Counted::Images => {
+                let images = self.push(F::UniqueImages, 0, &[set]);
+                self.push(F::CountImages, 0, &[images])
+            }
+        }
+    }
+
+    fn count_groups(&mut self, g: &Subgraph, (bound, number): (Bound, u8)) -> u8 {
+        let set = self.subgraph(g);
+        let groups = self.push(F::GroupByImages, 0, &[set]);
+        let function = match bound {
+            Bound::Exactly => F::KeepIfValuesCountEq,
+            Bound::AtLeast => F::KeepIfValuesCountGeq,
+            Bound::AtMost => F::KeepIfValuesCountLeq,
+        };
+        let kept = self.push(function, number, &[groups]);
+        let images = self.push(F::Keys, 0, &[kept]);
+        self.push(F::CountImages, 0, &[images])
+    }
+
+    fn bounded(&mut self, bound: Bound, number: u8, count: u8) -> u8 {
+        let function = match bound {
+            Bound::Exactly => F::CountIs,
+            Bound::AtLeast => F::CountAtLeast,
+            Bound::AtMost => F::CountAtMost,
+        };
+        self.push(function, number, &[count])
+    }
+}

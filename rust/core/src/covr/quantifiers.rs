@@ -1,0 +1,134 @@
+//! Questions about all, some or none of the objects that a subgraph describes.
+
+use super::distractors::{ImageSet, Kinds};
+use super::matching::Pattern;
+use super::meaning::{Condition, Meaning, Quantifier};
+use super::pairs::{Attempt, SetQuestion, add};
+use super::sample::{self, pick};
+use super::subgraph::{Object, Relation, Structure, Subgraph};
+use crate::rng::StreamRng;
+use crate::scene::world::SHAPE;
+use crate::vocab::N_TYPES;
+
+/// Fewest objects that "all" of them is said of.
+const FEWEST: u32 = 2;
+/// How often images are drawn until they show what they are to.
+const DRAWS: u32 = 8;
+
+impl Attempt<'_, '_> {
+    pub(super) fn quantifier(
+        &mut self,
+        structure: Structure,
+        quantifier: Quantifier,
+        by_value: bool,
+    ) -> Option<[SetQuestion; 2]> {
+        let (rows, vocab) = (self.maker.rows, self.maker.vocab);
+        let first = self.scene(|_| true)?;
+        let view = self.view(first);
+        let (whole, scope, condition) = if by_value {
+            let kinds = (0..N_TYPES).filter(|&kind| kind != SHAPE && vocab.n_values(kind) > 1);
+            let kind = pick(&mut self.rng, kinds.fold(0, |kinds, kind| kinds | 1 << kind))? as u8;
+            let wanted = self.wanted(structure, Some(kind));
+            let g = sample::subgraph(&mut self.rng, vocab, view, view.everything(), wanted)?;
+            let set = Pattern::new(vocab, &g).members(view, &rows);
+            let object = pick(&mut self.rng, set)?;
+            (g, g, Condition::Value(kind, view.attributes[object][usize::from(kind)]))
+        } else {
+            let wanted = self.wanted(structure, None);
+            let whole = sample::subgraph(&mut self.rng, vocab, view, view.everything(), wanted)?;
+            let (scope, condition) = divided(&whole)?;
+            (whole, scope, condition)
+        };
+        let meaning = Meaning::VerifyQuantifier { g: scope, quantifier, condition };
+        if !self.may_ask(&meaning) {
+            return None;
+        }
+        let (pattern, whole) = (Pattern::new(vocab, &scope), Pattern::new(vocab, &whole));
+        let in_scope = self.members(&pattern);
+        let views = self.maker.scenes.views;
+        let meeting: Vec<u32> = match condition {
+            Condition::Value(kind, value) => {
+                let having = views.iter().map(|&view| rows.having(view, kind, value));
+                having.zip(&in_scope).map(|(having, scope)| having & scope).collect()
+            }
+            Condition::Related(..) => self.members(&whole),
+        };
+        let mut kinds = Kinds::default();
+        kinds.add(&whole, scope.parts());
+        let distractors = self.distractors(&kinds, |scene| in_scope[scene] == 0, |_, _| [false; 2]);
+        let shown = self.scenes(|scene| in_scope[scene] != 0);
+        let all = self.scenes(|scene| in_scope[scene] != 0 && meeting[scene] == in_scope[scene]);
+        let not_all = self.scenes(|scene| meeting[scene] != in_scope[scene]);
+        let some = self.scenes(|scene| meeting[scene] != 0);
+        let none = self.scenes(|scene| in_scope[scene] != 0 && meeting[scene] == 0);
+        let is_true = |question: usize| question == 0;
+        self.finish(meaning, &distractors, false, |rng, n, question| {
+            let (decisive, others) = match (quantifier, is_true(question)) {
+                (Quantifier::All, true) => (&all, &all),
+                (Quantifier::All, false) => (&not_all, &shown),
+                (Quantifier::Some, true) | (Quantifier::None, false) => (&some, &shown),
+                (Quantifier::Some, false) | (Quantifier::None, true) => (&none, &none),
+            };
+            quantified(rng, n, &in_scope, decisive, others)
+        })
+    }
+
+    /// Whether all objects that a subgraph describes have the same value of a type.
+    pub(super) fn all_same(&mut self, structure: Structure, kind: u8) -> Option<[SetQuestion; 2]> {
+        let (rows, vocab) = (self.maker.rows, self.maker.vocab);
+        let first = self.scene(|_| true)?;
+        let view = self.view(first);
+        let wanted = self.wanted(structure, Some(kind));
+        let g = sample::subgraph(&mut self.rng, vocab, view, view.everything(), wanted)?;
+        let meaning = Meaning::VerifyQuantifierAttr { g, kind };
+        if !self.may_ask(&meaning) {
+            return None;
+        }
+        let pattern = Pattern::new(vocab, &g);
+        let object = pick(&mut self.rng, pattern.members(view, &rows))?;
+        let value = view.attributes[object][usize::from(kind)];
+        let in_scope = self.members(&pattern);
+        let views = self.maker.scenes.views;
+        let others = |scene: usize| in_scope[scene] & !rows.having(views[scene], kind, value);
+        let shown = self.scenes(|scene| in_scope[scene] != 0);
+        let alike = self.scenes(|scene| in_scope[scene] != 0 && others(scene) == 0);
+        let unlike = self.scenes(|scene| others(scene) != 0);
+        let mut kinds = Kinds::default();
+        kinds.add(&pattern, g.parts());
+        let distractors = self.distractors(&kinds, |scene| in_scope[scene] == 0, |_, _| [false; 2]);
+        self.finish(meaning, &distractors, false, |rng, n, question| {
+            let (decisive, rest) = if question == 0 { (&alike, &alike) } else { (&unlike, &shown) };
+            quantified(rng, n, &in_scope, decisive, rest)
+        })
+    }
+}
+
+/// A drawn number of images: one of those that decide, and others; at least two objects in all.
+fn quantified(rng: &mut StreamRng, n: usize, in_scope: &[u32], decisive: &[u8], others: &[u8]) -> Option<ImageSet> {
+    (0..DRAWS).find_map(|_| {
+        let mut set = ImageSet::default();
+        add(rng, &mut set, decisive)?;
+        for _ in 0..rng.below(n as u32) {
+            add(rng, &mut set, others)?;
+        }
+        let n_objects: u32 = set.scenes().iter().map(|&scene| in_scope[usize::from(scene)].count_ones()).sum();
+        (n_objects >= FEWEST).then_some(set)
+    })
+}
+
+/// A subgraph as a scope, and the condition that its members meet: all that is related to the root by a chain, or what
+/// the second relation of a V says.
+fn divided(whole: &Subgraph) -> Option<(Subgraph, Condition)> {
+    let [root, second, third] = whole.objects;
+    let [first, last] = whole.relations;
+    match whole.structure {
+        Structure::Single => None,
+        Structure::Edge => Some((Subgraph::single(root), Condition::Related(first, second, None))),
+        Structure::Chain => Some((Subgraph::single(root), Condition::Related(first, second, Some((last, third))))),
+        Structure::V => {
+            let objects = [root, second, Object::default()];
+            let scope = Subgraph { structure: Structure::Edge, objects, relations: [first, Relation::Spatial(0)] };
+            Some((scope, Condition::Related(last, third, None)))
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Draws subgraphs from scenes.
+
+use super::matching::{Part, members};
+use super::subgraph::{Object, Relation, Structure, Subgraph};
+use crate::holdout::Holdout;
+use crate::rng::StreamRng;
+use crate::scene::SceneView;
+use crate::scene::world::SHAPE;
+use crate::vocab::{CONVERSE, N_TYPES, RELATION_NAMES, Vocabulary};
+
+/// Share of relations that are likenesses, where two objects are alike in something.
+const SHARE_OF_LIKENESSES: f64 = 0.2;
+/// Share of objects of which a value is named besides the shape.
+const SHARE_OF_ATTRIBUTES: f64 = 0.65;
+/// The same of the object that is asked for a value of another type: the more is named, the less a relation is needed.
+const SHARE_OF_ATTRIBUTES_OF_ASKED: f64 = 0.25;
+
+/// What a subgraph is drawn for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub structure: Structure,
+    /// A type that is asked for: the root is neither described by its value of it, nor as alike in it.
+    pub asked: Option<u8>,
+    /// Values of which one object is to name all (but the root not the asked one).
+    pub named: Option<&'a Holdout>,
+}
+
+/// A member of a set that is not empty, each as likely.
+#[inline]
+pub(super) fn pick(rng: &mut StreamRng, set: u32) -> Option<usize> {
+    let n = set.count_ones();
+    if n == 0 {
+        return None;
+    }
+    members(set).nth(rng.below(n) as usize)
+}
+
+/// A subgraph that occurs in a scene, with its root among these objects; None if the draw failed.
+pub(super) fn subgraph(
+    rng: &mut StreamRng,
+    vocab: &Vocabulary,
+    scene: SceneView<'_>,
+    roots: u32,
+    wanted: Wanted<'_>,
+) -> Option<Subgraph> {
+    let n = wanted.structure.n_relations() + 1;
+    let named = wanted.named.map(|holdout| {
+        let slot = rng.below(n as u32) as usize;
+        (slot, naming(holdout, wanted.asked.filter(|_| slot == 0)))
+    });
+    let mut places = [0; 3];
+    let mut left = scene.everything();
+    for (slot, place) in places[..n].iter_mut().enumerate() {
+        let mut set = if slot == 0 { left & roots } else { left };
+        match named {
+            Some((_, None)) => return None,
+            Some((of, Some(object))) if of == slot => set &= having(vocab, scene, object),
+            _ => {}
+        }
+        *place = pick(rng, set)?;
+        left &= !(1 << *place);
+    }
+    let first = relation(rng, scene, [places[0], places[1]], n > 1, wanted.asked)?;
+    let from = if wanted.structure == Structure::Chain { 1 } else { 0 };
+    let of_root = wanted.asked.filter(|_| from == 0);
+    let second = relation(rng, scene, [places[from], places[2]], n > 2, of_root)?;
+    let mut g = Subgraph { structure: wanted.structure, objects: Default::default(), relations: [first, second] };
+    for slot in 0..n {
+        let likenesses = likenesses(&g, slot);
+        g.objects[slot] = match named {
+            Some((of, Some(object))) if of == slot => object,
+            _ => {
+                let asked = wanted.asked.filter(|_| slot == 0);
+                object(rng, vocab, &scene.attributes[places[slot]], likenesses, asked)?
+            }
+        };
+    }
+    g.is_well_said().then_some(g)
+}
+
+/// The description that names held-out values, without an asked one; None if an object cannot name so many.
+fn naming(holdout: &Holdout, asked: Option<u8>) -> Option<Object> {
+    let values = holdout.values();
+    let mut attributes = (0..N_TYPES as u8).filter(|&kind| usize::from(kind) != SHAPE && Some(kind) != asked);
+    let mut attributes = attributes.by_ref().filter_map(|kind| Some((kind, values[usize::from(kind)]?)));
+    let object = Object { shape: values[SHAPE], attribute: attributes.next() };
+    attributes.next().is_none().then_some(object)
+}
+
+/// The objects of a scene that a description fits.
+fn having(vocab: &Vocabulary, scene: SceneView<'_>, object: Object) -> u32 {
+    let shape = object.shape.map(|shape| (SHAPE, shape));
+    let attribute = object.attribute.map(|(kind, value)| (usize::from(kind), value));
+    let rows = [shape, attribute].into_iter().flatten().map(|(kind, value)| vocab.value_row(kind, usize::from(value)));
+    rows.fold(scene.everything(), |set, row| set & scene.members[row])
+}
+
+/// The types, a bit each, in which an object of a subgraph is said to be like another one.
+fn likenesses(g: &Subgraph, slot: usize) -> u8 {
+    let ends = |i: usize| if g.structure == Structure::Chain && i == 1 { [1, 2] } else { [0, i + 1] };
+    (0..g.structure.n_relations()).fold(0, |types, i| match g.relations[i] {
+        Relation::Same(kind) if ends(i).contains(&slot) => types | 1 << kind,
+        Relation::Same(_) | Relation::Spatial(_) => types,
+    })
+}
+
+/// A relation that the first object has to the second; any one where there is none to draw.
+fn relation(
+    rng: &mut StreamRng,
+    scene: SceneView<'_>,
+    [from, to]: [usize; 2],
+    is_there: bool,
+    asked: Option<u8>,
+) -> Option<Relation> {
+    if !is_there {
+        return Some(Relation::Spatial(0));
+    }
+    if rng.unit() < SHARE_OF_LIKENESSES {
+        let [a, b] = [from, to].map(|object| scene.attributes[object]);
+        let alike = (0..N_TYPES).filter(|&kind| a[kind] == b[kind] && asked != Some(kind as u8));
+        let alike = alike.fold(0, |types, kind| types | 1 << kind);
+        if let Some(kind) = pick(rng, alike) {
+            return Some(Relation::Same(kind as u8));
+        }
+    }
+    let spatial = (0..RELATION_NAMES.len()).filter(|&relation| scene.related(relation, to) >> from & 1 == 1);
+    let spatial = spatial.fold(0, |relations, relation| relations | 1 << relation);
+    pick(rng, spatial).map(|relation| Relation::Spatial(relation as u8))
+}
+
+/// A description of an object, which names no value of the types in which it is said to be like another, nor the asked
+/// one. An object without a shape's name has another value; only the asked one may have none.
+pub(super) fn object(
+    rng: &mut StreamRng,
+    vocab: &Vocabulary,
+    values: &[u8; N_TYPES],
+    likenesses: u8,
+    asked: Option<u8>,
+) -> Option<Object> {
+    let is_free = |kind: usize| likenesses >> kind & 1 == 0 && asked != Some(kind as u8);
+    let shape = is_free(SHAPE).then_some(values[SHAPE]);
+    let share = if asked.is_some() { SHARE_OF_ATTRIBUTES_OF_ASKED } else { SHARE_OF_ATTRIBUTES };
+    if rng.unit() >= share && (shape.is_some() || asked.is_some()) {
+        return Some(Object { shape, attribute: None });
+    }
+    let kinds = (0..N_TYPES).filter(|&kind| kind != SHAPE && vocab.n_values(kind) > 1 && is_free(kind));
+    let kind = pick(rng, kinds.fold(0, |types, kind| types | 1 << kind));
+    let attribute = kind.map(|kind| (kind as u8, values[kind]));
+    (shape.is_some() || attribute.is_some()).then_some(Object { shape, attribute })
+}
+
+/// A relation and an object that an object of a scene has it to: the only one, with this shape.
+pub(super) fn reached(rng: &mut StreamRng, scene: SceneView<'_>, from: usize, shape: u8) -> Option<Relation> {
+    let only = |set: u32| set.count_ones() == 1 && scene.attributes[set.trailing_zeros() as usize][SHAPE] == shape;
+    // That an object is left of another is that the other is right of it.
+    let spatial = (0..RELATION_NAMES.len()).filter(|&r| only(scene.related(usize::from(CONVERSE[r]), from)));
+    let spatial = spatial.fold(0, |relations, relation| relations | 1 << relation);
+    let alike = |kind: usize| {
+        let own = scene.attributes[from][kind];
+        let others =
+            scene.attributes.iter().enumerate().filter(|(other, values)| *other != from && values[kind] == own);
+        only(others.fold(0, |set, (other, _)| set | 1 << other))
+    };
+    let likenesses = (0..N_TYPES).filter(|&kind| kind != SHAPE && alike(kind)).fold(0, |types, kind| types | 1 << kind);
+    let by_likeness = likenesses != 0 && (spatial == 0 || rng.unit() < SHARE_OF_LIKENESSES);
+    if by_likeness {
+        return pick(rng, likenesses).map(|kind| Relation::Same(kind as u8));
+    }
+    pick(rng, spatial).map(|relation| Relation::Spatial(relation as u8))
+}
+
+/// The subgraph with another value or relation in a part; None if there is no other, or it could not be said.
+pub(super) fn edited(rng: &mut StreamRng, vocab: &Vocabulary, g: &Subgraph, part: Part) -> Option<Subgraph> {
+    let mut other = |n: usize, value: u8| (n > 1).then(|| (value + 1 + rng.below(n as u32 - 1) as u8) % n as u8);
+    let mut edited = *g;
+    match part {
+        Part::Shape(i) => edited.objects[i].shape = Some(other(vocab.n_values(SHAPE), g.objects[i].shape?)?),
+        Part::Attribute(i) => {
+            let (kind, value) = g.objects[i].attribute?;
+            edited.objects[i].attribute = Some((kind, other(vocab.n_values(usize::from(kind)), value)?));
+        }
+        Part::Relation(i) => {
+            edited.relations[i] = match g.relations[i] {
+                Relation::Spatial(relation) => Relation::Spatial(other(RELATION_NAMES.len(), relation)?),
+                Relation::Same(_) => Relation::Spatial(other(RELATION_NAMES.len(), 0)?),
+            }
+        }
+    }
+    (edited != *g && edited.is_well_said()).then_some(edited)
+}

@@ -1,0 +1,91 @@
+//! A split of questions over several images as a stream: windows of a pool's eligible scenes.
+
+use super::rule::SetRule;
+use super::schedule::Schedule;
+use super::window::{SetQuestions, Windows};
+use crate::holdout::Holdout;
+use crate::question::balance::WINDOW;
+use crate::rng::StreamKey;
+use crate::scene::SceneView;
+use crate::split::{Eligible, EligibleScenes, PoolScan, SplitError};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// A split as a stream of windows.
+pub struct SetStream {
+    /// The scenes that its sets are of.
+    pub scenes: EligibleScenes,
+    rule: SetRule,
+    key: StreamKey,
+    schedule: Schedule,
+    /// The next window's number.
+    window: u64,
+}
+
+impl SetStream {
+    /// In a pool with a palette, a split that holds something out names only what the palette has.
+    ///
+    /// # Errors
+    /// `Impossible` where the world is too poor for a template.
+    pub fn new(scan: Arc<PoolScan>, rule: SetRule, holdout: Option<Holdout>) -> Result<Self, SplitError> {
+        let world = scan.world().clone();
+        let holdout = match (holdout, world.palette()) {
+            (Some(holdout), Some(palette)) => Some(holdout.within(world.vocab(), palette)?),
+            (holdout, _) => holdout,
+        };
+        let key = key(&scan, &rule, holdout.as_ref());
+        let schedule = Schedule::new(key, world.vocab(), world.config().max_objects);
+        let schedule = schedule
+            .map_err(|error| SplitError::Impossible { split: rule.name.clone(), problem: error.to_string() })?;
+        let matching = rule.match_objects.then(|| StreamKey::new(&[b"match objects", key.as_bytes()]));
+        let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout, matching);
+        Ok(Self { scenes, rule, key, schedule, window: 0 })
+    }
+
+    /// The questions of the next windows, at most `count` and at most those that are whole. Uses all cores; what it
+    /// returns does not depend on their number.
+    ///
+    /// # Errors
+    /// `Impossible` for a window without any question of a template, which names it.
+    pub fn ask(&mut self, count: usize) -> Result<SetQuestions, SplitError> {
+        let scenes: Vec<Eligible> = self.scenes.take_windows(count).collect();
+        let windows = Windows {
+            vocab: self.scenes.scan().world().vocab(),
+            rule: &self.rule,
+            holdout: self.scenes.holdout(),
+            schedule: &self.schedule,
+            key: self.key,
+        };
+        let of_window = |(number, scenes): (usize, &[Eligible])| {
+            let indices: Vec<u64> = scenes.iter().map(|scene| scene.index).collect();
+            let views: Vec<SceneView<'_>> = scenes.iter().map(Eligible::view).collect();
+            windows.questions(self.window + number as u64, &indices, &views)
+        };
+        let made: Vec<SetQuestions> = scenes.par_chunks_exact(WINDOW).enumerate().map(of_window).collect();
+        let mut all = SetQuestions::default();
+        for window in made {
+            self.window += 1;
+            all.add(window);
+        }
+        Ok(all)
+    }
+}
+
+/// Names the stream of a split's questions: all that decides them but the scenes themselves. Their phrasings are not
+/// part of it.
+fn key(scan: &PoolScan, rule: &SetRule, holdout: Option<&Holdout>) -> StreamKey {
+    let world = scan.world();
+    let holdout = holdout.map(|holdout| holdout.describe(world.vocab())).unwrap_or_default();
+    let choices: Vec<u8> = rule.places.iter().map(|&place| place as u8).collect();
+    let choice = [rule.distractors as u8, u8::from(rule.implied), rule.scenes as u8];
+    StreamKey::new(&[
+        b"questions over several images",
+        world.fingerprint().as_bytes(),
+        &scan.seed().to_le_bytes(),
+        scan.pool().as_bytes(),
+        rule.name.as_bytes(),
+        holdout.as_bytes(),
+        &choices,
+        &choice,
+    ])
+}

@@ -1,0 +1,76 @@
+//! The questions of a window: pair after pair, as the schedule has them.
+
+use super::distractors::WindowScenes;
+use super::matching::Rows;
+use super::pairs::{Attempt, Maker, SetQuestion};
+use super::rule::SetRule;
+use super::schedule::Schedule;
+use super::template::Template;
+use crate::holdout::Holdout;
+use crate::rng::StreamKey;
+use crate::scene::SceneView;
+use crate::vocab::Vocabulary;
+
+/// Pairs that a window of 250 scenes is asked for.
+pub const PAIRS_A_WINDOW: u64 = 500;
+/// Attempts at a pair, after which its cell is passed over.
+const MOST_ATTEMPTS: u64 = 250;
+
+/// Questions, two and two with the same text, and what it took to make them.
+#[derive(Clone, Debug, Default)]
+pub struct SetQuestions {
+    pub questions: Vec<SetQuestion>,
+    /// By template: attempts, and cells that could not be filled.
+    pub attempts: [u64; Template::ALL.len()],
+    pub skipped: [u64; Template::ALL.len()],
+}
+
+impl SetQuestions {
+    pub fn add(&mut self, other: Self) {
+        self.questions.extend(other.questions);
+        for (own, other) in [(&mut self.attempts, &other.attempts), (&mut self.skipped, &other.skipped)] {
+            own.iter_mut().zip(other).for_each(|(own, other)| *own += other);
+        }
+    }
+}
+
+/// What the windows of a split have in common.
+pub(super) struct Windows<'a> {
+    pub vocab: &'a Vocabulary,
+    pub rule: &'a SetRule,
+    pub holdout: Option<&'a Holdout>,
+    pub schedule: &'a Schedule,
+    pub key: StreamKey,
+}
+
+impl Windows<'_> {
+    /// The questions of a window on its scenes, which have these indices in their pool.
+    pub fn questions(&self, window: u64, indices: &[u64], views: &[SceneView<'_>]) -> SetQuestions {
+        let has_pair = |view: &SceneView<'_>| self.holdout.is_some_and(|pair| pair.members(self.vocab, *view) != 0);
+        let have_pair: Vec<bool> = views.iter().map(has_pair).collect();
+        let maker = Maker {
+            vocab: self.vocab,
+            rows: Rows::new(self.vocab),
+            rule: self.rule,
+            holdout: self.holdout,
+            scenes: WindowScenes { views, have_pair: &have_pair },
+            indices,
+        };
+        let mut made = SetQuestions::default();
+        for number in window * PAIRS_A_WINDOW..(window + 1) * PAIRS_A_WINDOW {
+            let cell = self.schedule.cell(number);
+            let template = cell.template as usize;
+            let place = self.rule.places[(number % self.rule.places.len() as u64) as usize];
+            let key = StreamKey::new(&[b"pair", self.key.as_bytes(), &number.to_le_bytes()]);
+            let found = (0..MOST_ATTEMPTS).find_map(|attempt| {
+                made.attempts[template] += 1;
+                Attempt { maker: &maker, rng: key.at(attempt), place }.pair(cell)
+            });
+            match found {
+                Some(pair) => made.questions.extend(pair),
+                None => made.skipped[template] += 1,
+            }
+        }
+        made
+    }
+}
