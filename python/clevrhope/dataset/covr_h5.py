@@ -9,7 +9,7 @@ The file is that of a split (`questions_h5`), with these differences:
 | question_families | (N,) | int32 | the number of its template |
 | structures  | (N,)   | int8  | the number of its subgraph's form in `STRUCTURES` |
 | sources     | (N,)   | int8  | place in the row of the image that the question was made on |
-| cut         | (N,)   | int8  | 1 if the answer is lost or changes without the last leaf, 0 if not; -1 if exempt |
+| cut         | (N,)   | int8  | whether the answer changes or is lost without the last leaf; -1 if exempt |
 | pair_places | (N,)   | int8  | where the held-out pair is: its number in `PAIR_PLACES` |
 | properties  | (N, R) | int8  | for each property that splits are made by, whether the question has it |
 | terms       | (N,)   | int64 | a bit for each term, set if the question has it |

@@ -17,12 +17,12 @@ from clevrhope.dataset.vocab import Vocab
 class SetQuestions:
     """The questions of a split about sets of one to five images, by number; made by `load`.
 
-    Item k is a dictionary; lists have an element for each image, in the order of the question's row, which
-    is random and means nothing:
+    Item k is a dictionary; lists have an element for each image, in the order of the question's row, which is
+    random and means nothing:
 
     | key            | value                                                                             |
     |----------------|-----------------------------------------------------------------------------------|
-    | images         | (height, width, 3) uint8 RGB, or what `transform` made of them; None if not rendered |
+    | images         | list of images as in an item of `Split`; None if they are not rendered            |
     | question       | (Q,) int32 tokens: <START>, words, <END>, then 0                                  |
     | program        | (P,) int32 tokens: <START>, functions in prefix order, <END>, then 0              |
     | answer         | int, a number of covr/vocab.json                                                  |
