@@ -14,6 +14,7 @@ from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifes
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.covr_names import COVR_SPLITS, is_covr
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
 
@@ -48,6 +49,11 @@ def splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
     """The finished splits of a HOP: the paper's in its order, then others by name."""
     names = {path.stem for path in layout.hop(hop).glob("[!.]*.h5")}
     return (*(name for name in SPLITS if name in names), *sorted(names.difference(SPLITS)))
+
+
+def covr_splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
+    """The finished splits of a HOP whose questions are about sets of images."""
+    return tuple(name for name in COVR_SPLITS if layout.covr_h5(hop, name).is_file())
 
 
 def suites_in(layout: Layout, hop: str) -> tuple[str, ...]:
@@ -160,12 +166,12 @@ def same_hop(name: str, other: str) -> bool:
 
 
 def find_split(layout: Layout, hop: str, name: str) -> str:
-    """The split of that name.
+    """The split of that name, one of questions about sets of images included.
 
     Raises:
         ConfigError: the HOP does not have it in this folder; the message lists those that it has.
     """
-    known = splits_in(layout, hop)
+    known = covr_splits_in(layout, hop) if is_covr(name) else splits_in(layout, hop)
     if name in known:
         return name
     raise _no_split(layout, name, hop, known)
@@ -198,7 +204,9 @@ def choose(
 
 def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> ConfigError:
     near = suggestion(name, known)
-    return ConfigError(f'{layout.root}: no split "{name}" of {hop}{near}; there are: {_listed(known)}')
+    return ConfigError(
+        f'{layout.root}: no split "{name}" of {hop}{near}; there are: {_listed(known) or "none"}'
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -37,6 +37,14 @@ class Detokenizer:
         """The answer with this number."""
         return self._answers[number]
 
+    def texts(self, question: Ints, program: Ints, answer: int, lengths: tuple[int, int]) -> dict[str, str]:
+        """An item's question, program and answer in words; `lengths` are those of question and program."""
+        return {
+            "question_text": self.question(question, lengths[0]),
+            "program_text": " ".join(self.program(program, lengths[1])),
+            "answer_text": self.answer(answer),
+        }
+
 
 class ProgramNodes:
     """Turns rows of program tokens into the nodes that CLEVR's question files have."""

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from clevrhope.dataset.suite_pools import parse_suite_pool
 from clevrhope.runtime.atomic import OWN_PREFIX
+from clevrhope.splits.covr_names import covr_file, is_covr
 
-FOLDERS = ("hops", "images", "passes", "scenes")
+FOLDERS = ("covr", "hops", "images", "passes", "scenes")
 """Folders of the dataset's files, below its own."""
 
 SCENES_A_SHARD = 10_000
@@ -94,11 +95,32 @@ class Layout:
 
     def questions_h5(self, hop: str, split: str) -> Path:
         """A split's questions as arrays."""
-        return self.hop(hop) / f"{split}.h5"
+        return self.covr_h5(hop, split) if is_covr(split) else self.hop(hop) / f"{split}.h5"
 
     def questions_json(self, hop: str, split: str) -> Path:
         """A split's questions as CLEVR's files have them."""
-        return self.hop(hop) / f"{split}_questions.json"
+        return self.covr_json(hop, split) if is_covr(split) else self.hop(hop) / f"{split}_questions.json"
+
+    def vocab_of(self, split: str) -> Path:
+        """The vocabulary that a split's tokens and answers are in."""
+        return self.covr_vocab if is_covr(split) else self.vocab
+
+    def covr(self, hop: str) -> Path:
+        """The folder of a sub-dataset's questions about sets of images."""
+        return self.root / "covr" / hop
+
+    def covr_h5(self, hop: str, split: str) -> Path:
+        """The questions of a split such as covr_train, which are about sets of images, as arrays."""
+        return self.covr(hop) / f"{covr_file(split)}.h5"
+
+    def covr_json(self, hop: str, split: str) -> Path:
+        """The same as a question file."""
+        return self.covr(hop) / f"{covr_file(split)}_questions.json"
+
+    @property
+    def covr_vocab(self) -> Path:
+        """Numbers for questions about sets of images: the dataset's, and their own behind them."""
+        return self.root / "covr" / "vocab.json"
 
     def suite(self, hop: str, suite: str) -> Path:
         """The folder of a suite of paired tests on a sub-dataset."""

@@ -4,7 +4,8 @@ With torch installed the result is a map-style `torch.utils.data.Dataset`; witho
 length and order, as any sequence.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import index as as_index
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images, find_images
@@ -20,11 +22,14 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pair_loader import Pairs
 from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.set_loader import SetQuestions
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.torch_dataset import restored, torch_class
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.atomic import record
+from clevrhope.splits.covr_names import is_covr
 
 Item = dict[str, Any]
 
@@ -59,7 +64,8 @@ class Split:
     | visible_fraction | (objects,) float32: of the pixels that it would have alone on the ground        |
 
     With `text=True` also `question_text`, `program_text` (functions in prefix order, a blank between them)
-    and `answer_text`. With `images=False` there is no `image`.
+    and `answer_text`; with `scenes=True` also `scene`, as its file has it. With `images=False` there is no
+    `image`.
 
     It pickles without open files and can be forked, so it suits a DataLoader with worker processes.
     """
@@ -75,7 +81,9 @@ class Split:
         transform: Transform | None,
         annotations: PassesFile | None = None,
         passes: Sequence[str] = (),
+        scenes: Mapping[int, str] | None = None,
     ) -> None:
+        """`scenes` has those of the split as JSON, by index; None where they are not given."""
         self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
         """The names of the HOP, of the split, and of the pool in which `image_index` counts."""
         self.vocab = vocab
@@ -88,6 +96,7 @@ class Split:
         self._spoken = Detokenizer(vocab) if text else None
         self._transform = transform
         self._annotations, self._passes = annotations, tuple(passes)
+        self._scenes = scenes
 
     def __len__(self) -> int:
         return len(self._reader)
@@ -112,11 +121,11 @@ class Split:
             item["image"] = image if image is None or self._transform is None else self._transform(image)
         if self._annotations is not None:
             item |= self._annotated(self._annotations, item["image_index"])
+        if self._scenes is not None:
+            item["scene"] = json.loads(self._scenes[item["image_index"]])
         if self._spoken:
-            item["question_text"] = self._spoken.question(questions[0], int(reader.question_lengths[k]))
-            program = self._spoken.program(programs[0], int(reader.program_lengths[k]))
-            item["program_text"] = " ".join(program)
-            item["answer_text"] = self._spoken.answer(item["answer"])
+            lengths = int(reader.question_lengths[k]), int(reader.program_lengths[k])
+            item |= self._spoken.texts(questions[0], programs[0], item["answer"], lengths)
         return item
 
     def __iter__(self) -> Iterator[Item]:
@@ -147,7 +156,8 @@ def load(
     text: bool = False,
     transform: Transform | None = None,
     passes: Sequence[str] = (),
-) -> Split: ...
+    scenes: bool = False,
+) -> Split | SetQuestions: ...
 
 
 @overload
@@ -162,6 +172,7 @@ def load(
     text: bool = False,
     transform: Transform | None = None,
     passes: Sequence[str] = (),
+    scenes: bool = False,
 ) -> Pairs: ...
 
 
@@ -176,10 +187,12 @@ def load(
     text: bool = False,
     transform: Transform | None = None,
     passes: Sequence[str] = (),
-) -> Split | Pairs:
+    scenes: bool = False,
+) -> Split | SetQuestions | Pairs:
     """The questions of a split as a sequence of dictionaries (see `Split`), a torch Dataset where torch is.
 
-    With a suite of paired tests, they are the pairs that the suite has on the split (see `Pairs`).
+    Those of a split about sets of images, such as covr_train, have lists of images (see `SetQuestions`). With
+    a suite of paired tests, they are the pairs that the suite has on the split (see `Pairs`).
 
     Args:
         folder: a dataset made by `clevrhope build`.
@@ -191,7 +204,9 @@ def load(
         images: False leaves the images out.
         text: adds question, program and answer in words.
         transform: applied to each image, (height, width, 3) uint8 RGB.
-        passes: some of "mask", "depth" and "normal", of a folder that was built with them.
+        passes: some of "mask", "depth" and "normal", of a folder that was built with them; none of them for a
+            split about sets of images.
+        scenes: adds the scenes, as the dataset's files have them.
 
     Raises:
         ConfigError: the folder does not have the HOP, split, suite, pass or so many questions; says what it
@@ -200,6 +215,14 @@ def load(
     """
     layout = Layout(Path(folder))
     hop = find_hop(layout, hop)
+    if suite is None and is_covr(split):
+        if passes:
+            raise ConfigError(
+                f"passes: {', '.join(passes)}, which questions about sets of images do not give"
+            )
+        return _set_questions(
+            layout, hop, split, limit=limit, images=images, text=text, transform=transform, scenes=scenes
+        )
     if suite is None:
         split = find_split(layout, hop, split)
         vocab = read_vocab(layout.vocab)
@@ -223,8 +246,32 @@ def load(
         transform=transform,
         annotations=annotations,
         passes=passes,
+        scenes=_scenes(layout, reader.pool, reader.image_idxs) if scenes else None,
     )
     if suite is None:
         return questions
     made: Pairs = torch_class(Pairs)(questions, pairs, sha256=record(path).sha256)
     return made
+
+
+def _set_questions(
+    layout: Layout, hop: str, split: str, *, limit: int | None, images: bool, scenes: bool, **choices: Any
+) -> SetQuestions:
+    split = find_split(layout, hop, split)
+    vocab = read_vocab(layout.vocab_of(split))
+    reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
+    wanted = reader.image_idxs[reader.image_idxs >= 0]
+    made: SetQuestions = torch_class(SetQuestions)(
+        reader,
+        vocab,
+        find_images(layout, reader.pool, wanted, prefer="h5") if images else None,
+        images=images,
+        scenes=_scenes(layout, reader.pool, wanted) if scenes else None,
+        **choices,
+    )
+    return made
+
+
+def _scenes(layout: Layout, pool: str, indices: Ints) -> dict[int, str]:
+    """The scenes of a pool with these indices, as JSON, which takes less memory than parsed ones."""
+    return {scene["image_index"]: json.dumps(scene) for scene in scenes_of(layout, pool, np.unique(indices))}

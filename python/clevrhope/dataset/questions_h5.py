@@ -68,8 +68,11 @@ QUESTIONS = Schema(
 
 
 @dataclass(frozen=True)
-class QuestionArrays:
-    """Questions, a row each; shapes and meanings as in the table above."""
+class QuestionRows:
+    """The arrays that all kinds of question files have, a row for each question.
+
+    `image_idxs` is (N,), or (N, I) where a question is about up to I images.
+    """
 
     questions: Ints
     question_lengths: Ints
@@ -78,14 +81,20 @@ class QuestionArrays:
     answers: Ints
     image_idxs: Ints
     question_families: Ints
-    relation_needed: npt.NDArray[np.int8]
 
     def __len__(self) -> int:
         return len(self.answers)
 
-    def arrays(self) -> Mapping[str, npt.NDArray[np.int32] | npt.NDArray[np.int8]]:
+    def arrays(self) -> Mapping[str, npt.NDArray[Any]]:
         """Name -> array."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+@dataclass(frozen=True)
+class QuestionArrays(QuestionRows):
+    """Questions, a row each; shapes and meanings as in the table above."""
+
+    relation_needed: npt.NDArray[np.int8]
 
 
 class QuestionWriter:
@@ -111,7 +120,7 @@ class QuestionWriter:
             self._attributes["prefixes"] = np.asarray(prefixes, dtype=np.int32)
         self._memory = io.BytesIO()
         self._file = h5py.File(self._memory, "w", libver=("earliest", "v110"))
-        self._pending: list[QuestionArrays] = []
+        self._pending: list[QuestionRows] = []
         self._n_pending = 0
         self._n_written = 0
 
@@ -131,7 +140,7 @@ class QuestionWriter:
         if kind is None:
             write_whole(self._path, self._memory.getvalue())
 
-    def append(self, rows: QuestionArrays) -> None:
+    def append(self, rows: QuestionRows) -> None:
         """Adds questions after those added before."""
         self._pending.append(rows)
         self._n_pending += len(rows)
@@ -203,12 +212,13 @@ def read_question_blocks(path: Path, *, n_rows: int) -> Iterator[QuestionArrays]
 
 def _questions(file: h5py.File, begin: int, end: int) -> QuestionArrays:
     return QuestionArrays(
-        **{each.name: _rows(file[each.name], begin, end) for each in fields(QuestionArrays)}
+        **{each.name: read_rows(file, each.name, begin, end) for each in fields(QuestionArrays)}
     )
 
 
-def _rows(dataset: h5py.Dataset, begin: int, end: int) -> npt.NDArray[Any]:
+def read_rows(file: h5py.File, name: str, begin: int, end: int) -> npt.NDArray[Any]:
     """Rows of an array; the chunks of one that was written here are unpacked on all cores."""
+    dataset = file[name]
     packed = dataset.compression == "gzip" and dataset.shuffle == (dataset.dtype.itemsize > 1)
     if not packed or end <= begin or dataset.dtype.byteorder == ">":
         rows: npt.NDArray[Any] = dataset[begin:end]

@@ -4,16 +4,22 @@ The columns with a number a question stay in memory (11 MB for a train split of 
 tokens, 14 times as large, are read on demand.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, ClassVar
 
-from clevrhope.dataset.hdf5 import MAX_ROWS
+import h5py
+import numpy.typing as npt
+
+from clevrhope.dataset.covr_h5 import SET_COLUMNS, SET_QUESTIONS, check_set_columns, set_attributes
+from clevrhope.dataset.hdf5 import MAX_ROWS, Schema
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_n_questions
 from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, QUESTIONS, Ints, check_columns, check_numbers
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
+from clevrhope.splits.covr_names import is_covr
 
 COLUMNS = ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths")
 
@@ -24,7 +30,8 @@ def open_split(
     """A split of a dataset; at most the questions in its manifest are accepted. Errors as `SplitReader`."""
     n = read_n_questions(layout.manifest, hop, split)
     path = layout.questions_h5(hop, split)
-    return SplitReader(path, limit=limit, max_rows=MAX_ROWS if n is None else n, vocab=vocab)
+    kind = SetReader if is_covr(split) else SplitReader
+    return kind(path, limit=limit, max_rows=MAX_ROWS if n is None else n, vocab=vocab)
 
 
 class SplitReader:
@@ -36,7 +43,7 @@ class SplitReader:
     answers: Ints
     """(N,) numbers of vocab.json."""
     image_idxs: Ints
-    """(N,) the scene's index in its pool."""
+    """(N,) the scene's index in its pool; (N, I) of a `SetReader`."""
     question_families: Ints
     """(N,) CLEVR's `question_family_index`."""
     question_lengths: Ints
@@ -45,6 +52,9 @@ class SplitReader:
     """(N,) tokens of a program, <START> and <END> included."""
     widths: tuple[int, int]
     """Tokens in a row of questions, and of programs."""
+
+    _schema: ClassVar[Schema] = QUESTIONS
+    _columns: ClassVar[tuple[str, ...]] = COLUMNS
 
     def __init__(
         self,
@@ -67,16 +77,16 @@ class SplitReader:
             DatasetError: the file is missing, cut off, or not a question file.
         """
         self.path = path
-        self._file = ProcessFile(path, QUESTIONS, max_rows=max_rows)
+        self._file = ProcessFile(path, self._schema, max_rows=max_rows)
         with self._file.reading() as file:
             n = file["answers"].shape[0]
             if limit is not None and not 1 <= limit <= n:
                 raise ConfigError(f"{path}: it has {n:,} questions, but the first {limit:,} were asked for")
             self.hop, self.split, self.pool = (str(file.attrs[name]) for name in ("hop", "split", "pool"))
             self.widths = (file["questions"].shape[1], file["programs"].shape[1])
-            columns = {name: file[name][:limit] for name in COLUMNS}
+            columns = {name: file[name][:limit] for name in self._columns}
+            self._read_more(file, columns)
         self._file.close()
-        check_columns(path, columns)
         self._vocab = vocab
         self._check("answers", columns["answers"])
         self.answers, self.image_idxs, self.question_families = (columns[name] for name in COLUMNS[:3])
@@ -87,6 +97,10 @@ class SplitReader:
 
     def __repr__(self) -> str:
         return f"<{len(self):,} questions of {self.hop}/{self.split}>"
+
+    def _read_more(self, file: h5py.File, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Checks the columns, and keeps what only this kind of file has."""
+        check_columns(self.path, columns)
 
     def tokens(self, first: int, n: int = 1) -> tuple[Ints, Ints]:
         """Questions (n, Q) and programs (n, P), int32 tokens, from question `first` on.
@@ -109,3 +123,23 @@ class SplitReader:
         """All rows in order, a few thousand at a time: the first one's number, questions, programs."""
         for first in range(0, len(self), COLUMN_CHUNK_ROWS):
             yield first, *self.tokens(first, COLUMN_CHUNK_ROWS)
+
+
+class SetReader(SplitReader):
+    """A split of questions about sets of images, in whose rows of `image_idxs` -1 follows the last image."""
+
+    structures: npt.NDArray[Any]
+    """(N,) numbers in `covr_h5.STRUCTURES`."""
+    sources: npt.NDArray[Any]
+    """(N,) the place of the source image in its row."""
+    templates: tuple[str, ...]
+    """Names by the numbers in `question_families`."""
+
+    _schema = SET_QUESTIONS
+    _columns = (*COLUMNS, *SET_COLUMNS)
+
+    def _read_more(self, file: h5py.File, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        attributes = set_attributes(self.path, file)
+        check_set_columns(self.path, columns, attributes)
+        self.structures, self.sources = (columns[name] for name in SET_COLUMNS)
+        self.templates = attributes.templates

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor
+
+ABSENT = -1
+"""In place of a row of features, after the last image of a set."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,7 +24,10 @@ class Batch:
         families: (B,) int64, CLEVR's question_family_index.
         rows: (B,) int64, each question's row in its split's file.
         features: array name in the feature store -> (B, ...) features of the questions' images, in the
-            store's dtype.
+            store's dtype; (U, ...) where questions are about sets of images, a row for each image of the
+            batch, however many questions have it.
+        images: (B, I) int64, the rows in `features` of each question's images, `ABSENT` after the last one;
+            None where each question is about one image.
     """
 
     questions: Tensor
@@ -31,6 +38,7 @@ class Batch:
     families: Tensor
     rows: Tensor
     features: Mapping[str, Tensor]
+    images: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -41,12 +49,42 @@ class Batch:
 
     def first(self, n: int) -> "Batch":
         """The first n questions."""
-        return self._map(lambda tensor: tensor[:n])
+
+        def first(tensor: Tensor) -> Tensor:
+            return tensor[:n]
+
+        features = _mapped(self.features, first) if self.images is None else self.features
+        return Batch(**self._columns(first), features=features)
 
     def to(self, device: torch.device | str) -> "Batch":
         """A copy of the batch on another device."""
-        return self._map(lambda tensor: tensor.to(device, non_blocking=True))
 
-    def _map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
-        columns = {each.name: change(getattr(self, each.name)) for each in fields(self)[:-1]}
-        return Batch(**columns, features={name: change(array) for name, array in self.features.items()})
+        def moved(tensor: Tensor) -> Tensor:
+            return tensor.to(device, non_blocking=True)
+
+        return Batch(**self._columns(moved), features=_mapped(self.features, moved))
+
+    def pairs(self) -> "Batch":
+        """Each image of the questions' sets with its question, as a batch of questions about one image.
+
+        Rows are in the order of `images`, of which absent ones are left out.
+        """
+        assert self.images is not None
+        is_there = self.images != ABSENT
+        questions = is_there.nonzero()[:, 0]
+        images = self.images[is_there]
+        columns = self._columns(lambda tensor: tensor.index_select(0, questions))
+        features = _mapped(self.features, lambda array: array.index_select(0, images))
+        return Batch(**{**columns, "images": None}, features=features)
+
+    def _columns(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
+        """The tensors with a row for each question, changed."""
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        return {name: each if each is None else change(each) for name, each in columns.items()}
+
+
+_COLUMNS = tuple(each.name for each in fields(Batch) if each.name != "features")
+
+
+def _mapped(features: Mapping[str, Tensor], change: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
+    return {name: change(array) for name, array in features.items()}

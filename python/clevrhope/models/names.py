@@ -28,6 +28,9 @@ MODELS: Mapping[str, str] = {
 }
 """Name -> module and class."""
 
+SET_MODELS = ("lxmert_p", "lxmert_s", "object_transformer", "question_only")
+"""Models that can be trained on questions about sets of images."""
+
 METHODS = ("build", "loss", "predict")
 """Methods that every model class needs; `clevrhope.models.protocol.Model` says what they do."""
 
@@ -71,11 +74,21 @@ def check_name(name: str) -> None:
         )
 
 
-def build_model(name: str, found: "type[Model]", config: Mapping[str, Any], vocab: "Vocab") -> "Module":
+def build_model(
+    name: str, found: "type[Model]", config: Mapping[str, Any], vocab: "Vocab", *, sets: bool = False
+) -> "Module":
     """A new model of a class that `find_model` found.
 
+    Args:
+        name: of the model, for messages.
+        found: its class.
+        config: its settings.
+        vocab: the dataset's.
+        sets: whether its questions are about sets of images.
+
     Raises:
-        ConfigError: invalid settings, or a `build` that does not return a torch.nn.Module.
+        ConfigError: invalid settings, a `build` that does not return a torch.nn.Module, or a model of one
+            image for sets of them.
     """
     from torch.nn import Module
 
@@ -92,7 +105,24 @@ def build_model(name: str, found: "type[Model]", config: Mapping[str, Any], voca
         raise ConfigError(
             f'model "{name}": its build returns {given}; expected a torch.nn.Module, usually one of the class'
         )
+    if sets:
+        _prepare_for_sets(name, model)
     return model
+
+
+def _prepare_for_sets(name: str, model: "Module") -> None:
+    """Gives a model its layers for sets of images; one that reads no image needs none.
+
+    Raises:
+        ConfigError: it reads one image, or writes programs, which are executed on one scene.
+    """
+    if callable(add := getattr(model, "add_set_layers", None)):
+        add()
+    elif getattr(model, "feature_kind", "pixels") != "none" or getattr(model, "program_ways", {}):
+        raise ConfigError(
+            f'model "{name}": it answers questions about one image, not about sets of images; for those '
+            f"there are {', '.join(SET_MODELS)}"
+        )
 
 
 def _module(name: str, module_name: str) -> Any:

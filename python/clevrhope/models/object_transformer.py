@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
-from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
+from clevrhope.models.image_sets import ImageSetModel, SetLayers
 from clevrhope.models.recipe import Optimiser, Schedule, single_stage
 from clevrhope.runtime.settings import check_at_least
 
@@ -82,7 +82,7 @@ class AttributeTokens(nn.Module):
         return self.values(values + first).sum(2) + self.place(features["places"])  # type: ignore[no-any-return]
 
 
-class ObjectTransformer(BaseModel):
+class ObjectTransformer(ImageSetModel):
     """A transformer over words and objects, which answers from the state of the question's <START>."""
 
     name = "object_transformer"
@@ -96,6 +96,7 @@ class ObjectTransformer(BaseModel):
 
     def __init__(self, config: ObjectTransformerConfig, vocab: Vocab) -> None:
         super().__init__()
+        self.config = config
         self.feature_kind = config.features
         if config.features == "attributes":
             names = vocab.programs()
@@ -121,12 +122,23 @@ class ObjectTransformer(BaseModel):
         self.norm = nn.LayerNorm(config.hidden)
         self.classifier = nn.Linear(config.hidden, len(vocab.answers()))
 
+    def add_set_layers(self) -> None:
+        """As of `ImageSetModel`, of the size of the other layers."""
+        config = self.config
+        self.set_layers = SetLayers(
+            config.hidden, heads=config.heads, intermediate=4 * config.hidden, dropout=config.dropout
+        )
+
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores.
 
         Raises:
             ConfigError: questions of more tokens than the model reads.
         """
+        return self.classifier(self.norm(self.states(batch)))  # type: ignore[no-any-return]
+
+    def image_states(self, batch: Batch) -> Tensor:
+        """(B, D) states of <START>; errors as of `predict`."""
         n_words = batch.questions.shape[1]
         if n_words > _LONGEST:
             raise ConfigError(f"the questions have {n_words} tokens; the model reads at most {_LONGEST}")
@@ -141,4 +153,4 @@ class ObjectTransformer(BaseModel):
             dim=1,
         )
         tokens = self.transformer(torch.cat([words, objects], dim=1), src_key_padding_mask=padding)
-        return self.classifier(self.norm(tokens[:, 0]))  # type: ignore[no-any-return]
+        return tokens[:, 0]  # type: ignore[no-any-return]

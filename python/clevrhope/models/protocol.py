@@ -24,6 +24,9 @@ class Model(Protocol):
       `clevrhope.dataset.oracle.execute_programs` runs these on the images' true scenes.
     - `begin`: a method without arguments that is called before the first update of a new run, but not when a
       run is resumed or evaluated: for pretrained weights from a file, which is then needed only once.
+    - `add_set_layers`: a method without arguments that is called once, after `build`, where questions are
+      about sets of images; the model then takes batches with `images`. Without it, a model that reads
+      features is refused there.
     - `rehearses`: False where no batch of a stage can be tried before the run begins, for instance because it
       needs what an earlier stage left in a buffer.
     - `log_values`: a method without arguments that returns a mapping from names to scalar tensors, for the

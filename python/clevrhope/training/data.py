@@ -1,7 +1,8 @@
 """Batches of a split's questions and of their images' features, on a device."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import tee
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.features.store import Array, FeatureStore
-from clevrhope.models.batch import Batch
+from clevrhope.models.batch import ABSENT, Batch
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.training.request import SIDE_BY_SIDE
 
@@ -20,9 +21,14 @@ SHARE_OF_MEMORY = 0.6
 
 _ROWS_AT_ONCE = 1024
 
+Numbers = npt.NDArray[np.int64]
+
 
 class Split(Protocol):
-    """The questions of a split: `SplitReader`, or `ClevrSplit` for CLEVR's own."""
+    """The questions of a split: `SplitReader`, or `ClevrSplit` for CLEVR's own.
+
+    `image_idxs` is (N,), or (N, I) of questions about sets of images, below 0 after the last image.
+    """
 
     hop: str
     split: str
@@ -68,7 +74,12 @@ class Questions:
         # As int32, half the size of a batch's int64: a paper-sized train set's tokens take 160 MB.
         self._columns = {name: torch.from_numpy(each).to(device) for name, each in columns.items()}
         features = store.pool(reader.pool)
-        self._features = _Features(features.arrays, features.rows(reader.image_idxs), device)
+        self._sets: _ImageSets | None = None
+        wanted = reader.image_idxs
+        if wanted.ndim > 1:
+            self._sets = _ImageSets(wanted)
+            wanted = self._sets.scenes
+        self._features = _Features(features.arrays, features.rows(wanted), device)
 
     def __len__(self) -> int:
         return len(self.image_idxs)
@@ -76,22 +87,52 @@ class Questions:
     def __repr__(self) -> str:
         return f"Questions({len(self)} of {self.hop} {self.split}, on {self.device})"
 
-    def batches(self, order: npt.NDArray[np.int64], size: int) -> Iterator[Batch]:
+    def batches(self, order: Numbers, size: int) -> Iterator[Batch]:
         """Batches of the questions in these rows, in this order; the last batch may be smaller."""
         on_device = torch.from_numpy(order).to(self.device)
-        features = self._features.batches(order, on_device, size)
-        for first, of_batch in zip(range(0, len(order), size), features, strict=True):
-            rows = on_device[first : first + size]
+        parts = [slice(first, first + size) for first in range(0, len(order), size)]
+        rows_of_parts = [(order[part], on_device[part]) for part in parts]
+        for (_, rows), (features, images) in zip(rows_of_parts, self._images(rows_of_parts), strict=True):
             columns = {name: each.index_select(0, rows).long() for name, each in self._columns.items()}
-            yield Batch(rows=rows, features=of_batch, **columns)
+            yield Batch(rows=rows, features=features, images=images, **columns)
+
+    def _images(
+        self, rows_of_parts: Sequence[tuple[Numbers, Tensor]]
+    ) -> Iterator[tuple[dict[str, Tensor], Tensor | None]]:
+        """The features of each batch's images, and `Batch.images`."""
+        if self._sets is None:
+            for features in self._features.batches(rows_of_parts):
+                yield features, None
+            return
+        sets = (self._sets.of(rows) for rows, _ in rows_of_parts)
+        for_features, for_batches = tee(sets)
+        used = ((images, torch.from_numpy(images).to(self.device)) for images, _ in for_features)
+        for features, (_, places) in zip(self._features.batches(used), for_batches, strict=True):
+            yield features, torch.from_numpy(places).to(self.device)
+
+
+class _ImageSets:
+    """The images of questions about sets: each image of a batch once, and where the questions' are."""
+
+    def __init__(self, image_idxs: Ints) -> None:
+        self.scenes, numbers = np.unique(image_idxs[image_idxs >= 0], return_inverse=True)
+        """The scenes of all images, each once."""
+        self._numbers = np.full(image_idxs.shape, ABSENT, np.int64)
+        self._numbers[image_idxs >= 0] = numbers
+
+    def of(self, questions: Numbers) -> tuple[Numbers, Numbers]:
+        """The places in `scenes` of the images of some questions, and (B, I) which of these each has."""
+        numbers = self._numbers[questions]
+        used, places = np.unique(numbers[numbers != ABSENT], return_inverse=True)
+        images = np.full(numbers.shape, ABSENT, np.int64)
+        images[numbers != ABSENT] = places
+        return used, images
 
 
 class _Features:
-    """Features of the questions' images: arrays with a row per image, and the row of each question."""
+    """Features of images: arrays with a row per image of a store, and the row of each image that is used."""
 
-    def __init__(
-        self, arrays: Mapping[str, Array], rows: npt.NDArray[np.int64], device: torch.device
-    ) -> None:
+    def __init__(self, arrays: Mapping[str, Array], rows: Numbers, device: torch.device) -> None:
         self._device = device
         self._arrays = arrays
         self._rows = rows
@@ -107,22 +148,19 @@ class _Features:
             self._on_device = {name: _copied(each, used, device) for name, each in arrays.items()}
             self._row_of = torch.from_numpy(row_of).to(device)
 
-    def batches(
-        self, order: npt.NDArray[np.int64], on_device: Tensor, size: int
-    ) -> Iterator[dict[str, Tensor]]:
-        """The arrays of each batch's questions, each (B, ...); `on_device` is `order` on the device."""
-        firsts = range(0, len(order), size)
+    def batches(self, images: Iterable[tuple[Numbers, Tensor]]) -> Iterator[dict[str, Tensor]]:
+        """The arrays of each batch's images, each (n, ...), by their numbers, here and on the device."""
         if self._on_device is not None and self._row_of is not None:
-            for first in firsts:
-                rows = self._row_of[on_device[first : first + size]]
+            for _, on_device in images:
+                rows = self._row_of[on_device]
                 # Whole rows: for images in bytes, indexing by element takes several times as long.
                 yield {name: each.index_select(0, rows) for name, each in self._on_device.items()}
             return
-        for found in map_in_threads(self._read, (order[first : first + size] for first in firsts), threads=1):
+        for found in map_in_threads(self._read, (numbers for numbers, _ in images), threads=1):
             yield {name: each.to(self._device, non_blocking=True) for name, each in found.items()}
 
-    def _read(self, questions: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        rows = self._rows[questions]
+    def _read(self, images: Numbers) -> dict[str, Tensor]:
+        rows = self._rows[images]
         found = {name: torch.from_numpy(each[rows]) for name, each in self._arrays.items()}
         if self._device.type != "cuda":
             return found

@@ -10,7 +10,14 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from clevrhope.dataset.contents import find_hop, splits_in, suite_splits, suite_splits_in, suites_in
+from clevrhope.dataset.contents import (
+    covr_splits_in,
+    find_hop,
+    splits_in,
+    suite_splits,
+    suite_splits_in,
+    suites_in,
+)
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference, finished_manifest, read_manifest
@@ -28,8 +35,9 @@ from clevrhope.models.protocol import answer_methods
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.covr_names import COVR_TRAIN, is_covr
 from clevrhope.splits.hops import NONE
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
@@ -119,12 +127,15 @@ def evaluate(
     root = dataset or Path(info["places"]["dataset"])
     layout = Layout(root)
     store = _store(root, info, features)
+    train_split = info.get("split", TRAIN.name)
     there = read_vocab(layout.vocab)
-    vocab = read_vocab(folder.vocab) if folder.vocab.exists() else there
+    vocab = read_vocab(folder.vocab if folder.vocab.exists() else layout.vocab_of(train_split))
     for name in names:
         _check_own(folder.checkpoint(name), info, vocab)
     hop = find_hop(layout, info["hop"])
-    built = splits_in(layout, hop)
+    if is_covr(train_split):
+        _check_no_suite(folder, suite)
+    built = covr_splits_in(layout, hop) if is_covr(train_split) else splits_in(layout, hop)
     every = chosen_splits(built, hop, None)
     tested = built if suite is None else suite_splits(layout, hop, suite)
     chosen = chosen_splits(tested, hop, splits, place=f"{root}: ")
@@ -144,13 +155,13 @@ def evaluate(
     found = find_model(info["model"])
     config, _ = split_settings(info["settings"])
     with torch.random.fork_rng(devices=[]):
-        model = build_model(info["model"], found, config, vocab)
+        model = build_model(info["model"], found, config, vocab, sets=is_covr(train_split))
     model.to(where)
     ways, program_ways = answer_methods(model)
     parts = [Part("", split) for split in chosen]
     parts += [Part(suite, split) for split in chosen if suite is not None]
     kind = info["features"]["kind"]
-    read = {part: _asked(layout, hop, part, there=there, here=vocab, features=kind) for part in parts}
+    read = {part: _asked(layout, hop, part, here=vocab, features=kind) for part in parts}
     # A suite may have no pairs on a split.
     asked = {part: each for part, each in read.items() if each.rows or not part.suite}
     into = RunFolder(out) if out else folder
@@ -252,8 +263,8 @@ class _Asked:
     """Questions that are left out, as the model's features are of scenes."""
 
 
-def _asked(layout: Layout, hop: str, part: Part, *, there: Vocab, here: Vocab, features: str) -> _Asked:
-    """The questions of a part; `there` is the vocabulary of the dataset and `here` that of the model."""
+def _asked(layout: Layout, hop: str, part: Part, *, here: Vocab, features: str) -> _Asked:
+    """The questions of a part; `here` is the vocabulary of the model."""
     reader: Split
     n_skipped = 0
     if part.suite:
@@ -264,6 +275,7 @@ def _asked(layout: Layout, hop: str, part: Part, *, there: Vocab, here: Vocab, f
         reader, rows, n_skipped = of_suite, of_suite.rows.tolist(), of_suite.n_skipped
         place = layout.suite_h5(hop, part.suite, part.split)
     else:
+        there = read_vocab(layout.vocab_of(part.split))
         of_split = open_split(layout, hop, part.split, vocab=there)
         reader, rows = of_split, range(len(of_split))
         place = layout.questions_h5(hop, part.split)
@@ -376,16 +388,14 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
 def chosen_splits(
     there: Sequence[str], hop: str, wanted: Sequence[str] | None, *, place: str = ""
 ) -> tuple[str, ...]:
-    """The wanted splits of a pair, or by default all that nothing was trained or tuned on.
+    """The wanted splits of a pair, or by default all that nothing was trained or tuned on, and covr_dev.
 
     `place` is put in front of messages.
 
     Raises:
         ConfigError: no such split, or one that was trained or tuned on.
     """
-    # `score` reads the val split of `none`.
-    left_out = ("train",) if hop == NONE else ("train", "tune")
-    known = tuple(split for split in there if SPLITS[split].role not in left_out)
+    known = tuple(split for split in there if _is_tested(split, hop))
     for name in wanted or ():
         if name not in known:
             raise ConfigError(
@@ -393,6 +403,27 @@ def chosen_splits(
                 f"there: {', '.join(known)}"
             )
     return tuple(wanted or known)
+
+
+def _is_tested(split: str, hop: str) -> bool:
+    """Whether predictions for a split are wanted."""
+    if is_covr(split):
+        return split != COVR_TRAIN
+    # `score` reads the val split of `none`.
+    return SPLITS[split].role not in (("train",) if hop == NONE else ("train", "tune"))
+
+
+def _check_no_suite(folder: RunFolder, suite: str | None) -> None:
+    """Checks that a run on sets of images is asked no questions of a suite.
+
+    Raises:
+        ConfigError: it is.
+    """
+    if suite is not None:
+        raise ConfigError(
+            f"{folder.root}: the run is about sets of images, and the questions of the suite {suite} are "
+            "about one image; choose a run on train"
+        )
 
 
 def _store(root: Path, info: Mapping[str, Any], name: str | None) -> FeatureStore:

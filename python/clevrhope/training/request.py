@@ -12,6 +12,7 @@ from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_
 from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import check_at_least, suggestion
+from clevrhope.splits.covr_names import COVR_DEV, COVR_TRAIN, is_covr
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
 Precision = Literal["float32", "tf32", "bf16"]
@@ -50,7 +51,8 @@ class TrainRequest:
         deterministic: whether a GPU may only use operations that give the same bits each time.
         precision: None for the recipe's.
         tune_on: "val" to keep, besides the last weights, the best ones on the val split of `none`; or the
-            folder of CLEVR v1.0, with features of the same kind, for CLEVR's val.
+            folder of CLEVR v1.0, with features of the same kind, for CLEVR's val. A run on covr_train has
+            "covr_dev" of its own HOP in their place.
         tune_every: updates of the last stage between two evaluations on the tune set; None for twenty
             evaluations.
         keep_last: number of checkpoints of the last stage to keep and evaluate, its end included.
@@ -60,7 +62,7 @@ class TrainRequest:
         drop_types: type of questions, such as "color" or "count" -> the share of its questions among those
             `size` that is left out, see `clevrhope.training.dropped_types`.
         split: "train", or a train set with questions of a suite, such as "train_carets", whose vocabulary the
-            model then has.
+            model then has; or "covr_train", whose questions are about sets of images.
     """
 
     model: str
@@ -90,13 +92,21 @@ class TrainRequest:
         check_at_least(0, seed=self.seed)
         if self.keep_last > 1 and self.keep_every is None:
             raise ConfigError(f"keep_last is {self.keep_last}, but keep_every does not say how far apart")
-        check_tune_on(self.tune_on)
         check_train_split(self.split)
+        if self.is_of_sets:
+            check_tune_on_sets(self.tune_on)
+        else:
+            check_tune_on(self.tune_on)
 
     @property
     def n_questions(self) -> int:
         """Questions that are trained on, added ones included."""
-        return self.size if self.split == TRAIN.name else n_augmented(self.size)
+        return self.size if self.split == TRAIN.name or self.is_of_sets else n_augmented(self.size)
+
+    @property
+    def is_of_sets(self) -> bool:
+        """Whether the questions are about sets of images."""
+        return is_covr(self.split)
 
 
 @dataclass(frozen=True)
@@ -123,18 +133,32 @@ class TrainSummary:
 
 
 def check_train_split(name: str) -> None:
-    """Checks that a split has the name of a train set: train, or one with questions of a suite.
+    """Checks that a split has the name of a train set: train, one with questions of a suite, or covr_train.
 
     Raises:
         ConfigError: it has not.
     """
-    if name == TRAIN.name or is_name(suite_of_split(name) or ""):
+    if name in (TRAIN.name, COVR_TRAIN) or is_name(suite_of_split(name) or ""):
         return
     example = augmented_split("carets")
     raise ConfigError(
-        f"split: {shown(name)} is not a train set{suggestion(name, [TRAIN.name, example])}; there is "
-        f"{TRAIN.name}, and with questions of a suite {example}, for one"
+        f"split: {shown(name)} is not a train set{suggestion(name, [TRAIN.name, example, COVR_TRAIN])}; "
+        f"there is {TRAIN.name}, and with questions of a suite {example}, for one, and {COVR_TRAIN}, whose "
+        "questions are about sets of images"
     )
+
+
+def check_tune_on_sets(name: str | None) -> None:
+    """Checks that weights of a run on sets of images may be chosen by a set; None for no choice.
+
+    Raises:
+        ConfigError: another set than that for it.
+    """
+    if name not in (None, COVR_DEV):
+        raise ConfigError(
+            f"tune_on: {shown(name)} is not for runs on {COVR_TRAIN}{suggestion(str(name), [COVR_DEV])}; "
+            f"their weights can be chosen by {COVR_DEV}"
+        )
 
 
 def check_tune_on(name: str | None) -> None:

@@ -25,6 +25,7 @@ from clevrhope.runtime.atomic import sweep, write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.splits.covr_names import COVR_DEV
 from clevrhope.training.checkpoints import check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import determinism_errors
 from clevrhope.training.data import Questions, Split
@@ -69,7 +70,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     config, about_recipe = split_settings(request.settings)
 
     torch.manual_seed(derived_seed(request.seed, "weights"))
-    model = build_model(request.model, found, config, vocab)
+    model = build_model(request.model, found, config, vocab, sets=request.is_of_sets)
     folder = RunFolder(request.out)
     if not folder.is_started:
         getattr(model, "begin", lambda: None)()
@@ -95,7 +96,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
         sweep(folder.folders())
         check_states(folder.state)
         tuned_on = request.tune_on
-        if tuned_on not in (None, TUNE_SET):
+        if tuned_on not in (None, TUNE_SET, COVR_DEV):
             tuned_on = str(Path(tuned_on).resolve())  # the same from any working directory
         folder.bind(
             {
@@ -197,7 +198,7 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
     found = find_model(request.model)
     config, about_recipe = split_settings(request.settings)
     with torch.random.fork_rng(devices=[]), torch.device("meta"):
-        model = build_model(request.model, found, config, vocab)
+        model = build_model(request.model, found, config, vocab, sets=request.is_of_sets)
     getattr(model, "check_begin", lambda: None)()
     for stage in _recipe(model, about_recipe, request).stages:
         check_stage(model, stage, request.n_questions)
@@ -233,6 +234,9 @@ def _tune_questions(
 ) -> Questions | None:
     if request.tune_on is None:
         return None
+    if request.is_of_sets:
+        split = find_split(layout, request.hop, request.tune_on)
+        return Questions(open_split(layout, request.hop, split, vocab=vocab), store, device)
     if request.tune_on == TUNE_SET:
         if "none" not in manifest.splits:
             raise ConfigError(

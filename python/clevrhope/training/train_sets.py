@@ -1,4 +1,4 @@
-"""The train sets that models learn from: train itself, and train with questions of a suite. No torch."""
+"""The train sets that models learn from: train, train with questions of a suite, covr_train. No torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from clevrhope.dataset.contents import find_split, no_train_set
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.splits.covr_names import is_covr
 from clevrhope.splits.kinds import TRAIN
 
 
@@ -22,7 +23,7 @@ class TrainSet:
     vocab: Path
     """The file of the vocabulary that its tokens and answers are in."""
     h5: Path | None = None
-    """The file with a suite's questions; None for train itself."""
+    """The file with a suite's questions; None for train itself, and for questions about sets of images."""
 
     def open(self, size: int, vocab: Vocab) -> SplitReader:
         """The first `size` questions of train, with those that are added to them; errors as `SplitReader`."""
@@ -35,7 +36,7 @@ class TrainSet:
     def binding(self) -> Mapping[str, str]:
         """What run.json says of it: nothing of train itself."""
         if self.h5 is None:
-            return {}
+            return {} if self.split == TRAIN.name else {"split": self.split}
         return {"split": self.split, "suite_fingerprint": read_fingerprint(self.h5)}
 
 
@@ -45,6 +46,8 @@ def find_train_set(layout: Layout, hop: str, split: str) -> TrainSet:
     Raises:
         ConfigError: it is not in the folder; the message has the command that makes it.
     """
+    if is_covr(split):
+        return TrainSet(layout, hop, find_split(layout, hop, split), layout.vocab_of(split))
     find_split(layout, hop, TRAIN.name)
     suite = suite_of_split(split)
     if suite is None:

@@ -5,8 +5,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
-from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
+from clevrhope.models.image_sets import ImageSetModel, SetLayers
 from clevrhope.models.lxmert.config import LxmertConfig
 from clevrhope.models.lxmert.network import Body, answer_head, draw_weights
 from clevrhope.models.lxmert.pretrained import check_file, load_pretrained
@@ -15,7 +15,7 @@ from clevrhope.models.lxmert.word_pieces import WordPieces
 from clevrhope.models.recipe import Recipe
 
 
-class LxmertScratch(BaseModel):
+class LxmertScratch(ImageSetModel):
     """LXMERT-s, trained from scratch. Weights are named as in transformers' `LxmertForQuestionAnswering`."""
 
     recipe: Recipe = SCRATCH
@@ -34,15 +34,24 @@ class LxmertScratch(BaseModel):
         self.answer_head = answer_head(config, len(self.answers))
         self.apply(draw_weights)
 
+    def add_set_layers(self) -> None:
+        """As of `ImageSetModel`, of the size of LXMERT's own layers."""
+        config = self.config
+        self.set_layers = SetLayers(
+            config.hidden, heads=config.heads, intermediate=config.intermediate, dropout=config.dropout
+        )
+
     def forward(self, batch: Batch) -> Tensor:
         """(B, answers) scores, special tokens left out."""
+        return self.answer_head(self.states(batch))  # type: ignore[no-any-return]
+
+    def image_states(self, batch: Batch) -> Tensor:
+        """(B, D) pooled states of [CLS]."""
         pieces, word_mask = self.pieces(batch.questions)
         vectors, boxes, n_boxes = (batch.features[name] for name in ("vectors", "boxes", "n_boxes"))
         box_mask = torch.arange(vectors.shape[1], device=vectors.device) < n_boxes.unsqueeze(1)
         vectors = vectors.to(self.lxmert.encoder.visn_fc.visn_fc.weight.dtype)
-        return self.answer_head(  # type: ignore[no-any-return]
-            self.lxmert(pieces, word_mask, vectors, boxes, box_mask)
-        )
+        return self.lxmert(pieces, word_mask, vectors, boxes, box_mask)  # type: ignore[no-any-return]
 
     def loss(self, batch: Batch) -> Tensor:
         """Binary cross-entropy with one-hot answers, summed over answers and averaged over questions."""

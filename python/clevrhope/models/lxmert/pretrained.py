@@ -25,12 +25,17 @@ ANSWERS: Mapping[str, int] = {
 """Answer -> its row in the published head; "cyan" and "cube" have none."""
 
 N_PUBLISHED = 9500
+_OF_SETS = "set_layers."
+"""How the names of weights begin that join several images; no published model has them."""
+
 _HEAD = "answer_head.logit_fc.3."
 _WHAT = "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin; none is downloaded"
 
 
 def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None:
     """Starts a model from published weights; answers that the published head lacks start from zeros.
+
+    Layers for sets of images, which were never published, stay as they are.
 
     Args:
         model: has weights by the published names.
@@ -52,6 +57,7 @@ def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None
         zero = torch.zeros_like(rows[0])
         chosen = [rows[ANSWERS[answer]] if answer in ANSWERS else zero for answer in answers]
         weights[_HEAD + name] = torch.stack(chosen)
+    weights |= {name: value for name, value in model.state_dict().items() if name.startswith(_OF_SETS)}
     load_into(model, weights, path=Path(path), what=_WHAT)
 
 

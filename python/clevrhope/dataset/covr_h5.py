@@ -1,0 +1,219 @@
+"""The HDF5 file of questions about sets of up to five images (COVR, Bogin et al. 2021), written and read.
+
+The file is that of a split (`questions_h5`), with these differences:
+
+| dataset     | shape  | type  | holds |
+|-------------|--------|-------|-------|
+| image_idxs  | (N, 5) | int32 | scene indices in the split's pool, -1 after the last image |
+| orig_idxs   | (N,)   | int32 | place of the question in the JSON file |
+| question_families | (N,) | int32 | the number of its template |
+| structures  | (N,)   | int8  | the number of its subgraph's form in `STRUCTURES` |
+| sources     | (N,)   | int8  | place in the row of the image that the question was made on |
+| cut         | (N,)   | int8  | whether the answer changes or is lost without the last leaf; -1 if exempt |
+| pair_places | (N,)   | int8  | where the held-out pair is: its number in `PAIR_PLACES` |
+| properties  | (N, R) | int8  | for each property that splits are made by, whether the question has it |
+| terms       | (N,)   | int64 | a bit for each term, set if the question has it |
+
+`relation_needed` is not there. Two questions with the same text and two answers are rows 2k and 2k + 1.
+
+A question without a leaf is exempt. Attributes besides `hop`, `split` and `pool`: `templates`,
+`property_names` and `term_names`, lists of names by number.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
+from clevrhope.dataset.questions_h5 import (
+    QUESTIONS,
+    Ints,
+    QuestionRows,
+    check_columns,
+    check_numbers,
+    read_rows,
+)
+from clevrhope.errors import DatasetError
+
+MAX_IMAGES = 5
+"""Most images of a question."""
+
+ABSENT = -1
+"""In place of a scene's index, after the last image of a row."""
+
+STRUCTURES = ("single", "edge", "chain", "v")
+"""Forms of a subgraph: one object, two, three in a row, and one with relations to two others."""
+
+PAIR_PLACES = ("nowhere", "question", "distractors")
+"""Where a held-out pair can be: nowhere, mentioned in the question, or only in distractor images."""
+
+Bytes = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class SetQuestionArrays(QuestionRows):
+    """Questions about sets of images, a row each; shapes and meanings as in the table above."""
+
+    orig_idxs: Ints
+    structures: Bytes
+    sources: Bytes
+    cut: Bytes
+    pair_places: Bytes
+    properties: Bytes
+    terms: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SetAttributes:
+    """The attributes of a file of questions about sets of images."""
+
+    hop: str
+    split: str
+    pool: str
+    templates: tuple[str, ...]
+    property_names: tuple[str, ...]
+    term_names: tuple[str, ...]
+
+
+_COLUMN = Array("iu")
+_LISTS = ("templates", "property_names", "term_names")
+_RANGES = {"structures": (0, len(STRUCTURES)), "cut": (-1, 2), "pair_places": (0, len(PAIR_PLACES))}
+"""From what to below what the numbers of a column are."""
+
+_UNCHECKED = ("questions", "programs", "properties")
+
+SET_COLUMNS = ("structures", "sources")
+"""Columns that a loop over the questions needs besides those of every question file."""
+
+SET_QUESTIONS = Schema(
+    "a file of questions about sets of images",
+    {
+        **{name: each for name, each in QUESTIONS.arrays.items() if name != "relation_needed"},
+        **dict.fromkeys(("structures", "sources", "cut", "pair_places", "terms"), _COLUMN),
+        "image_idxs": Array("iu", (MAX_IMAGES,), in_blocks=True),
+        "properties": Array("iu", (None,), in_blocks=True),
+    },
+    names=QUESTIONS.names,
+)
+"""The content of such a file."""
+
+
+def read_set_questions(path: Path) -> SetQuestionArrays:
+    """All questions of a file; errors as `open_hdf5`."""
+    with reading_hdf5(path, SET_QUESTIONS) as file:
+        return _questions(file, 0, len(file["answers"]))
+
+
+def read_set_question_blocks(path: Path, *, n_rows: int) -> Iterator[SetQuestionArrays]:
+    """All questions of a file in order, `n_rows` at a time, checked by `check_set_columns`."""
+    with reading_hdf5(path, SET_QUESTIONS) as file:
+        attributes = set_attributes(path, file)
+        n = len(file["answers"])
+        for begin in range(0, n, n_rows):
+            block = _questions(file, begin, min(begin + n_rows, n))
+            checked = {name: rows for name, rows in block.arrays().items() if name not in _UNCHECKED}
+            check_set_columns(path, checked, attributes)
+            yield block
+
+
+def read_set_attributes(path: Path) -> SetAttributes:
+    """The attributes of a file; errors as `open_hdf5`, or a list of names is missing."""
+    with reading_hdf5(path, SET_QUESTIONS) as file:
+        return set_attributes(path, file)
+
+
+def set_attributes(path: Path, file: h5py.File) -> SetAttributes:
+    """The attributes of an open file.
+
+    Raises:
+        DatasetError: a list of names is missing.
+    """
+    for name in _LISTS:
+        if name not in file.attrs:
+            raise DatasetError(f"{path}: it has no attribute {name}; {SET_QUESTIONS.remedy}")
+    hop, split, pool = (str(file.attrs[name]) for name in SET_QUESTIONS.names)
+    return SetAttributes(hop, split, pool, *(tuple(map(str, file.attrs[name])) for name in _LISTS))
+
+
+def check_set_columns(
+    path: Path, columns: Mapping[str, npt.NDArray[np.integer[Any]]], attributes: SetAttributes
+) -> None:
+    """Checks that the numbers of columns are in the range of what they stand for.
+
+    Args:
+        path: the file.
+        columns: some of its arrays with a number a question, and `image_idxs`.
+        attributes: the file's.
+
+    Raises:
+        DatasetError: a number is not in its range; names the array and the first place.
+    """
+    ranges = {**_RANGES, "question_families": (0, len(attributes.templates))}
+    for name, column in columns.items():
+        if name in ranges:
+            least, limit = ranges[name]
+            check_numbers(path, name, column, limit, least=least)
+        elif name not in ("image_idxs", "sources", "terms"):
+            check_columns(path, {name: column})
+    _check_image_idxs(path, columns["image_idxs"])
+    if "sources" in columns:
+        _check_sources(path, columns["sources"], columns["image_idxs"])
+    if "terms" in columns:
+        _check_terms(path, columns["terms"], len(attributes.term_names))
+
+
+def _check_image_idxs(path: Path, image_idxs: npt.NDArray[Any]) -> None:
+    """Checks that each row (N, 5) is one to five different scenes, then `ABSENT`.
+
+    Raises:
+        DatasetError: one is not; names the first.
+    """
+    there = image_idxs >= 0
+    is_padded = (image_idxs == ABSENT) | there
+    in_order = np.sort(image_idxs, axis=1)
+    twice = (in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)
+    wrong = (
+        ~is_padded.all(axis=1) | ~there[:, 0] | (there[:, 1:] > there[:, :-1]).any(axis=1) | twice.any(axis=1)
+    )
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DatasetError(
+            f"{path}: image_idxs[{row}] is {image_idxs[row].tolist()}; expected one to {MAX_IMAGES} "
+            f"different scenes, then {ABSENT}; {SET_QUESTIONS.remedy}"
+        )
+
+
+def _check_sources(path: Path, sources: npt.NDArray[Any], image_idxs: npt.NDArray[Any]) -> None:
+    """Checks that each source is the place of an image of its row.
+
+    Raises:
+        DatasetError: one is not; names the first.
+    """
+    n_images = (image_idxs >= 0).sum(axis=1)
+    wrong = (sources < 0) | (sources >= n_images)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DatasetError(
+            f"{path}: sources[{row}] is {sources[row]}; expected the place of an image, 0 to "
+            f"{n_images[row] - 1}; {SET_QUESTIONS.remedy}"
+        )
+
+
+def _check_terms(path: Path, terms: npt.NDArray[Any], n_terms: int) -> None:
+    wrong = terms >> min(n_terms, 63) != 0  # also of a negative number
+    if n_terms < 64 and wrong.any():
+        row = int(np.argmax(wrong))
+        raise DatasetError(
+            f"{path}: terms[{row}] is {terms[row]}; expected bits of the {n_terms} term_names alone; "
+            f"{SET_QUESTIONS.remedy}"
+        )
+
+
+def _questions(file: h5py.File, begin: int, end: int) -> SetQuestionArrays:
+    names = (each.name for each in fields(SetQuestionArrays))
+    return SetQuestionArrays(**{name: read_rows(file, name, begin, end) for name in names})

@@ -1,0 +1,109 @@
+"""Loads questions about sets of images for a training loop."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from operator import index as as_index
+from typing import Any
+
+from clevrhope.dataset.covr_h5 import STRUCTURES
+from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.image_source import Images
+from clevrhope.dataset.images_h5 import ImageArray
+from clevrhope.dataset.split_reader import SetReader
+from clevrhope.dataset.torch_dataset import restored
+from clevrhope.dataset.vocab import Vocab
+
+
+class SetQuestions:
+    """The questions of a split about sets of one to five images, by number; made by `load`.
+
+    Item k is a dictionary; lists have an element for each image, in the order of the question's row, which is
+    random and means nothing:
+
+    | key            | value                                                                             |
+    |----------------|-----------------------------------------------------------------------------------|
+    | images         | list of images as in an item of `Split`; None if they are not rendered            |
+    | question       | (Q,) int32 tokens: <START>, words, <END>, then 0                                  |
+    | program        | (P,) int32 tokens: <START>, functions in prefix order, <END>, then 0              |
+    | answer         | int, a number of covr/vocab.json                                                  |
+    | image_indices  | list of int, the scenes' indices in their pool                                    |
+    | question_index | int, k itself: the question's place in its file                                   |
+    | template       | name of the template, such as "verify_count"                                      |
+    | structure      | form of the subgraph: "single", "edge", "chain" or "v"                            |
+    | source         | int, the place in the lists of the image that the question was made on            |
+
+    With `scenes=True` also `scenes`, a list of the scenes as their files have them, and with `text=True`
+    `question_text`, `program_text` and `answer_text`. With `images=False` there is no `images`.
+
+    It pickles without open files and can be forked. A torch DataLoader needs a `collate_fn` for the lists,
+    whose lengths differ.
+    """
+
+    def __init__(
+        self,
+        reader: SetReader,
+        vocab: Vocab,
+        source: Images | None,
+        *,
+        images: bool,
+        text: bool,
+        transform: Callable[[ImageArray], Any] | None,
+        scenes: Mapping[int, str] | None,
+    ) -> None:
+        """`scenes` has those of the split as JSON, by index; None where they are not given."""
+        self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
+        """The names of the HOP, of the split, and of the pool in which `image_indices` count."""
+        self.vocab = vocab
+        """What the numbers in the items mean."""
+        self.rendered = source is not None
+        """Whether there are images to give."""
+        self._reader = reader
+        self._source = source
+        self._images = images
+        self._spoken = Detokenizer(vocab) if text else None
+        self._transform = transform
+        self._scenes = scenes
+
+    def __len__(self) -> int:
+        return len(self._reader)
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        reader = self._reader
+        k = as_index(number)
+        k += len(self) if k < 0 else 0
+        if not 0 <= k < len(self):
+            raise IndexError(f"question {number} of {len(self)}")
+        questions, programs = reader.tokens(k)
+        indices = [index for index in reader.image_idxs[k].tolist() if index >= 0]
+        item: dict[str, Any] = {
+            "question": questions[0],
+            "program": programs[0],
+            "answer": int(reader.answers[k]),
+            "image_indices": indices,
+            "question_index": k,
+            "template": reader.templates[int(reader.question_families[k])],
+            "structure": STRUCTURES[int(reader.structures[k])],
+            "source": int(reader.sources[k]),
+        }
+        if self._images:
+            item["images"] = None if self._source is None else self._pixels(self._source, indices)
+        if self._scenes is not None:
+            item["scenes"] = [json.loads(self._scenes[index]) for index in indices]
+        if self._spoken is not None:
+            lengths = int(reader.question_lengths[k]), int(reader.program_lengths[k])
+            item |= self._spoken.texts(questions[0], programs[0], item["answer"], lengths)
+        return item
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        images = "with" if self.rendered else "without"
+        return f"<{len(self):,} questions of {self.hop}/{self.split}, {images} images>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (SetQuestions, self.__dict__)
+
+    def _pixels(self, source: Images, indices: list[int]) -> list[Any]:
+        images = map(source.pixels, indices)
+        return list(images if self._transform is None else map(self._transform, images))

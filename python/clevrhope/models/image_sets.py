@@ -1,0 +1,81 @@
+"""How a model of one image reads a set of them: it encodes each, and layers over their states join them.
+
+Source: the variant of VisualBERT for several images in COVR (Bogin et al. 2021), in which each image is
+encoded together with the question and two more layers follow.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clevrhope.errors import ConfigError
+from clevrhope.models.base import BaseModel
+from clevrhope.models.batch import ABSENT, Batch
+
+N_LAYERS = 2
+_DEVIATION = 0.02
+
+
+class SetLayers(nn.Module):
+    """Two transformer layers over the states of a question's images and a learned token.
+
+    The state of the token stands for the set. The token takes part in the attention, so its share tells how
+    many images there are, which a mean over the images would hide. Places are not embedded, as the order of
+    images carries nothing. A set of one has nothing to join: it keeps the state of its image, as a model of
+    one image has it.
+    """
+
+    def __init__(self, hidden: int, *, heads: int, intermediate: int, dropout: float) -> None:
+        super().__init__()
+        self.token = nn.Parameter(torch.randn(hidden) * _DEVIATION)
+        layer = nn.TransformerEncoderLayer(
+            hidden, heads, intermediate, dropout, F.gelu, batch_first=True, norm_first=True
+        )
+        self.transformer = nn.TransformerEncoder(layer, N_LAYERS, enable_nested_tensor=False)
+
+    def forward(self, states: Tensor, images: Tensor) -> Tensor:
+        """(B, D) states of the sets.
+
+        Args:
+            states: (K, D) of all images of all sets, in the order of `images`.
+            images: (B, I), `ABSENT` where a set has no more images.
+        """
+        is_there = images != ABSENT  # (B, I)
+        of_images = self.token.new_zeros(*images.shape, len(self.token))  # (B, I, D)
+        of_images[is_there] = states.to(self.token.dtype)
+        token = self.token.expand(len(images), 1, -1)
+        padding = F.pad(~is_there, (1, 0))  # (B, 1 + I), in which the token is not masked
+        joined = self.transformer(torch.cat([token, of_images], dim=1), src_key_padding_mask=padding)[:, 0]
+        is_single = is_there.sum(1, keepdim=True) == 1
+        return torch.where(is_single, of_images[:, 0], joined)
+
+
+class ImageSetModel(BaseModel):
+    """A model of one image that can be given layers for sets of images; without them it is as before.
+
+    A head scores answers from the state of an image with its question, or from that of a set.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_layers: SetLayers | None = None
+
+    def add_set_layers(self) -> None:
+        """Adds the layers that join images; called once, on a new model."""
+        raise NotImplementedError
+
+    def image_states(self, batch: Batch) -> Tensor:
+        """(B, D) states of questions about one image each."""
+        raise NotImplementedError
+
+    def states(self, batch: Batch) -> Tensor:
+        """(B, D) states of questions about one image each, or about a set each.
+
+        Raises:
+            ConfigError: questions about sets, and no layers for them.
+        """
+        if batch.images is None:
+            return self.image_states(batch)
+        if self.set_layers is None:
+            raise ConfigError(f"{self.name}: it was built for one image, but the questions are about sets")
+        return self.set_layers(self.image_states(batch.pairs()), batch.images)  # type: ignore[no-any-return]
