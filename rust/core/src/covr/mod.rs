@@ -4,6 +4,7 @@
 //! other images of its set are distractors, chosen so that a wrong reading of the question gives a wrong answer.
 
 pub mod meaning;
+pub mod properties;
 pub mod subgraph;
 pub mod template;
 
