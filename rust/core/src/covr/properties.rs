@@ -1,8 +1,8 @@
 //! Properties of questions, by which COVR's compositional splits hold questions out.
 //!
-//! Definitions are those of Bogin et al. 2021 (section 5.2 and tables 7 and 8), where its text and its public splitters
-//! (`splits/splitters` of the dataset's repository) agree; a table's entry says where they do not. COVR's splitters look
-//! at the outer program alone; here a quantifier's condition is part of the program.
+//! Definitions are those of Bogin et al. 2021: the capitals in `PROPERTIES` are the splits' names in tables 7 and 8, and
+//! what each means is in the splitters of COVR's public code (`splits/splitters`). Most of these look at the outer program
+//! alone; here a quantifier's condition is part of the program, since the question names it too.
 
 use super::template::Template;
 use crate::program::{Argument, Function, Program, Step};
