@@ -21,6 +21,7 @@ MODULES = (
     "holdout",
     "question",
     "split",
+    "covr",
     "suite",
     "audit",
     "render",

@@ -20,8 +20,8 @@ const FIRST_PIECE: usize = 1 << 16;
 /// Checked programs, in order.
 #[pyclass(name = "Programs", module = "clevrhope._core", frozen)]
 pub struct PyPrograms {
-    vocab: Arc<Vocabulary>,
-    programs: Vec<Program>,
+    pub vocab: Arc<Vocabulary>,
+    pub programs: Vec<Program>,
     table: ProgramTable,
 }
 

@@ -15,6 +15,7 @@ mod rule;
 mod sample;
 mod schedule;
 mod stream;
+pub mod properties;
 pub mod subgraph;
 pub mod template;
 mod unique;

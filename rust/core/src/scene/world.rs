@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 /// Attribute types by number, as `Vocabulary` numbers them.
 pub const SIZE: usize = 0;
+pub const COLOR: usize = 1;
 pub const MATERIAL: usize = 2;
 pub const SHAPE: usize = 3;
 /// CLEVR's largest integer answer; a world of more objects counts further.

@@ -1,0 +1,1 @@
+"""COVR's compositional splits: questions over several images, held out by what they are like."""

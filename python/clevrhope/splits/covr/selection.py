@@ -1,0 +1,167 @@
+"""The rows of a compositional split: which questions are trained on, tuned on and tested on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.errors import SplitError, shown
+from clevrhope.splits.covr.description import Description, Flags
+from clevrhope.splits.covr.expression import (
+    Both,
+    Draw,
+    Either,
+    Expression,
+    NamedPair,
+    Not,
+    Property,
+    leaves,
+    parse_expression,
+)
+from clevrhope.splits.covr.lexical import LexicalDraw, draw_pairs
+
+SHOTS = (0, 50, 125, 250, 2500)
+"""Numbers of questions with the property that train may keep: none (zero-shot) or a few (few-shot)."""
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """What a split holds out, with the pairs of terms that its draws have.
+
+    Attributes:
+        text: as it was given.
+        expression: what the text says.
+        draws: by number, those that the expression names.
+    """
+
+    text: str
+    expression: Expression
+    draws: Mapping[int, LexicalDraw]
+
+    def holds(self, questions: Description) -> Flags:
+        """(N,) of which questions it holds."""
+        return self._holds(self.expression, questions)
+
+    def _holds(self, expression: Expression, questions: Description) -> Flags:
+        match expression:
+            case Property(name):
+                return questions.has_property(name)
+            case NamedPair(pair):
+                return questions.names_pair(pair)
+            case Draw(number):
+                return _any_of([questions.names_pair(pair) for pair in self.draws[number].pairs])
+            case Not(inner):
+                return ~self._holds(inner, questions)
+            case Both(parts):
+                return ~_any_of([~self._holds(part, questions) for part in parts])
+            case Either(parts):
+                return _any_of([self._holds(part, questions) for part in parts])
+
+
+def _any_of(parts: Sequence[Flags]) -> Flags:
+    """(N,) whether any of several (N,) flags is set."""
+    is_set: Flags = np.any(parts, axis=0)
+    return is_set
+
+
+@dataclass(frozen=True)
+class SelectedRows:
+    """Numbers of rows in their files, in order.
+
+    Attributes:
+        train: of the train split, without the property except for the shots.
+        iid_size: of the train split, as many as in `train`, with the property as often as it occurs.
+        dev: of the dev split, without the property: for early stopping.
+        test: of the test split, with the property.
+    """
+
+    train: Rows
+    iid_size: Rows
+    dev: Rows
+    test: Rows
+
+
+def bind_predicate(text: str, *, train: Description, dev: Description) -> Predicate:
+    """Reads an expression and draws the pairs that it needs.
+
+    Raises:
+        ConfigError: the text is no expression; says where.
+        SplitError: a pair does not occur in train, or a draw finds too few questions.
+    """
+    expression = parse_expression(text, property_names=train.property_names, term_names=train.term_names)
+    draws = {}
+    for leaf in leaves(expression):
+        match leaf:
+            case Draw(number) if number not in draws:
+                draws[number] = draw_pairs(number, train=train, dev=dev)
+            case NamedPair((first, second)) if not train.names_pair((first, second)).any():
+                raise SplitError(
+                    f"--covr-split {shown(text)}: no question of {train.split} names both {shown(first)} and "
+                    f"{shown(second)}; hold out two terms that occur together"
+                )
+    return Predicate(text, expression, draws)
+
+
+def select_rows(
+    predicate: Predicate, *, train: Description, dev: Description, test: Description, shots: int = 0
+) -> SelectedRows:
+    """The rows of the split that holds a predicate out.
+
+    The two questions of a pair (rows 2k and 2k + 1) have one text and two answers. Where the property depends
+    on the answer, one of them can have it alone; the other one would then give the text's answer away. So
+    train and dev keep pairs whole: a question goes if either of its pair has the property, and the partner of
+    a shot that has not the property is kept with it. Only a last shot whose partner has it too may stand
+    alone, since the number of shots is exact. The test rows are just those with the property.
+
+    Args:
+        predicate: what is held out.
+        train: all questions of the train split.
+        dev: those of the split for early stopping.
+        test: those of the split to be tested on.
+        shots: number of questions with the property that train keeps, the first ones.
+
+    Raises:
+        SplitError: a set would be empty, or train has fewer questions with the property than shots.
+    """
+    in_train, in_dev, in_test = (predicate.holds(each) for each in (train, dev, test))
+    kept = _pairs_without(in_train)
+    with_property = np.flatnonzero(in_train)
+    if len(with_property) < shots:
+        raise SplitError(
+            f"--covr-split {shown(predicate.text)}: {shots} shots of {len(with_property)} questions of "
+            f"{train.split} that it holds out; take fewer shots"
+        )
+    partners = _partners(with_property[:shots], len(in_train))
+    kept[with_property[:shots]] = True
+    kept[partners[~in_train[partners]]] = True
+    for split, rows, lack in (
+        (train.split, kept, "is left without it"),
+        (dev.split, _pairs_without(in_dev), "is left without it"),
+        (test.split, in_test, "has it"),
+    ):
+        if not rows.any():
+            raise SplitError(
+                f"--covr-split {shown(predicate.text)}: no question of {split} {lack}; "
+                "hold out something else"
+            )
+    chosen = np.flatnonzero(kept)
+    return SelectedRows(
+        train=chosen,
+        iid_size=np.arange(len(chosen)),
+        dev=np.flatnonzero(_pairs_without(in_dev)),
+        test=np.flatnonzero(in_test),
+    )
+
+
+def _partners(rows: Rows, n_rows: int) -> Rows:
+    """The other row of each row's pair; a last row without a partner is its own."""
+    return np.minimum(rows ^ 1, n_rows - 1)
+
+
+def _pairs_without(has_property: Flags) -> Flags:
+    """(N,) the questions of pairs of which neither has the property."""
+    every = np.arange(len(has_property))
+    return ~(has_property | has_property[_partners(every, len(every))])
