@@ -204,9 +204,8 @@ def choose(
 
 def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> ConfigError:
     near = suggestion(name, known)
-    return ConfigError(
-        f'{layout.root}: no split "{name}" of {hop}{near}; there are: {_listed(known) or "none"}'
-    )
+    there = f"there are: {_listed(known)}" if known else "there is none of that kind"
+    return ConfigError(f'{layout.root}: no split "{name}" of {hop}{near}; {there}')
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,0 +1,185 @@
+"""Files of questions about sets of images: read whole and in blocks, checked, and loaded."""
+
+import pickle
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from building import request
+from fake_renderer import FakeRenderer, pixels_of
+from made_sets import TEMPLATES, make_sets, part
+
+from clevrhope import ConfigError, DatasetError, load
+from clevrhope.dataset.covr_h5 import (
+    SetAttributes,
+    SetQuestionArrays,
+    read_set_attributes,
+    read_set_question_blocks,
+    read_set_questions,
+)
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.questions_h5 import QuestionWriter
+from clevrhope.dataset.split_reader import SetReader, open_split
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.pipeline import build
+from clevrhope.programs import Program, SceneSet, execute
+
+HOP = "rubber_cylinder"
+ATTRIBUTES = {"templates": TEMPLATES, "property_names": ["has_count"], "term_names": ["cube", "red"]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("sets") / "data"
+    build(
+        request(out),
+        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
+    )
+    make_sets(out, HOP)
+    return out
+
+
+def write(path: Path, rows: SetQuestionArrays, **attributes: Any) -> Path:
+    names = {"hop": HOP, "split": "covr_train", "pool": "train"}
+    with QuestionWriter(path, **names, attributes={**ATTRIBUTES, **attributes}) as writer:
+        writer.append(rows)
+    return path
+
+
+def test_paths_are_those_of_a_folder_of_their_own(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    assert layout.covr_h5(HOP, "covr_test_ood") == tmp_path / "covr" / HOP / "test_ood.h5"
+    assert layout.questions_h5(HOP, "covr_dev") == tmp_path / "covr" / HOP / "dev.h5"
+    assert layout.questions_json("none", "covr_train") == tmp_path / "covr/none/train_questions.json"
+    assert layout.vocab_of("covr_test") == tmp_path / "covr/vocab.json"
+    assert layout.vocab_of("train") == layout.vocab
+    layout.covr(HOP).mkdir(parents=True)
+    assert {tmp_path / "covr", tmp_path / "covr" / HOP} <= set(layout.folders())
+
+
+def test_what_was_written_is_read_whole_and_in_blocks(folder: Path, tmp_path: Path) -> None:
+    path = Layout(folder).covr_h5(HOP, "covr_train")
+    rows = read_set_questions(path)
+    assert rows.image_idxs.shape == (96, 5)
+    assert (rows.image_idxs[::3] < 0).any()
+    assert rows.terms.dtype == np.int64
+    blocks = list(read_set_question_blocks(path, n_rows=40))
+    assert [len(each) for each in blocks] == [40, 40, 16]
+    again = write(tmp_path / "train.h5", rows)
+    for name, values in read_set_questions(again).arrays().items():
+        np.testing.assert_array_equal(values, getattr(rows, name))
+        np.testing.assert_array_equal(values, np.concatenate([each.arrays()[name] for each in blocks]))
+    assert read_set_attributes(path) == SetAttributes(
+        HOP, "covr_train", "train", TEMPLATES, ("has_count",), ("cube", "red")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        (
+            "image_idxs",
+            [3, -1, 4, -1, -1],
+            "image_idxs[2] is [3, -1, 4, -1, -1]; expected one to 5 different",
+        ),
+        ("image_idxs", [-1, -1, -1, -1, -1], "image_idxs[2] is [-1, -1, -1, -1, -1]; expected one to 5"),
+        ("image_idxs", [3, 4, 3, -1, -1], "image_idxs[2] is [3, 4, 3, -1, -1]; expected one to 5 different"),
+        ("image_idxs", [3, -2, -2, -2, -2], "image_idxs[2] is [3, -2, -2, -2, -2]; expected one to 5"),
+        ("sources", 5, "sources[2] is 5; expected the place of an image, 0 to 4"),
+        ("structures", 4, "structures[2] is 4; expected 0 to 3"),
+        ("cut", -2, "cut[2] is -2; expected -1 to 1"),
+        ("pair_places", 3, "pair_places[2] is 3; expected 0 to 2"),
+        ("question_families", 2, "question_families[2] is 2; expected 0 to 1"),
+        ("terms", 4, "terms[2] is 4; expected bits of the 2 term_names alone"),
+        ("terms", -1, "terms[2] is -1; expected bits"),
+        ("question_lengths", 1, "question_lengths[2] is 1; expected 2 to"),
+    ],
+)
+def test_numbers_out_of_range_are_named(
+    folder: Path, tmp_path: Path, name: str, value: Any, sentence: str
+) -> None:
+    rows = part(read_set_questions(Layout(folder).covr_h5(HOP, "covr_train")), slice(0, 5))
+    spoiled = getattr(rows, name).copy()
+    spoiled[2] = value
+    path = write(tmp_path / "train.h5", replace(rows, **{name: spoiled}))
+    with pytest.raises(DatasetError, match=re.escape(f"{path}: {sentence}")):
+        list(read_set_question_blocks(path, n_rows=100))
+
+
+def test_files_of_another_kind_are_refused(folder: Path, tmp_path: Path) -> None:
+    layout = Layout(folder)
+    with pytest.raises(DatasetError, match="not a file of questions about sets of images"):
+        read_set_questions(layout.questions_h5(HOP, "train"))
+    path = write(tmp_path / "train.h5", read_set_questions(layout.covr_h5(HOP, "covr_train")))
+    with h5py.File(path, "r+") as file:
+        del file.attrs["templates"]
+    with pytest.raises(DatasetError, match=r"train\.h5: it has no attribute templates; run"):
+        SetReader(path)
+
+
+def test_items_have_lists_of_images_and_scenes(folder: Path) -> None:
+    data = load(folder, HOP, "covr_train", text=True, scenes=True)
+    rows = read_set_questions(Layout(folder).covr_h5(HOP, "covr_train"))
+    assert len(data) == 96
+    assert (data.hop, data.split, data.pool) == (HOP, "covr_train", "train")
+    lengths = set()
+    for k, item in enumerate(data):
+        indices = rows.image_idxs[k][rows.image_idxs[k] >= 0].tolist()
+        lengths.add(len(indices))
+        assert item["question_index"] == k
+        assert item["image_indices"] == indices == [scene["image_index"] for scene in item["scenes"]]
+        assert (item["template"], item["structure"]) == (TEMPLATES[k % 2], "single")
+        assert item["source"] == 0
+        for image, scene in zip(item["images"], item["scenes"], strict=True):
+            np.testing.assert_array_equal(image, pixels_of(scene))
+        # Its program, on its scenes, gives its answer.
+        color, shape = item["question_text"].rstrip("?").split()[-2:]
+        found = [
+            {"operation": "find", "arguments": [shape.rstrip("s")]},
+            {"operation": "filter", "dependencies": [0], "arguments": [color]},
+            {"operation": "unique_images", "dependencies": [1]},
+            {"operation": "count", "dependencies": [2]},
+        ]
+        n = execute(Program(found), SceneSet(item["scenes"]))
+        assert item["answer_text"] == (str(n) if k % 2 else "yes" if n else "no")
+        assert item["program_text"].split()[0] == ("count_images" if k % 2 else "exist")
+    assert lengths == {1, 2, 3, 4, 5}
+
+
+def test_it_is_a_sequence_that_pickles(folder: Path) -> None:
+    data = load(folder, "cylinder_rubber", "covr_dev", limit=7, transform=lambda image: int(image.sum()))
+    assert len(list(data)) == 7
+    assert data[-1]["question_index"] == 6
+    assert repr(data) == f"<7 questions of {HOP}/covr_dev, with images>"
+    assert all(isinstance(each, int) for each in data[1]["images"])
+    bare = load(folder, HOP, "covr_dev", images=False)
+    assert "images" not in bare[0]
+    assert "scenes" not in bare[0]
+    copy = pickle.loads(pickle.dumps(bare))
+    assert type(copy) is type(bare)
+    np.testing.assert_array_equal(copy[3]["question"], bare[3]["question"])
+    with pytest.raises(IndexError):
+        data[7]
+
+
+def test_a_scene_of_one_image(folder: Path) -> None:
+    item = load(folder, HOP, "train", scenes=True)[3]
+    assert item["scene"]["image_index"] == item["image_index"]
+
+
+def test_what_is_not_there_is_said(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r'no split "covr_tset" of rubber_cylinder \(did you mean "covr_test"'
+    ):
+        load(folder, HOP, "covr_tset")
+    with pytest.raises(ConfigError, match="passes: mask, which questions about sets of images do not give"):
+        load(folder, HOP, "covr_test", passes=["mask"])
+    vocab = read_vocab(Layout(folder).covr_vocab)
+    with pytest.raises(ConfigError, match="it has 40 questions, but the first 41 were asked for"):
+        open_split(Layout(folder), HOP, "covr_test", vocab=vocab, limit=41)
+    with pytest.raises(DatasetError, match=r"test\.h5: questions\[.*\] is .*; expected 0 to"):
+        list(open_split(Layout(folder), HOP, "covr_test", vocab=read_vocab(Layout(folder).vocab)).blocks())

@@ -1,0 +1,229 @@
+"""Models that read sets of images: the states of single images as before, joined by layers of their own."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from overfitting import learn_by_heart
+from safetensors.torch import save_file
+from small_batches import clevr_vocab, noise, small_batch
+from torch import Tensor, nn
+
+from clevrhope.dataset.vocab import SPECIAL_TOKENS
+from clevrhope.errors import ConfigError
+from clevrhope.models.batch import ABSENT, Batch
+from clevrhope.models.image_sets import ImageSetModel
+from clevrhope.models.lxmert.model import LxmertPretrained
+from clevrhope.models.lxmert.pretrained import N_PUBLISHED
+from clevrhope.models.names import MODELS, SET_MODELS, build_model, find_model
+
+TRANSFORMER = {"features": "attributes", "hidden": 32, "heads": 4, "layers": 2}
+LXMERT = {
+    "hidden": 24,
+    "heads": 3,
+    "intermediate": 48,
+    "language_layers": 1,
+    "object_layers": 1,
+    "cross_layers": 1,
+}
+KINDS = [("object_transformer", TRANSFORMER, "attributes"), ("lxmert_s", LXMERT, "frcnn")]
+N_SPECIAL = len(SPECIAL_TOKENS)
+N_SHARED = 12
+"""Images that the questions of a batch have among them."""
+
+
+def made(name: str, config: dict[str, Any], *, sets: bool = True, seed: int = 0) -> Any:
+    torch.manual_seed(seed)
+    return build_model(name, find_model(name), config, clevr_vocab(), sets=sets)
+
+
+def sets_of(kind: str, n: int = 16, *, lengths: tuple[int, ...] = (5, 3, 1, 4, 2)) -> Batch:
+    """Questions about random sets of a few images."""
+    batch = small_batch(8, 8, kind=kind).first(n)
+    rng = torch.Generator().manual_seed(4)
+    images = torch.stack([torch.randperm(N_SHARED, generator=rng)[:5] for _ in range(n)])
+    n_images = torch.tensor([lengths[k % len(lengths)] for k in range(n)])
+    images[torch.arange(5) >= n_images.unsqueeze(1)] = ABSENT
+    return replace(batch, features=noise(N_SHARED, kind, 32, 48, seed=9), images=images)
+
+
+def scores(model: nn.Module, batch: Batch) -> Tensor:
+    model.eval()
+    with torch.no_grad():
+        found: Tensor = model.predict(batch)
+    return found
+
+
+def with_images(batch: Batch, images: Tensor) -> Batch:
+    return replace(batch, images=images)
+
+
+def test_pairs_are_each_image_with_its_question() -> None:
+    batch = sets_of("attributes", 7)
+    assert batch.images is not None
+    pairs = batch.pairs()
+    expected = [(k, image) for k, row in enumerate(batch.images.tolist()) for image in row if image >= 0]
+    assert len(pairs) == len(expected) == 5 + 3 + 1 + 4 + 2 + 5 + 3
+    assert pairs.images is None
+    for row, (k, image) in enumerate(expected):
+        assert torch.equal(pairs.questions[row], batch.questions[k])
+        assert torch.equal(pairs.features["places"][row], batch.features["places"][image])
+    first = batch.first(2)
+    assert torch.equal(first.images, batch.images[:2])
+    assert len(first.features["places"]) == N_SHARED
+
+
+@pytest.mark.parametrize(("name", "config", "kind"), KINDS)
+def test_shapes_and_gradients(name: str, config: dict[str, Any], kind: str) -> None:
+    model, batch = made(name, config), sets_of(kind)
+    assert model.predict(batch).shape == (16, len(clevr_vocab().answers()))
+    loss = model.loss(batch)
+    loss.backward()
+    assert loss.isfinite()
+    without = [
+        each for each, weight in model.named_parameters() if weight.requires_grad and weight.grad is None
+    ]
+    assert without == []
+    assert all(each.grad.isfinite().all() for each in model.parameters() if each.grad is not None)
+
+
+@pytest.mark.parametrize(("name", "config", "kind"), KINDS)
+def test_a_set_of_one_is_a_single_image(name: str, config: dict[str, Any], kind: str) -> None:
+    single, model = made(name, config, sets=False), made(name, config)
+    own = {key: value for key, value in model.state_dict().items() if not key.startswith("set_layers.")}
+    assert own.keys() == single.state_dict().keys()
+    assert all(torch.equal(value, own[key]) for key, value in single.state_dict().items())
+    batch = small_batch(4, 4, kind=kind)
+    one = torch.arange(len(batch)).unsqueeze(1)
+    expected = scores(single, batch)
+    torch.testing.assert_close(scores(model, batch), expected)
+    torch.testing.assert_close(scores(model, with_images(batch, one)), expected)
+    padded = torch.cat([one, torch.full((len(batch), 4), ABSENT)], dim=1)
+    torch.testing.assert_close(scores(model, with_images(batch, padded)), expected)
+    with pytest.raises(ConfigError, match=f"{name}: it was built for one image"):
+        single.predict(with_images(batch, one))
+
+
+@pytest.mark.parametrize(("name", "config", "kind"), KINDS)
+def test_neither_padding_nor_order_changes_anything(name: str, config: dict[str, Any], kind: str) -> None:
+    model, batch = made(name, config), sets_of(kind, lengths=(3, 2, 1))
+    assert batch.images is not None
+    expected = scores(model, batch)
+    torch.testing.assert_close(scores(model, with_images(batch, batch.images[:, :3])), expected)
+    # Images that no question has are not looked at, absent places included.
+    changed = {key: each.clone() for key, each in batch.features.items()}
+    unused = torch.tensor([k for k in range(N_SHARED) if k not in batch.first(1).images])
+    for each in changed.values():
+        each[unused] = 0
+    only_first = scores(model, replace(batch, features=changed).first(1))
+    torch.testing.assert_close(only_first, expected[:1])
+    other_order = batch.images.clone()
+    other_order[:, [0, 1]] = other_order[:, [1, 0]]
+    is_several = batch.images[:, 1] != ABSENT
+    kept = torch.where(is_several.unsqueeze(1), other_order, batch.images)
+    torch.testing.assert_close(scores(model, with_images(batch, kept)), expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "config", "kind"), KINDS)
+def test_every_image_of_a_set_counts(name: str, config: dict[str, Any], kind: str) -> None:
+    model, batch = made(name, config), sets_of(kind, 4, lengths=(5,))
+    assert batch.images is not None
+    expected = scores(model, batch)
+    for place in range(5):
+        fewer = batch.images.clone()
+        fewer[:, place] = fewer[:, 4]
+        fewer[:, 4] = ABSENT
+        differs = (scores(model, with_images(batch, fewer)) - expected)[:, N_SPECIAL:].abs().amax(dim=1)
+        assert (differs > 1e-6).all()
+
+
+def test_16_sets_are_learned_by_heart() -> None:
+    model = made("object_transformer", {**TRANSFORMER, "dropout": 0.0})
+    batch = sets_of("attributes", lengths=(5, 3, 2, 4))
+    # The question is the same, so that the images alone tell the answers apart.
+    batch = replace(
+        batch,
+        questions=batch.questions[:1].expand_as(batch.questions),
+        question_lengths=batch.question_lengths[:1].expand_as(batch.question_lengths),
+        answers=torch.arange(16) % 4 + N_SPECIAL,
+    )
+    assert learn_by_heart(model, batch, rate=2e-3, most=300) == 1.0
+
+
+def test_a_checkpoint_gives_the_same_scores_in_a_fresh_process(tmp_path: Path) -> None:
+    model, batch = made("object_transformer", TRANSFORMER, seed=5), sets_of("attributes")
+    save_file(model.state_dict(), tmp_path / "weights.safetensors")
+    torch.save(scores(model, batch), tmp_path / "scores.pt")
+    script = (
+        "import sys, torch; sys.path.insert(0, sys.argv[2])\n"
+        "from pathlib import Path\n"
+        "from safetensors.torch import load_file\n"
+        "from test_image_sets import TRANSFORMER, made, scores, sets_of\n"
+        "model, here = made('object_transformer', TRANSFORMER, seed=6), Path(sys.argv[1])\n"
+        "model.load_state_dict(load_file(here / 'weights.safetensors'))\n"
+        "found, expected = scores(model, sets_of('attributes')), torch.load(here / 'scores.pt')\n"
+        "torch.testing.assert_close(found, expected)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path), str(Path(__file__).parent)], check=True)
+
+
+def test_published_weights_leave_the_layers_for_sets_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    published = made("lxmert_s", LXMERT, sets=False, seed=1).state_dict()
+    for each in ("weight", "bias"):
+        rows = published[f"answer_head.logit_fc.3.{each}"]
+        published[f"answer_head.logit_fc.3.{each}"] = rows.new_zeros(N_PUBLISHED, *rows.shape[1:])
+    save_file(published, path)
+    model = made("lxmert_p", {**LXMERT, "weights": str(path)}, seed=2)
+    assert isinstance(model, LxmertPretrained)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    model.begin()
+    for key, value in model.state_dict().items():
+        if key.startswith("set_layers."):
+            assert torch.equal(value, before[key])
+        elif not key.startswith("answer_head.logit_fc.3."):
+            assert torch.equal(value, published[key])
+
+
+class WritesPrograms(nn.Module):
+    """Reads no image, and writes programs."""
+
+    feature_kind = "none"
+    program_ways = {"symbolic": "predict"}  # noqa: RUF012
+
+    @classmethod
+    def build(cls, config: object, vocab: object) -> "WritesPrograms":
+        return cls()
+
+    def predict(self, batch: Batch) -> Tensor:
+        return batch.programs
+
+    loss = predict
+
+
+@pytest.mark.parametrize("name", sorted({*MODELS} - {*SET_MODELS}))
+def test_other_models_refuse_sets_of_images(name: str) -> None:
+    with pytest.raises(
+        ConfigError,
+        match=f'model "{name}": it answers questions about one image, not about sets of images; for those '
+        "there are lxmert_p, lxmert_s, object_transformer, question_only",
+    ):
+        made(name, {"features": "pixels"})
+
+
+def test_a_program_runs_on_one_scene() -> None:
+    build_model("own:WritesPrograms", WritesPrograms, {}, clevr_vocab())
+    with pytest.raises(ConfigError, match='model "own:WritesPrograms": it answers questions about one image'):
+        build_model("own:WritesPrograms", WritesPrograms, {}, clevr_vocab(), sets=True)
+
+
+def test_the_floor_reads_no_image() -> None:
+    model, batch = made("question_only", {"hidden": 16}), sets_of("attributes")
+    assert not isinstance(model, ImageSetModel)
+    assert torch.equal(scores(model, batch), scores(model, replace(batch, features={})))

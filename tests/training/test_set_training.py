@@ -1,0 +1,201 @@
+"""Runs on questions about sets of images: trained, tuned, resumed and evaluated, by call and by command."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from made_sets import SETS, make_sets
+from short_runs import HOP, Train
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.covr_h5 import read_set_questions
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import BindingError
+from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError
+from clevrhope.features.extraction import make_features
+from clevrhope.features.store import open_store
+from clevrhope.training.data import Questions
+from clevrhope.training.dropped_types import KeptSplit
+from clevrhope.training.evaluation import evaluate
+from clevrhope.training.request import TrainRequest
+
+TESTED = tuple(SETS)[1:]
+SMALL = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}
+
+
+@pytest.fixture(scope="session")
+def folder(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the dataset with questions about sets, and the true attributes of its images."""
+    copy = shutil.copytree(dataset, tmp_path_factory.mktemp("sets") / "data")
+    make_sets(copy, HOP)
+    make_features(copy, kind="attributes")
+    return copy
+
+
+def opened(folder: Path, split: str = "covr_train") -> Any:
+    layout = Layout(folder)
+    return open_split(layout, HOP, split, vocab=read_vocab(layout.covr_vocab))
+
+
+def test_a_batch_has_each_image_once(folder: Path) -> None:
+    reader, store = opened(folder), open_store(folder, kind="attributes")
+    rows = read_set_questions(Layout(folder).covr_h5(HOP, "covr_train"))
+    of_pool = store.pool("train")
+    questions = Questions(reader, store, torch.device("cpu"))
+    order = np.random.default_rng(3).permutation(96)
+    batches = list(questions.batches(order, 40))
+    assert [len(each) for each in batches] == [40, 40, 16]
+    for batch, numbers in zip(batches, np.split(order, [40, 80]), strict=True):
+        image_idxs = rows.image_idxs[numbers]
+        assert batch.images.shape == (len(numbers), 5)
+        np.testing.assert_array_equal(batch.images.numpy() >= 0, image_idxs >= 0)
+        assert len(batch.features["places"]) == len(np.unique(image_idxs[image_idxs >= 0]))
+        expected = of_pool.arrays["places"][of_pool.rows(image_idxs[image_idxs >= 0])]
+        np.testing.assert_array_equal(batch.pairs().features["places"].numpy(), expected)
+        np.testing.assert_array_equal(batch.questions.numpy(), rows.questions[numbers])
+
+
+def test_features_that_do_not_fit_are_read_batch_by_batch(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, store, order = opened(folder), open_store(folder, kind="attributes"), np.arange(96)
+    expected = list(Questions(reader, store, torch.device("cpu")).batches(order, 10))
+    questions = Questions(reader, store, torch.device("cpu"))
+    # As on a GPU that is full.
+    monkeypatch.setattr(questions._features, "_on_device", None)
+    for found, wanted in zip(questions.batches(order, 10), expected, strict=True):
+        assert torch.equal(found.images, wanted.images)
+        assert torch.equal(found.features["attributes"], wanted.features["attributes"])
+
+
+def test_types_can_be_dropped(folder: Path) -> None:
+    vocab = read_vocab(Layout(folder).covr_vocab)
+    kept = KeptSplit(opened(folder), {"count_images": 1.0}, seed=1, vocab=vocab)
+    np.testing.assert_array_equal(kept.image_idxs, opened(folder).image_idxs[::2])
+
+
+def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, tmp_path: Path) -> None:
+    of_sets: dict[str, Any] = {"dataset": folder, "split": "covr_train", "size": 96}
+    summary = run(
+        model="object_transformer",
+        settings={**SMALL, "recipe.rate": 3e-3},
+        updates=40,
+        tune_on="covr_dev",
+        tune_every=20,
+        **of_sets,
+    )
+    assert {"best", "last"} <= set(summary.checkpoints)
+    folder_of_run = tmp_path / "run"
+    layout = Layout(folder)
+    assert read_vocab(folder_of_run / "vocab.json") == read_vocab(layout.covr_vocab)
+    info = json.loads((folder_of_run / "run.json").read_text())
+    assert (info["split"], info["tune"]["on"]) == ("covr_train", "covr_dev")
+    log = map(json.loads, (folder_of_run / "log.jsonl").read_text().splitlines())
+    tuned = [line for line in log if "tuned_on" in line]
+    assert [line["update"] for line in tuned] == [20, 40]
+    best, last = evaluate(folder_of_run, device="cpu")
+    assert (best.checkpoint, last.checkpoint) == ("best", "last")
+    assert best.percent["covr_dev"] == pytest.approx(max(line["accuracy"] for line in tuned))
+    rows = [json.loads(line) for line in last.path.read_text().splitlines()]
+    assert list(dict.fromkeys(row["split"] for row in rows)) == list(TESTED)
+    assert len(rows) == sum(SETS[split][1] for split in TESTED)
+    answers = read_vocab(layout.covr_vocab).answers()
+    for split in TESTED:
+        asked = read_set_questions(layout.covr_h5(HOP, split)).answers
+        given = [row["answer"] for row in rows if row["split"] == split]
+        right = np.mean([answers[number] == answer for number, answer in zip(asked, given, strict=True)])
+        assert last.percent[split] == pytest.approx(100 * right)
+    # Batches of another size, which hold other images, give the same answers; so does one split alone.
+    before = last.path.read_bytes()
+    evaluate(folder_of_run, checkpoints=["last"], device="cpu", batch_size=7)
+    assert last.path.read_bytes() == before
+    (alone,) = evaluate(folder_of_run, checkpoints=["last"], splits=["covr_test"], device="cpu")
+    assert list(alone.percent) == ["covr_test"]
+    assert sorted(last.path.read_bytes().splitlines()) == sorted(before.splitlines())
+    # A run on train is another one, with another vocabulary.
+    with pytest.raises(BindingError, match="another run is in it"):
+        run(model="object_transformer", settings=SMALL, dataset=folder, size=96, updates=40)
+
+
+def test_the_text_floor(run: Train, folder: Path, tmp_path: Path) -> None:
+    settings = {"hidden": 16, "recipe.batch_size": 16}
+    run(model="question_only", settings=settings, updates=5, dataset=folder, split="covr_train", size=96)
+    (made,) = evaluate(tmp_path / "run", device="cpu")
+    assert tuple(made.percent) == TESTED
+
+
+def test_a_run_on_train_still_has_single_images(run: Train, folder: Path, tmp_path: Path) -> None:
+    run(dataset=folder)
+    (made,) = evaluate(tmp_path / "run", checkpoints=["last"], device="cpu")
+    assert tuple(made.percent) == ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+    with pytest.raises(ConfigError, match='no test set "covr_test" of rubber_cylinder'):
+        evaluate(tmp_path / "run", splits=["covr_test"], device="cpu")
+
+
+def command(folder: Path, *arguments: str) -> list[str]:
+    options = ["--hop", HOP, "--size", "96", "--seed", "4", "--split", "covr_train", "--device", "cpu"]
+    sets = [each for name, value in SMALL.items() for each in ("--set", f"{name}={value}")]
+    return ["train", "object_transformer", str(folder), *options, *sets, "--updates", "20", *arguments]
+
+
+def test_the_commands_and_a_fresh_process(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert run_command([*command(folder), "--out", str(out)]) == 0
+    assert run_command(["evaluate", str(out), "--device", "cpu"]) == 0
+    shown = capsys.readouterr().out
+    for split in TESTED:
+        assert split in shown
+    predictions = out / "predictions" / "last.predict.jsonl"
+    again = ["-m", "clevrhope", "evaluate", str(out), "--device", "cpu", "--out", str(tmp_path / "again")]
+    subprocess.run([sys.executable, *again], check=True, capture_output=True)
+    assert (tmp_path / "again/predictions/last.predict.jsonl").read_bytes() == predictions.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["--split", "covr_test"],
+            'split: "covr_test" is not a train set; there is train, and with questions',
+        ),
+        (["--split", "covr_tran"], '(did you mean "covr_train"?)'),
+        (
+            ["--tune-on", "val"],
+            'tune_on: "val" is not for runs on covr_train; their weights can be chosen by',
+        ),
+        (["--split", "train", "--tune-on", "covr_dev"], 'tune_on: no set "covr_dev"'),
+        (["--size", "97"], "train.h5: it has 96 questions, but the first 97 were asked for"),
+        (["--hop", "none"], 'no split "covr_train" of none; there is none of that kind'),
+    ],
+)
+def test_what_does_not_fit_is_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert run_command([*command(folder), "--out", str(tmp_path / "run"), *arguments]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_models_of_one_image_and_suites_are_refused(run: Train, folder: Path, tmp_path: Path) -> None:
+    of_sets: dict[str, Any] = {"dataset": folder, "split": "covr_train", "size": 96}
+    with pytest.raises(ConfigError, match='model "tiny_models:Tiny": it answers questions about one image'):
+        run(**of_sets)
+    run(model="question_only", settings={"hidden": 8, "recipe.batch_size": 8}, updates=2, **of_sets)
+    with pytest.raises(
+        ConfigError, match="the run is about sets of images, and the questions of the suite rad"
+    ):
+        evaluate(tmp_path / "run", suite="rad", device="cpu")
+    request = TrainRequest("mac", folder, HOP, size=90, seed=0, out=tmp_path, split="covr_train")
+    assert request.n_questions == 90
