@@ -1,7 +1,7 @@
 """COVR's scores: accuracy by template, the two baselines of frequent answers, and the generalisation score.
 
-Intervals draw source images, each with all of its questions: a question is made from its source image, and the
-other images of its set are chosen for it.
+Intervals draw source images, each with all of its questions: a question is made from its source image, and
+the other images of its set are chosen for it.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class FrequentAnswers:
 
 
 def frequent_answers(answers: Numbers, templates: Numbers, *, n_templates: int) -> FrequentAnswers:
-    """The most frequent answers of (N,) train questions, of which there must be one; of equals the first."""
+    """The most frequent answers of (N,) train questions, one at least; of equally frequent ones the first."""
     most = int(np.bincount(answers).argmax())
     of_template = np.full(n_templates, most, dtype=np.int64)
     for template in np.unique(templates):
@@ -66,7 +66,7 @@ def covr_accuracy(right: Flags, images: Numbers, *, bootstrap: int, seed: int) -
         seed: of the samples.
 
     Raises:
-        MismatchedRunsError: as many images as questions are expected, and a question and a run at least.
+        MismatchedRunsError: there are not as many images as questions, or there is no question or run.
     """
     _check(images, right)
     by_run = 100 * right.mean(axis=1)
@@ -115,9 +115,9 @@ def accuracy_by_template(
 def generalisation_score(*, model: float, text: float, iid_size: float) -> float | None:
     """How much of what training on the property would bring is there without it, in per cent.
 
-    Source: Bogin et al. 2021, where plots of it are clipped to 0 to 100. It is not clipped here: it is negative
-    where the model does worse than one without images, and over 100 where it does better than one that was
-    trained on as many questions with the property among them.
+    Source: Bogin et al. 2021, where plots of it are clipped to 0 to 100. It is not clipped here: it is
+    negative where the model does worse than one without images, and over 100 where it does better than one
+    that was trained on as many questions with the property among them.
 
     Args:
         model: accuracy of the model, trained without the property.

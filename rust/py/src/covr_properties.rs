@@ -26,7 +26,7 @@ pub fn covr_template_names() -> Vec<&'static str> {
     Template::ALL.map(Template::name).into()
 }
 
-/// The names of the terms that questions can name, by the number of their bit: values, relations, `same_size` and so on.
+/// The names of the terms that questions can name, by number of their bit: values, relations, `same_size` and so on.
 ///
 /// Raises:
 ///     VocabularyError: more terms than a mask of 64 bits has room for.

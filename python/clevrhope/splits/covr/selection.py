@@ -112,9 +112,9 @@ def select_rows(
 
     The two questions of a pair (rows 2k and 2k + 1) have one text and two answers. Where the property depends
     on the answer, one of them can have it alone; the other one would then give the text's answer away. So
-    train and dev keep pairs whole: a question goes if either of its pair has the property, and the partner of
-    a shot that has not the property is kept with it. Only a last shot whose partner has it too may stand
-    alone, since the number of shots is exact. The test rows are just those with the property.
+    train and dev keep pairs whole: a question goes if either of its pair has the property, and a shot's
+    partner without the property is kept with it. Only a last shot whose partner has it too may stand alone,
+    since the number of shots is exact. The test rows are just those with the property.
 
     Args:
         predicate: what is held out.

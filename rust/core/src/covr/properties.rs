@@ -1,8 +1,8 @@
 //! Properties of questions, by which COVR's compositional splits hold questions out.
 //!
-//! Definitions are those of Bogin et al. 2021: the capitals in `PROPERTIES` are the splits' names in tables 7 and 8, and
-//! what each means is in the splitters of COVR's public code (`splits/splitters`). Most of these look at the outer program
-//! alone; here a quantifier's condition is part of the program, since the question names it too.
+//! Definitions are those of Bogin et al. 2021: the capitals in `PROPERTIES` are the splits' names in tables 7 and 8,
+//! and what each means is in the splitters of COVR's public code (`splits/splitters`). Most of these look at the outer
+//! program alone; here a quantifier's condition is part of the program, since the question names it too.
 
 use super::template::Template;
 use crate::program::{Argument, Function, Program, Step};
@@ -75,7 +75,7 @@ const PROPERTIES: [(&str, Holds); 16] = [
     }),
     // ANS-NUM.
     ("ans-num", |q| matches!(q.answer, Answer::Integer(_))),
-    // Program Split: COVR draws 20% of the anonymised programs of its files; here the hash decides, whatever a file has.
+    // Program Split: COVR draws 20% of the anonymised programs of its files; here the hash decides, whatever they are.
     ("program", |q| anonymised_hash(q.program) < HELD_OUT_HASHES),
 ];
 
@@ -132,8 +132,9 @@ fn has_relation(function: Function) -> bool {
 
 /// A hash of the program without values, relations, numbers and types, which is the same on every machine.
 ///
-/// What is left is what COVR's splitter leaves: the names of its operations, in which the shape alone is told from other
-/// types (`find`, `query_name`, `choose_name`), and how they are joined. A step that several others use counts for each.
+/// What is left is what COVR's splitter leaves: the names of its operations, in which the shape alone is told from
+/// other types (`find`, `query_name`, `choose_name`), and how they are joined. A step that several others use counts
+/// for each.
 /// Having the same value is one relation in both directions, so it is `with_relation` wherever it stands.
 fn anonymised_hash(program: &Program) -> u64 {
     let mut digests: Vec<blake3::Hash> = Vec::with_capacity(program.steps.len());
@@ -200,8 +201,8 @@ impl<'a> Terms<'a> {
 
     /// The terms that a question names, and its answer if that is a value or a relation, as bits by number.
     ///
-    /// COVR's lexical splitter leaves out the relations of `with_relation_object`, which questions name like others. The
-    /// types that are asked for (`all_same`, `query_attr`) are not among its terms.
+    /// COVR's lexical splitter leaves out the relations of `with_relation_object`, which questions name like others.
+    /// The types that are asked for (`all_same`, `query_attr`) are not among its terms.
     pub fn mask(&self, question: &Question<'_>) -> i64 {
         let answer = match question.answer {
             Answer::Value(kind, value) => self.value(kind, value),
@@ -379,7 +380,7 @@ mod tests {
         let values = |n: usize| {
             let colors: Vec<String> = (0..n).map(|i| format!("\"c{i}\": [{i}, 0, 0]")).collect();
             let json = format!(
-                r#"{{"sizes": {{"small": 1}}, "colors": {{{}}}, "materials": {{"m": "m"}}, "shapes": {{"cube": "c"}}}}"#,
+                r#"{{"sizes": {{"s": 1}}, "colors": {{{}}}, "materials": {{"m": "m"}}, "shapes": {{"cube": "c"}}}}"#,
                 colors.join(", ")
             );
             Vocabulary::from_properties_json(json.as_bytes(), "properties.json", 10).unwrap()
