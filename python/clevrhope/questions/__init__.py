@@ -17,8 +17,8 @@ __all__ = ["QuestionBatch", "Templates", "instantiate_questions", "read_template
 SYNONYMS = "synonyms.json"
 FAMILIES = "families.json"
 COVR = "covr.json"
-"""Files in a folder of templates with the words for values, the order of the template files, and the sentences
-of questions over several images."""
+"""Files in a folder of templates with the words for values, the order of the template files, and the
+sentences of questions over several images."""
 NO_TEMPLATES = (SYNONYMS, FAMILIES, COVR)
 """The files of such a folder that hold no templates in CLEVR's format."""
 
