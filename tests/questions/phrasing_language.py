@@ -76,7 +76,7 @@ def read_phrasings(folder: Path) -> list[Phrasing]:
     return [
         Phrasing(f"{path.stem}[{i}].text[{j}]", text, family, synonyms)
         for path in sorted(folder.glob("*.json"))
-        if path.name not in ("synonyms.json", "families.json")
+        if path.name not in ("synonyms.json", "families.json", "covr.json")
         for i, family in enumerate(json.loads(path.read_text()))
         for j, text in enumerate(family["text"])
     ]

@@ -12,7 +12,7 @@ from typing import Any
 from clevrhope.dataset.clevr_folder import TYPES
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.config import DatasetConfig
-from clevrhope.questions import FAMILIES, SYNONYMS, template_files
+from clevrhope.questions import NO_TEMPLATES, SYNONYMS, template_files
 from clevrhope.questions.suites import ORIGINALS, SUBJECTS, suite_folder, suite_names
 from clevrhope.runtime import assets
 from clevrhope.runtime.own_files import write_own
@@ -89,7 +89,7 @@ def subset_templates(
         ConfigError: there is no such file or type, or no template that ends with such a function.
     """
     package = assets.question_templates()
-    known = sorted(path.stem for path in package.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
+    known = sorted(path.stem for path in package.glob("*.json") if path.name not in NO_TEMPLATES)
     files = {SYNONYMS: (package / SYNONYMS).read_bytes()}
     ends: set[str] = set()
     for name in names or known:

@@ -16,7 +16,11 @@ __all__ = ["QuestionBatch", "Templates", "instantiate_questions", "read_template
 
 SYNONYMS = "synonyms.json"
 FAMILIES = "families.json"
-"""Files in a folder of templates with the words for values, and with the order of the template files."""
+COVR = "covr.json"
+"""Files in a folder of templates with the words for values, the order of the template files, and the
+sentences of questions over several images."""
+NO_TEMPLATES = (SYNONYMS, FAMILIES, COVR)
+"""The files of such a folder that hold no templates in CLEVR's format."""
 
 
 def read_templates(source: World | Vocabulary, folder: Path | str | None = None) -> Templates:
@@ -46,7 +50,7 @@ def template_files(folder: Path) -> list[tuple[str, bytes]]:
     Raises:
         TemplateError: there are none, or one cannot be read.
     """
-    files = sorted(path for path in folder.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
+    files = sorted(path for path in folder.glob("*.json") if path.name not in NO_TEMPLATES)
     if not files:
         raise TemplateError(f"{folder}: no JSON files; expected question templates in CLEVR's format")
     return [(path.stem, _read(path)) for path in files]

@@ -9,6 +9,7 @@ mod distractors;
 mod matching;
 pub mod meaning;
 mod pairs;
+pub mod phrasing;
 mod program;
 mod quantifiers;
 mod rule;
@@ -23,6 +24,7 @@ mod window;
 
 pub use meaning::{Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
 pub use pairs::SetQuestion;
+pub use phrasing::{Phrasings, PhrasingsError};
 pub use rule::{DistractorChoice, PairPlace, SetRule};
 pub use schedule::PoorWorld;
 pub use stream::SetStream;

@@ -1,0 +1,106 @@
+//! The variants of a template: questions that need sentences of their own, and the slots that these have.
+
+use super::slot::Slot;
+use crate::covr::{Condition, Meaning, Template};
+
+const COUNTED: &[&str] = &["objects", "images"];
+const COMPARISONS: &[&str] = &["more", "fewer", "as_many"];
+const CONNECTIVES: &[&str] = &["and", "or"];
+const QUANTIFIERS: &[&str] = &["all", "some", "none"];
+const CONDITIONS: &[&str] = &["value", "related"];
+
+/// The keys of a template in the file: those below its name, those below each of these.
+pub(super) fn keys(template: Template) -> &'static [&'static [&'static str]] {
+    match template {
+        Template::CompareCount => &[COUNTED, COMPARISONS],
+        Template::Count | Template::VerifyCount => &[COUNTED],
+        Template::VerifyLogic => &[CONNECTIVES],
+        Template::VerifyQuantifier => &[QUANTIFIERS, CONDITIONS],
+        Template::VerifyAttr
+        | Template::ChooseAttr
+        | Template::QueryAttr
+        | Template::CountGroupBy
+        | Template::VerifyCountGroupBy
+        | Template::VerifyQuantifierAttr
+        | Template::VerifySameAttr
+        | Template::QueryObject
+        | Template::ChooseObject
+        | Template::ChooseRelation => &[],
+    }
+}
+
+/// The number of a question's variant among those of its template, in the order of the keys.
+pub(super) fn number(meaning: &Meaning) -> usize {
+    match meaning {
+        Meaning::CompareCount { counted, comparison, .. } => {
+            *counted as usize * COMPARISONS.len() + *comparison as usize
+        }
+        Meaning::Count { counted, .. } | Meaning::VerifyCount { counted, .. } => *counted as usize,
+        Meaning::VerifyLogic { connective, .. } => *connective as usize,
+        Meaning::VerifyQuantifier { quantifier, condition, .. } => {
+            *quantifier as usize * CONDITIONS.len() + usize::from(matches!(condition, Condition::Related(..)))
+        }
+        Meaning::VerifyAttr { .. }
+        | Meaning::ChooseAttr { .. }
+        | Meaning::QueryAttr { .. }
+        | Meaning::CountGroupBy { .. }
+        | Meaning::VerifyCountGroupBy { .. }
+        | Meaning::VerifyQuantifierAttr { .. }
+        | Meaning::VerifySameAttr { .. }
+        | Meaning::QueryObject { .. }
+        | Meaning::ChooseObject { .. }
+        | Meaning::ChooseRelation { .. } => 0,
+    }
+}
+
+/// What the sentences of a variant can and have to say.
+pub(super) struct Parts {
+    /// For each part of the question, the slots that say it; every sentence has one of them.
+    pub required: &'static [&'static [Slot]],
+    /// What a sentence may leave out.
+    pub optional: &'static [Slot],
+}
+
+impl Parts {
+    /// Those of a variant, given by the last of its keys.
+    pub fn of(template: Template, key: Option<&str>) -> Self {
+        use Slot::{
+            A, APerNumber, AreRelated, As, B, Bs, Converse, IsRelated, ItsTarget, Name, Name2, Number, NumberOfAs,
+            Relation, Target, Type, Value, Value2, Values,
+        };
+        const G: &[Slot] = &[A, As];
+        const CHOICE: [&[Slot]; 2] = [&[Value, Name], &[Value2, Name2]];
+        let required: &[&[Slot]] = match template {
+            Template::VerifyAttr => &[G, &[Value]],
+            Template::ChooseAttr => &[G, CHOICE[0], CHOICE[1]],
+            Template::QueryAttr | Template::VerifyQuantifierAttr => &[G, &[Type]],
+            Template::CompareCount | Template::VerifyLogic => &[G, &[B, Bs]],
+            Template::Count => &[G],
+            Template::VerifyCount => &[&[A, As, APerNumber], &[Number]],
+            Template::CountGroupBy => &[&[NumberOfAs]],
+            Template::VerifyCountGroupBy => &[&[NumberOfAs], &[Number]],
+            Template::VerifyQuantifier if key == Some(CONDITIONS[0]) => &[G, &[Value, Values]],
+            Template::VerifyQuantifier => &[G, &[IsRelated, AreRelated]],
+            Template::VerifySameAttr => &[G, &[B, Bs], &[Type]],
+            Template::QueryObject => &[&[A, As, Target], &[Target, ItsTarget]],
+            Template::ChooseObject => &[&[A, As, Target], &[Target, ItsTarget], CHOICE[0], CHOICE[1]],
+            Template::ChooseRelation => &[G, &[B], &[Relation], &[Converse]],
+        };
+        let optional: &[Slot] = match template {
+            Template::VerifyAttr | Template::ChooseAttr => &[Type],
+            _ => &[],
+        };
+        Self { required, optional }
+    }
+
+    /// The slots that a sentence may have, each once.
+    pub fn slots(&self) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        for &slot in self.required.iter().copied().flatten().chain(self.optional) {
+            if !slots.contains(&slot) {
+                slots.push(slot);
+            }
+        }
+        slots
+    }
+}
