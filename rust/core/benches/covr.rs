@@ -6,13 +6,16 @@
 
 mod assets;
 
-use clevrhope_core::covr::{DistractorChoice, PairPlace, SetQuestions, SetRule, SetStream, Template};
+use clevrhope_core::covr::{
+    DistractorChoice, PairPlace, Phrasings, SetQuestion, SetQuestions, SetRule, SetStream, Template,
+};
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::scene::World;
 use clevrhope_core::split::{PoolScan, SceneRule};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::sync::Arc;
 
+const PHRASINGS: &[u8] = include_bytes!("../../../question_templates/covr.json");
 /// Windows of a workload.
 const WINDOWS: usize = 8;
 
@@ -23,7 +26,7 @@ fn rule(name: &str, scenes: SceneRule, places: &[PairPlace]) -> SetRule {
         places: places.to_vec(),
         implied: false,
         distractors: DistractorChoice::Edited,
-        texts: None,
+        half: None,
         paraphrased: false,
         match_objects: false,
     }
@@ -33,7 +36,8 @@ fn rule(name: &str, scenes: SceneRule, places: &[PairPlace]) -> SetRule {
 fn stream(world: &Arc<World>, rule: SetRule) -> SetStream {
     let scan = Arc::new(PoolScan::new(world.clone(), 0, "train"));
     let pair = Holdout::new(world.vocab(), &["rubber", "cylinder"]).expect("values of different types");
-    let mut stream = SetStream::new(scan, rule, Some(pair)).expect("a world with all values");
+    let phrasings = Phrasings::read(PHRASINGS, "covr.json", world.vocab()).expect("the project's own phrasings");
+    let mut stream = SetStream::new(scan, Arc::new(phrasings), rule, Some(pair)).expect("a world with all values");
     while stream.scenes.waiting_windows() < WINDOWS {
         stream.scenes.look_further().expect("scenes without the pair");
     }
@@ -43,7 +47,7 @@ fn stream(world: &Arc<World>, rule: SetRule) -> SetStream {
 fn print(name: &str, made: &SetQuestions) {
     println!("{name}: {} questions of {} windows", made.questions.len(), WINDOWS);
     for template in Template::ALL {
-        let of = |question: &&clevrhope_core::covr::SetQuestion| question.meaning.template() == template;
+        let of = |question: &&SetQuestion| question.meaning.template() == template;
         let (n, place) = (made.questions.iter().filter(of).count() / 2, template as usize);
         let attempts = made.attempts[place] as f64 / n.max(1) as f64;
         println!(

@@ -13,6 +13,11 @@ pub fn read_unique(bytes: &[u8], file: &str) -> Result<Value, String> {
     serde_json::from_slice(bytes).map(|Unique(value)| value).map_err(|error| json_message(file, &error))
 }
 
+/// A string as JSON.
+pub(crate) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
 /// A value in which no object has a key twice.
 struct Unique(Value);
 

@@ -1,5 +1,6 @@
 //! The engine's enums as Python gives them: by name, as in `quality="draft"`.
 
+use clevrhope_core::covr::{DistractorChoice, PairPlace};
 use clevrhope_core::message::shown;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::render::fast::Effort;
@@ -27,6 +28,17 @@ impl Named for QuestionRule {
     const ARGUMENT: &'static str = "questions";
     const NAMES: &'static [(&'static str, Self)] =
         &[("any", Self::Any), ("without", Self::Without), ("unimplied", Self::Unimplied), ("with", Self::With)];
+}
+
+impl Named for PairPlace {
+    const ARGUMENT: &'static str = "places";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("nowhere", Self::Nowhere), ("question", Self::Mentioned), ("distractors", Self::Distractor)];
+}
+
+impl Named for DistractorChoice {
+    const ARGUMENT: &'static str = "distractors";
+    const NAMES: &'static [(&'static str, Self)] = &[("edited", Self::Edited), ("random", Self::Random)];
 }
 
 impl Named for MinimalKind {

@@ -6,6 +6,7 @@ mod choice;
 mod chunks;
 mod conversion;
 mod counting_pool;
+mod covr;
 mod covr_properties;
 mod errors;
 mod findings;
@@ -53,6 +54,8 @@ mod _core {
     const NO_PROGRAM: i32 = super::conversion::NO_PROGRAM;
     #[pymodule_export]
     use super::counting_pool::PyCountingPool;
+    #[pymodule_export]
+    use super::covr::{PyPhrasings, PySetQuestions, PySetStream};
     #[pymodule_export]
     use super::covr_properties::{covr_properties, covr_property_names, covr_template_names, covr_term_names};
     #[pymodule_export]

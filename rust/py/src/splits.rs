@@ -30,8 +30,8 @@ fn nanoseconds() -> u64 {
 /// The scenes of a pool as programs see them, made once for all splits of the pool.
 #[pyclass(name = "PoolScan", module = "clevrhope._core", frozen)]
 pub struct PyPoolScan {
-    scan: Arc<PoolScan>,
-    vocab: Arc<Vocabulary>,
+    pub scan: Arc<PoolScan>,
+    pub vocab: Arc<Vocabulary>,
 }
 
 #[pymethods]

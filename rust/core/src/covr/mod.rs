@@ -6,17 +6,18 @@
 
 mod counts;
 mod distractors;
+pub mod json;
 mod matching;
 pub mod meaning;
 mod pairs;
 pub mod phrasing;
 mod program;
+pub mod properties;
 mod quantifiers;
 mod rule;
 mod sample;
 mod schedule;
 mod stream;
-pub mod properties;
 pub mod subgraph;
 pub mod template;
 mod unique;
@@ -25,6 +26,7 @@ mod window;
 pub use meaning::{Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
 pub use pairs::SetQuestion;
 pub use phrasing::{Phrasings, PhrasingsError};
+pub use program::PROGRAM_WIDTH;
 pub use rule::{DistractorChoice, PairPlace, SetRule};
 pub use schedule::PoorWorld;
 pub use stream::SetStream;

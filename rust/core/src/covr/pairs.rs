@@ -120,7 +120,7 @@ impl<'a> Attempt<'_, 'a> {
     pub(super) fn may_ask(&self, meaning: &Meaning) -> bool {
         let program = meaning.program();
         let Maker { rule, holdout, .. } = self.maker;
-        let is_of_split = rule.texts.is_none_or(|half| hash(&program) & 1 == u64::from(half));
+        let is_of_split = rule.half.is_none_or(|half| hash(&program) & 1 == u64::from(half));
         let Some(holdout) = holdout.filter(|_| is_of_split) else { return is_of_split };
         let names_absent = holdout.absent().is_some_and(|absent| absent.is_named_in(&program));
         !names_absent

@@ -6,8 +6,10 @@ use crate::program::{Function, Program, Step};
 use crate::scene::world::SHAPE;
 use Function as F;
 
-/// Most steps of a question's program, with some to spare.
-const MOST_STEPS: usize = 32;
+/// Most steps of a question's program: of two subgraphs of three objects, whose images are counted and compared.
+const MOST_STEPS: usize = 27;
+/// Most tokens of a program's row, with those of its beginning and end.
+pub const PROGRAM_WIDTH: usize = MOST_STEPS + 2;
 
 impl Meaning {
     /// The program, in COVR's functions.

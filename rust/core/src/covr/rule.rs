@@ -34,8 +34,8 @@ pub struct SetRule {
     /// Whether questions may not imply the pair by likenesses either.
     pub implied: bool,
     pub distractors: DistractorChoice,
-    /// Of two splits of one kind, which half of all texts it has, so that they share none.
-    pub texts: Option<bool>,
+    /// Which half of all texts it has (0 or 1), so that dev and test share none; None for all.
+    pub half: Option<u8>,
     /// Whether questions have the phrasing that no other split has.
     pub paraphrased: bool,
     pub match_objects: bool,

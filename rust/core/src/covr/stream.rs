@@ -1,5 +1,6 @@
 //! A split of questions over several images as a stream: windows of a pool's eligible scenes.
 
+use super::phrasing::Phrasings;
 use super::rule::SetRule;
 use super::schedule::Schedule;
 use super::window::{SetQuestions, Windows};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pub struct SetStream {
     /// The scenes that its sets are of.
     pub scenes: EligibleScenes,
+    phrasings: Arc<Phrasings>,
     rule: SetRule,
     key: StreamKey,
     schedule: Schedule,
@@ -27,7 +29,12 @@ impl SetStream {
     ///
     /// # Errors
     /// `Impossible` where the world is too poor for a template.
-    pub fn new(scan: Arc<PoolScan>, rule: SetRule, holdout: Option<Holdout>) -> Result<Self, SplitError> {
+    pub fn new(
+        scan: Arc<PoolScan>,
+        phrasings: Arc<Phrasings>,
+        rule: SetRule,
+        holdout: Option<Holdout>,
+    ) -> Result<Self, SplitError> {
         let world = scan.world().clone();
         let holdout = match (holdout, world.palette()) {
             (Some(holdout), Some(palette)) => Some(holdout.within(world.vocab(), palette)?),
@@ -39,7 +46,7 @@ impl SetStream {
             .map_err(|error| SplitError::Impossible { split: rule.name.clone(), problem: error.to_string() })?;
         let matching = rule.match_objects.then(|| StreamKey::new(&[b"match objects", key.as_bytes()]));
         let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout, matching);
-        Ok(Self { scenes, rule, key, schedule, window: 0 })
+        Ok(Self { scenes, phrasings, rule, key, schedule, window: 0 })
     }
 
     /// The questions of the next windows, at most `count` and at most those that are whole. Uses all cores; what it
@@ -54,6 +61,7 @@ impl SetStream {
             rule: &self.rule,
             holdout: self.scenes.holdout(),
             schedule: &self.schedule,
+            phrasings: &self.phrasings,
             key: self.key,
         };
         let of_window = |(number, scenes): (usize, &[Eligible])| {

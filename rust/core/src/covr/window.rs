@@ -3,6 +3,7 @@
 use super::distractors::WindowScenes;
 use super::matching::Rows;
 use super::pairs::{Attempt, Maker, SetQuestion};
+use super::phrasing::Phrasings;
 use super::rule::SetRule;
 use super::schedule::Schedule;
 use super::template::Template;
@@ -40,6 +41,7 @@ pub(super) struct Windows<'a> {
     pub rule: &'a SetRule,
     pub holdout: Option<&'a Holdout>,
     pub schedule: &'a Schedule,
+    pub phrasings: &'a Phrasings,
     pub key: StreamKey,
 }
 
@@ -67,10 +69,21 @@ impl Windows<'_> {
                 Attempt { maker: &maker, rng: key.at(attempt), place }.pair(cell)
             });
             match found {
-                Some(pair) => made.questions.extend(pair),
+                Some(mut pair) => {
+                    let phrasing = self.phrasing(&pair[0], &key);
+                    pair.iter_mut().for_each(|question| question.phrasing = phrasing);
+                    made.questions.extend(pair);
+                }
                 None => made.skipped[template] += 1,
             }
         }
         made
+    }
+    /// The phrasing of a question: the last one of its list where the split is the paraphrased one, a drawn one of the
+    /// others elsewhere.
+    fn phrasing(&self, question: &SetQuestion, pair: &StreamKey) -> u16 {
+        let last = self.phrasings.n(&question.meaning) as u32 - 1;
+        let drawn = StreamKey::new(&[b"phrasing", pair.as_bytes()]).at(0).below(last);
+        (if self.rule.paraphrased { last } else { drawn }) as u16
     }
 }

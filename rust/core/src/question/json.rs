@@ -6,6 +6,7 @@
 
 use super::instantiate::Question;
 use super::template::TemplateSet;
+use crate::json::quoted;
 use crate::vocab::Vocabulary;
 use std::io::Write;
 
@@ -46,11 +47,6 @@ pub fn write_question(
     );
     question.program.write_json(vocab, out);
     out.push(b'}');
-}
-
-/// A string as JSON.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 #[cfg(test)]
