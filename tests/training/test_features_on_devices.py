@@ -27,9 +27,11 @@ def test_features_that_are_read_for_each_batch_are_those_that_are_there(
     features: Any, n: int, size: int
 ) -> None:
     numbers = np.random.default_rng(1).permutation(QUESTIONS)[:n]
-    there = list(features.batches(numbers, torch.from_numpy(numbers), size))
+    parts = [numbers[first : first + size] for first in range(0, n, size)]
+    wanted = [(part, torch.from_numpy(part)) for part in parts]
+    there = list(features.batches(wanted))
     features._on_device = None  # as on a GPU where they do not fit
-    read = list(features.batches(numbers, torch.from_numpy(numbers), size))
+    read = list(features.batches(wanted))
     assert [len(each["n"]) for each in read] == [min(size, n - first) for first in range(0, n, size)]
     for a, b in zip(there, read, strict=True):
         assert all(torch.equal(a[name], b[name]) and a[name].dtype == b[name].dtype for name in a)

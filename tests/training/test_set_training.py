@@ -168,7 +168,7 @@ def test_the_commands_and_a_fresh_process(
     [
         (
             ["--split", "covr_test"],
-            'split: "covr_test" is not a train set; there is train, and with questions',
+            "there is train, and with questions of a suite train_carets, for one, and covr_train",
         ),
         (["--split", "covr_tran"], '(did you mean "covr_train"?)'),
         (

@@ -117,8 +117,9 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     "--split",
     metavar="NAME",
     default="train",
-    help="The train set: train, or train_carets, which clevrhope suite carets DIR --train makes; --size "
-    "counts the questions of train, and those added to them come on top.  [default: train]",
+    help="The train set: train; or train_carets, which clevrhope suite carets DIR --train makes (--size "
+    "counts the questions of train, and those added to them come on top); or covr_train, whose questions are "
+    "about sets of images.  [default: train]",
 )
 @click.option(
     "--seed",
@@ -161,7 +162,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     "--tune-on",
     metavar="SET",
     help="Also keep, as the checkpoint best, the weights that do best on this set: val (of none), or the "
-    "folder of CLEVR v1.0 for its val.",
+    "folder of CLEVR v1.0 for its val; of a run on covr_train, covr_dev.",
 )
 @click.option(
     "--tune-every",
