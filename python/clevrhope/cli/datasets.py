@@ -115,6 +115,7 @@ def _show_summary(choices: dict[str, Any], summary: "Summary") -> None:
             "bytes": summary.n_bytes,
             "seconds": round(summary.seconds, 3),
             "splits": summary.splits,
+            **({"covr": summary.covr} if summary.covr else {}),
             "suites_removed": {suite: list(hops) for suite, hops in summary.suites.items()},
             "contact_sheet": str(summary.contact_sheet),
         }
@@ -125,6 +126,7 @@ def _show_summary(choices: dict[str, Any], summary: "Summary") -> None:
 
 def _summary_lines(summary: "Summary") -> list[str]:
     from clevrhope.runtime.display import duration, size
+    from clevrhope.splits.covr.kinds import covr_file
 
     lines = [
         "",
@@ -137,6 +139,9 @@ def _summary_lines(summary: "Summary") -> list[str]:
     for hop, splits in summary.splits.items():
         counts = ", ".join(f"{split} {entry['questions']:,}" for split, entry in splits.items())
         lines.append(f"  {hop}: {counts}")
+    for hop, splits in summary.covr.items():
+        counts = ", ".join(f"{covr_file(split)} {entry['questions']:,}" for split, entry in splits.items())
+        lines.append(f"  {hop}, over several images: {counts}")
     lines += [f"  {sentence}" for sentence in (*summary.kept, *summary.exhausted)]
     if summary.suites:
         made = ", ".join(f"{suite} of {', '.join(hops)}" for suite, hops in summary.suites.items())

@@ -108,6 +108,11 @@ dataset_options = with_options(
     ),
     *rendering_options,
     passes_option,
+    click.option(
+        "--covr",
+        is_flag=True,
+        help="Also make questions over sets of up to five images (COVR), with splits of their own.",
+    ),
     click.option("--no-render", is_flag=True, help="Make no images; a later run can add them."),
     *(
         click.option(
@@ -185,13 +190,15 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     from clevrhope.dataset.layout import Layout
     from clevrhope.images.passes import parse_passes
     from clevrhope.pipeline import Limits, Request
-    from clevrhope.splits.hops import HOP_GROUPS, PRELIM
+    from clevrhope.splits.hops import HOP_GROUPS, NONE, PRELIM
 
     hops = read_names(choices["hops"])
     _check_forms(hops, choices["held_out"])
     groups = [name for group in choices["groups"] for name in HOP_GROUPS[group]]
     names = (*hops, *choices["held_out"], *groups)
     prelim = tuple(read_names(choices["prelim"]))
+    if choices["covr"] and not names:
+        names = _hops_of_folder(choices["out"]) or (NONE,)
     if not names and not prelim:
         raise click.UsageError(
             "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
@@ -228,8 +235,19 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
             palette=choices["palette"],
             test_palette=choices["test_palette"],
         ),
+        covr=choices["covr"],
         prelim=prelim,
     )
+
+
+def _hops_of_folder(out: Path | None) -> tuple[str, ...]:
+    """The sub-datasets of an existing folder that hold a pair or nothing out."""
+    from clevrhope.dataset.layout import Layout
+    from clevrhope.dataset.manifest import read_manifest
+    from clevrhope.splits.hops import PRELIM
+
+    there = read_manifest(Layout(out).manifest) if out else None
+    return tuple(name for name in (there.splits if there else ()) if not name.startswith(f"{PRELIM}_"))
 
 
 def _check_forms(hops: Sequence[str], held_out: Sequence[str]) -> None:

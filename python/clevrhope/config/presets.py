@@ -48,6 +48,12 @@ class Sizes:
     """Groups of two one-object images per value of a preliminary set; 0 for all."""
     prelim_counting: int = 100
     """Sets of six five-object images per such value. The paper does not give its number."""
+    covr_train: int = 248_154
+    """Questions over several images to train on: COVR's number."""
+    covr_dev: int = 6_891
+    """The same for tuning."""
+    covr_test: int = 7_024
+    """The same of each test set."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -120,6 +126,9 @@ PRESETS: Mapping[str, Config] = {
             minimal_places=6,
             prelim_existence=3,
             prelim_counting=2,
+            covr_train=150,
+            covr_dev=30,
+            covr_test=30,
         ),
     ),
     "small": Config(
@@ -133,6 +142,9 @@ PRESETS: Mapping[str, Config] = {
             minimal_copies=1,
             prelim_existence=20,
             prelim_counting=10,
+            covr_train=2_500,
+            covr_dev=300,
+            covr_test=300,
         ),
     ),
     "paper": Config(

@@ -38,6 +38,20 @@ class QuestionSettings:
             "implied": "train and IID questions do not ask for a held-out pair through likenesses either",
         },
     )
+    covr_hold: Literal["both", "words"] = _setting(
+        help="words: a pair is held out of questions over several images, but not of their images.",
+        effects={
+            "both": "a pair is held out of images and questions where these are about several images",
+            "words": "a pair is held out of questions about several images, but not of their images",
+        },
+    )
+    distractors: Literal["edited", "random"] = _setting(
+        help="random: distractors of questions over several images are any images (COVR's easy variant).",
+        effects={
+            "edited": "distractors contradict a part of what a question about several images describes",
+            "random": "distractors of questions about several images are any images without what is described",
+        },
+    )
 
     @classmethod
     def choices(cls) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifes
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.covr_names import COVR_SPLITS, is_covr
+from clevrhope.splits.covr.kinds import COVR_SPLITS, is_covr
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
 

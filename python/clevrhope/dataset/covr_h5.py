@@ -121,6 +121,13 @@ def read_set_question_blocks(path: Path, *, n_rows: int) -> Iterator[SetQuestion
             yield block
 
 
+def read_set_scenes_in_use(path: Path) -> tuple[str, Ints]:
+    """A file's pool, and the indices of the scenes of its sets, sorted, each once; errors as `open_hdf5`."""
+    with reading_hdf5(path, SET_QUESTIONS) as file:
+        indices: Ints = np.unique(file["image_idxs"][:])
+        return str(file.attrs["pool"]), indices[indices != ABSENT]
+
+
 def read_set_attributes(path: Path) -> SetAttributes:
     """The attributes of a file; errors as `open_hdf5`, or a list of names is missing."""
     with reading_hdf5(path, SET_QUESTIONS) as file:

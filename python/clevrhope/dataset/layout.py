@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clevrhope.dataset.suite_pools import parse_suite_pool
 from clevrhope.runtime.atomic import OWN_PREFIX
-from clevrhope.splits.covr_names import covr_file, is_covr
+from clevrhope.splits.covr.kinds import covr_file, is_covr
 
 FOLDERS = ("covr", "hops", "images", "passes", "scenes")
 """Folders of the dataset's files, below its own."""

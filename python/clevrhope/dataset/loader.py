@@ -29,7 +29,7 @@ from clevrhope.dataset.torch_dataset import restored, torch_class
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.atomic import record
-from clevrhope.splits.covr_names import is_covr
+from clevrhope.splits.covr.kinds import is_covr
 
 Item = dict[str, Any]
 

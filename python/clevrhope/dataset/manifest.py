@@ -38,6 +38,7 @@ from clevrhope.runtime.forms import (
 )
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
+from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import NAME_ORDER
 from clevrhope.splits.kinds import SPLITS
 
@@ -83,6 +84,8 @@ class Manifest:
     suites: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]] = field(default_factory=dict)
     """HOP -> suite of paired tests -> split -> pairs, and questions that they were made of; of a suite with
     images of its own also their number, and the most questions that there are visual tests of."""
+    covr: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    """HOP -> split of questions over several images -> pool, questions, images."""
     checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """HOP -> what passed the check for leaks since its questions last changed."""
     files: Mapping[str, FileRecord] = field(default_factory=dict)
@@ -153,6 +156,12 @@ def read_manifest(path: Path) -> Manifest | None:
         for split in splits:
             if split not in SPLITS:
                 raise DatasetError(f"{path}: splits.{hop}.{split} is not a split; known: {', '.join(SPLITS)}")
+    for hop, splits in raw.get("covr", {}).items():
+        for split in splits:
+            if split not in COVR_KINDS:
+                raise DatasetError(
+                    f"{path}: covr.{hop}.{split} is not a split; known: {', '.join(COVR_KINDS)}"
+                )
     part_of(raw.get("shard"), path)
     known = {each.name: raw[each.name] for each in fields(Manifest) if each.name in raw}
     files = {name: FileRecord(each["bytes"], each["sha256"]) for name, each in raw["files"].items()}
@@ -316,6 +325,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         "pools": {name: manifest.pools[name] for name in sorted(manifest.pools)},
         **({"palettes": dict(sorted(manifest.palettes.items()))} if manifest.palettes else {}),
         **({"suites": _sorted(manifest.suites)} if manifest.suites else {}),
+        **({"covr": manifest.covr} if manifest.covr else {}),
         "checked": manifest.checked,
     }
     if manifest.shard is not None:
@@ -390,6 +400,9 @@ MANIFEST = Fields(
                 keys=NAME,
             ),
             keys=NAME,
+        ),
+        "covr": MapOf(
+            MapOf(Fields({"pool": NAME, "questions": COUNT, "pictures": COUNT}), keys=NAME), keys=NAME
         ),
         "shard": Nullable(Fields({**_PART.needed, **_PART.optional})),
     },

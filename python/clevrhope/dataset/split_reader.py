@@ -19,7 +19,7 @@ from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, QUESTIONS, Ints, check_columns, check_numbers
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
-from clevrhope.splits.covr_names import is_covr
+from clevrhope.splits.covr.kinds import is_covr
 
 COLUMNS = ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths")
 

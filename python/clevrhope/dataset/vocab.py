@@ -52,7 +52,13 @@ def make_vocab(words: Iterable[str], program_tokens: Iterable[str], answers: Ite
     return Vocab(_numbered(words), _numbered(program_tokens), _numbered(answers))
 
 
-def extended_vocab(vocab: Vocab, *, words: Iterable[str] = (), program_tokens: Iterable[str] = ()) -> Vocab:
+def extended_vocab(
+    vocab: Vocab,
+    *,
+    words: Iterable[str] = (),
+    program_tokens: Iterable[str] = (),
+    answers: Iterable[str] = (),
+) -> Vocab:
     """A vocabulary that keeps all numbers of another one; what is new follows, words sorted."""
 
     def extended(numbers: Mapping[str, int], more: Iterable[str]) -> dict[str, int]:
@@ -63,7 +69,7 @@ def extended_vocab(vocab: Vocab, *, words: Iterable[str] = (), program_tokens: I
     return Vocab(
         extended(vocab.question_token_to_idx, sorted(words)),
         extended(vocab.program_token_to_idx, program_tokens),
-        vocab.answer_token_to_idx,
+        extended(vocab.answer_token_to_idx, answers),
     )
 
 

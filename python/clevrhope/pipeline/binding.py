@@ -60,6 +60,12 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
     # A kind of split that is newer than the folder has no number of questions there yet.
     numbers = {**wanted.questions["a_picture"], **existing.questions["a_picture"]}
     existing = replace(existing, questions={**existing.questions, "a_picture": numbers})
+    if not existing.covr:
+        # Nothing is bound yet to how pairs are held out of questions over several images.
+        free = ("covr_hold", "distractors")
+        questions = {name: each for name, each in existing.questions.items() if name not in free}
+        chosen = {name: each for name, each in wanted.questions.items() if name in free}
+        existing = replace(existing, questions={**questions, **chosen})
     clevr.check_same(existing, wanted, config, request.out)
     check_binding(existing, wanted, request.out)
     _check_seed(existing, Layout(request.out))

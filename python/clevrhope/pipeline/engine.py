@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from clevrhope._core import (
     sample_scenes,
 )
 from clevrhope.config.presets import WINDOW, Config
-from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
+from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionRows
 from clevrhope.dataset.vocab import Vocab, make_vocab
 from clevrhope.errors import ConfigError, TemplateError
 from clevrhope.pipeline.clevr import constraints
@@ -46,11 +46,14 @@ RELATIONS = 3
 """Most relations in a question of CLEVR's templates, for which files have columns at least."""
 
 
+Rows = TypeVar("Rows", bound=QuestionRows)
+
+
 @dataclass(frozen=True)
-class Questions:
+class Questions(Generic[Rows]):
     """A batch of questions."""
 
-    arrays: QuestionArrays
+    arrays: Rows
     rows: list[bytes]
     """The same questions as rows of CLEVR's JSON; empty where no JSON is wanted."""
 
@@ -87,7 +90,9 @@ class Engine:
         answers = self._vocab.answer_token_to_idx
         self._answers = np.asarray([answers[answer] for answer in world.answers], dtype=np.int32)
 
-    def stream(self, split: str, pool: str, pair: Pair | None, n: int, *, rows: bool) -> Iterator[Questions]:
+    def stream(
+        self, split: str, pool: str, pair: Pair | None, n: int, *, rows: bool
+    ) -> Iterator[Questions[QuestionArrays]]:
         """The first n questions of a streamed split, the last image's perhaps not all.
 
         Raises:
@@ -114,7 +119,7 @@ class Engine:
 
     def minimal(
         self, split: str, pool: MinimalPool, places: Sequence[int], *, rows: bool
-    ) -> Iterator[Questions]:
+    ) -> Iterator[Questions[QuestionArrays]]:
         """The questions of a minimal or existence split about some places, in the places' order."""
         done = 0
         kind: Literal["iid", "ood"] = "iid" if SPLITS[split].asked == "never" else "ood"
@@ -124,7 +129,9 @@ class Engine:
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
-    def counting(self, split: str, pool: CountingPool, n_sets: int, *, rows: bool) -> Iterator[Questions]:
+    def counting(
+        self, split: str, pool: CountingPool, n_sets: int, *, rows: bool
+    ) -> Iterator[Questions[QuestionArrays]]:
         """The questions of a value's first counting sets, in order."""
         for first in range(0, n_sets, SETS_A_BATCH):
             n = min(SETS_A_BATCH, n_sets - first)
@@ -184,7 +191,7 @@ class Engine:
         kind = SPLITS[split]
         rule = "any" if pair is None else kind.rule
         return SplitStream(
-            self._scan(pool),
+            self.scan(pool),
             self.templates,
             split=split,
             pair=None if pair is None else list(pair),
@@ -194,13 +201,15 @@ class Engine:
             match_objects=self._match_objects,
         )
 
-    def _scan(self, pool: str) -> PoolScan:
+    def scan(self, pool: str) -> PoolScan:
         """The scan of a pool, shared by all splits."""
         if pool not in self._scans:
             self._scans[pool] = PoolScan(self.world_of(pool), seed=self.seed, pool=pool)
         return self._scans[pool]
 
-    def _questions(self, batch: QuestionBatch, *, split: str, first: int, rows: bool) -> Questions:
+    def _questions(
+        self, batch: QuestionBatch, *, split: str, first: int, rows: bool
+    ) -> Questions[QuestionArrays]:
         """A batch as the files hold it; its first question is number `first` of its split."""
         widths = (self.templates.question_width, self.templates.program_width)
         arrays = QuestionArrays(**encoded(batch, self._words, self._tokens, self._answers, widths))

@@ -25,6 +25,7 @@ from clevrhope.dataset.manifest import (
 from clevrhope.dataset.suite_files import removed_suites
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline.annotations import annotate_missing, missing_passes
+from clevrhope.pipeline.covr import in_covr_order
 from clevrhope.pipeline.images import missing_images, render_missing
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve
@@ -78,7 +79,8 @@ def build_part(
         stack.enter_context(locked(request.out))
         _check_is_part(request.out, shard)
         resolved = resolve(request, checksums=True)
-        mine = replace(resolved, jobs=shard.jobs(resolved.jobs))
+        jobs, covr_jobs = shard.jobs(resolved)
+        mine = replace(resolved, jobs=jobs, covr_jobs=covr_jobs)
         try_each_split(mine)
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         sweep(resolved.layout.folders())
@@ -98,7 +100,9 @@ def build_part(
             annotations = missing_passes(images, resolved.layout, resolved.config.passes)
             annotate_missing(annotations, resolved, renderer, progress)
         write_manifest(resolved.layout.manifest, replace(manifest, complete=True))
-    return PartSummary(request.out, shard, len(mine.jobs), n_images, monotonic() - began)
+    return PartSummary(
+        request.out, shard, len(mine.jobs) + len(mine.covr_jobs), n_images, monotonic() - began
+    )
 
 
 def merge(
@@ -127,7 +131,10 @@ def merge(
         layout = resolved.layout
         sweep(layout.folders())
         manifest = start_manifest(resolved)
-        splits = {name: dict(entries) for name, entries in manifest.splits.items()}
+        splits, covr = (
+            {name: dict(entries) for name, entries in each.items()}
+            for each in (manifest.splits, manifest.covr)
+        )
         for folder, part in found:
             files = _texts(part)
             for name in files:
@@ -136,9 +143,11 @@ def merge(
                 splits.setdefault(hop, {}).update(entries)
                 for split in entries:
                     manifest = without_old_suites(layout, manifest, hop, split, files)
+            for hop, entries in part.covr.items():
+                covr.setdefault(hop, {}).update(entries)
             manifest = manifest.with_files(files)
             advance(1)
-        manifest = replace(manifest, splits=in_canonical_order(splits, resolved))
+        manifest = replace(manifest, splits=in_canonical_order(splits, resolved), covr=in_covr_order(covr))
         write_manifest(layout.manifest, manifest)
         for pool, used in scenes_in_use(manifest, resolved).items():
             to = layout.images(pool) if resolved.config.png else layout.image_store(pool)
@@ -189,7 +198,7 @@ def _read_part(folder: Path) -> Manifest:
 
 def _texts(part: Manifest) -> dict[str, FileRecord]:
     """The question files of a part, by name; its other text files are made again."""
-    return {name: each for name, each in part.files.items() if name.startswith("hops/")}
+    return {name: each for name, each in part.files.items() if name.startswith(("hops/", "covr/"))}
 
 
 def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> None:
@@ -228,8 +237,8 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
 
 def _check_splits(folder: Path, part: Manifest, resolved: Resolved) -> None:
     """Passes where a part has splits of this request only, in the same pools."""
-    pools = {(job.hop.name, job.split): job.pool for job in resolved.jobs}
-    for hop, entries in part.splits.items():
+    pools = {(job.hop.name, job.split): job.pool for job in resolved.all_jobs}
+    for hop, entries in (*part.splits.items(), *part.covr.items()):
         for split, entry in entries.items():
             if pools.get((hop, split)) != entry["pool"]:
                 raise DatasetError(

@@ -30,6 +30,8 @@ class Request:
     """Address of the Ray cluster; None for one on this machine."""
     limits: Limits = field(default_factory=Limits)
     """Which combinations of values may occur."""
+    covr: bool = False
+    """Whether questions over several images are wanted too."""
     prelim: tuple[str, ...] = ()
     """Values to ask about alone, or "all"."""
 

@@ -8,7 +8,8 @@ from clevrhope.config.presets import PRESETS, ZERO_IS_ALL, Config
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.pipeline.binding import bind, with_formats
-from clevrhope.pipeline.engine import Engine, World
+from clevrhope.pipeline.covr import CovrJob, CovrMaker, expand_covr_jobs
+from clevrhope.pipeline.engine import Engine, World, vocabulary
 from clevrhope.pipeline.file_check import QuestionFiles
 from clevrhope.pipeline.inputs import open_inputs
 from clevrhope.pipeline.jobs import Job, expand_jobs
@@ -30,6 +31,15 @@ class Resolved:
     """The folder's manifest before the run; for a new folder, one that lists nothing."""
     hops: tuple[Hop, ...]
     jobs: tuple[Job, ...]
+    covr_jobs: tuple[CovrJob, ...]
+    """Splits of questions over several images."""
+    covr: CovrMaker | None
+    """What makes them; None where there are none."""
+
+    @property
+    def all_jobs(self) -> tuple[Job | CovrJob, ...]:
+        """The splits of questions about one image, then those about several."""
+        return (*self.jobs, *self.covr_jobs)
 
     @property
     def seed(self) -> int:
@@ -87,7 +97,11 @@ def resolve(request: Request, *, checksums: bool = False) -> Resolved:
     )
     files = QuestionFiles(manifest, layout, checksums)
     jobs = expand_jobs(request, config, hops, files, engine)
-    return Resolved(request, layout, config, engine, manifest, hops, jobs)
+    covr_jobs = expand_covr_jobs(hops, config, files, inputs.world.attribute_types, wanted=request.covr)
+    covr = None
+    if covr_jobs:
+        covr = CovrMaker(engine, config, vocabulary(inputs.world, inputs.templates))
+    return Resolved(request, layout, config, engine, manifest, hops, jobs, covr_jobs, covr)
 
 
 def resolved_config(resolved: Resolved) -> dict[str, Any]:
@@ -95,6 +109,8 @@ def resolved_config(resolved: Resolved) -> dict[str, Any]:
     config = resolved.config
     before = resolved.manifest.config.get("sizes", {})
     sizes = {name: _larger(name, size, before.get(name)) for name, size in asdict(config.sizes).items()}
+    if not (resolved.request.covr or resolved.manifest.covr):
+        sizes = {name: size for name, size in sizes.items() if not name.startswith("covr_")}
     # A smaller preset in a later request takes nothing away.
     presets = (config.preset, resolved.manifest.config.get("preset"))
     return {

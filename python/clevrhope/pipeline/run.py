@@ -23,6 +23,7 @@ from clevrhope.pipeline.annotations import (
     passes_store,
     store_passes,
 )
+from clevrhope.pipeline.covr import CovrMaker, write_covr_split, write_covr_vocabulary
 from clevrhope.pipeline.documents import write_documents, write_vocabulary
 from clevrhope.pipeline.images import (
     PoolWork,
@@ -33,6 +34,7 @@ from clevrhope.pipeline.images import (
     store_images,
     unlisted_archives,
 )
+from clevrhope.pipeline.prefetch import prefetch_each
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve, resolved_config
 from clevrhope.pipeline.text import generate_questions, questions_of, scenes_in_use, write_scenes, write_split
@@ -59,6 +61,8 @@ class Summary:
     """One sentence for each split that keeps more than the request asked for."""
     exhausted: tuple[str, ...]
     """As `Resolved.exhausted`."""
+    covr: Mapping[str, Mapping[str, Mapping[str, object]]]
+    """The same of questions over several images."""
     suites: Mapping[str, Sequence[str]]
     """Suite -> sub-datasets whose pairs were removed: made from fewer questions, or in damaged files."""
     n_questions: int
@@ -134,12 +138,17 @@ def build(
         write_manifest(resolved.layout.manifest, manifest)
     n_copied = sum(resolved.engine.n_published(each.pool, each.missing) for each in work)
     kept = [
-        f"{job.hop.name} {job.split}: the {job.goal:,} existing {job.kind.unit} are kept, more than the "
+        f"{job.hop.name} {job.split}: the {job.goal:,} existing {unit} are kept, more than the "
         f"{job.requested:,} asked for"
-        for job in resolved.jobs
+        for job, unit in (
+            *((job, job.kind.unit) for job in resolved.jobs),
+            *((job, "questions") for job in resolved.covr_jobs),
+        )
         if 0 < job.requested < job.goal
     ]
-    entries = [entry for splits in manifest.splits.values() for entry in splits.values()]
+    entries = [
+        entry for splits in (*manifest.splits.values(), *manifest.covr.values()) for entry in splits.values()
+    ]
     return Summary(
         folder=request.out,
         seed=manifest.seed,
@@ -147,6 +156,7 @@ def build(
         hops=tuple(hop.name for hop in resolved.hops),
         kept=tuple(kept),
         exhausted=resolved.exhausted,
+        covr=manifest.covr,
         suites=removed_suites(resolved.manifest, manifest),
         n_questions=sum(entry["questions"] for entry in entries),
         n_images=sum(map(len, used.values())),
@@ -199,6 +209,10 @@ def try_each_split(resolved: Resolved) -> None:
     for job in resolved.jobs:
         if not job.finished:
             next(questions_of(replace(job, goal=1), resolved))
+    if resolved.covr is not None:
+        for covr_job in resolved.covr_jobs:
+            if not covr_job.finished:
+                next(resolved.covr.questions(replace(covr_job, goal=1)))
 
 
 def start_manifest(resolved: Resolved) -> Manifest:
@@ -207,7 +221,7 @@ def start_manifest(resolved: Resolved) -> Manifest:
     Raises:
         DatasetError: a foreign file lies in a folder that the run would remove.
     """
-    for pool in dict.fromkeys(job.pool for job in resolved.jobs):
+    for pool in dict.fromkeys(job.pool for job in resolved.all_jobs):
         image_store(resolved.layout, pool).check()
         passes_store(resolved.layout, pool).check()
     there, wanted = resolved.manifest.rendering, resolved.request.rendering
@@ -234,6 +248,21 @@ def write_text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Ma
             total = job.goal if job.kind.unit == "questions" else 0
             with progress.stage(title, total=total, unit="questions") as advance:
                 manifest = write_split(job, questions, resolved, manifest, advance)
+            write_manifest(resolved.layout.manifest, manifest)
+    if resolved.covr is not None:
+        manifest = write_covr(resolved, resolved.covr, manifest, progress)
+    return manifest
+
+
+def write_covr(resolved: Resolved, maker: CovrMaker, manifest: Manifest, progress: Progress) -> Manifest:
+    """Writes the unfinished splits of questions over several images; gives the manifest that lists them."""
+    manifest = manifest.with_files(write_covr_vocabulary(maker, resolved.layout))
+    jobs = [job for job in resolved.covr_jobs if not job.finished]
+    with closing(prefetch_each(map(maker.encoded, jobs))) as sources:
+        for job, questions in zip(jobs, sources, strict=True):
+            title = f"Generating {job.hop.name} {job.split}"
+            with progress.stage(title, total=job.goal, unit="questions") as advance:
+                manifest = write_covr_split(job, questions, maker, resolved.layout, manifest, advance)
             write_manifest(resolved.layout.manifest, manifest)
     return manifest
 

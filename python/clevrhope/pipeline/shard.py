@@ -6,12 +6,15 @@ first scenes that pass its predicate. (It uses a few more where scenes give fewe
 renders those.)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError
+from clevrhope.pipeline.covr import CovrJob
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import images_of, indices_by_pool
@@ -31,20 +34,21 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
-    def jobs(self, jobs: Sequence[Job]) -> tuple[Job, ...]:
+    def jobs(self, resolved: Resolved) -> tuple[tuple[Job, ...], tuple[CovrJob, ...]]:
         """The splits that this machine writes; the largest go first, each to the least loaded machine."""
         loads = [0] * self.of
-        mine = []
-        for job in sorted(jobs, key=lambda job: (-_questions(job), job.hop.name, job.split)):
+        mine: list[Job | CovrJob] = []
+        for job in sorted(resolved.all_jobs, key=lambda job: (-_questions(job), job.hop.name, job.split)):
             least = loads.index(min(loads))
             loads[least] += _questions(job)
             if least == self.number - 1:
                 mine.append(job)
-        return tuple(job for job in jobs if job in mine)
+        single = tuple(job for job in resolved.jobs if job in mine)
+        return single, tuple(job for job in resolved.covr_jobs if job in mine)
 
     def images(self, resolved: Resolved) -> dict[str, Ints]:
         """Pool -> the scenes that this machine renders, sorted."""
-        used = indices_by_pool((job.pool, _scenes(job, resolved)) for job in resolved.jobs)
+        used = indices_by_pool((job.pool, _scenes(job, resolved)) for job in resolved.all_jobs)
         return {
             pool: each[each // SCENES_TOGETHER % self.of == self.number - 1] for pool, each in used.items()
         }
@@ -74,19 +78,23 @@ def request_as_json(resolved: Resolved) -> dict[str, Any]:
         "passes": list(resolved.config.passes),
         "question_json": resolved.config.question_json,
         "pictures": resolved.request.render,
-        "splits": {f"{job.hop.name}/{job.split}": job.goal for job in resolved.jobs},
+        "splits": {f"{job.hop.name}/{job.split}": job.goal for job in resolved.all_jobs},
         "palettes": {name: each.as_json() for name, each in sorted(resolved.engine.palettes.items())},
     }
 
 
-def _questions(job: Job) -> int:
+def _questions(job: Job | CovrJob) -> int:
     """About how many questions a job makes, as a measure of its work."""
+    if isinstance(job, CovrJob):
+        return job.goal
     if job.prelim:
         return job.kind.group * job.goal
     return job.goal if not job.minimal else 4 * job.goal
 
 
-def _scenes(job: Job, resolved: Resolved) -> Ints:
+def _scenes(job: Job | CovrJob, resolved: Resolved) -> Ints:
+    if isinstance(job, CovrJob):
+        return np.empty(0, np.int32) if resolved.covr is None else resolved.covr.images_of(job)
     if job.minimal or job.prelim:
         return images_of(job, resolved)
     n_scenes = -(-job.goal // job.kind.questions_per_scene)

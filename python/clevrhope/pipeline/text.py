@@ -11,9 +11,10 @@ from clevrhope.config.presets import TRAIN_PREFIXES, splits_of
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file, scene_info
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.questions_h5 import Ints, QuestionWriter, read_scenes_in_use
+from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_scenes_in_use
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.describe.datasheet.plots import without_plots
+from clevrhope.pipeline.covr import covr_scenes_in_use
 from clevrhope.pipeline.engine import Questions
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_groups, first_places
@@ -25,7 +26,11 @@ from clevrhope.splits.kinds import SECOND_SPLITS
 
 
 def write_split(
-    job: Job, questions: Iterator[Questions], resolved: Resolved, manifest: Manifest, advance: Advance
+    job: Job,
+    questions: Iterator[Questions[QuestionArrays]],
+    resolved: Resolved,
+    manifest: Manifest,
+    advance: Advance,
 ) -> Manifest:
     """Writes a split's questions as HDF5, and as JSON if wanted; gives the manifest that lists the files."""
     layout = resolved.layout
@@ -71,11 +76,12 @@ def without_old_suites(
 
 def scenes_in_use(manifest: Manifest, resolved: Resolved) -> dict[str, Ints]:
     """Pool -> sorted indices of the scenes that any split of the folder asks about."""
-    return indices_by_pool(
+    single = (
         read_scenes_in_use(resolved.layout.questions_h5(hop, split))
         for hop, splits in manifest.splits.items()
         for split in splits
     )
+    return indices_by_pool((*single, *covr_scenes_in_use(manifest, resolved.layout)))
 
 
 def indices_by_pool(found: Iterable[tuple[str, Ints]]) -> dict[str, Ints]:
@@ -108,17 +114,19 @@ def write_scenes(
     return manifest.with_files(files)
 
 
-def generate_questions(jobs: Sequence[Job], resolved: Resolved) -> Generator[tuple[Job, Iterator[Questions]]]:
+def generate_questions(
+    jobs: Sequence[Job], resolved: Resolved
+) -> Generator[tuple[Job, Iterator[Questions[QuestionArrays]]]]:
     """Each job with its questions, whose next batch is made while the caller writes one."""
 
-    def questions(job: Job) -> Iterator[Questions]:
+    def questions(job: Job) -> Iterator[Questions[QuestionArrays]]:
         yield from questions_of(job, resolved)  # nothing happens before its turn, errors included
 
     with closing(prefetch_each(map(questions, jobs))) as sources:
         yield from zip(jobs, sources, strict=True)
 
 
-def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
+def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions[QuestionArrays]]:
     """All questions of a split, in batches."""
     engine, pair = resolved.engine, job.hop.pair
     match job.kind.drawn:

@@ -5,14 +5,22 @@ from pathlib import Path
 from typing import Literal
 
 from clevrhope import _core
-from clevrhope._core import QuestionBatch, SceneBatch, Templates, Vocabulary, World
+from clevrhope._core import Phrasings, QuestionBatch, SceneBatch, Templates, Vocabulary, World
 from clevrhope.errors import TemplateError
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import FILE_NAME, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 
-__all__ = ["QuestionBatch", "Templates", "instantiate_questions", "read_templates", "synonyms_path"]
+__all__ = [
+    "Phrasings",
+    "QuestionBatch",
+    "Templates",
+    "instantiate_questions",
+    "read_phrasings",
+    "read_templates",
+    "synonyms_path",
+]
 
 SYNONYMS = "synonyms.json"
 FAMILIES = "families.json"
@@ -42,6 +50,17 @@ def read_templates(source: World | Vocabulary, folder: Path | str | None = None)
     return Templates(
         template_files(folder), _order(folder), _read(synonyms), vocabulary, synonyms_file=str(synonyms)
     )
+
+
+def read_phrasings(vocabulary: Vocabulary, folder: Path | None = None) -> Phrasings:
+    """Reads the sentences of questions over several images: those of a folder of templates, or our own.
+
+    Raises:
+        TemplateError: an invalid file; names the template and the phrasing.
+    """
+    places = (*((folder / COVR,) if folder else ()), assets.question_templates() / COVR)
+    path = next(path for path in places if path.is_file() or path is places[-1])
+    return Phrasings(_read(path), vocabulary, file=str(path))
 
 
 def template_files(folder: Path) -> list[tuple[str, bytes]]:

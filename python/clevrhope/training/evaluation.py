@@ -35,7 +35,7 @@ from clevrhope.models.protocol import answer_methods
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.covr_names import COVR_TRAIN, is_covr
+from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.training.checkpoints import load_weights, read_about

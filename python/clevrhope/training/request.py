@@ -12,7 +12,7 @@ from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_
 from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import check_at_least, suggestion
-from clevrhope.splits.covr_names import COVR_DEV, COVR_TRAIN, is_covr
+from clevrhope.splits.covr.kinds import COVR_DEV, COVR_TRAIN, is_covr
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
 Precision = Literal["float32", "tf32", "bf16"]

@@ -25,7 +25,7 @@ from clevrhope.runtime.atomic import sweep, write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.splits.covr_names import COVR_DEV
+from clevrhope.splits.covr.kinds import COVR_DEV
 from clevrhope.training.checkpoints import check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import determinism_errors
 from clevrhope.training.data import Questions, Split

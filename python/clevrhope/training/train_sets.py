@@ -9,7 +9,7 @@ from clevrhope.dataset.contents import find_split, no_train_set
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.splits.covr_names import is_covr
+from clevrhope.splits.covr.kinds import is_covr
 from clevrhope.splits.kinds import TRAIN
 
 

@@ -12,6 +12,7 @@ use clevrhope_core::covr::json::SetPlace;
 use clevrhope_core::covr::properties::{Question, Terms, property_names};
 use clevrhope_core::covr::{
     DistractorChoice, PROGRAM_WIDTH, PairPlace, Phrasings, SetQuestion, SetQuestions, SetRule, SetStream, Template,
+    functions,
 };
 use clevrhope_core::message::shown;
 use clevrhope_core::question::tokens::QuestionVocabulary;
@@ -69,6 +70,12 @@ impl PyPhrasings {
     #[getter]
     fn program_width(&self) -> usize {
         PROGRAM_WIDTH
+    }
+
+    /// The functions that programs of the questions use.
+    #[getter]
+    fn functions(&self) -> Vec<String> {
+        functions().map(|function| function.to_string()).collect()
     }
 
     /// A hash of the content.

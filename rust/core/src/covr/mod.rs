@@ -26,7 +26,7 @@ mod window;
 pub use meaning::{Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
 pub use pairs::SetQuestion;
 pub use phrasing::{Phrasings, PhrasingsError};
-pub use program::PROGRAM_WIDTH;
+pub use program::{PROGRAM_WIDTH, functions};
 pub use rule::{DistractorChoice, PairPlace, SetRule};
 pub use schedule::PoorWorld;
 pub use stream::SetStream;

@@ -2,7 +2,7 @@
 
 use super::meaning::{Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
 use super::subgraph::{Object, Relation, Structure, Subgraph};
-use crate::program::{Function, Program, Step};
+use crate::program::{Function, Origin, Program, Step};
 use crate::scene::world::SHAPE;
 use Function as F;
 
@@ -10,6 +10,15 @@ use Function as F;
 const MOST_STEPS: usize = 27;
 /// Most tokens of a program's row, with those of its beginning and end.
 pub const PROGRAM_WIDTH: usize = MOST_STEPS + 2;
+
+/// The functions that programs of questions use.
+pub fn functions() -> impl Iterator<Item = Function> {
+    Function::all().iter().copied().filter(|function| match function.origin() {
+        Origin::ClevrQuestions | Origin::Covr => true,
+        Origin::Suites => matches!(function, F::And | F::Or | F::Verify(_) | F::CountIs),
+        Origin::ClevrEngine | Origin::Tests => false,
+    })
+}
 
 impl Meaning {
     /// The program, in COVR's functions.
