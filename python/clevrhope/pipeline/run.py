@@ -138,12 +138,9 @@ def build(
         write_manifest(resolved.layout.manifest, manifest)
     n_copied = sum(resolved.engine.n_published(each.pool, each.missing) for each in work)
     kept = [
-        f"{job.hop.name} {job.split}: the {job.goal:,} existing {unit} are kept, more than the "
+        f"{job.hop.name} {job.split}: the {job.goal:,} existing {job.kind.unit} are kept, more than the "
         f"{job.requested:,} asked for"
-        for job, unit in (
-            *((job, job.kind.unit) for job in resolved.jobs),
-            *((job, "questions") for job in resolved.covr_jobs),
-        )
+        for job in resolved.all_jobs
         if 0 < job.requested < job.goal
     ]
     entries = [

@@ -45,6 +45,11 @@ class CovrKind:
     mentions: bool = False
 
     @property
+    def unit(self) -> str:
+        """What its size counts."""
+        return "questions"
+
+    @property
     def paraphrased(self) -> bool:
         """Whether its questions are those of another split in other words."""
         return self.questions != self.name
