@@ -49,7 +49,7 @@ class QuestionSettings:
         help="random: distractors of questions over several images are any images (COVR's easy variant).",
         effects={
             "edited": "distractors contradict a part of what a question about several images describes",
-            "random": "distractors of questions about several images are any images without what they describe",
+            "random": "distractors of questions about several images are any without what they describe",
         },
     )
 
