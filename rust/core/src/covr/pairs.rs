@@ -73,7 +73,7 @@ impl<'a> Attempt<'_, 'a> {
                 self.count_groups(structure, of_image, Some((bound, number)), counts)
             }
             Variant::Logic(connective) => self.logic(structure, connective),
-            Variant::Quantifier { quantifier, by_value } => self.quantifier(structure, quantifier, by_value),
+            Variant::Quantifier { quantifier, value_of } => self.quantifier(structure, quantifier, value_of),
             Variant::Axis(relation) => self.relation(structure, relation),
         }
     }
@@ -168,10 +168,10 @@ impl<'a> Attempt<'_, 'a> {
                 distractors.fill(&mut self.rng, self.maker.scenes, &mut set, n, must, shows_pair)?;
                 set.fits(self.maker.scenes).then_some(set)
             };
-            if let (Some(first), Some(second)) = (set(0), set(1)) {
-                if let Some(pair) = self.questions(meaning, &program, [first, second]) {
-                    return Some(pair);
-                }
+            if let (Some(first), Some(second)) = (set(0), set(1))
+                && let Some(pair) = self.questions(meaning, &program, [first, second])
+            {
+                return Some(pair);
             }
         }
         None

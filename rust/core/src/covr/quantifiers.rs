@@ -7,8 +7,6 @@ use super::pairs::{Attempt, SetQuestion, add};
 use super::sample::{self, pick};
 use super::subgraph::{Object, Relation, Structure, Subgraph};
 use crate::rng::StreamRng;
-use crate::scene::world::SHAPE;
-use crate::vocab::N_TYPES;
 
 /// Fewest objects that "all" of them is said of.
 const FEWEST: u32 = 2;
@@ -20,17 +18,18 @@ impl Attempt<'_, '_> {
         &mut self,
         structure: Structure,
         quantifier: Quantifier,
-        by_value: bool,
+        value_of: Option<u8>,
     ) -> Option<[SetQuestion; 2]> {
         let (rows, vocab) = (self.maker.rows, self.maker.vocab);
         let first = self.scene(|_| true)?;
         let view = self.view(first);
-        let (whole, scope, condition) = if by_value {
-            let kinds = (0..N_TYPES).filter(|&kind| kind != SHAPE && vocab.n_values(kind) > 1);
-            let kind = pick(&mut self.rng, kinds.fold(0, |kinds, kind| kinds | 1 << kind))? as u8;
+        let (whole, scope, condition) = if let Some(kind) = value_of {
             let wanted = self.wanted(structure, Some(kind));
-            let g = sample::subgraph(&mut self.rng, vocab, view, view.everything(), wanted)?;
-            let set = Pattern::new(vocab, &g).members(view, &rows);
+            // Where the question is to mention a value of this type, it is the one that objects are said to have.
+            let held = wanted.named.and_then(|holdout| holdout.values()[usize::from(kind)]);
+            let roots = held.map_or(view.everything(), |value| rows.having(view, kind, value));
+            let g = sample::subgraph(&mut self.rng, vocab, view, roots, wanted)?;
+            let set = Pattern::new(vocab, &g).members(view, &rows) & roots;
             let object = pick(&mut self.rng, set)?;
             (g, g, Condition::Value(kind, view.attributes[object][usize::from(kind)]))
         } else {

@@ -65,13 +65,13 @@ pub(super) fn subgraph(
     let of_root = wanted.asked.filter(|_| from == 0);
     let second = relation(rng, scene, [places[from], places[2]], n > 2, of_root)?;
     let mut g = Subgraph { structure: wanted.structure, objects: Default::default(), relations: [first, second] };
-    for slot in 0..n {
+    for (slot, &place) in places[..n].iter().enumerate() {
         let likenesses = likenesses(&g, slot);
         g.objects[slot] = match named {
             Some((of, Some(object))) if of == slot => object,
             _ => {
                 let asked = wanted.asked.filter(|_| slot == 0);
-                object(rng, vocab, &scene.attributes[places[slot]], likenesses, asked)?
+                object(rng, vocab, &scene.attributes[place], likenesses, asked)?
             }
         };
     }

@@ -7,6 +7,7 @@
 use super::meaning::{Bound, Comparison, Connective, Counted, Quantifier};
 use super::subgraph::Structure;
 use super::template::Template;
+use crate::holdout::Holdout;
 use crate::rng::StreamKey;
 use crate::scene::world::SHAPE;
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
@@ -56,10 +57,10 @@ pub(super) enum Variant {
         counts: [u8; 2],
     },
     Logic(Connective),
-    /// Whether the condition is a value, rather than a relation.
+    /// The condition is a value of this type; without one, a relation.
     Quantifier {
         quantifier: Quantifier,
-        by_value: bool,
+        value_of: Option<u8>,
     },
     /// The first relation of the axis.
     Axis(u8),
@@ -73,13 +74,21 @@ pub struct PoorWorld {
     problem: String,
 }
 
-/// The cells of all templates.
+/// The cells of templates.
 #[derive(Debug)]
 pub(super) struct Schedule {
     key: StreamKey,
-    /// By template, its variants; of each, the choices of values.
+    /// By template that has any, its variants; of each, the choices of values.
     cells: Vec<Vec<Vec<Cell>>>,
 }
+
+/// A conjunction that no question over several images can mention.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error(
+    "no question over several images can mention {0}: it names at most a shape, one other value and the value that it \
+     asks for"
+)]
+pub struct Unmentionable(pub String);
 
 impl Schedule {
     /// # Errors
@@ -93,6 +102,35 @@ impl Schedule {
             Ok(variants)
         });
         Ok(Self { key, cells: cells.collect::<Result<_, _>>()? })
+    }
+
+    /// The cells whose questions can mention all of these values. A description names one value besides the shape; where
+    /// there are two, the question asks for one of them.
+    ///
+    /// # Errors
+    /// `Unmentionable` where there is no such cell.
+    pub fn mentioning(&self, holdout: &Holdout, vocab: &Vocabulary) -> Result<Self, Unmentionable> {
+        let held = |kind: u8| holdout.values()[usize::from(kind)];
+        let n_attributes =
+            (0..N_TYPES as u8).filter(|&kind| usize::from(kind) != SHAPE && held(kind).is_some()).count();
+        let can_mention = |cell: &Cell| match (n_attributes, cell.variant) {
+            (0 | 1, _) => true,
+            (2, Variant::Values { kind, values }) => match cell.template {
+                Template::VerifyAttr => held(kind) == Some(values[0]),
+                Template::ChooseAttr => values.map(Some).contains(&held(kind)),
+                _ => false,
+            },
+            (2, Variant::Quantifier { value_of: Some(kind), .. }) => held(kind).is_some(),
+            _ => false,
+        };
+        let kept = |cells: &Vec<Cell>| cells.iter().copied().filter(can_mention).collect::<Vec<_>>();
+        let kept =
+            |variants: &Vec<Vec<Cell>>| variants.iter().map(kept).filter(|cells| !cells.is_empty()).collect::<Vec<_>>();
+        let cells: Vec<_> = self.cells.iter().map(kept).filter(|variants| !variants.is_empty()).collect();
+        if cells.is_empty() {
+            return Err(Unmentionable(holdout.describe(vocab)));
+        }
+        Ok(Self { key: self.key, cells })
     }
 
     /// The cell of a number.
@@ -222,12 +260,14 @@ fn variants(template: Template, vocab: &Vocabulary, most_objects: u32) -> Vec<Ve
             Template::VerifyLogic => [Connective::And, Connective::Or].map(|each| vec![Variant::Logic(each)]).into(),
             Template::VerifyQuantifier => {
                 // An object alone has a value, but no relation.
-                let conditions: &[bool] = if structure == Structure::Single { &[true] } else { &[false, true] };
-                let of = |&by_value: &bool| {
-                    let all = [Quantifier::All, Quantifier::Some, Quantifier::None];
-                    all.map(|quantifier| vec![Variant::Quantifier { quantifier, by_value }])
+                let values: Vec<Option<u8>> = kinds(vocab).map(Some).collect();
+                let conditions = [(structure != Structure::Single).then(|| vec![None]), Some(values)];
+                let of = |conditions: Vec<Option<u8>>| {
+                    [Quantifier::All, Quantifier::Some, Quantifier::None].map(|quantifier| {
+                        conditions.iter().map(|&value_of| Variant::Quantifier { quantifier, value_of }).collect()
+                    })
                 };
-                conditions.iter().flat_map(of).collect()
+                conditions.into_iter().flatten().flat_map(of).collect()
             }
             Template::VerifyQuantifierAttr | Template::VerifySameAttr => {
                 kinds(vocab).map(|kind| vec![Variant::Kind(kind)]).collect()
@@ -311,8 +351,14 @@ mod tests {
     #[test]
     fn what_a_world_lacks_is_said() {
         let error = |values: [usize; 4], n_objects| {
-            let names =
-                |kind: &str, n: usize| (0..n).map(|i| format!("\"{kind}{i}\": 1")).collect::<Vec<_>>().join(",");
+            let value = |kind: &str| match kind {
+                "color" => "[1, 2, 3]",
+                "size" => "1",
+                _ => "\"rubber\"",
+            };
+            let names = |kind: &str, n: usize| {
+                (0..n).map(|i| format!("\"{kind}{i}\": {}", value(kind))).collect::<Vec<_>>().join(",")
+            };
             let keys = ["size", "color", "material", "shape"];
             let all: Vec<String> =
                 keys.iter().zip(values).map(|(key, n)| format!("\"{key}s\": {{{}}}", names(key, n))).collect();

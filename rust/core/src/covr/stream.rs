@@ -1,7 +1,7 @@
 //! A split of questions over several images as a stream: windows of a pool's eligible scenes.
 
 use super::phrasing::Phrasings;
-use super::rule::SetRule;
+use super::rule::{PairPlace, SetRule};
 use super::schedule::Schedule;
 use super::window::{SetQuestions, Windows};
 use crate::holdout::Holdout;
@@ -20,6 +20,8 @@ pub struct SetStream {
     rule: SetRule,
     key: StreamKey,
     schedule: Schedule,
+    /// The cells of questions that mention the held-out pair; None where none is to.
+    mentioning: Option<Schedule>,
     /// The next window's number.
     window: u64,
 }
@@ -41,12 +43,15 @@ impl SetStream {
             (holdout, _) => holdout,
         };
         let key = key(&scan, &rule, holdout.as_ref());
+        let impossible = |problem: String| SplitError::Impossible { split: rule.name.clone(), problem };
         let schedule = Schedule::new(key, world.vocab(), world.config().max_objects);
-        let schedule = schedule
-            .map_err(|error| SplitError::Impossible { split: rule.name.clone(), problem: error.to_string() })?;
+        let schedule = schedule.map_err(|error| impossible(error.to_string()))?;
+        let mentioned = holdout.as_ref().filter(|_| rule.places.contains(&PairPlace::Mentioned));
+        let mentioning = mentioned.map(|pair| schedule.mentioning(pair, world.vocab())).transpose();
+        let mentioning = mentioning.map_err(|error| impossible(error.to_string()))?;
         let matching = rule.match_objects.then(|| StreamKey::new(&[b"match objects", key.as_bytes()]));
         let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout, matching);
-        Ok(Self { scenes, phrasings, rule, key, schedule, window: 0 })
+        Ok(Self { scenes, phrasings, rule, key, schedule, mentioning, window: 0 })
     }
 
     /// The questions of the next windows, at most `count` and at most those that are whole. Uses all cores; what it
@@ -61,6 +66,7 @@ impl SetStream {
             rule: &self.rule,
             holdout: self.scenes.holdout(),
             schedule: &self.schedule,
+            mentioning: self.mentioning.as_ref().unwrap_or(&self.schedule),
             phrasings: &self.phrasings,
             key: self.key,
         };

@@ -69,10 +69,10 @@ impl Attempt<'_, '_> {
         let relation = sample::reached(&mut self.rng, view, root, a)?;
         let wanted = self.wanted(inner(structure), None);
         let g = sample::subgraph(&mut self.rng, self.maker.vocab, view, 1 << root, wanted)?;
-        if let Relation::Same(kind) = relation {
-            if g.root().names(kind) {
-                return None;
-            }
+        if let Relation::Same(kind) = relation
+            && g.root().names(kind)
+        {
+            return None;
         }
         let meaning = match template {
             Template::QueryObject => Meaning::QueryObject { g, relation },

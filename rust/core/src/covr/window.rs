@@ -4,8 +4,8 @@ use super::distractors::WindowScenes;
 use super::matching::Rows;
 use super::pairs::{Attempt, Maker, SetQuestion};
 use super::phrasing::Phrasings;
-use super::rule::SetRule;
-use super::schedule::Schedule;
+use super::rule::{PairPlace, SetRule};
+use super::schedule::{Cell, Schedule};
 use super::template::Template;
 use crate::holdout::Holdout;
 use crate::rng::StreamKey;
@@ -41,6 +41,8 @@ pub(super) struct Windows<'a> {
     pub rule: &'a SetRule,
     pub holdout: Option<&'a Holdout>,
     pub schedule: &'a Schedule,
+    /// The cells of questions that mention the held-out pair.
+    pub mentioning: &'a Schedule,
     pub phrasings: &'a Phrasings,
     pub key: StreamKey,
 }
@@ -60,9 +62,8 @@ impl Windows<'_> {
         };
         let mut made = SetQuestions::default();
         for number in window * PAIRS_A_WINDOW..(window + 1) * PAIRS_A_WINDOW {
-            let cell = self.schedule.cell(number);
+            let (place, cell) = self.cell(number);
             let template = cell.template as usize;
-            let place = self.rule.places[(number % self.rule.places.len() as u64) as usize];
             let key = StreamKey::new(&[b"pair", self.key.as_bytes(), &number.to_le_bytes()]);
             let found = (0..MOST_ATTEMPTS).find_map(|attempt| {
                 made.attempts[template] += 1;
@@ -79,6 +80,17 @@ impl Windows<'_> {
         }
         made
     }
+    /// Where the held-out pair is to be in a pair of questions, and its cell: each place goes through cells of its own.
+    fn cell(&self, number: u64) -> (PairPlace, Cell) {
+        let places = &self.rule.places;
+        let n = places.len() as u64;
+        let at = (number % n) as usize;
+        let count = |some: &[PairPlace]| some.iter().filter(|&&place| place == places[at]).count() as u64;
+        let number = number / n * count(places) + count(&places[..at]);
+        let schedule = if places[at] == PairPlace::Mentioned { self.mentioning } else { self.schedule };
+        (places[at], schedule.cell(number))
+    }
+
     /// The phrasing of a question: the last one of its list where the split is the paraphrased one, a drawn one of the
     /// others elsewhere.
     fn phrasing(&self, question: &SetQuestion, pair: &StreamKey) -> u16 {

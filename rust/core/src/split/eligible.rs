@@ -91,7 +91,7 @@ impl EligibleScenes {
             return Err(self.no_scenes_of(number, times, blocks));
         }
         // Whole blocks are counted where scenes are thinned.
-        let is_nothing = found == 0 && !self.matching.is_some();
+        let is_nothing = found == 0 && self.matching.is_none();
         let most = if is_nothing { MOST_SCANNED_FOR_NOTHING } else { MOST_SCANNED_FOR_A_WINDOW };
         if self.looked_at >= most {
             return Err(self.no_scenes(found, self.looked_at));
