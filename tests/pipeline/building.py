@@ -13,6 +13,7 @@ import pytest
 from fake_renderer import FakeRenderer
 
 from clevrhope.config.presets import PRESETS
+from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.pipeline import Request, Summary, build
 
 SCRIPT = Path(__file__).with_name("fake_renderer.py")
@@ -25,7 +26,8 @@ def request(out: Path, **changes: Any) -> Request:
     config = PRESETS["demo"]
     config = replace(config, sizes=replace(config.sizes, **changes.pop("sizes", {})))
     config = replace(config, images=changes.pop("images", config.images))
-    for name in ("question_json", "match", "strictness", "templates", "passes", "clevr", "clevr_share"):
+    names = ("question_json", "templates", "passes", "clevr", "clevr_share", *QuestionSettings.choices())
+    for name in names:
         config = replace(config, **{name: changes.pop(name, getattr(config, name))})
     asked = Request(out=out, hops=("rubber_cylinder",), config=config, seed=5)
     return replace(asked, **changes)

@@ -27,8 +27,8 @@ BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5",
 
 @pytest.mark.parametrize(
     "rendering",
-    [(), ("--no-render",), ("--no-render", "--strictness", "implied")],
-    ids=["rendered", "no-render", "implied"],
+    [(), ("--no-render",), ("--no-render", "--strictness", "implied"), ("--no-render", "--covr")],
+    ids=["rendered", "no-render", "implied", "covr"],
 )
 @pytest.mark.slow
 def test_killed_at_any_point_and_resumed_equals_uninterrupted(

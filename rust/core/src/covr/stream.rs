@@ -3,6 +3,7 @@
 use super::phrasing::Phrasings;
 use super::rule::{PairPlace, SetRule};
 use super::schedule::Schedule;
+use super::template::Template;
 use super::window::{SetQuestions, Windows};
 use crate::holdout::Holdout;
 use crate::question::balance::WINDOW;
@@ -11,6 +12,9 @@ use crate::scene::SceneView;
 use crate::split::{Eligible, EligibleScenes, PoolScan, SplitError};
 use rayon::prelude::*;
 use std::sync::Arc;
+
+/// So many pairs of questions of a template are tried before a split is given up for having none.
+const MOST_SKIPPED: u64 = 60;
 
 /// A split as a stream of windows.
 pub struct SetStream {
@@ -24,6 +28,9 @@ pub struct SetStream {
     mentioning: Option<Schedule>,
     /// The next window's number.
     window: u64,
+    /// By template, whether there was a question of it, and how many cells in a row could not be filled before.
+    asked: [bool; Template::ALL.len()],
+    skipped: [u64; Template::ALL.len()],
 }
 
 impl SetStream {
@@ -50,15 +57,16 @@ impl SetStream {
         let mentioning = mentioned.map(|pair| schedule.mentioning(pair, world.vocab())).transpose();
         let mentioning = mentioning.map_err(|error| impossible(error.to_string()))?;
         let matching = rule.match_objects.then(|| StreamKey::new(&[b"match objects", key.as_bytes()]));
+        let (asked, skipped) = Default::default();
         let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout, matching);
-        Ok(Self { scenes, phrasings, rule, key, schedule, mentioning, window: 0 })
+        Ok(Self { scenes, phrasings, rule, key, schedule, mentioning, window: 0, asked, skipped })
     }
 
     /// The questions of the next windows, at most `count` and at most those that are whole. Uses all cores; what it
     /// returns does not depend on their number.
     ///
     /// # Errors
-    /// `Impossible` for a window without any question of a template, which names it.
+    /// `Impossible` where a template has no question though many were tried; names it.
     pub fn ask(&mut self, count: usize) -> Result<SetQuestions, SplitError> {
         let scenes: Vec<Eligible> = self.scenes.take_windows(count).collect();
         let windows = Windows {
@@ -79,9 +87,30 @@ impl SetStream {
         let mut all = SetQuestions::default();
         for window in made {
             self.window += 1;
+            self.check(&window)?;
             all.add(window);
         }
         Ok(all)
+    }
+
+    /// Passes unless a template has had no question so far, and many cells that could not be filled.
+    fn check(&mut self, window: &SetQuestions) -> Result<(), SplitError> {
+        for question in &window.questions {
+            self.asked[question.meaning.template() as usize] = true;
+        }
+        for template in Template::ALL {
+            let skipped = &mut self.skipped[template as usize];
+            *skipped += window.skipped[template as usize];
+            if !self.asked[template as usize] && *skipped >= MOST_SKIPPED {
+                let (pool, template) = (self.scenes.scan().pool(), template.name());
+                let problem = format!(
+                    "none of {skipped} questions of template {template} could be asked about scenes of pool {pool}; \
+                     scenes with more objects, or with more combinations of values, make it possible"
+                );
+                return Err(self.scenes.fault(problem));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use clevrhope_core::covr::{
 };
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::{Function, Output, ProgramVocabulary, execute_on_set, trace_on_set};
-use clevrhope_core::scene::{Asset, SceneConfig, SceneSet, World};
+use clevrhope_core::scene::{Asset, Palette, SceneConfig, SceneSet, World};
 use clevrhope_core::split::{PoolScan, SceneRule, SplitError};
 use clevrhope_core::vocab::Answer;
 use clevrhope_core::{Pool, Program, SceneGraph};
@@ -316,4 +316,22 @@ fn sets_of_crowded_scenes_have_at_most_64_objects() {
     assert!(made.questions.len() > 500, "{}", made.questions.len());
     assert!(made.questions.iter().all(|question| of_set(question) <= 64));
     assert!(made.questions.iter().any(|question| of_set(question) > 60));
+}
+
+#[test]
+fn a_template_without_questions_is_named() {
+    let world = assets::world();
+    let cubes = r#"{"cube": ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"]}"#;
+    let palette = Palette::from_json(world.vocab(), "cubes", cubes.as_bytes(), "cubes.json").unwrap();
+    let world = Arc::new(world.with_palette(palette));
+    let mut stream = stream_of(&world, rule("covr_train"), None).unwrap();
+    while stream.scenes.waiting_windows() < 3 {
+        stream.scenes.look_further().unwrap();
+    }
+    let error = stream.ask(3).unwrap_err().to_string();
+    assert!(
+        error
+            .contains("questions of template query_object could be asked about scenes of pool train; scenes with more"),
+        "{error}"
+    );
 }

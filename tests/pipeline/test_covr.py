@@ -1,0 +1,254 @@
+"""Questions over several images: their files, and folders that get them, grow, and are made in parts."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from building import command, request, tree
+from fake_renderer import FakeRenderer
+
+from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.clevr_json import scenes_of
+from clevrhope.dataset.covr_h5 import SetQuestionArrays, read_set_questions
+from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import BindingError, existing_manifest
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ClevrhopeError
+from clevrhope.pipeline import build, build_part, merge, parse_shard
+from clevrhope.programs import Program, SceneSet, answer_text, execute
+from clevrhope.splits.covr.kinds import COVR_SPLITS, covr_splits
+
+HOP = "rubber_cylinder"
+PAIR = {("material", "rubber"), ("shape", "cylinder")}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A demo with a held-out pair and none, without images."""
+    out = tmp_path_factory.mktemp("covr") / "demo"
+    build(request(out, covr=True, render=False, hops=(HOP, "none")))
+    return out
+
+
+def rows(folder: Path, split: str, hop: str = HOP) -> SetQuestionArrays:
+    return read_set_questions(Layout(folder).questions_h5(hop, split))
+
+
+def texts(folder: Path, split: str, hop: str = HOP) -> list[dict[str, Any]]:
+    content = json.loads(Layout(folder).questions_json(hop, split).read_text())
+    found: list[dict[str, Any]] = content["questions"]
+    return found
+
+
+def test_a_folder_has_the_splits_and_sizes_of_its_preset(folder: Path) -> None:
+    manifest = existing_manifest(Layout(folder).manifest)
+    assert {hop: tuple(splits) for hop, splits in manifest.covr.items()} == {
+        "none": covr_splits(pair=False),
+        HOP: COVR_SPLITS,
+    }
+    sizes = PRESETS["demo"].sizes
+    assert [manifest.covr[HOP][split]["questions"] for split in COVR_SPLITS] == [
+        sizes.covr_train,
+        sizes.covr_dev,
+        *[sizes.covr_test] * 3,
+    ]
+    pools = {split: entry["pool"] for split, entry in manifest.covr[HOP].items()}
+    assert list(pools.values()) == ["train", "val_iid", "test_iid", "test_iid", "test_ood"]
+    assert [entry["pool"] for entry in manifest.covr["none"].values()] == [
+        "train",
+        "val",
+        "test_iid",
+        "test_iid",
+    ]
+    for split in COVR_SPLITS:
+        assert manifest.covr[HOP][split]["pictures"] == len(np.unique(rows(folder, split).image_idxs)) - 1
+
+
+@pytest.mark.parametrize("split", COVR_SPLITS)
+def test_json_and_hdf5_say_the_same_and_answers_are_executed(folder: Path, split: str) -> None:
+    arrays, written = rows(folder, split), texts(folder, split)
+    layout = Layout(folder)
+    vocab = read_vocab(layout.covr_vocab)
+    words, names = Detokenizer(vocab), vocab.questions()
+    pool = existing_manifest(layout.manifest).covr[HOP][split]["pool"]
+    used = np.unique(arrays.image_idxs)
+    scenes = {scene["image_index"]: scene for scene in scenes_of(layout, pool, used[used >= 0])}
+    with h5py.File(layout.questions_h5(HOP, split)) as file:
+        templates = list(file.attrs["templates"])
+    assert len(arrays) == len(written)
+    for k, row in enumerate(written):
+        images = arrays.image_idxs[k][arrays.image_idxs[k] >= 0].tolist()
+        assert row["image_indices"] == images
+        assert row["image_filenames"] == [f"HOPE_{pool}_{index:06d}.png" for index in images]
+        plain = row["question"].replace("?", "").replace(".", "").replace(",", " ,").replace(";", " ;")
+        tokens = arrays.questions[k][1 : arrays.question_lengths[k] - 1]
+        assert [names[token] for token in tokens] == plain.split()
+        assert words.answer(int(arrays.answers[k])) == row["answer"]
+        assert templates[arrays.question_families[k]] == row["template"]
+        assert row["source"] == arrays.sources[k] < len(images)
+        assert sum(len(scenes[index]["objects"]) for index in images) <= 64
+    pairs = [written[k : k + 2] for k in range(0, len(written) - 1, 2)]
+    assert all(a["question"] == b["question"] and a["answer"] != b["answer"] for a, b in pairs)
+
+
+def test_programs_of_the_files_give_their_answers(folder: Path) -> None:
+    layout = Layout(folder)
+    scenes = {
+        scene["image_index"]: scene
+        for path in layout.scene_files("test_iid")
+        for scene in json.loads(path.read_text())["scenes"]
+    }
+    for row in texts(folder, "covr_test"):
+        images = SceneSet([scenes[index] for index in row["image_indices"]])
+        assert answer_text(execute(Program(row["program"]), images)) == row["answer"]
+
+
+def test_no_image_and_no_text_shows_what_is_held_out(folder: Path) -> None:
+    layout = Layout(folder)
+
+    def shows(pool: str) -> set[int]:
+        index = read_scene_objects(layout, pool)
+        return {i for i, objects in index.items() if any(set(each.items()) >= PAIR for each in objects)}
+
+    for split in COVR_SPLITS[:-1]:
+        pool = existing_manifest(layout.manifest).covr[HOP][split]["pool"]
+        used = set(np.unique(rows(folder, split).image_idxs).tolist()) - {-1}
+        assert not used & shows(pool), split
+        assert not any("rubber cylinder" in row["question"] for row in texts(folder, split))
+    places = rows(folder, "covr_test_ood").pair_places
+    assert set(places.tolist()) == {1, 2}
+    with_pair = shows("test_ood")
+    for place, images in zip(places.tolist(), rows(folder, "covr_test_ood").image_idxs.tolist(), strict=True):
+        assert place == 1 or with_pair & set(images)
+
+
+def read_scene_objects(layout: Layout, pool: str) -> dict[int, list[dict[str, str]]]:
+    return {
+        scene["image_index"]: [{k: str(v) for k, v in each.items()} for each in scene["objects"]]
+        for path in layout.scene_files(pool)
+        for scene in json.loads(path.read_text())["scenes"]
+    }
+
+
+def test_dev_and_test_share_no_text_and_paraphrases_change_words_alone(folder: Path) -> None:
+    dev, test = ({row["question"] for row in texts(folder, split)} for split in ("covr_dev", "covr_test"))
+    assert not dev & test
+    plain, said = rows(folder, "covr_test").arrays(), rows(folder, "covr_test_paraphrased").arrays()
+    words = {"questions", "question_lengths"}
+    assert {name for name in plain if not np.array_equal(plain[name], said[name])} <= words
+    pairs = zip(texts(folder, "covr_test"), texts(folder, "covr_test_paraphrased"), strict=True)
+    assert all(a["question"] != b["question"] and a["program"] == b["program"] for a, b in pairs)
+
+
+def test_a_larger_folder_extends_a_smaller_one(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "grown"
+    shutil.copytree(folder, out)
+    before = {split: rows(out, split) for split in COVR_SPLITS}
+    sizes = {"covr_train": 1_400, "covr_dev": 40, "covr_test": 61}
+    made = build(request(out, covr=True, render=False, hops=(HOP, "none"), sizes=sizes))
+    assert made.covr[HOP]["covr_train"]["questions"] == 1_400
+    for split, arrays in before.items():
+        for name, column in arrays.arrays().items():
+            assert np.array_equal(rows(out, split).arrays()[name][: len(column)], column), (split, name)
+    whole = tmp_path / "whole"
+    build(request(whole, covr=True, render=False, hops=(HOP, "none"), sizes=sizes))
+    assert tree(out) == tree(whole)
+
+
+def test_a_folder_gets_them_later_and_keeps_its_files(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    build(request(out, render=False))
+    before = tree(out)
+    build(request(out, render=False, covr=True))
+    after = tree(out)
+    same = [name for name in before if name.startswith(("hops/", "vocab")) and not name.endswith(".md")]
+    assert len(same) > 8
+    assert all(before[name] == after[name] for name in same)
+    assert any(name.startswith("covr/") for name in after)
+    # A build without them leaves them as they are, and makes anew what is missing.
+    Layout(out).questions_h5(HOP, "covr_dev").unlink()
+    build(request(out, render=False))
+    assert tree(out) == after
+
+
+def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(BindingError, match='covr_hold is "both" there, "words" asked for'):
+        build(request(folder, covr=True, render=False, covr_hold="words"))
+    with pytest.raises(BindingError, match='distractors is "edited" there, "random" asked for'):
+        build(request(folder, covr=True, render=False, distractors="random"))
+    out = tmp_path / "words"
+    build(request(out, render=False))
+    build(request(out, render=False, covr=True, covr_hold="words"))
+    assert existing_manifest(Layout(out).manifest).questions["covr_hold"] == "words"
+    assert set(rows(out, "covr_test_ood").pair_places.tolist()) == {1}
+    used = set(np.unique(rows(out, "covr_train").image_idxs).tolist()) - {-1}
+    objects = read_scene_objects(Layout(out), "train")
+    assert any(set(each.items()) >= PAIR for index in used for each in objects[index])
+    assert not any("rubber cylinder" in row["question"] for row in texts(out, "covr_train"))
+
+
+def test_parts_joined_are_what_one_machine_writes(tmp_path: Path) -> None:
+    def renderer(settings: Any, workers: Any) -> FakeRenderer:
+        return FakeRenderer(settings=settings, workers=workers)
+
+    asked = {"covr": True, "sizes": {"covr_train": 60}, "images": "png"}
+    parts = [
+        build_part(
+            request(tmp_path / f"part{n}", **asked), parse_shard(f"{n}/2"), make_renderer=renderer
+        ).folder
+        for n in (1, 2)
+    ]
+    merge(parts, request(tmp_path / "joined", **asked), make_renderer=renderer)
+    build(request(tmp_path / "whole", **asked), make_renderer=renderer)
+    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
+
+
+def test_they_need_a_world_with_room_for_them(tmp_path: Path) -> None:
+    from clevrhope.runtime import assets
+
+    properties = json.loads((assets.blender_assets() / "properties.json").read_text())
+    properties["shapes"] = {"cube": properties["shapes"]["cube"]}
+    path = tmp_path / "properties.json"
+    path.write_text(json.dumps(properties))
+    running = command(
+        "build",
+        "--covr",
+        "--preset",
+        "demo",
+        "--no-render",
+        "--properties",
+        path,
+        "--seed",
+        "5",
+        "--out",
+        tmp_path / "out",
+    )
+    _, errors = running.communicate()
+    assert running.returncode == 2, errors
+    assert "no question of template query_object can be asked in this world: it has one shape" in errors
+    assert not (tmp_path / "out").exists() or not (tmp_path / "out" / "covr").exists()
+
+
+def test_without_a_pair_they_are_made_of_none(tmp_path: Path) -> None:
+    running = command(
+        "build",
+        "--covr",
+        "--preset",
+        "demo",
+        "--no-render",
+        "--seed",
+        "5",
+        "--out",
+        tmp_path / "out",
+        "--quiet",
+    )
+    _, errors = running.communicate()
+    assert running.returncode == 0, errors
+    assert list(existing_manifest(Layout(tmp_path / "out").manifest).covr) == ["none"]
+    with pytest.raises(ClevrhopeError, match="questions over several images need a pair or none"):
+        build(request(tmp_path / "prelim", covr=True, render=False, hops=(), prelim=("cyan",)))
