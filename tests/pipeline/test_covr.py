@@ -18,9 +18,9 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import BindingError, existing_manifest
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.errors import ClevrhopeError
+from clevrhope.errors import ClevrhopeError, SceneError
 from clevrhope.pipeline import build, build_part, merge, parse_shard
-from clevrhope.programs import Program, SceneSet, answer_text, execute
+from clevrhope.programs import Program, SceneSet, answer_text, execute, execute_batch
 from clevrhope.splits.covr.kinds import COVR_SPLITS, covr_splits
 
 HOP = "rubber_cylinder"
@@ -106,6 +106,19 @@ def test_programs_of_the_files_give_their_answers(folder: Path) -> None:
     for row in texts(folder, "covr_test"):
         images = SceneSet([scenes[index] for index in row["image_indices"]])
         assert answer_text(execute(Program(row["program"]), images)) == row["answer"]
+
+
+def test_rows_of_tokens_are_executed_on_sets(folder: Path) -> None:
+    layout, arrays = Layout(folder), rows(folder, "covr_train")
+    (scenes,) = layout.scene_files("train")
+    answers = execute_batch(arrays.programs, scenes, image_idxs=arrays.image_idxs, vocab=layout.covr_vocab)
+    assert np.array_equal(answers, arrays.answers)
+    with pytest.raises(SceneError, match=r"a row of whole numbers for each of 150 programs"):
+        execute_batch(arrays.programs, scenes, image_idxs=arrays.image_idxs[:3], vocab=layout.covr_vocab)
+    with pytest.raises(SceneError, match="at most 5"):
+        execute_batch(
+            arrays.programs[:1], scenes, image_idxs=np.arange(6)[np.newaxis], vocab=layout.covr_vocab
+        )
 
 
 def test_no_image_and_no_text_shows_what_is_held_out(folder: Path) -> None:

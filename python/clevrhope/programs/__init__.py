@@ -247,12 +247,14 @@ def execute_batch(
     Args:
         programs: a CLEVR question file; or (N, P) integer rows of prefix tokens, as in a question HDF5.
         scenes: a CLEVR scene file, or scenes that were read or sampled.
-        image_idxs: (N,) each program's scene, by `image_index`; a question file has its own.
+        image_idxs: (N,) each program's scene, by `image_index`; a question file has its own. For rows of
+            tokens about several scenes each: (N, 5), padded with -1.
         vocab: vocab.json or its content, which numbers tokens and answers. By default, tokens are those of
-            every dataset of the vocabulary, and answers are numbered as in `vocabulary.answers`.
+            every dataset of the vocabulary, and answers are numbered as in `vocabulary.answers`, or in
+            `vocabulary.set_answers` for several scenes.
         vocabulary: whose values programs and scenes name; by default CLEVR's.
         mark_ill_formed: give `ILL_FORMED`, rather than raise an error, for a row of tokens that is not a
-            program; for programs that a model made.
+            program; for programs that a model made, on one scene each.
 
     Returns:
         (N,) int32: numbers of answers; `INVALID` where a program has no answer on its scene.
@@ -263,6 +265,7 @@ def execute_batch(
     """
     vocabulary = vocabulary or default_vocabulary()
     numbers = None if vocab is None else _read_vocab(vocab)
+    texts = vocabulary.answers
     if not isinstance(scenes, _core.SceneBatch):
         scenes = read_scenes(scenes, vocabulary=vocabulary)
     if isinstance(programs, str | Path):
@@ -280,13 +283,19 @@ def execute_batch(
             token_names = sorted(of_token, key=of_token.__getitem__)
         tokens = _core.ProgramTokens(vocabulary, token_names)
         rows = _token_rows(programs)
-        places = _places(scenes, image_idxs, len(rows))
-        answers = _core.execute_tokens(tokens, rows, scenes.graphs, places, mark_ill_formed=mark_ill_formed)
+        if np.ndim(image_idxs) == 2:
+            answers = _execute_on_sets(tokens, rows, scenes, np.asarray(image_idxs))
+            texts = vocabulary.set_answers
+        else:
+            places = _places(scenes, image_idxs, len(rows))
+            answers = _core.execute_tokens(
+                tokens, rows, scenes.graphs, places, mark_ill_formed=mark_ill_formed
+            )
     if numbers is None:
         return answers
     of_answer = numbers["answer_token_to_idx"]
     unknown = of_answer.get("<UNK>", INVALID)
-    table = np.array([of_answer.get(text, unknown) for text in vocabulary.answers], dtype=np.int32)
+    table = np.array([of_answer.get(text, unknown) for text in texts], dtype=np.int32)
     # INVALID and ILL_FORMED stay.
     return np.where(answers < 0, answers, table[np.maximum(answers, 0)]).astype(np.int32)
 
@@ -353,6 +362,23 @@ def _token_rows(programs: object) -> npt.NDArray[np.int32]:
     if rows.size and not (limits.min <= int(rows.min()) and int(rows.max()) <= limits.max):
         raise ProgramError("programs: a token beyond 32 bits, which no function has")
     return np.ascontiguousarray(rows, dtype=np.int32)
+
+
+def _execute_on_sets(
+    tokens: _core.ProgramTokens, rows: npt.NDArray[np.int32], scenes: _core.SceneBatch, image_idxs: Ints
+) -> npt.NDArray[np.int32]:
+    """The answers' numbers of programs, each on the set of its row of `image_idxs` (N, I), padded with -1."""
+    if len(image_idxs) != len(rows) or image_idxs.dtype.kind not in "iu":
+        kind = f"an array of {image_idxs.dtype} of shape {image_idxs.shape}"
+        raise SceneError(
+            f"image_idxs: {kind}; expected a row of whole numbers for each of {len(rows)} programs"
+        )
+    is_image = image_idxs >= 0
+    places = np.full(image_idxs.shape, -1, dtype=np.int32)
+    places[is_image] = _places(scenes, image_idxs[is_image], int(is_image.sum()))
+    every = np.arange(len(rows), dtype=np.uint32)
+    programs = _core.Programs.from_tokens(tokens, rows)
+    return _core.execute_batch(programs, _core.SceneSets(scenes.graphs, places), every, every)
 
 
 def _places(scenes: _core.SceneBatch, image_idxs: Ints, n_programs: int) -> npt.NDArray[np.uint32]:
