@@ -15,6 +15,8 @@ PROMISED = {
     "states_per_question",
     "programs_per_second",
     "scenes_per_second",
+    "set_questions_per_second",
+    "set_programs_per_second",
     "scored_pairs_per_second",
     "line_pairs_per_second",
     "seconds_per_small_build",

@@ -6,6 +6,7 @@ The workloads are those of the numbers that the project states:
   of 250 scenes, texts and programs included. Scenes are sampled before the clock starts.
 - programs: those questions' programs on scenes of another pool, no pair of program and scene twice; parsed
   once, and from rows of tokens as HDF5 holds them.
+- questions over several images: their train split of the same pair, and its programs on sets.
 - scenes: with exact visibility at 480 x 320.
 - pairs: of paired tests, made from question files; scored with answers in arrays, and in a file.
 - a build: the text of two pairs at preset small, into a temporary folder, with every check and datasheet.
@@ -28,6 +29,7 @@ import numpy.typing as npt
 
 from clevrhope import _core
 from clevrhope.bench.pairs import file_pairs_per_second, pairs_per_second
+from clevrhope.bench.sets import set_rates
 from clevrhope.errors import RenderError
 from clevrhope.images.device_choice import parse_device
 from clevrhope.questions import read_templates
@@ -85,6 +87,8 @@ ROWS: Mapping[str, tuple[str, str]] = {
     "programs_per_second": ("programs per second, parsed once", "{:,.0f}"),
     "token_programs_per_second": ("programs per second, from tokens", "{:,.0f}"),
     "scenes_per_second": ("scenes per second", "{:,.0f}"),
+    "set_questions_per_second": ("questions over several images per second", "{:,.0f}"),
+    "set_programs_per_second": ("programs per second, on sets of images", "{:,.0f}"),
     "made_pairs_per_second": ("pairs of questions made per second", "{:,.0f}"),
     "scored_pairs_per_second": ("pairs of questions scored per second", "{:,.0f}"),
     "line_pairs_per_second": ("the same from JSON lines", "{:,.0f}"),
@@ -160,6 +164,10 @@ def run(
     numbers |= {f"ood_{name}": number for name, number in found.items()}
     advance("programs")
     numbers |= _programs_per_second(world, questions, work)
+    advance("questions over several images")
+    numbers["set_questions_per_second"], numbers["set_programs_per_second"] = set_rates(
+        world, windows=work.windows, executions=work.pairs // 2, repetitions=work.repetitions
+    )
     advance("pairs of questions")
     numbers["scored_pairs_per_second"] = pairs_per_second(work.scored_pairs, work.repetitions)
     n_in_lines = work.scored_pairs // 10
