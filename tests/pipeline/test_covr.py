@@ -24,6 +24,13 @@ from clevrhope.programs import Program, SceneSet, answer_text, execute, execute_
 from clevrhope.splits.covr.kinds import COVR_SPLITS, covr_splits
 
 HOP = "rubber_cylinder"
+GOLDEN = (
+    "Do all cubes in the images have the same color?",
+    "yes",
+    [167, 516, 461, 113, 189],
+)
+"""The first question of covr_train, which changes with the version of the dataset alone."""
+
 PAIR = {("material", "rubber"), ("shape", "cylinder")}
 
 
@@ -265,3 +272,8 @@ def test_without_a_pair_they_are_made_of_none(tmp_path: Path) -> None:
     assert list(existing_manifest(Layout(tmp_path / "out").manifest).covr) == ["none"]
     with pytest.raises(ClevrhopeError, match="questions over several images need a pair or none"):
         build(request(tmp_path / "prelim", covr=True, render=False, hops=(), prelim=("cyan",)))
+
+
+def test_the_stream_is_the_one_that_folders_have(folder: Path) -> None:
+    first = texts(folder, "covr_train")[0]
+    assert (first["question"], first["answer"], first["image_indices"]) == GOLDEN

@@ -185,7 +185,7 @@ impl Attempt<'_, '_> {
     fn distractors_of(&mut self, found: &[&Found]) -> Distractors {
         let mut kinds = Kinds::default();
         for each in found {
-            kinds.add(&each.pattern, each.g.parts());
+            kinds.add(&mut self.rng, &each.pattern, each.g.parts());
         }
         let is_free = |scene: usize| found.iter().all(|each| each.numbers[scene] == 0);
         self.distractors(&kinds, is_free, |_, _| [false; 2])

@@ -8,7 +8,7 @@ use crate::scene::{MAX_IMAGES, MAX_SET_OBJECTS, SceneView};
 const MOST_LOOKED_AT: usize = 160;
 /// So many scenes with a distractor are enough.
 const ENOUGH: usize = 40;
-/// Most kinds of distractors: parts of two subgraphs.
+/// Most kinds of distractors, so that a mask of them is a small number.
 const MOST_KINDS: usize = 16;
 
 /// The scenes of a window.
@@ -36,14 +36,24 @@ pub(super) struct Distractors {
     n_kinds: u32,
 }
 
-/// The kinds of distractors of subgraphs: each of their parts, contradicted.
+/// The kinds of distractors of subgraphs: with one of their parts contradicted, or two.
 #[derive(Debug, Default)]
 pub(super) struct Kinds(Vec<Pattern>);
 
 impl Kinds {
-    pub fn add(&mut self, pattern: &Pattern, parts: impl Iterator<Item = Part>) {
-        self.0.extend(parts.map(|part| pattern.contradicted(part)));
-        self.0.truncate(MOST_KINDS);
+    /// Adds the kinds of a subgraph: each part alone, then two drawn ones together, up to half of all kinds.
+    pub fn add(&mut self, rng: &mut StreamRng, pattern: &Pattern, parts: impl Iterator<Item = Part>) {
+        let parts: Vec<Part> = parts.collect();
+        let most = self.0.len() + MOST_KINDS / 2;
+        self.0.extend(parts.iter().map(|&part| pattern.contradicted(part)));
+        let n = parts.len() as u32;
+        for _ in 0..n {
+            let [a, b] = [rng.below(n), rng.below(n)].map(|place| parts[place as usize]);
+            if a != b {
+                self.0.push(pattern.contradicted(a).contradicted(b));
+            }
+        }
+        self.0.truncate(most);
     }
 }
 

@@ -53,7 +53,7 @@ impl Attempt<'_, '_> {
             Condition::Related(..) => self.members(&whole),
         };
         let mut kinds = Kinds::default();
-        kinds.add(&whole, scope.parts());
+        kinds.add(&mut self.rng, &whole, scope.parts());
         let distractors = self.distractors(&kinds, |scene| in_scope[scene] == 0, |_, _| [false; 2]);
         let shown = self.scenes(|scene| in_scope[scene] != 0);
         let all = self.scenes(|scene| in_scope[scene] != 0 && meeting[scene] == in_scope[scene]);
@@ -93,7 +93,7 @@ impl Attempt<'_, '_> {
         let alike = self.scenes(|scene| in_scope[scene] != 0 && others(scene) == 0);
         let unlike = self.scenes(|scene| others(scene) != 0);
         let mut kinds = Kinds::default();
-        kinds.add(&pattern, g.parts());
+        kinds.add(&mut self.rng, &pattern, g.parts());
         let distractors = self.distractors(&kinds, |scene| in_scope[scene] == 0, |_, _| [false; 2]);
         self.finish(meaning, &distractors, false, |rng, n, question| {
             let (decisive, rest) = if question == 0 { (&alike, &alike) } else { (&unlike, &shown) };

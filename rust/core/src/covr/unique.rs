@@ -43,7 +43,7 @@ impl Attempt<'_, '_> {
         let is_second = |scene: usize| found[scene].count_ones() == 1 && found[scene] & having(views[scene], b) != 0;
         let second = self.scene(is_second)?;
         let mut kinds = Kinds::default();
-        kinds.add(&pattern, g.parts());
+        kinds.add(&mut self.rng, &pattern, g.parts());
         // What a reader who overlooks the contradicted part would answer.
         let contradicts = |view: SceneView<'_>, set: u32| match template {
             Template::VerifyAttr => [set & !having(view, a) != 0, set & having(view, a) != 0],
@@ -95,7 +95,7 @@ impl Attempt<'_, '_> {
         };
         let second = self.scene(is_second)?;
         let mut kinds = Kinds::default();
-        kinds.add(&pattern, g.parts());
+        kinds.add(&mut self.rng, &pattern, g.parts());
         let contradicts = |view: SceneView<'_>, set: u32| {
             let reached = members(set).fold(0, |all, object| all | rows.reached(view, relation, object));
             let [is_a, is_b] = [a, b].map(|shape| rows.having(view, SHAPE as u8, shape));
@@ -137,7 +137,7 @@ impl Attempt<'_, '_> {
         let (found, views) = (self.members(&pattern), self.maker.scenes.views);
         let second = self.scene(|scene| is_only(views[scene], found[scene], converse))?;
         let mut kinds = Kinds::default();
-        kinds.add(&pattern, g.parts());
+        kinds.add(&mut self.rng, &pattern, g.parts());
         let contradicts = |view: SceneView<'_>, set: u32| {
             let others = other.members(view, &rows);
             [converse, relation].map(|each| some(others, |other| view.related(usize::from(each), other) & set != 0))
@@ -174,8 +174,8 @@ impl Attempt<'_, '_> {
             views[scene].attributes[set[scene].trailing_zeros() as usize][usize::from(kind)]
         };
         let mut kinds = Kinds::default();
-        kinds.add(&pattern, g.parts());
-        kinds.add(&pattern2, g2.parts());
+        kinds.add(&mut self.rng, &pattern, g.parts());
+        kinds.add(&mut self.rng, &pattern2, g2.parts());
         if firsts.is_empty() || seconds.is_empty() {
             return None;
         }
