@@ -296,7 +296,8 @@ class AuditFolder:
     @property
     def pools(self) -> tuple[str, ...]:
         """The pools that the splits use."""
-        return tuple(dict.fromkeys(split.pool for split in (*self.splits, *self.set_splits)))
+        pools = [split.pool for split in self.splits] + [split.pool for split in self.set_splits]
+        return tuple(dict.fromkeys(pools))
 
     def scene_files(self, pool: str) -> list[Path]:
         """A pool's scene files.

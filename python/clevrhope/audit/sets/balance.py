@@ -87,8 +87,8 @@ class BalanceCheck:
             self._check.skip(f"no cell has {LEAST_QUESTIONS:,} questions; smaller ones are not looked at")
         for what, per_cent in sorted(self._worst.items()):
             self._check.notes.append(
-                f"questions over several images: by the number of {what} alone, at most {per_cent / 10:.1f}% of a "
-                f"template's answers yes and no can be told"
+                f"questions over several images: the number of {what} alone tells yes from no in at most "
+                f"{per_cent / 10:.1f}% of a template's questions"
             )
 
     def _check_answers(self, split: SetSplit, cell: str, answers: Column) -> None:

@@ -1,4 +1,4 @@
-"""The checks of what questions over several images mean: answers, sources, distractors and the held-out pair."""
+"""The checks of what questions over several images mean: answers, sources, distractors, the held-out pair."""
 
 from collections.abc import Mapping
 
@@ -73,8 +73,9 @@ class MeaningCheck:
         named = self._named(batch)
         templates = self._by_program(batch)
         batch.fault(check, named != templates, "its program is of another template than", named)
-        stored = batch.columns["structures"]
-        batch.fault(check, found.structures != stored, "its program is of another structure than", stored)
+        structures = batch.columns["structures"]
+        wrong = found.structures != structures
+        batch.fault(check, wrong, "its program is of another structure than", structures)
         # The source is to show the first set that is described, or else the second, where any image does.
         shows = (matches > 0).any(axis=1)  # (N, 5)
         at_source = np.take_along_axis(shows, self._sources(batch), axis=1)[:, 0]
@@ -154,7 +155,8 @@ class MeaningCheck:
         """(N,) the template that each row names; "" for none."""
         families = batch.columns["question_families"]
         known = (families >= 0) & (families < len(self._templates) - 1)
-        return self._templates[np.where(known, families, -1)]
+        names: npt.NDArray[np.str_] = self._templates[np.where(known, families, -1)]
+        return names
 
     @staticmethod
     def _sources(batch: Batch) -> Rows:

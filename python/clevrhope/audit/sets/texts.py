@@ -1,4 +1,4 @@
-"""The checks across splits of questions over several images: which texts they may share, and which they must."""
+"""The checks across splits of questions over several images: which texts they share, and which they must."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

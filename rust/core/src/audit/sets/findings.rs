@@ -20,7 +20,7 @@ const MOST_SETS: usize = 2;
 /// What is found out about a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetFinding {
-    /// What it mentions and answers, as for a question about one image.
+    /// What it mentions and answers, as for a question about one image; its words do if one noun phrase does.
     pub asked: Finding,
     /// Whether the answer, or a number that it follows from, is another or none without the last leaf of what is
     /// described: 1 or 0; -1 if there is no such leaf.
@@ -71,7 +71,7 @@ pub fn read_set_rows(
         let found = Finding {
             by_program: programs.mentions(program),
             implied: programs.implies(program),
-            by_words: words.is_some_and(|words| words.mentions(rows.question(row))),
+            by_words: words.is_some_and(|words| words.in_noun_phrase(rows.question(row))),
             answer: NO_SCENE,
         };
         Ok(match views {
