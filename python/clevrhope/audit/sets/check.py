@@ -62,6 +62,7 @@ class _SetChecks:
         self._vocab: Vocab = read_vocab(folder.layout.covr_vocab)
         self._answers = {number: name for name, number in self._vocab.answers.items()}
         self._balance = BalanceCheck(self._vocab, lines.balance)
+        self._n_by_cut = np.zeros(3, dtype=np.int64)
         self._check_vocab()
 
     def _check_vocab(self) -> None:
@@ -91,6 +92,11 @@ class _SetChecks:
         n = lines.files.n_checked
         lines.files.notes.append(
             f"questions over several images: {n:,} in {len(self._folder.set_splits)} splits"
+        )
+        n_exempt, n_idle, n_needed = self._n_by_cut.tolist()
+        lines.distractors.notes.append(
+            f"questions over several images: {n_needed:,} change without their last leaf, {n_idle:,} do not, "
+            f"and {n_exempt:,} have none"
         )
         self._balance.finish(n)
 
@@ -127,6 +133,7 @@ class _SetChecks:
         return joined(found)
 
     def _note(self, split: SetSplit, meanings: MeaningCheck) -> None:
+        self._n_by_cut += meanings.n_by_cut
         name = f"{split.hop.name} {split.name}"
         if split.kind.mentions:
             _, in_question, by_distractors = meanings.n_by_place.tolist()

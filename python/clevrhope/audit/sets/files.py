@@ -27,18 +27,14 @@ _SPECIAL = 4
 
 def check_listing(folder: AuditFolder, check: Check) -> None:
     """Compares the splits that the manifest lists with the files that it lists."""
-    layout, listed = folder.layout, folder.manifest.files
-    known = {layout.relative(layout.covr_vocab)} if folder.all_set_splits else set()
-    for split in folder.all_set_splits:
-        known |= {split.file, layout.relative(split.json)}
-        if split.file not in listed:
-            check.fault("manifest.json", None, "lists a split without its file", split.file)
+    layout, listed, splits = folder.layout, folder.manifest.files, folder.all_set_splits
+    needed = {split.file for split in splits} | ({layout.relative(layout.covr_vocab)} if splits else set())
+    for name in sorted(needed - listed.keys()):
+        check.fault("manifest.json", None, "splits of questions over several images need a file", name)
+    known = needed | {layout.relative(split.json) for split in splits}
     for name in listed:
         if name.startswith("covr/") and name not in known:
             check.fault(name, None, "in the manifest, but belongs to none of its splits", name)
-    for name in known - {layout.relative(split.json) for split in folder.all_set_splits}:
-        if name.endswith("vocab.json") and name not in listed:
-            check.fault("manifest.json", None, "does not list the vocabulary of several images", name)
 
 
 class FileCheck:
@@ -55,11 +51,12 @@ class FileCheck:
     ) -> None:
         self._split, self._arrays, self._reader, self._check = split, arrays, reader, check
         self._file = folder.layout.relative(split.json)
-        self._n_answers = np.asarray(sorted(vocab.answers.values()))
-        self._n_tokens = {
+        self._answers = np.asarray([each for each in vocab.answers.values() if each >= _SPECIAL])
+        self._last = {
             "questions": max(vocab.words.values(), default=0),
             "programs": max(vocab.functions.values(), default=0),
         }
+        """The last number of each vocabulary."""
         self.has_json = split.json.is_file() and folder.is_readable(split.json)
         self._rows = read_question_rows(split.json) if self.has_json else iter(())
         entry = folder.manifest.covr[split.hop.name][split.name]
@@ -116,7 +113,7 @@ class FileCheck:
             column = columns[name]
             batch.fault(self._check, (column < least) | (column >= limit), f"{name}: out of range", column)
         answers, numbers = columns["answers"], columns["orig_idxs"]
-        is_answer = np.isin(answers, self._n_answers[self._n_answers >= _SPECIAL])
+        is_answer = np.isin(answers, self._answers)
         batch.fault(self._check, ~is_answer, "answers: not in covr/vocab.json", answers)
         wanted = np.arange(batch.first, batch.first + len(batch))
         batch.fault(self._check, numbers != wanted, "orig_idxs is not the row's number", numbers)
@@ -129,7 +126,7 @@ class FileCheck:
             lengths = batch.columns[f"{name[:-1]}_lengths"]
             wrong = ~broken & (lengths != ends + 1)
             batch.fault(self._check, wrong, f"{name[:-1]}_lengths is not where <END> is", lengths)
-            unknown = ((rows < 0) | (rows > self._n_tokens[name])).any(axis=1)
+            unknown = ((rows < 0) | (rows > self._last[name])).any(axis=1)
             batch.fault(self._check, unknown, f"{name}: tokens that are not in covr/vocab.json", rows)
 
     def _check_images(self, batch: Batch, pool: PoolScenes) -> None:

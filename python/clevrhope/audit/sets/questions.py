@@ -48,8 +48,8 @@ class MeaningCheck:
         self._templates = np.asarray([*templates, ""])
         self.n_by_place = np.zeros(len(PAIR_PLACES), dtype=np.int64)
         """Questions with the pair nowhere, in the question, and in distractors alone."""
-        self.n_exempt = 0
-        """Questions without a leaf."""
+        self.n_by_cut = np.zeros(3, dtype=np.int64)
+        """Questions without a last leaf, and with one that changes nothing or something."""
 
     def look_at(self, batch: Batch, pool: PoolScenes) -> None:
         """Checks a batch."""
@@ -97,7 +97,7 @@ class MeaningCheck:
         wrong = np.isin(templates, UNIQUE) & is_executed & ~is_right
         batch.fault(check, wrong, "not once in its source and nowhere else; by image it is there", matches)
         cut, stored = batch.found.cut, batch.columns["cut"]
-        self.n_exempt += int((cut == -1).sum())
+        self.n_by_cut += np.bincount(cut.astype(np.int64) + 1, minlength=3)
         problem = "cut is not what the program without its last leaf gives, but"
         batch.fault(check, is_executed & (cut != stored), problem, stored)
         if self._settings.distractors == "edited":

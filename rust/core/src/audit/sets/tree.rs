@@ -124,3 +124,90 @@ fn last_leaf<'a, 't>(set: &'a Node<'t>) -> Option<(&'a Node<'t>, &'a Node<'t>)> 
     let left = if is_relation(others.function) { others.inputs.first()? } else { kept };
     is_relation(set.function).then_some((whole, left))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::samples;
+
+    /// The names of a program's tokens, and what becomes of them.
+    fn with_tree<T>(program: &str, use_tree: impl Fn(&Node<'_>, &[String]) -> T) -> T {
+        let mut names: Vec<String> = program.split(' ').map(str::to_owned).collect();
+        names.sort();
+        names.dedup();
+        let tokens: Vec<i32> =
+            program.split(' ').map(|name| names.iter().position(|each| each == name).unwrap() as i32).collect();
+        let known = Tokens::new(&samples::vocabulary(), &names, |_, _| 0);
+        use_tree(&Node::read(&known, &tokens).unwrap(), &names)
+    }
+
+    fn cut(program: &str) -> Option<String> {
+        with_tree(program, |tree, names| {
+            let words: Vec<&str> = tree.cut()?.iter().map(|&token| names[token as usize].as_str()).collect();
+            Some(words.join(" "))
+        })
+    }
+
+    const CUBE: &str = "filter_shape[cube] scene";
+    const RED: &str = "filter_color[red] scene";
+
+    #[test]
+    fn the_last_leaf_is_cut() {
+        let edge = format!("with_relation[left] {CUBE} {RED}");
+        let chain = format!("with_relation[left] {CUBE} with_same_size {RED} scene");
+        let v = format!("with_same_size {edge} scene");
+        for (whole, left) in [
+            (format!("count {edge}"), format!("count {CUBE}")),
+            (format!("count {chain}"), format!("count {edge}")),
+            (format!("count {v}"), format!("count {edge}")),
+            (
+                format!("query_shape unique with_relation_object[front] scene assert_unique {edge}"),
+                format!("query_shape unique with_relation_object[front] scene assert_unique {CUBE}"),
+            ),
+            (
+                format!("choose_relation[left] unique {edge} {RED}"),
+                format!("choose_relation[left] unique {CUBE} {RED}"),
+            ),
+            (format!("and exist {chain} exist {v}"), format!("and exist {edge} exist {edge}")),
+            (format!("all {edge} {RED}"), format!("all {CUBE} {RED}")),
+            (
+                format!("some {CUBE} with_relation[front] scene {edge}"),
+                format!("some {CUBE} with_relation[front] scene {CUBE}"),
+            ),
+        ] {
+            assert_eq!(cut(&whole).as_deref(), Some(&*left), "{whole}");
+        }
+        for exempt in [
+            format!("count {CUBE}"),
+            format!("greater_than count {edge} count {CUBE}"),
+            format!("none {edge} with_relation[front] scene {CUBE}"),
+            format!("query_shape unique with_same_color scene assert_unique {CUBE}"),
+        ] {
+            assert_eq!(cut(&exempt), None, "{exempt}");
+        }
+    }
+
+    #[test]
+    fn functions_say_what_template_and_structure_it_is() {
+        let edge = format!("with_relation[left] {CUBE} {RED}");
+        let chain = format!("with_same_size {CUBE} {edge}");
+        for (program, template, structure, variant) in [
+            (format!("count {chain}"), "count", 2, 0),
+            (format!("count_images unique_images {edge}"), "count", 1, 1),
+            (
+                format!("count_is[2] count_images keys keep_if_values_count_eq[1] group_by_images {CUBE}"),
+                "verify_count_group_by",
+                0,
+                0,
+            ),
+            (format!("less_than count {edge} count {CUBE}"), "compare_count", 1, 2),
+            (format!("none {edge} with_relation[front] scene {CUBE}"), "verify_quantifier", 3, 5),
+            (format!("some {CUBE} with_relation[front] scene {edge}"), "verify_quantifier", 2, 3),
+            (format!("query_shape unique with_same_color scene assert_unique {CUBE}"), "query_object", 1, 0),
+            (format!("choose_relation[left] unique {edge} {RED}"), "choose_relation", 3, 0),
+        ] {
+            let found = with_tree(&program, |tree, _| (tree.template(), tree.structure(), tree.variant()));
+            assert_eq!(found, (Some(template), Some(structure), variant), "{program}");
+        }
+    }
+}
