@@ -14,6 +14,9 @@ __all__ = [
     "AuditFindings",
     "AuditReader",
     "AuditScenes",
+    "AuditSetFindings",
+    "AuditSetReader",
+    "AuditSetRows",
     "AuditViolation",
     "CountingPool",
     "MinimalPool",
@@ -421,6 +424,65 @@ class AuditReader:
         scene_idxs: npt.NDArray[np.int64],
         width: int,
     ) -> npt.NDArray[np.int8]: ...
+
+@final
+class AuditSetReader:
+    TEMPLATES: Final[list[str]]
+    def __new__(
+        cls,
+        vocabulary: Vocabulary,
+        *,
+        question_tokens: Sequence[str],
+        program_tokens: Sequence[str],
+        answers: Sequence[str],
+        pair: _Pair,
+        words: Sequence[_Word],
+    ) -> AuditSetReader: ...
+    def encode(
+        self, rows: Sequence[bytes], split: str, templates: Sequence[str], structures: Sequence[str]
+    ) -> AuditSetRows: ...
+    def read(
+        self,
+        questions: _Tokens,
+        programs: _Tokens,
+        scenes: AuditScenes,
+        scene_idxs: npt.NDArray[np.int64],
+    ) -> AuditSetFindings: ...
+
+@final
+class AuditSetRows:
+    def __len__(self) -> int: ...
+    def questions(self, width: int) -> _TokenRows: ...
+    def programs(self, width: int) -> _TokenRows: ...
+    @property
+    def answers(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def image_idxs(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def numbers(self) -> npt.NDArray[np.int64]: ...
+    def are_named(self, scenes: AuditScenes, scene_idxs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]: ...
+
+@final
+class AuditSetFindings:
+    def __len__(self) -> int: ...
+    @property
+    def answers(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def by_program(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def by_words(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def implied(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def cut(self) -> npt.NDArray[np.int8]: ...
+    @property
+    def templates(self) -> npt.NDArray[np.int8]: ...
+    @property
+    def variants(self) -> npt.NDArray[np.int8]: ...
+    @property
+    def structures(self) -> npt.NDArray[np.int8]: ...
+    @property
+    def matches(self) -> npt.NDArray[np.int8]: ...
 
 @final
 class SplitQuestions:

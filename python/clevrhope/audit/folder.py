@@ -18,7 +18,14 @@ from clevrhope._core import SceneBatch, object_ids
 from clevrhope.dataset.clevr_json import read_numbered_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import finished_manifest
-from clevrhope.dataset.split_files import AddedPairs, PairArrays, SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.split_files import (
+    AddedPairs,
+    PairArrays,
+    SetArrays,
+    SplitArrays,
+    Vocab,
+    read_vocab,
+)
 from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.errors import ConfigError, DatasetError, TemplateError
 from clevrhope.questions import Templates, read_templates, synonyms_path
@@ -28,6 +35,7 @@ from clevrhope.runtime.forms import COUNT, TEXT, Fields, Form, ListOf, MapOf, ch
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import World, read_world
+from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -72,6 +80,24 @@ class SuitePlace(SplitPlace):
     """The split that the originals are from."""
 
 
+@dataclass(frozen=True)
+class SetSplit:
+    """A split of questions over several images, and where its files are."""
+
+    hop: Hop
+    name: str
+    pool: str
+    h5: Path
+    json: Path
+    file: str
+    """Path of its HDF5 file below the folder."""
+
+    @property
+    def kind(self) -> CovrKind:
+        """The split's row in `clevrhope.splits.covr.kinds`."""
+        return COVR_KINDS[self.name]
+
+
 class AuditFolder:
     """A finished dataset."""
 
@@ -99,6 +125,8 @@ class AuditFolder:
         """The suites' pairs that the manifest lists, on splits that it lists too."""
         self.all_augmented = tuple(self._augmented())
         """The train sets with questions of suites that the manifest lists."""
+        self.all_set_splits = tuple(self._set_splits())
+        """The splits of questions over several images that the manifest lists."""
         self.left_out: list[str] = []
         """Files that cannot be read, without which the checks continue."""
 
@@ -128,6 +156,14 @@ class AuditFolder:
             for name, entry in self.manifest.splits[hop.name].items():
                 path = self.layout.questions_h5(hop.name, name)
                 yield SplitPlace(hop, name, str(entry["pool"]), path, self.layout.relative(path))
+
+    def _set_splits(self) -> Iterator[SetSplit]:
+        layout = self.layout
+        for name, splits in self.manifest.covr.items():
+            hop = self._hop(name)
+            for split, entry in splits.items():
+                h5, rows = layout.covr_h5(name, split), layout.covr_json(name, split)
+                yield SetSplit(hop, split, str(entry["pool"]), h5, rows, layout.relative(h5))
 
     def _suites(self) -> Iterator[SuitePlace]:
         for split in self.all_splits:
@@ -191,18 +227,30 @@ class AuditFolder:
     def splits(self) -> tuple[SplitPlace, ...]:
         """The splits whose arrays and scenes can be read, as far as is known."""
         return tuple(
-            split
-            for split in self.all_splits
-            if self.is_readable(split.h5)
-            and not any(file.startswith(f"scenes/{split.pool}/") for file in self.left_out)
+            split for split in self.all_splits if self.is_readable(split.h5) and self._has_scenes(split.pool)
         )
+
+    @property
+    def set_splits(self) -> tuple[SetSplit, ...]:
+        """The splits of questions over several images, as `splits`."""
+        if not self.is_readable(self.layout.covr_vocab):
+            return ()
+        return tuple(
+            split
+            for split in self.all_set_splits
+            if self.is_readable(split.h5) and self._has_scenes(split.pool)
+        )
+
+    def _has_scenes(self, pool: str) -> bool:
+        """Whether no scene file of a pool has been excluded."""
+        return not any(file.startswith(f"scenes/{pool}/") for file in self.left_out)
 
     def leave_out(self, file: str) -> bool:
         """Excludes an unreadable file from the checks, and whatever depends on it.
 
         Returns False if the checks cannot continue without it, or if it is excluded already.
         """
-        folders = ("hops/", "scenes/", "images/", "passes/")
+        folders = ("covr/", "hops/", "scenes/", "images/", "passes/")
         known = file.startswith(folders) and file.endswith((".h5", ".json"))
         if not known or file in self.left_out:
             return False
@@ -248,7 +296,8 @@ class AuditFolder:
     @property
     def pools(self) -> tuple[str, ...]:
         """The pools that the splits use."""
-        return tuple(dict.fromkeys(split.pool for split in self.splits))
+        pools = [split.pool for split in self.splits] + [split.pool for split in self.set_splits]
+        return tuple(dict.fromkeys(pools))
 
     def scene_files(self, pool: str) -> list[Path]:
         """A pool's scene files.
@@ -286,6 +335,17 @@ class AuditFolder:
         """
         n = int(self.manifest.splits[split.hop.name][split.name]["questions"])
         with closing(SplitArrays(split.h5, max_rows=n)) as arrays:
+            yield arrays
+
+    @contextmanager
+    def open_sets(self, split: SetSplit) -> Iterator[SetArrays]:
+        """The arrays of a split of questions over several images.
+
+        Raises:
+            DatasetError: as for `open`.
+        """
+        n = int(self.manifest.covr[split.hop.name][split.name]["questions"])
+        with closing(SetArrays(split.h5, max_rows=n)) as arrays:
             yield arrays
 
     @contextmanager

@@ -22,11 +22,13 @@ from clevrhope.audit.checks.visibility import MOST_SCENES, check_visibility
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.report import Check, Report
+from clevrhope.audit.sets.check import check_sets
 from clevrhope.audit.suites.check import check_suites
 from clevrhope.errors import DatasetError, SceneError
 from clevrhope.runtime.progress import Advance, Progress, Silent
 
 CHECKSUMS = "Comparing checksums"
+SETS = "Reading questions over several images"
 
 LINES: Mapping[str, Sequence[str]] = {
     CHECKSUMS: ("files",),
@@ -61,6 +63,14 @@ LINES: Mapping[str, Sequence[str]] = {
         "pair files",
         "added questions",
         "pair images",
+    ),
+    SETS: (
+        "several images: files",
+        "several images: programs",
+        "several images: distractors",
+        "several images: pair",
+        "several images: texts",
+        "several images: balance",
     ),
     "Looking at images": ("images", "objects in images"),
     "Looking at annotations": ("passes",),
@@ -142,6 +152,8 @@ def audit(
     )
     n_files = len(opened.suites) + len(opened.augmented)
     stage("Reading pairs of suites", n_files, "files", partial(check_suites, opened, leaks))
+    n_set_splits = len(opened.set_splits)
+    stage(SETS, n_set_splits, "splits", partial(check_sets, opened, leaks))
     stage("Looking at images", n_images, "images", partial(check_images, opened, cameras))
     stage("Looking at annotations", n_annotated, "images", partial(check_passes, opened))
     beside: Sequence[Mapping[str, Any]] = ()
@@ -168,6 +180,11 @@ def _needs(line: str, file: str) -> bool:
     for folder, title in (("images/", "Looking at images"), ("passes/", "Looking at annotations")):
         if file.startswith(folder):
             return line in LINES[title]
+    of_sets = line in LINES[SETS]
+    if file.startswith("covr/"):
+        return of_sets
+    if of_sets:
+        return file.startswith("scenes/")
     of_suites = line in LINES["Reading pairs of suites"]
     if "/suites/" in file and not of_suites:
         return line == "counts" and not file.endswith("_questions.json")

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.augmented_h5 import AUGMENTED, AUGMENTED_COLUMNS
+from clevrhope.dataset.covr_h5 import SET_QUESTIONS
 from clevrhope.dataset.hdf5 import MAX_ROWS, Schema, damage, hdf5_words, open_hdf5
 from clevrhope.dataset.json_rows import open_lines, read_list, rows_of_lines
 from clevrhope.dataset.pairs_h5 import PAIRS
@@ -190,6 +191,19 @@ class AddedPairs(PairArrays):
     def whole_tokens(self, name: str) -> npt.NDArray[np.int32]:
         """All rows of the file."""
         return super().tokens(name, 0, len(self.whole["answers"]))
+
+
+class SetArrays(SplitArrays):
+    """The open HDF5 file of questions over several images; `image_idxs` are (N, 5), padded with -1."""
+
+    _schema = SET_QUESTIONS
+    _names = (*COLUMNS, "structures", "sources", "cut", "pair_places")
+
+    def _read(self) -> None:
+        super()._read()
+        self.used = self.used[self.used >= 0]
+        self.templates = tuple(map(str, self.attributes.get("templates", ())))
+        """Names of the templates by number."""
 
 
 def hdf5_fault(path: Path) -> str | None:

@@ -15,6 +15,7 @@ mod levels;
 mod programs;
 mod questions;
 mod scenes;
+mod set_reader;
 mod splits;
 mod studio;
 mod suites;
@@ -66,6 +67,8 @@ mod _core {
     use super::questions::{PyQuestionBatch, instantiate_questions};
     #[pymodule_export]
     use super::scenes::{PySceneBatch, PySceneGraphs, PySceneSets, object_ids, sample_scenes};
+    #[pymodule_export]
+    use super::set_reader::{PyAuditSetFindings, PyAuditSetReader, PyAuditSetRows};
     #[pymodule_export]
     use super::splits::{PyMinimalPool, PyPoolScan, PySplitStream};
     #[pymodule_export]

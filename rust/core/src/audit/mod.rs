@@ -18,6 +18,7 @@ mod question_file;
 mod relations;
 mod rows;
 mod scenes;
+mod sets;
 mod token;
 mod violation;
 mod words;
@@ -30,5 +31,6 @@ pub use program::{NO_ANSWER, NO_PROGRAM, NO_SCENE, ProgramReader, UNKNOWN_ANSWER
 pub use question_file::QuestionRow;
 pub use rows::{Finding, Rows, UNANSWERED, needed_rows, read_rows};
 pub use scenes::{FinishedScene, FinishedScenes};
+pub use sets::{Labels, MOST_IMAGES, SetFinding, SetRow, SetRows, TEMPLATES, read_set_rows};
 pub use violation::{Asked, Violation, Violations};
 pub use words::{Word, WordReader};

@@ -177,6 +177,18 @@ impl ProgramReader {
         }
     }
 
+    /// The number of members in each image of the set that some tokens stand for; None if they stand for no set.
+    pub(super) fn sizes_on_set<const N: usize>(&self, set: &[i32], scenes: &[SceneView<'_>; N]) -> Option<[u32; N]> {
+        let mut rest = set;
+        Some(self.set(&mut rest, scenes).ok()?.map(u32::count_ones))
+    }
+
+    /// The number that some tokens stand for; None if they stand for no number.
+    pub(super) fn number_on_set<const N: usize>(&self, number: &[i32], scenes: &[SceneView<'_>; N]) -> Option<u32> {
+        let mut rest = number;
+        self.number(&mut rest, scenes).ok()
+    }
+
     fn value<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<Value<N>, Fault> {
         let token = self.tokens.next(rest).ok_or(Fault::NoProgram)?;
         let all = || scenes.map(|scene| (0..scene.attributes.len()).fold(0, |set, object| set | 1 << object));

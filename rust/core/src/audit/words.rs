@@ -117,6 +117,14 @@ impl WordReader {
         named & self.full == self.full && self.full != 0 && self.any_phrase(question, |values| values == self.full)
     }
 
+    /// Whether a noun phrase by itself names all held-out values, whatever is said of it elsewhere. In "are all cubes left
+    /// of a cylinder rubber", no phrase names both rubber and cylinder.
+    pub fn in_noun_phrase(&self, question: &[i32]) -> bool {
+        let tokens = self.forms_of(question);
+        let mut phrases = Phrases { reader: self, tokens: &tokens, at: 0 };
+        self.full != 0 && std::iter::from_fn(|| phrases.next()).any(|(_, _, named)| named == self.full)
+    }
+
     /// The held-out values of all sequences that begin with a form, a bit each.
     fn begun(&self, form: u32) -> u64 {
         self.known[form as usize].iter().fold(0, |bits, (_, known)| bits | known.bits)
@@ -126,10 +134,14 @@ impl WordReader {
         usize::try_from(token).ok().and_then(|i| self.forms.get(i).copied())
     }
 
+    /// The form of each token; one that none has for a token without one.
+    fn forms_of(&self, question: &[i32]) -> Vec<u32> {
+        question.iter().map(|&token| self.form(token).unwrap_or(u32::MAX)).collect()
+    }
+
     /// Whether the values that some phrase asks for, a bit each, satisfy a predicate.
     pub fn any_phrase(&self, question: &[i32], is_found: impl Fn(u64) -> bool) -> bool {
-        let unknown = u32::MAX;
-        let tokens: Vec<u32> = question.iter().map(|&token| self.form(token).unwrap_or(unknown)).collect();
+        let tokens = self.forms_of(question);
         let mut phrases = Phrases { reader: self, tokens: &tokens, at: 0 };
         let (mut subject, mut previous): (Option<u64>, Option<u64>) = (None, None);
         let (mut previous_end, mut follows_are) = (0, false);

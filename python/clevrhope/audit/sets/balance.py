@@ -1,0 +1,157 @@
+"""The check that neither answers, nor the source's place, nor sizes of sets give an answer away.
+
+It looks at cells with so many questions that a difference means something; a smaller folder has none.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.audit.folder import SetSplit
+from clevrhope.audit.report import Check
+from clevrhope.dataset.covr_h5 import STRUCTURES
+from clevrhope.dataset.split_files import Vocab
+
+LEAST_QUESTIONS = 1_000
+"""Questions of a cell that is looked at."""
+
+MOST_POINTS = 2.0
+"""Percentage points between a share and an even one."""
+
+MOST_RIGHT = 60.0
+"""Per cent of yes/no questions that the best threshold on a size may answer."""
+
+_DEVIATIONS = 4
+"""Standard deviations that a share may be off by chance, where it is left to chance."""
+
+_OPPOSITES = (("left", "right"), ("behind", "front"))
+
+Column = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What is balanced of a split's N questions, (N,) each."""
+
+    templates: Column
+    structures: Column
+    answers: Column
+    sources: Column
+    n_images: Column
+    n_objects: Column
+    template_names: Sequence[str]
+
+
+class BalanceCheck:
+    """The check of balance, one split after the other."""
+
+    def __init__(self, vocab: Vocab, check: Check) -> None:
+        self._check = check
+        names = {number: name for name, number in vocab.answers.items()}
+        self._names = names
+        self._kinds = np.full(1 + max(names, default=0), "", dtype=object)
+        """By answer, its type: answers of one type are compared with each other."""
+        for kind, answers in _types(vocab):
+            for answer in answers:
+                self._kinds[vocab.answers.get(answer, 0)] = kind
+        self._closed = {kind: sorted(answers) for kind, answers in _types(vocab) if kind != "number"}
+        """Answers of each type, all of which are to occur; of numbers those that occur are to be even."""
+        self._worst: Counter[str] = Counter()
+
+    def look_at(self, split: SetSplit, cells: Cells) -> None:
+        """Checks a split."""
+        places = np.stack([cells.templates, cells.structures], axis=1)
+        in_range = (cells.templates >= 0) & (cells.templates < len(cells.template_names))
+        in_range &= (cells.structures >= 0) & (cells.structures < len(STRUCTURES))
+        for template, structure in np.unique(places[in_range], axis=0).tolist():
+            is_of_cell = (cells.templates == template) & (cells.structures == structure)
+            name = f"{cells.template_names[template]}, {STRUCTURES[structure]}"
+            self._check_answers(split, name, cells.answers[is_of_cell])
+        for n in np.unique(cells.n_images).tolist():
+            self._check_places(split, n, cells.sources[cells.n_images == n])
+        for template in np.unique(cells.templates[in_range]).tolist():
+            is_of_template = cells.templates == template
+            for what, sizes in (("objects", cells.n_objects), ("images", cells.n_images)):
+                answers = self._yes(cells.answers[is_of_template])
+                if answers is not None:
+                    name = cells.template_names[template]
+                    self._check_sizes(split, name, what, sizes[is_of_template], answers)
+
+    def finish(self, n_questions: int) -> None:
+        """Notes the rule, and how much sizes give away at most."""
+        if n_questions and not self._check.n_checked:
+            self._check.skip(f"no cell has {LEAST_QUESTIONS:,} questions; smaller ones are not looked at")
+        for what, per_cent in sorted(self._worst.items()):
+            self._check.notes.append(
+                f"questions over several images: the number of {what} alone tells yes from no in at most "
+                f"{per_cent / 10:.1f}% of a template's questions"
+            )
+
+    def _check_answers(self, split: SetSplit, cell: str, answers: Column) -> None:
+        kinds = self._kinds[np.clip(answers, 0, len(self._kinds) - 1)]
+        for kind in sorted(set(kinds.tolist()) - {""}):
+            found = Counter(self._names[each] for each in answers[kinds == kind].tolist())
+            n = found.total()
+            if n < LEAST_QUESTIONS:
+                continue
+            self._check.n_checked += 1
+            known = sorted(found) if split.hop.palette else self._closed.get(kind, sorted(found))
+            for answer in known:
+                points = 100 * (found[answer] / n - 1 / len(known))
+                if abs(points) > MOST_POINTS:
+                    problem = f"{cell}: {found[answer]} of {n} answers of its type, {points:+.1f} points off"
+                    self._check.fault(split.file, None, problem, answer)
+
+    def _check_places(self, split: SetSplit, n_images: int, sources: Column) -> None:
+        n = len(sources)
+        if n < LEAST_QUESTIONS or n_images < 1:
+            return
+        self._check.n_checked += 1
+        even = 1 / n_images
+        limit = max(MOST_POINTS, 100 * _DEVIATIONS * (even * (1 - even) / n) ** 0.5)
+        for place in range(n_images):
+            points = 100 * (float((sources == place).mean()) - even)
+            if abs(points) > limit:
+                problem = f"sets of {n_images} images: the source is at this place {points:+.1f} points off"
+                self._check.fault(split.file, None, problem, place)
+
+    def _check_sizes(
+        self, split: SetSplit, template: str, what: str, sizes: Column, is_yes: npt.NDArray[np.bool_]
+    ) -> None:
+        if len(sizes) < LEAST_QUESTIONS:
+            return
+        self._check.n_checked += 1
+        per_cent = best_threshold(sizes, is_yes)
+        self._worst[what] = max(self._worst[what], round(10 * per_cent))
+        if per_cent > MOST_RIGHT:
+            problem = f"{template}: the number of {what} alone tells yes from no in per cent"
+            self._check.fault(split.file, None, problem, round(per_cent, 1))
+
+    def _yes(self, answers: Column) -> npt.NDArray[np.bool_] | None:
+        """(N,) whether each answer is yes; None unless all are yes or no."""
+        names = np.asarray([self._names.get(each, "") for each in answers.tolist()])
+        return names == "yes" if np.isin(names, ("yes", "no")).all() else None
+
+
+def best_threshold(sizes: Column, is_yes: npt.NDArray[np.bool_]) -> float:
+    """Per cent of answers that the best rule gives: yes from some size on, or up to it."""
+    by_size = np.bincount(sizes, weights=np.where(is_yes, 1.0, -1.0))
+    below = np.cumsum(np.append(0.0, by_size))  # yes less no, below each threshold
+    right = (below[-1] - 2 * below) / 2  # more than half of the answers, for yes from a threshold on
+    return float(50 + 100 * np.abs(right).max() / len(sizes))
+
+
+def _types(vocab: Vocab) -> Iterator[tuple[str, list[str]]]:
+    """The types of answers, each with its answers."""
+    by_kind: dict[str, list[str]] = {}
+    for kind, value in vocab.values():
+        by_kind.setdefault(kind, []).append(value)
+    yield "truth", ["no", "yes"]
+    yield "number", [name for name in vocab.answers if name.isdigit()]
+    yield from by_kind.items()
+    for pair in _OPPOSITES:
+        yield " or ".join(pair), [*pair]

@@ -1,0 +1,273 @@
+//! The audit's reader of finished questions about sets of images.
+
+use crate::audit::{PyAuditScenes, WordEntry, words_of};
+use crate::conversion::{self, TokenRows, Values};
+use crate::errors::{VocabularyError, raise};
+use crate::vocabulary::PyVocabulary;
+use clevrhope_core::audit::{
+    Labels, MOST_IMAGES, Names, ProgramReader, Rows, SetFinding, SetRow, SetRows, TEMPLATES, WordReader, read_set_rows,
+};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use rayon::prelude::*;
+
+/// Reads finished questions about sets of one to five images, with code of its own.
+///
+/// Args:
+///     vocabulary: of the questions.
+///     question_tokens: tokens of questions by number, as in covr/vocab.json.
+///     program_tokens: tokens of programs by number.
+///     answers: answers by number.
+///     pair: the held-out values, or none.
+///     words: as `AuditReader` takes them.
+///
+/// Raises:
+///     VocabularyError: held-out values that are not in the vocabulary, or over four.
+#[pyclass(name = "AuditSetReader", module = "clevrhope._core", frozen)]
+pub struct PyAuditSetReader {
+    programs: ProgramReader,
+    words: Option<WordReader>,
+    names: Names,
+}
+
+#[pymethods]
+impl PyAuditSetReader {
+    /// The templates' names by the numbers that findings have.
+    #[classattr]
+    const TEMPLATES: [&'static str; TEMPLATES.len()] = TEMPLATES;
+
+    #[new]
+    #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, answers, pair, words))]
+    fn new(
+        vocabulary: &PyVocabulary,
+        question_tokens: Vec<String>,
+        program_tokens: Vec<String>,
+        answers: Vec<String>,
+        pair: Values,
+        words: Vec<WordEntry>,
+    ) -> PyResult<Self> {
+        let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &pair);
+        let words = WordReader::new(&question_tokens, &words_of(words), pair.len());
+        Ok(Self {
+            programs: programs.map_err(raise::<VocabularyError>)?,
+            words: Some(words.map_err(raise::<VocabularyError>)?).filter(|_| !pair.is_empty()),
+            names: Names::new(&question_tokens, &program_tokens, &answers),
+        })
+    }
+
+    /// Rows of a question file, JSON objects, in numbers. Uses all cores.
+    ///
+    /// Args:
+    ///     rows: N of them.
+    ///     split: the name of the split that they are to be in.
+    ///     templates: names by number.
+    ///     structures: names by number.
+    ///
+    /// Raises:
+    ///     ValueError: a row that is not a question; says which.
+    fn encode(
+        &self,
+        py: Python<'_>,
+        rows: Vec<PyBackedBytes>,
+        split: String,
+        templates: Vec<String>,
+        structures: Vec<String>,
+    ) -> PyResult<PyAuditSetRows> {
+        let labels = Labels { split, templates, structures };
+        let read = |(row, json): (usize, &PyBackedBytes)| SetRow::read(json, row, &self.names, &labels);
+        let encoded: Result<Vec<SetRow>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
+        encoded.map(PyAuditSetRows).map_err(raise::<PyValueError>)
+    }
+
+    /// What rows of tokens (N, Q) and (N, P) mention, describe and answer. Uses all cores.
+    ///
+    /// `scene_idxs` (N, 5) are places among `scenes`, padded with -1; a row that begins with -1 is not executed.
+    ///
+    /// Raises:
+    ///     IndexError: a place beyond the scenes, or arrays of different lengths.
+    ///     ValueError: rows of no tokens, or not of five scenes.
+    fn read(
+        &self,
+        py: Python<'_>,
+        questions: PyReadonlyArray2<'_, i32>,
+        programs: PyReadonlyArray2<'_, i32>,
+        scenes: &PyAuditScenes,
+        scene_idxs: PyReadonlyArray2<'_, i64>,
+    ) -> PyResult<PyAuditSetFindings> {
+        if scene_idxs.shape()[1] != MOST_IMAGES {
+            return Err(PyValueError::new_err(format!(
+                "rows of {} scenes; expected {MOST_IMAGES}",
+                scene_idxs.shape()[1]
+            )));
+        }
+        let (questions, question_width) = conversion::rows(&questions)?;
+        let (programs, program_width) = conversion::rows(&programs)?;
+        let places = scene_idxs.as_slice()?;
+        let rows =
+            SetRows { rows: Rows { questions, question_width, programs, program_width, scenes: &[] }, scenes: places };
+        let found = py.detach(|| read_set_rows(&self.programs, self.words.as_ref(), rows, &scenes.scenes));
+        found.map(PyAuditSetFindings).map_err(raise::<PyIndexError>)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<AuditSetReader with {} held out>", if self.words.is_some() { "a pair" } else { "nothing" })
+    }
+}
+
+/// N rows of a question file about sets of images, in numbers; -1 for what has none.
+#[pyclass(name = "AuditSetRows", module = "clevrhope._core", frozen)]
+pub struct PyAuditSetRows(Vec<SetRow>);
+
+impl PyAuditSetRows {
+    fn tokens<'py>(&self, py: Python<'py>, of: fn(&SetRow) -> &[i32], width: usize) -> PyResult<TokenRows<'py>> {
+        let mut tokens = conversion::matrix_of(0, self.0.len(), width)?;
+        for (to, from) in tokens.chunks_exact_mut(width.max(1)).zip(&self.0) {
+            to.iter_mut().zip(of(from)).for_each(|(to, &token)| *to = token);
+        }
+        let lengths = PyArray1::from_iter(py, self.0.iter().map(|row| of(row).len() as i32));
+        Ok((conversion::to_matrix(py, tokens, width)?, lengths))
+    }
+}
+
+#[pymethods]
+impl PyAuditSetRows {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// (N, width) question tokens, cut or padded with 0, and how many there are (N,).
+    fn questions<'py>(&self, py: Python<'py>, width: usize) -> PyResult<TokenRows<'py>> {
+        self.tokens(py, |row| &row.question, width)
+    }
+
+    /// (N, width) program tokens, cut or padded with 0, and how many there are (N,).
+    fn programs<'py>(&self, py: Python<'py>, width: usize) -> PyResult<TokenRows<'py>> {
+        self.tokens(py, |row| &row.program, width)
+    }
+
+    /// (N,) answers.
+    #[getter]
+    fn answers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        PyArray1::from_iter(py, self.0.iter().map(|row| row.answer))
+    }
+
+    /// (N, 5) indices of scenes in their pool, padded with -1.
+    #[getter]
+    fn image_idxs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        conversion::to_matrix(py, self.0.iter().flat_map(|row| row.images).collect(), MOST_IMAGES)
+    }
+
+    /// (N, 7): number of images, source, template, structure, phrasing, 0 for the right split, number of the question.
+    #[getter]
+    fn numbers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let numbers = |row: &SetRow| {
+            [row.n_images as i64, row.source, row.template, row.structure, row.phrasing, row.split, row.index]
+        };
+        conversion::to_matrix(py, self.0.iter().flat_map(numbers).collect(), 7)
+    }
+
+    /// (N,) whether the names of images are those of the scenes at `scene_idxs` (N, 5).
+    ///
+    /// Raises:
+    ///     IndexError: a place beyond the scenes.
+    fn are_named<'py>(
+        &self,
+        py: Python<'py>,
+        scenes: &PyAuditScenes,
+        scene_idxs: PyReadonlyArray2<'_, i64>,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let (places, width) = conversion::rows(&scene_idxs)?;
+        let name = |&place: &i64| {
+            let scene = usize::try_from(place).ok().and_then(|place| scenes.scenes.0.get(place));
+            scene.map(|scene| scene.filename.as_str()).ok_or_else(|| PyIndexError::new_err(format!("no scene {place}")))
+        };
+        let is_named = |(row, places): (&SetRow, &[i64])| {
+            let names: PyResult<Vec<&str>> = places.iter().filter(|&&place| place != -1).map(name).collect();
+            Ok::<_, PyErr>(row.filenames == names?)
+        };
+        let named: PyResult<Vec<bool>> = self.0.iter().zip(places.chunks_exact(width)).map(is_named).collect();
+        Ok(PyArray1::from_vec(py, named?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<AuditSetRows: {}>", self.0.len())
+    }
+}
+
+/// What N questions about sets of images mention, describe and answer.
+#[pyclass(name = "AuditSetFindings", module = "clevrhope._core", frozen)]
+pub struct PyAuditSetFindings(Vec<SetFinding>);
+
+impl PyAuditSetFindings {
+    fn column<'py, T: numpy::Element>(&self, py: Python<'py>, of: fn(&SetFinding) -> T) -> Bound<'py, PyArray1<T>> {
+        PyArray1::from_iter(py, self.0.iter().map(of))
+    }
+}
+
+#[pymethods]
+impl PyAuditSetFindings {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// (N,) the answers' numbers, or one of the numbers below 0 that stand in `AuditReader` for no answer.
+    #[getter]
+    fn answers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        self.column(py, |found| found.asked.answer)
+    }
+
+    /// (N,) whether the program mentions all held-out values.
+    #[getter]
+    fn by_program<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.column(py, |found| found.asked.by_program)
+    }
+
+    /// (N,) whether one noun phrase of the text does.
+    #[getter]
+    fn by_words<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.column(py, |found| found.asked.by_words)
+    }
+
+    /// (N,) whether the program asks for them, also through likenesses.
+    #[getter]
+    fn implied<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.column(py, |found| found.asked.implied)
+    }
+
+    /// (N,) whether the answer, or a number that it follows from, is another without the last leaf; -1 for no leaf.
+    #[getter]
+    fn cut<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
+        self.column(py, |found| found.cut)
+    }
+
+    /// (N,) the numbers of templates in `AuditSetReader.TEMPLATES`; -1 for a program of none.
+    #[getter]
+    fn templates<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
+        self.column(py, |found| found.template)
+    }
+
+    /// (N,) a number for what decides, in a template, which phrasings there are.
+    #[getter]
+    fn variants<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
+        self.column(py, |found| found.variant)
+    }
+
+    /// (N,) the form of what is described: 0 one object, 1 two, 2 a chain, 3 one with relations to two; -1 for none.
+    #[getter]
+    fn structures<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
+        self.column(py, |found| found.structure)
+    }
+
+    /// (N, 10) the members of the first described set in each image, then of the second; -1 for no set or image.
+    #[getter]
+    fn matches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i8>>> {
+        let numbers: Vec<i8> = self.0.iter().flat_map(|found| found.matches).flatten().collect();
+        conversion::to_matrix(py, numbers, 2 * MOST_IMAGES)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<AuditSetFindings of {} questions>", self.0.len())
+    }
+}
