@@ -36,7 +36,7 @@ class LxmertScratch(ImageSetModel):
         self.apply(draw_weights)
 
     def add_set_layers(self) -> None:
-        """As of `ImageSetModel`, of the size of LXMERT's own layers; the model then reads longer questions."""
+        """As of `ImageSetModel`, of the size of LXMERT's layers; the model then reads longer questions."""
         config = self.config
         self.pieces = WordPieces(self.words, max(config.length, LENGTH_OF_SETS))
         self.set_layers = SetLayers(

@@ -1,7 +1,8 @@
 """Turns question tokens of a dataset into BERT's uncased WordPieces, on any device.
 
-`word_pieces.json` has the pieces of every word in this package's and in CLEVR's templates, and in the phrasings
-of questions about sets of images, so no vocabulary file is needed. Pieces are indices into BERT's uncased vocabulary of 30,522 entries (Devlin et al. 2019).
+`word_pieces.json` has the pieces of every word in this package's and in CLEVR's templates, and in the
+phrasings of questions about sets of images, so no vocabulary file is needed. Pieces are indices into BERT's
+uncased vocabulary of 30,522 entries (Devlin et al. 2019).
 """
 
 import json
