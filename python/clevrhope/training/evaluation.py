@@ -31,13 +31,12 @@ from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.dataset_folder import OF_SCENES
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
-from clevrhope.metrics.covr.runs import COVR_COLUMNS
 from clevrhope.models.names import build_model, find_model
 from clevrhope.models.protocol import answer_methods
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
+from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_TRAIN, is_covr
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.training.checkpoints import load_weights, read_about

@@ -9,14 +9,12 @@ from clevrhope.errors import DatasetError, PredictionsError, shown
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import MAX_LINE
 from clevrhope.runtime.settings import join_or
+from clevrhope.splits.covr.kinds import COVR_COLUMNS
 
 Role = Literal["all", "split", "iid_size"]
 
 ROLES: Mapping[str, Role] = {"split": "split", "iid_size": "iid_size"}
 """Values of the column `covr_role`: without the property, or with it on as many questions."""
-
-COVR_COLUMNS = {"covr_role": "role", "covr_split": "predicate", "shots": "shots"}
-"""Columns of predictions -> the names of the same in run.json."""
 
 
 @dataclass(frozen=True, slots=True)

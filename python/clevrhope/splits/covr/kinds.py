@@ -138,6 +138,10 @@ COVR_OOD = "covr_test_ood"
 """The test set whose questions mention the held-out pair, or whose distractors show it."""
 
 
+COVR_COLUMNS: Mapping[str, str] = {"covr_role": "role", "covr_split": "predicate", "shots": "shots"}
+"""Columns of predictions that say what a run held out -> the names of the same in its run.json."""
+
+
 def covr_splits(*, pair: bool) -> tuple[str, ...]:
     """The splits of a sub-dataset that holds a pair out, or nothing."""
     return tuple(name for name, row in COVR_KINDS.items() if pair or row.plain_pool)
