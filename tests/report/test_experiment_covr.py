@@ -19,7 +19,9 @@ seed = 3
 splits = ["train", "complex_iid", "complex_ood"]
 render = false
 covr = true
-config = { preset = "demo", question_json = false, sizes = { covr_train = 1000, covr_dev = 200, covr_test = 200 } }
+config.preset = "demo"
+config.question_json = false
+config.sizes = { covr_train = 1000, covr_dev = 200, covr_test = 200 }
 [[dataset.build]]
 hops = ["rubber_cylinder"]
 [[dataset.features]]
@@ -89,7 +91,6 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
         ('iid_size_of = ["', 'iid_size_of = ["", "', 'iid_size_of: "" is no predicate'),
         ('covr_splits = ["", ', 'covr_splits = ["", "", ', 'covr_splits: "" is listed twice'),
         ("shots = 4", "shots = -1", "shots is -1"),
-        ('"object_transformer"', '"film"', "it answers questions about one image"),
     ],
 )
 def test_what_cannot_work_is_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
@@ -104,7 +105,11 @@ def test_a_tiny_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.Captur
     command = ["experiment", str(tmp_path / "tiny.toml"), "--out", str(tmp_path / "out"), "--quiet"]
     assert run_command(command) == 0, capsys.readouterr().err
     page = (tmp_path / "out/report/report.md").read_text()
-    assert "COVR" in page
+    assert "Questions about sets of images (COVR)" in page
+    assert "Splits by predicates, on the questions that have the property" in page
+    rows = [line for line in page.splitlines() if line.startswith("| (has-count & has-attr)")]
+    assert len(rows) == 3
+    assert all("transformer | 4 |" in row for row in rows)
     # Nothing is left to do.
     assert run_command([*command[:2], "--out", str(tmp_path / "out"), "--plan"]) == 0
     assert "4 runs, 4 of them done" in capsys.readouterr().out

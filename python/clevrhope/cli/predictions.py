@@ -144,7 +144,7 @@ def answers(
     "predicates",
     multiple=True,
     metavar="PREDICATE",
-    help="With --covr, also score questions with and without these properties, such as has-quant; repeatable.",
+    help="With --covr, also score questions with and without properties, such as has-quant; repeatable.",
 )
 @no_progress_option
 @json_option

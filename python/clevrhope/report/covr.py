@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clevrhope.errors import ClevrhopeError, PredictionsError
-from clevrhope.metrics.covr.key import CovrKey
+from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.covr.results import CovrCondition, CovrScores, SplitRow
 from clevrhope.metrics.covr.scorer import score_covr
 from clevrhope.metrics.covr.tables import ROW_HEADS, described, row_cells
@@ -57,7 +57,7 @@ def _check_dataset(source: Source) -> None:
     Raises:
         PredictionsError: it was not.
     """
-    key = CovrKey(source.dataset)
+    key = AnswerKey(source.dataset)
     differs = key.difference_from(source.trained_on, source.hop) if source.trained_on else ""
     if differs:
         raise PredictionsError(
@@ -72,8 +72,8 @@ def covr_blocks(scores: Sequence[CovrScores]) -> Iterator[Block]:
         return
     yield Heading(_SETS)
     yield Text(
-        "Accuracies are in per cent, with 95% intervals over source images. Maj is the most frequent answer of "
-        "covr_train, MajTempl that of each template (COVR, table 6)."
+        "Accuracies are in per cent, with 95% intervals over source images. Maj is the most frequent answer "
+        "of covr_train, MajTempl that of each template (COVR, table 6)."
     )
     for each in scores:
         if each.rows:
@@ -92,8 +92,8 @@ def _splits_table(scores: CovrScores) -> Table:
         ["split", "HOP", "test set", "model", "shots", *ROW_HEADS],
         [[Cell(text) for text in _row(each)] for each in scores.rows],
         note=(
-            "text: question_only, trained in the same way; iid-size: the model on as many questions, drawn with "
-            "the property; iid: on all; score: (model - text) / (iid-size - text), which COVR draws within 0 "
+            "text: question_only, trained in the same way; iid-size: the model on as many questions, drawn "
+            "with the property; iid: on all; score: (model - text) / (iid-size - text), which COVR draws within 0 "
             "to 100, with its interval."
         ),
     )

@@ -66,7 +66,7 @@ class SplitRow:
         shots: the number of these that train kept.
         filtered: questions of covr_train that have the property; None without covr_train.
         n_questions: those of the test set that have it.
-        text: accuracy of the text alone, trained in the same way, as are the next two; None without such runs.
+        text: accuracy of the text alone, trained in the same way; None without such runs, as are the others.
         held_out: of the model.
         iid_size: of the model trained on as many questions, drawn with the property.
         iid: of the model trained on all questions.

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector
 from clevrhope.metrics.covr.key import CovrKey, SetTestSet
@@ -159,7 +160,8 @@ class _Scored:
             groups["place"] = (questions.pair_places, PAIR_PLACES)
         frequent = self._frequent(trained)
         templates, expected = questions.families, questions.answers
-        having, lacking = {}, {}
+        having: dict[str, Accuracy] = {}
+        lacking: dict[str, Accuracy] = {}
         for text in self._texts(trained):
             has = self.predicates[trained.hop][text].holds(questions.description)[answered]
             for into, flags in ((having, has), (lacking, ~has)):
@@ -192,7 +194,7 @@ class _Scored:
     def _frequent(self, trained: _Trained) -> FrequentAnswers:
         return self.key.frequent_answers(trained.hop, trained.train_size)
 
-    def _accuracy(self, right: Flags, images: np.ndarray) -> Accuracy:
+    def _accuracy(self, right: Flags, images: Ints) -> Accuracy:
         return covr_accuracy(right, images, bootstrap=self.bootstrap, seed=self.seed)
 
     # The table of splits by predicates
@@ -230,14 +232,12 @@ class _Scored:
         score = None
         if {"text", "iid_size"} <= right.keys():
             common = np.logical_and.reduce([right[name][1] for name in ("held_out", "text", "iid_size")])
-            model, text, iid_size = (
-                found[:, common[rows]] for found, rows in (right[n] for n in ("held_out", "text", "iid_size"))
-            )
+            of_common = {name: found[:, common[rows]] for name, (found, rows) in right.items()}
             if common.any():
                 score = generalisation(
-                    model=model,
-                    text=text,
-                    iid_size=iid_size,
+                    model=of_common["held_out"],
+                    text=of_common["text"],
+                    iid_size=of_common["iid_size"],
                     images=questions.images[common],
                     bootstrap=self.bootstrap,
                     seed=self.seed,
