@@ -1,4 +1,4 @@
-"""Scores of predictions about sets of images: accuracies against slow counts, the table of splits, bad input."""
+"""Scores of predictions about sets of images: accuracies against slow counts, splits, bad input."""
 
 import json
 from collections.abc import Callable
@@ -175,7 +175,7 @@ def test_what_is_wrong_is_said(folder: Path, tmp_path: Path) -> None:
         score_covr(folder, [file], predicates=["lexical-1"], **SEED)
     odd = answered(folder, tmp_path / "b.jsonl", lambda row: True, covr_role="both")
     with pytest.raises(
-        PredictionsError, match='b.jsonl:1: "covr_role" is "both"; expected split or iid_size'
+        PredictionsError, match=r'b\.jsonl:1: "covr_role" is "both"; expected split or iid_size'
     ):
         score_covr(folder, [odd], **SEED)
     odd = answered(folder, tmp_path / "c.jsonl", lambda row: True, **held_out(shots=-1))

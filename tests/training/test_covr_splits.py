@@ -13,6 +13,7 @@ from covr_runs import HOP, PREDICATE, SIZE, SMALL, build_covr
 from short_runs import Train
 
 from clevrhope.__main__ import run_command
+from clevrhope._core import covr_property_names
 from clevrhope.dataset.covr_description import read_description, rows_sha256
 from clevrhope.dataset.covr_h5 import read_set_questions
 from clevrhope.dataset.layout import Layout
@@ -174,6 +175,14 @@ def test_folders_say_what_is_held_out() -> None:
     assert covr_part_name(None, "a", 0) == "size-of-a"
     out = default_out("m", HOP, 100, 3, "covr_train", "without-a")
     assert out == Path(f"runs/m-{HOP}-covr_train-without-a-100-3")
+
+
+def test_the_properties_are_those_of_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs/training.md").read_text("utf-8")
+    section = page.partition("## COVR's splits")[2].partition("## Evaluating")[0]
+    missing = [name for name in covr_property_names() if f"`{name.removeprefix('tpl-')}`" not in section]
+    assert missing == ["tpl-verify-attr"]  # which is there in full
+    assert "`tpl-verify-attr`" in section
 
 
 @pytest.mark.parametrize(

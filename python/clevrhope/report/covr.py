@@ -93,8 +93,8 @@ def _splits_table(scores: CovrScores) -> Table:
         [[Cell(text) for text in _row(each)] for each in scores.rows],
         note=(
             "text: question_only, trained in the same way; iid-size: the model on as many questions, drawn "
-            "with the property; iid: on all; score: (model - text) / (iid-size - text), which COVR draws within 0 "
-            "to 100, with its interval."
+            "with the property; iid: on all; score: (model - text) / (iid-size - text), which COVR draws "
+            "within 0 to 100, with its interval."
         ),
     )
 
