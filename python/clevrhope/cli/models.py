@@ -188,6 +188,24 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     help="Leave out this share of the train questions of a type: color=0.9, count=0.5; separated by commas, "
     "or repeated. A question's type is the function that ends its program, without query_.",
 )
+@click.option(
+    "--covr-split",
+    metavar="PREDICATE",
+    help="With --split covr_train, hold out the questions with these properties, such as 'compscope & "
+    "has-quant-all': !, &, |, parentheses, and the properties that docs/training.md lists. program is COVR's "
+    "split by programs; lexical-1 to lexical-3 draw pairs of words, and lexical:red+cube names one.",
+)
+@click.option(
+    "--shots",
+    type=Whole(0),
+    metavar="M",
+    help="With --covr-split, train on this number of the questions that are held out.  [default: 0]",
+)
+@click.option(
+    "--iid-size-of",
+    metavar="PREDICATE",
+    help="In place of --covr-split, train on as many questions as that run, drawn from all.",
+)
 @click.option("--tensorboard", is_flag=True, help="Also write TensorBoard's files.")
 @quiet_option
 @json_option
@@ -212,7 +230,12 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
             f"Seed {request.seed} was drawn; to resume later: --seed {request.seed} --out {request.out}",
             err=True,
         )
-    made = run(request, shown_progress({"quiet": quiet}))
+
+    def tell(sentence: str) -> None:
+        if not quiet:
+            click.echo(sentence, err=True)
+
+    made = run(request, shown_progress({"quiet": quiet}), tell=tell)
     if as_json:
         click.echo(json.dumps({**asdict(made), "folder": str(made.folder), "seed": request.seed}))
     elif not quiet:
@@ -307,13 +330,20 @@ def read_train_request(choices: Mapping[str, Any]) -> "TrainRequest":
     Raises:
         ConfigError: a value that does not fit its option, or one that does not go with the others.
     """
-    from clevrhope.training.request import TrainRequest, default_out, parse_drops, parse_size
+    from clevrhope.training.request import (
+        TrainRequest,
+        covr_part_name,
+        default_out,
+        parse_drops,
+        parse_size,
+    )
 
     rest = {name: value for name, value in choices.items() if name not in ("quiet", "as_json")}
     rest["dataset"] = rest.pop("folder")
     rest["size"] = parse_size(rest["size"])
     named = {name: rest[name] for name in ("model", "hop", "size", "seed", "split")}
-    rest["out"] = rest["out"] or default_out(**named)
+    covr_part = covr_part_name(*(rest[name] for name in ("covr_split", "iid_size_of", "shots")))
+    rest["out"] = rest["out"] or default_out(**named, covr_part=covr_part)
     rest["settings"] = _read_settings(rest["settings"])
     rest["drop_types"] = parse_drops(read_names(rest["drop_types"]))
     return TrainRequest(**rest)

@@ -136,6 +136,16 @@ def answers(
     type=click.Choice(["in", "beyond", "both"]),
     help="With --suite, only pairs in the dataset's own words and functions, or the others.  [default: both]",
 )
+@click.option(
+    "--covr", is_flag=True, help="Score the answers to questions about sets of images (COVR) instead."
+)
+@click.option(
+    "--covr-split",
+    "predicates",
+    multiple=True,
+    metavar="PREDICATE",
+    help="With --covr, also score questions with and without properties, such as has-quant; repeatable.",
+)
 @no_progress_option
 @json_option
 def score(
@@ -148,6 +158,8 @@ def score(
     as_json: bool,
     suite: str | None,
     tier: str | None,
+    covr: bool,
+    predicates: tuple[str, ...],
     **choices: Any,
 ) -> None:
     """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals."""
@@ -157,6 +169,20 @@ def score(
         "hops": hops or None,
         "progress": shown_progress(choices),
     }
+    if predicates and not covr:
+        raise click.UsageError("--covr-split needs --covr, which scores questions about sets of images")
+    if covr:
+        if by is not None or families or suite is not None or tier is not None:
+            raise click.UsageError(
+                "--covr does not go with --by, --families, --suite or --tier: questions about sets of images "
+                "have breakdowns of their own"
+            )
+        from clevrhope.metrics.covr.scorer import score_covr
+        from clevrhope.metrics.covr.tables import covr_json, covr_lines
+
+        of_sets = score_covr(folder, predictions, predicates=predicates, partial=partial, **options)
+        click.echo(json.dumps(covr_json(of_sets)) if as_json else "\n".join(covr_lines(of_sets)))
+        return
     if suite is not None:
         if by is not None or families or partial:
             raise click.UsageError(

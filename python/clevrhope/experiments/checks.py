@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from clevrhope.experiments.config import DatasetConfig, ModelConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
 from clevrhope.models.names import MODELS
 from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.covr.expression import parse_expression
+from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.kinds import TRAIN
 
 if TYPE_CHECKING:
@@ -33,10 +35,19 @@ _OWN = ("folder", "model", "hop", "size", "seed", "out", "run")
 
 @dataclass(frozen=True)
 class _Built:
-    """A dataset to be built: its vocabulary, and by sub-dataset the questions of each split."""
+    """A dataset to be built.
+
+    Attributes:
+        vocab: of the questions about one image.
+        splits: by sub-dataset the questions of each split, those about sets of images included.
+        covr_vocab: of the questions about sets of images; None where there are none.
+        covr_names: the names of their properties and terms; empty where there are none, or it is not known.
+    """
 
     vocab: Vocab
     splits: Mapping[str, Mapping[str, int]]
+    covr_vocab: Vocab | None = None
+    covr_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def check_plan(plan: Plan) -> None:
@@ -81,7 +92,8 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     """What the builds of a dataset would make in an empty folder."""
     if dataset.folder is not None:
         layout = Layout(dataset.folder)
-        return _Built(read_vocab(layout.vocab), {})
+        covr_vocab = read_vocab(layout.covr_vocab) if layout.covr_vocab.exists() else None
+        return _Built(read_vocab(layout.vocab), {}, covr_vocab)
     from clevrhope.cli.datasets import build as command
     from clevrhope.cli.request import read_request
     from clevrhope.pipeline.engine import vocabulary
@@ -89,7 +101,7 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     from clevrhope.pipeline.run import try_each_split
 
     splits: dict[str, dict[str, int]] = {}
-    vocab = None
+    vocab, covr = None, None
     own = places_below(plan.experiment.out, dataset)
     with TemporaryDirectory(prefix="clevrhope-") as folder:
         places = places_below(Path(folder), dataset)
@@ -100,12 +112,16 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
                 resolved = resolve(read_request(choices))
                 vocab = vocabulary(resolved.world, resolved.engine.templates)
                 try_each_split(resolved)
-                for job in resolved.jobs:
+                covr = resolved.covr or covr
+                for job in resolved.all_jobs:
                     splits.setdefault(job.hop.name, {})[job.split] = job.goal
                 for name in names_of(build):  # which may be spelled differently
                     splits.setdefault(name, splits[resolved.hop(name).name])
     assert vocab is not None  # there is a build
-    return _Built(vocab, splits)
+    if covr is None:
+        return _Built(vocab, splits)
+    names = {name: covr.attributes[name] for name in ("property_names", "term_names")}
+    return _Built(vocab, splits, covr.vocab, names)
 
 
 def _translated(message: str, places: Places, own: Places, at: str) -> str:
@@ -139,7 +155,7 @@ def _check_runs(
     from clevrhope.models.names import find_model
     from clevrhope.training.evaluation import chosen_splits
 
-    checked: set[int] = set()
+    checked: set[tuple[int, str]] = set()
     for run in runs:
         trained, evaluated = run.chain.steps[:2]
         choices = _parsed(train, trained.arguments)
@@ -151,16 +167,17 @@ def _check_runs(
             _check_own(evaluated, answers, evaluate, model.evaluate, "evaluate")
             if request.hop in built.splits:
                 tests = read_names(answers["splits"]) or None
-                chosen_splits(tuple(built.splits[request.hop]), request.hop, tests)
-        if request.size in checked:
+                there = [each for each in built.splits[request.hop] if is_covr(each) == request.is_of_sets]
+                chosen_splits(there, request.hop, tests)
+        if (request.size, request.split) in checked:
             continue
-        checked.add(request.size)
+        checked.add((request.size, request.split))
         if model.name not in MODELS:
             find_model(model.name)  # only the model itself knows its settings and features
             continue
         from clevrhope.training.run import check_settings
 
-        made = check_settings(request, built.vocab)
+        made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)
         _check_reads(getattr(made, "feature_kind", ""), model, dataset)
         yield from (*getattr(made, "ways", {}), *getattr(made, "program_ways", {}))
 
@@ -187,17 +204,19 @@ def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetCon
             "build"
         )
     splits = built.splits[request.hop]
-    if TRAIN.name not in splits:
-        raise ConfigError(
-            f"{request.hop} in dataset {dataset.name} has no split {TRAIN.name}; add it to the dataset's "
-            "splits"
-        )
-    if request.size > splits[TRAIN.name]:
+    name = COVR_TRAIN if request.is_of_sets else TRAIN.name
+    if name not in splits:
+        remedy = "set the dataset's covr to true" if request.is_of_sets else "add it to the dataset's splits"
+        raise ConfigError(f"{request.hop} in dataset {dataset.name} has no split {name}; {remedy}")
+    if request.size > splits[name]:
         raise ConfigError(
             f"sizes: {request.size:,} questions, but the train set of {request.hop} in dataset "
-            f"{dataset.name} has {splits[TRAIN.name]:,}; ask for fewer, or for more with the dataset's "
-            "config.sizes.train"
+            f"{dataset.name} has {splits[name]:,}; ask for fewer, or for more with the dataset's "
+            f"config.sizes.{name}"
         )
+    text = request.covr_split or request.iid_size_of
+    if text is not None:  # which questions have it is known when they are there
+        parse_expression(text, **built.covr_names)
 
 
 def _check_reads(kind: str, model: ModelConfig, dataset: DatasetConfig) -> None:

@@ -66,6 +66,7 @@ class DatasetConfig:
         features: features to extract.
         suites: suites of paired tests to make, each with the tests to take of it; all if it names none.
         render: whether to make images; models of true attributes need none.
+        covr: whether to make questions about sets of images besides.
         folder: an existing dataset to use as it is, in which case nothing is built.
     """
 
@@ -81,6 +82,7 @@ class DatasetConfig:
     features: tuple[FeaturesConfig, ...] = ()
     suites: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     render: bool = True
+    covr: bool = False
     folder: Path | None = None
 
     def __post_init__(self) -> None:
@@ -104,6 +106,23 @@ class DatasetConfig:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """What a run learns from, besides its dataset, pair and size.
+
+    Attributes:
+        drop: as for `--drop-type`; "" for nothing.
+        of_sets: whether it is trained on covr_train.
+        covr_split: what is held out of it; None for nothing.
+        iid_size_of: in place of that, what a run of the same size holds out; None for nothing.
+    """
+
+    drop: str = ""
+    of_sets: bool = False
+    covr_split: str | None = None
+    iid_size_of: str | None = None
+
+
+@dataclass(frozen=True)
 class ModelConfig:
     """A model on some datasets, pairs, sizes and seeds.
 
@@ -115,6 +134,9 @@ class ModelConfig:
         hops: sub-datasets, by their names in the folder; empty for all.
         settings: as for `--set`, by name.
         drops: as for `--drop-type`, one run each; "" for a run that drops nothing.
+        covr_splits: as for `--covr-split`, one run each on covr_train; "" for a run on all of it.
+        iid_size_of: the same as for `--iid-size-of`.
+        shots: as for `--shots`, of the runs of both that name a predicate.
         updates, keep_last, keep_every, features: as the options of `train`.
         options: further options of `train`.
         evaluate: further options of `evaluate`.
@@ -129,6 +151,9 @@ class ModelConfig:
     updates: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict, metadata={"key": "set"})
     drops: tuple[str, ...] = ("",)
+    covr_splits: tuple[str, ...] = ()
+    iid_size_of: tuple[str, ...] = ()
+    shots: int | None = None
     keep_last: int = 1
     keep_every: int | None = None
     features: str | None = None
@@ -150,8 +175,21 @@ class ModelConfig:
                 parse_drops(drop.split(","))
         for name, values in (("sizes", sizes), ("seeds", self.seeds), ("drops", self.drops)):
             _check_unique(name, list(map(str, values)))
-        check_at_least(0, seeds=min(self.seeds))
+        _check_unique("covr_splits", list(self.covr_splits))
+        _check_unique("iid_size_of", list(self.iid_size_of))
+        if "" in self.iid_size_of:
+            raise ConfigError('iid_size_of: "" is no predicate; expected one, such as "has-quant-all"')
+        check_at_least(0, seeds=min(self.seeds), shots=self.shots)
         check_at_least(1, keep_last=self.keep_last, keep_every=self.keep_every, updates=self.updates)
+
+    @property
+    def variants(self) -> tuple["Variant", ...]:
+        """What the runs of one dataset, pair, size and seed differ in."""
+        of_sets = [
+            *(Variant(covr_split=text or None, of_sets=True) for text in self.covr_splits),
+            *(Variant(iid_size_of=text, of_sets=True) for text in self.iid_size_of),
+        ]
+        return tuple(replace(each, drop=drop) for each in of_sets or [Variant()] for drop in self.drops)
 
     @property
     def size_names(self) -> tuple[str, ...]:
@@ -302,9 +340,9 @@ def _from_folder(table: Mapping[str, Any], names: Sequence[str], base: Path) -> 
 
 
 def _check_labels(models: Sequence[ModelConfig]) -> None:
-    """Passes where tables with the same label differ only in datasets, HOPs, sizes, seeds and drops."""
+    """Passes where tables with the same label differ only in datasets, HOPs, sizes, seeds and questions."""
     first: dict[str, tuple[int, ModelConfig]] = {}
-    varied = ("datasets", "hops", "sizes", "seeds", "drops")
+    varied = ("datasets", "hops", "sizes", "seeds", "drops", "covr_splits", "iid_size_of", "shots")
     for k, model in enumerate(models):
         j, other = first.setdefault(model.folder_label, (k, model))
         alike = all(

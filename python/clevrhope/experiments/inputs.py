@@ -15,10 +15,13 @@ from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.forms import TEXT, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
+from clevrhope.splits.covr.kinds import COVR_TRAIN, covr_file
 from clevrhope.splits.kinds import TRAIN
 
 _WHOLE = ("version", "seed", "world", "templates", "questions", "rendering")
 """Keys of the manifest that a folder is bound to; they differ where another dataset takes its place."""
+
+_TRAIN_FILES = (f"{TRAIN.name}.h5", f"{covr_file(COVR_TRAIN)}.h5")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +86,9 @@ def _read(path: Path, changed_ns: int, n_bytes: int) -> _Digests:
         folder, *rest = name.split("/")
         if folder in ("images", "scenes"):
             images.append((name, entry["sha256"]))
-        elif folder == "hops" and name.endswith(".h5") and rest[-1] != f"{TRAIN.name}.h5":
+        elif folder in ("hops", "covr") and name.endswith(".h5") and rest[-1] not in _TRAIN_FILES:
             tests[rest[0]].append((name, entry["sha256"]))
-            if "suites" not in rest:
+            if folder == "hops" and "suites" not in rest:
                 sources.append((name, entry["sha256"]))
     whole = {name: raw.get(name) for name in _WHOLE}
     by_hop = {hop: _sha256(each) for hop, each in tests.items()}

@@ -9,7 +9,7 @@ a run with other settings, it gets a folder whose name ends in a digest.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import product
@@ -20,13 +20,15 @@ from clevrhope.dataset.contents import find_hop
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.experiments.build_files import Places, own_suite, places_below
-from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig
+from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig, Variant
 from clevrhope.experiments.inputs import DatasetInputs
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.settings import suggestion
 from clevrhope.runtime.toml import toml_text, toml_value
+from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.palettes import diversity_name
+from clevrhope.training.request import covr_part_name
 
 BOUND = ".experiment.json"
 """In a run's folder: the settings of the experiment's file that the run is bound to."""
@@ -163,17 +165,23 @@ def make_plan(experiment: Experiment) -> Plan:
         hops = [hop for hop in sub_datasets(dataset) if not model.hops or hop in model.hops]
         # Names leave out the first dataset, so that others can be added later.
         label = model.folder_label if dataset is first else f"{model.folder_label}-{dataset.name}"
-        for hop, size, seed, drop in product(hops, model.size_names, model.seeds, model.drops):
-            name = f"{label}-{hop}-{size}-{seed}"
-            if drop:
-                name += f"-without-{drop.replace(',', '-').replace('=', '')}"
+        for hop, size, seed, variant in product(hops, model.size_names, model.seeds, model.variants):
+            name = "-".join([f"{label}-{hop}-{size}-{seed}", *_parts_of_name(model, variant)])
             if name in runs:
                 raise ConfigError(
                     f"{file}: the run {name} is asked for twice; where settings differ, give one of its "
                     "[[model]] tables another label"
                 )
-            runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed, drop)
+            runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed, variant)
     return Plan(experiment, datasets, tuple(runs.values()), experiment.out / "report")
+
+
+def _parts_of_name(model: ModelConfig, variant: Variant) -> Iterator[str]:
+    """The end of a run's name, which says what it learns from where this is not all of `train`."""
+    if variant.of_sets:
+        yield covr_part_name(variant.covr_split, variant.iid_size_of, model.shots) or "covr"
+    if variant.drop:
+        yield f"without-{variant.drop.replace(',', '-').replace('=', '')}"
 
 
 def sub_datasets(dataset: DatasetConfig) -> tuple[str, ...]:
@@ -206,6 +214,8 @@ def build_arguments(dataset: DatasetConfig, build: BuildConfig, places: Places) 
         arguments += ["--templates", str(places.templates)]
     if dataset.values:
         arguments += ["--properties", str(places.properties)]
+    if dataset.covr:
+        arguments.append("--covr")
     if not dataset.render:
         arguments.append("--no-render")
     return [*arguments, "--config", str(places.config), "--quiet"]
@@ -252,11 +262,11 @@ def _run_chain(
     hop: str,
     size: str,
     seed: int,
-    drop: str,
+    variant: Variant,
 ) -> RunChain:
     places = places_below(experiment.out, dataset)
     data = places.data
-    bound = _bound(model, dataset, drop)
+    bound = _bound(model, dataset, variant)
     if _is_taken(experiment.out / "runs" / name, bound):
         name += f"-{sha256(json.dumps(bound).encode()).hexdigest()[:6]}"
     run = experiment.out / "runs" / name
@@ -272,8 +282,7 @@ def _run_chain(
         train += ["--keep-every", str(model.keep_every)]
     if model.features:
         train += ["--features", model.features]
-    if drop:
-        train += ["--drop-type", drop]
+    train += _options_of(model, variant)
     train += [*model.options, "--quiet"]
     evaluate = ["evaluate", str(run), *model.evaluate, "--quiet"]
     trained = _step(experiment, f"train-{name}", train, run / "finished.json")
@@ -291,13 +300,26 @@ def _run_chain(
     return RunChain(Chain(name, tuple(steps)), dataset.name, run, experiment.models.index(model), bound)
 
 
+def _options_of(model: ModelConfig, variant: Variant) -> list[str]:
+    """The options of `train` that say what a run learns from."""
+    options = ["--drop-type", variant.drop] if variant.drop else []
+    if not variant.of_sets:
+        return options
+    options += ["--split", COVR_TRAIN]
+    for option, text in (("--covr-split", variant.covr_split), ("--iid-size-of", variant.iid_size_of)):
+        if text is not None:
+            options += [option, text]
+            options += [] if model.shots is None else ["--shots", str(model.shots)]
+    return options
+
+
 def suite_name(dataset: DatasetConfig, places: Places, suite: str) -> str:
     """The name that a suite has in the dataset's folder; a part of one of the package's has its own."""
     own = own_suite(dataset, places, suite)
     return suite if own is None else own.name
 
 
-def _bound(model: ModelConfig, dataset: DatasetConfig, drop: str) -> dict[str, Any]:
+def _bound(model: ModelConfig, dataset: DatasetConfig, variant: Variant) -> dict[str, Any]:
     """What a run is bound to besides its folder's name, as JSON reads it."""
     options, left = [], list(model.options)
     while left:
@@ -315,7 +337,8 @@ def _bound(model: ModelConfig, dataset: DatasetConfig, drop: str) -> dict[str, A
         "keep": [model.keep_last, model.keep_every],
         "features": model.features,
         "options": options,
-        **({"drop": drop} if drop else {}),
+        **({"drop": variant.drop} if variant.drop else {}),
+        **({"questions": _options_of(model, replace(variant, drop=""))} if variant.of_sets else {}),
     }
     return dict(json.loads(json.dumps(bound, default=str)))
 

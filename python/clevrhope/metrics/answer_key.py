@@ -18,7 +18,7 @@ from clevrhope.dataset.manifest import difference, whole_manifest
 from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.pairs_h5 import PairFile, check_pairs, read_pairs
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
-from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
+from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, Vocab, read_vocab
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import record
@@ -61,8 +61,17 @@ class TestSet:
         return len(self.answers)
 
 
+def answer_numbers(vocab: Vocab) -> dict[str, int]:
+    """The number of each answer, and of `NO_ANSWER`."""
+    numbers = vocab.answer_token_to_idx
+    return {text: n for text, n in numbers.items() if text == NO_ANSWER or text not in SPECIAL_TOKENS}
+
+
 class AnswerKey:
     """The test sets of a folder, each read at its first use."""
+
+    of_sets = False
+    """Whether its questions are about sets of images."""
 
     def __init__(self, folder: Path | str) -> None:
         """Reads manifest and vocabulary.
@@ -73,12 +82,7 @@ class AnswerKey:
         self._layout = Layout(Path(folder))
         self._manifest = whole_manifest(self._layout.manifest)
         self._vocab = read_vocab(self._layout.vocab)
-        numbers = self._vocab.answer_token_to_idx
-        self.answers: Mapping[str, int] = {
-            text: number
-            for text, number in numbers.items()
-            if text == NO_ANSWER or text not in SPECIAL_TOKENS
-        }
+        self.answers: Mapping[str, int] = answer_numbers(self._vocab)
         """Each answer's number, and that of `NO_ANSWER`, which is right for no question."""
         self.splits: Mapping[str, tuple[str, ...]] = {
             hop: tuple(split for split in splits if SPLITS[split].role != "train")

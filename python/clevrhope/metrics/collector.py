@@ -15,6 +15,7 @@ from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.rows import Block, Indices, Target
 from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.covr.kinds import COVR_KINDS, is_covr
 
 AnswerNumbers = npt.NDArray[np.int16]
 """(N,) the number of the predicted answer to each question of a test set, or one of the two below."""
@@ -96,6 +97,8 @@ class Collector:
         """Predictions about suites that are not looked at."""
         self.other_suites: set[str] = set()
         """The names of these suites."""
+        self.n_of_others = 0
+        """Predictions about sets of images where those about one are scored, or the other way round."""
         self.problems = Problems()
         self._unknown: set[tuple[str, ...]] = set()
         self._runs: dict[str, None] = {}
@@ -123,6 +126,8 @@ class Collector:
             splits = self._key.suite_splits(target.hop, target.suite)
         if self._only_some and target.hop not in self.hops:
             self.n_left_aside += len(rows)
+        elif is_covr(target.split) != self._key.of_sets and (self._key.of_sets or target.split in COVR_KINDS):
+            self.n_of_others += len(rows)
         elif splits is None:
             near = _suggestion(target.hop, self._key.splits)
             example = f'{block.at.short(rows[0])}: "{target.hop}"{near}'
@@ -201,6 +206,8 @@ class Collector:
         problems = self.problems
         if not (problems.counts or self.n_predictions):
             about = f" about {', '.join(self.hops)}" if self.n_left_aside else ""
+            if self.n_of_others:
+                raise PredictionsError(f"{what}: no predictions{about}{self._but_those_of_others()}")
             raise PredictionsError(f"{what}: no predictions{about}{self._but_those_of_suites()}")
         if not partial:
             self._note_missing()
@@ -218,6 +225,12 @@ class Collector:
         if "missing" in problems.counts or "hops missing" in problems.counts:
             remedies.append("--hop scores some HOPs only, --partial scores what is there")
         raise PredictionsError(f"{what}: {problems.summary()}; {'; '.join(remedies)}", counts=problems.counts)
+
+    def _but_those_of_others(self) -> str:
+        """The part of the message that there are no predictions that there are some of the other kind."""
+        if self._key.of_sets:
+            return f" about sets of images, but {self.n_of_others:,} about one, scored without --covr"
+        return f" about one image, but {self.n_of_others:,} about sets of images, which --covr scores"
 
     def _but_those_of_suites(self) -> str:
         """The part of the message that there are no predictions about which suites there are some."""

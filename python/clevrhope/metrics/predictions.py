@@ -15,6 +15,7 @@ from clevrhope.metrics.rows import Block
 from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import MAX_LINE, check_regular, open_text, reading
+from clevrhope.splits.covr.kinds import is_covr
 
 ROWS_A_BLOCK = 50_000
 """Rows in memory at once, however long a file is."""
@@ -92,6 +93,17 @@ def _check_replaceable(path: Path, marked_by: str, inputs: Iterable[Path]) -> No
         row = parse_json(first, path)
     if not isinstance(row, dict) or not {"hop", "split", "question_index", marked_by} <= row.keys():
         raise DatasetError(f"{path}: it exists, but this command did not write it; choose another --out")
+
+
+def is_about_sets(path: Path) -> bool:
+    """Whether a file's first prediction is about a set of images; False for one that cannot be read.
+
+    Those that can are read by `read_predictions`, whose errors say more.
+    """
+    try:
+        return next((is_covr(block.targets[0].split) for block in read_predictions(path)), False)
+    except PredictionsError:
+        return False
 
 
 def read_origin(path: Path, *, suite: str | None = None) -> Origin:

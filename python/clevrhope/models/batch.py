@@ -77,6 +77,13 @@ class Batch:
         features = _mapped(self.features, lambda array: array.index_select(0, images))
         return Batch(**{**columns, "images": None}, features=features)
 
+    def only(self, rows: Tensor) -> "Batch":
+        """Some of the questions, each about one image, without padding that none of them needs."""
+        columns = self._columns(lambda tensor: tensor.index_select(0, rows))
+        longest = int(columns["question_lengths"].max())
+        features = _mapped(self.features, lambda array: array.index_select(0, rows))
+        return Batch(**{**columns, "questions": columns["questions"][:, :longest]}, features=features)
+
     def _columns(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
         """The tensors with a row for each question, changed."""
         columns = {name: getattr(self, name) for name in _COLUMNS}

@@ -25,7 +25,10 @@ ATTRIBUTE_TYPES = ("size", "color", "material", "shape")
 
 _BOX_VECTOR, _BOX, _COORDINATES = 2048, 4, 3
 _LONGEST = 64
-"""Most tokens of a question; those of CLEVR's templates have up to 47."""
+"""Most tokens of a question about one image; those of CLEVR's templates have up to 47."""
+_LONGEST_OF_SETS = 128
+"""The same about a set of images; COVR's have up to 68 in CLEVR's vocabulary."""
+_DEVIATION = 0.02
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,8 @@ class ObjectTransformer(ImageSetModel):
         else:
             self.objects = BoxTokens(config.hidden)
         self.words = nn.Embedding(len(vocab.questions()), config.hidden)
-        self.places = nn.Parameter(torch.randn(_LONGEST, config.hidden) * 0.02)
-        self.kinds = nn.Parameter(torch.randn(2, config.hidden) * 0.02)
+        self.places = nn.Parameter(torch.randn(_LONGEST, config.hidden) * _DEVIATION)
+        self.kinds = nn.Parameter(torch.randn(2, config.hidden) * _DEVIATION)
         layer = nn.TransformerEncoderLayer(
             config.hidden,
             config.heads,
@@ -123,8 +126,10 @@ class ObjectTransformer(ImageSetModel):
         self.classifier = nn.Linear(config.hidden, len(vocab.answers()))
 
     def add_set_layers(self) -> None:
-        """As of `ImageSetModel`, of the size of the other layers."""
+        """As of `ImageSetModel`, of the size of the other layers; the model then reads longer questions."""
         config = self.config
+        more = torch.randn(_LONGEST_OF_SETS - _LONGEST, config.hidden) * _DEVIATION
+        self.places = nn.Parameter(torch.cat([self.places.detach(), more]))
         self.set_layers = SetLayers(
             config.hidden, heads=config.heads, intermediate=4 * config.hidden, dropout=config.dropout
         )
@@ -140,8 +145,10 @@ class ObjectTransformer(ImageSetModel):
     def image_states(self, batch: Batch) -> Tensor:
         """(B, D) states of <START>; errors as of `predict`."""
         n_words = batch.questions.shape[1]
-        if n_words > _LONGEST:
-            raise ConfigError(f"the questions have {n_words} tokens; the model reads at most {_LONGEST}")
+        if n_words > len(self.places):
+            raise ConfigError(
+                f"the questions have {n_words} tokens; the model reads at most {len(self.places)}"
+            )
         objects = self.objects(batch.features) + self.kinds[0]  # (B, M, D)
         words = self.words(batch.questions) + self.places[:n_words] + self.kinds[1]  # (B, Q, D)
         device = objects.device

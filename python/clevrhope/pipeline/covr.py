@@ -116,7 +116,7 @@ class CovrMaker:
         self._words = self.vocab.questions()
         numbers = self.vocab.answer_token_to_idx
         self._answers = np.asarray([numbers[text] for text in vocabulary.set_answers], dtype=np.int32)
-        self.attributes: Mapping[str, object] = {
+        self.attributes: Mapping[str, Sequence[str]] = {
             "templates": covr_template_names(),
             "property_names": covr_property_names(),
             "term_names": covr_term_names(vocabulary),

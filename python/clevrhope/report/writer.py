@@ -9,7 +9,10 @@ from typing import Any
 
 from clevrhope.describe.stats.plots import check_plots
 from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.metrics.covr.results import CovrScores
 from clevrhope.metrics.pairs import PairScores
+from clevrhope.metrics.predictions import is_about_sets
+from clevrhope.report.covr import covr_blocks, covr_rows, measure_covr
 from clevrhope.report.diversity import diversity_tables, late_runs
 from clevrhope.report.document import Block, Figure, Heading, Text
 from clevrhope.report.html import html
@@ -89,10 +92,12 @@ def report(
     sources, skipped = find_sources(runs, model=model, dataset=dataset)
     if ways:
         sources = [each for each in sources if not each.way or each.way in ways]
-    results, unread = measure(sources, progress=progress)
+    of_sets = [each for each in sources if is_about_sets(each.path)]
+    results, unread = measure([each for each in sources if each not in of_sets], progress=progress)
+    covr, uncounted = measure_covr(of_sets, progress=progress)
     paired, unscored = measure_suites(results, progress=progress)
-    skipped = [*skipped, *unread, *unscored]
-    if not results:
+    skipped = [*skipped, *unread, *uncounted, *unscored]
+    if not (results or covr):
         raise PredictionsError(
             skipped[0] if skipped else "no predictions were found; there is nothing to report"
         )
@@ -100,20 +105,21 @@ def report(
     shown = _shown(results)
     page = [
         *_document(results, shown, title, skipped, failures, least_iid, progress),
+        *covr_blocks(covr),
         *suite_blocks([each for each in paired if each.result in shown], instances),
         *regression_blocks(instances, draws=_can_draw() is None),
     ]
     figures = [each for each in page if isinstance(each, Figure)]
     paths = [out / FIGURES / f"{each.name}.png" for each in figures]
     files = {path.relative_to(out).as_posix(): drawn.png for path, drawn in zip(paths, figures, strict=True)}
-    pages = (_csv(results, paired), markdown(page).encode(), html(page).encode())
+    pages = (_csv(results, paired, covr), markdown(page).encode(), html(page).encode())
     write_own(out, {**files, **dict(zip(PAGES, pages, strict=True))})
     return Report(
         html=out / "report.html",
         markdown=out / "report.md",
         figures=tuple(paths),
         csv=out / "results.csv",
-        n_results=len(results),
+        n_results=len(results) + sum(len(each.conditions) for each in covr),
         skipped=tuple(skipped),
     )
 
@@ -139,8 +145,9 @@ def _document(
     plain = [each for each in shown if each.checkpoint == LAST and not each.mode]
     controlled = [each for each in shown if each.mode]
     yield Heading(title, 1)
-    yield Text(_summary(results))
-    yield from remarks(results)
+    if results:
+        yield Text(_summary(results))
+        yield from remarks(results)
     n_left = len(results) - len(shown)
     if n_left:
         yield Text(
@@ -217,9 +224,10 @@ def _can_draw() -> str | None:
     return None
 
 
-def _csv(results: Sequence[Result], paired: Sequence[SuiteResult]) -> bytes:
+def _csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequence[CovrScores]) -> bytes:
     text = io.StringIO()
     rows = [row for each in results for row in _rows(each)] + [row for each in paired for row in _pairs(each)]
+    rows += covr_rows(covr)
     more = [name for name in _OPTIONAL if any(row.get(name) for row in rows)]
     writer = csv.DictWriter(text, [*_COLUMNS, *more], lineterminator="\n", extrasaction="ignore")
     writer.writeheader()

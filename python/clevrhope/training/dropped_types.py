@@ -4,7 +4,7 @@ Source: Rosenberg et al., "Are VQA Systems RAD?", section 4, whose instances of 
 training questions of one type they have not seen.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.settings import suggestion
 from clevrhope.training.data import Split
 from clevrhope.training.order import derived_seed
+from clevrhope.training.some_rows import SomeRows
 
 QUERY = "query_"
 """A question whose program ends with query_color is of the type color; any other, of its last function's."""
@@ -62,26 +63,10 @@ def kept_rows(
     return np.flatnonzero(stays)
 
 
-class KeptSplit:
-    """The rows of a split that stay, in the form of `Split`."""
+class KeptSplit(SomeRows):
+    """The rows of a split that stay."""
 
     def __init__(self, split: Split, drops: Mapping[str, float], *, seed: int, vocab: Vocab) -> None:
         """Reads all rows; arguments and errors as `kept_rows`."""
-        self.hop, self.split, self.pool = split.hop, split.split, split.pool
-        blocks = [(questions, programs) for _, questions, programs in split.blocks()]
-        questions = np.concatenate([each for each, _ in blocks])
-        programs = np.concatenate([each for _, each in blocks])
-        rows = kept_rows(programs, drops, seed=seed, vocab=vocab)
-        self._questions: Ints = questions[rows]
-        self._programs: Ints = programs[rows]
-        self.answers, self.image_idxs = split.answers[rows], split.image_idxs[rows]
-        self.question_families = split.question_families[rows]
-        self.question_lengths = split.question_lengths[rows]
-        self.program_lengths = split.program_lengths[rows]
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """All rows in one block, in the form of `Split.blocks`."""
-        yield 0, self._questions, self._programs
+        programs = np.concatenate([each for _, _, each in split.blocks()])
+        super().__init__(split, kept_rows(programs, drops, seed=seed, vocab=vocab))

@@ -18,6 +18,7 @@ from clevrhope.dataset.contents import (
     suite_splits_in,
     suites_in,
 )
+from clevrhope.dataset.covr_description import rows_sha256
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference, finished_manifest, read_manifest
@@ -35,7 +36,7 @@ from clevrhope.models.protocol import answer_methods
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
+from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_TRAIN, is_covr
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.training.checkpoints import load_weights, read_about
@@ -45,9 +46,9 @@ from clevrhope.training.prediction import BATCH, NO_ANSWER, accuracy, predict_an
 from clevrhope.training.prediction_files import (
     Answered,
     Part,
+    file_digest,
     kept_lines,
     made_by_digest,
-    suite_digest,
     write_answers,
 )
 from clevrhope.training.recipe_settings import split_settings
@@ -143,6 +144,8 @@ def evaluate(
     differs = ""
     if about != info["dataset"]:
         differs = difference(info["dataset"], about, sides=("in training", "here"))
+    elif _has_other_sets(info, layout, hop):
+        differs = f"other questions in {COVR_TRAIN}"
     elif not _has_own_tests(info, layout, hop, every, images=store.info.of_images):
         differs = "other questions in its test sets"
     # Reports take any folder with a run.json for that of a run, and its predictions for that run's.
@@ -187,6 +190,7 @@ def evaluate(
         "model": info["model"],
         "seed": info["seed"],
         "features": info["features"]["kind"],
+        **_covr_columns(info),
     }
     notes = {
         of: _notes(info["features"]["note"], [asked[part] for part in sets if part.suite == of])
@@ -303,10 +307,13 @@ def _digests(
 ) -> dict[Part, str]:
     """What the rows of a checkpoint's predictions say of their making, for every split and suite."""
     made_by = made_by_digest(checkpoint, about)
-    found = {Part("", split): made_by for split in splits}
+    found = {
+        Part("", split): file_digest(made_by, layout.questions_h5(hop, split)) if is_covr(split) else made_by
+        for split in splits
+    }
     for suite in suites_in(layout, hop):
         for split in suite_splits_in(layout, hop, suite):
-            found[Part(suite, split)] = suite_digest(made_by, layout.suite_h5(hop, suite, split))
+            found[Part(suite, split)] = file_digest(made_by, layout.suite_h5(hop, suite, split))
     return found
 
 
@@ -450,6 +457,20 @@ def _check_own(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
                 f"{path}: a checkpoint of another run ({name} is {shown(about[name])}, not {shown(value)}); "
                 "move it elsewhere, or put the run's own back"
             )
+
+
+def _covr_columns(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a run that holds questions about sets of images out, or is as large as one that does."""
+    covr = info.get("covr")
+    return {name: covr[each] for name, each in COVR_COLUMNS.items()} if covr else {}
+
+
+def _has_other_sets(info: Mapping[str, Any], layout: Layout, hop: str) -> bool:
+    """Whether a run was trained on other questions about sets of images than the dataset has there."""
+    path = layout.questions_h5(hop, COVR_TRAIN)
+    return (
+        "train_sha256" in info and path.is_file() and rows_sha256(path, info["size"]) != info["train_sha256"]
+    )
 
 
 def _has_own_tests(

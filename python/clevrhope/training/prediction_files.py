@@ -39,9 +39,9 @@ def made_by_digest(checkpoint: Path, dataset: Mapping[str, Any]) -> str:
     return digest.hexdigest()[:DIGITS]
 
 
-def suite_digest(made_by: str, pairs: Path) -> str:
-    """The same for rows about a suite: the start of a SHA-256 of that digest and of the suite's file."""
-    with reading(pairs, "a file of paired tests"), pairs.open("rb") as file:
+def file_digest(made_by: str, questions: Path) -> str:
+    """The same for rows about a suite or sets of images: of that digest and of the questions' file."""
+    with reading(questions, "a file of questions"), questions.open("rb") as file:
         digest = hashlib.file_digest(file, lambda: hashlib.sha256(made_by.encode()))
     return digest.hexdigest()[:DIGITS]
 

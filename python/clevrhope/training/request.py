@@ -63,6 +63,9 @@ class TrainRequest:
             `size` that is left out, see `clevrhope.training.dropped_types`.
         split: "train", or a train set with questions of a suite, such as "train_carets", whose vocabulary the
             model then has; or "covr_train", whose questions are about sets of images.
+        covr_split: what is held out of covr_train, as `compscope & has-quant-all`; None for nothing.
+        shots: number of questions with it that are trained on all the same; None for 0.
+        iid_size_of: in place of `covr_split`, to train on as many questions as that run, drawn from all.
     """
 
     model: str
@@ -85,11 +88,14 @@ class TrainRequest:
     tensorboard: bool = False
     drop_types: Mapping[str, float] = field(default_factory=dict)
     split: str = TRAIN.name
+    covr_split: str | None = None
+    shots: int | None = None
+    iid_size_of: str | None = None
 
     def __post_init__(self) -> None:
         counts = ("size", "updates", "tune_every", "keep_last", "keep_every", "save_every")
         check_at_least(1, **{name: getattr(self, name) for name in counts})
-        check_at_least(0, seed=self.seed)
+        check_at_least(0, seed=self.seed, shots=self.shots)
         if self.keep_last > 1 and self.keep_every is None:
             raise ConfigError(f"keep_last is {self.keep_last}, but keep_every does not say how far apart")
         check_train_split(self.split)
@@ -97,6 +103,31 @@ class TrainRequest:
             check_tune_on_sets(self.tune_on)
         else:
             check_tune_on(self.tune_on)
+        self._check_covr_split()
+
+    def _check_covr_split(self) -> None:
+        """Checks that what is said of a split by a predicate goes together.
+
+        Raises:
+            ConfigError: it does not.
+        """
+        given = {"--covr-split": self.covr_split, "--iid-size-of": self.iid_size_of}
+        options = [name for name, text in given.items() if text is not None]
+        if len(options) > 1:
+            raise ConfigError(
+                "--covr-split and --iid-size-of: a run holds questions out, or has as many as such a run; "
+                "give one of the two"
+            )
+        if options and not self.is_of_sets:
+            raise ConfigError(
+                f"{options[0]}: it holds questions of {COVR_TRAIN} out, but the split is {shown(self.split)}"
+                f"; add --split {COVR_TRAIN}"
+            )
+        if self.shots is not None and not options:
+            raise ConfigError(
+                "--shots: it is the number of questions that a split keeps, but no split is named; add "
+                "--covr-split or --iid-size-of"
+            )
 
     @property
     def n_questions(self) -> int:
@@ -198,10 +229,21 @@ def parse_size(text: str) -> int:
     return int(match[1]) * (1000 if match[2] else 1)
 
 
-def default_out(model: str, hop: str, size: int, seed: int, split: str = TRAIN.name) -> Path:
-    """The default folder of a run."""
-    of = hop if split == TRAIN.name else f"{hop}-{split}"
+def default_out(
+    model: str, hop: str, size: int, seed: int, split: str = TRAIN.name, covr_part: str = ""
+) -> Path:
+    """The default folder of a run; `covr_part` is what `covr_part_name` gives."""
+    of = "-".join(filter(None, (hop, "" if split == TRAIN.name else split, covr_part)))
     return Path("runs", f"{model.rpartition(':')[2]}-{of}-{size}-{seed}")
+
+
+def covr_part_name(covr_split: str | None, iid_size_of: str | None, shots: int | None) -> str:
+    """A part of a folder's name that says what is held out of covr_train; "" for nothing."""
+    text = covr_split or iid_size_of
+    if not text:
+        return ""
+    name = re.sub(r"[^\w-]+", "-", text, flags=re.ASCII).strip("-")
+    return f"{'size-of' if iid_size_of else 'without'}-{name}{f'-{shots}' if shots else ''}"
 
 
 def parse_drops(texts: Sequence[str]) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Trains a model into a run folder; after any interruption the same call resumes the run."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
@@ -28,6 +29,7 @@ from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.covr.kinds import COVR_DEV
 from clevrhope.training.checkpoints import check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import determinism_errors
+from clevrhope.training.covr_split import CovrSplit, choose_covr_split, covr_binding
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.dropped_types import KeptSplit
@@ -39,11 +41,17 @@ from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, s
 from clevrhope.training.rehearsal import rehearse
 from clevrhope.training.request import TUNE_SET, Precision, TrainRequest, TrainSummary
 from clevrhope.training.run_folder import RunFolder
+from clevrhope.training.some_rows import SomeRows
 from clevrhope.training.train_sets import find_train_set
 from clevrhope.version import software_version
 
 
-def train(request: TrainRequest, progress: Progress | None = None) -> TrainSummary:
+def train(
+    request: TrainRequest,
+    progress: Progress | None = None,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+) -> TrainSummary:
     """Trains a model, or resumes a run that an earlier call with the same request left unfinished.
 
     On a CPU the same request gives the same weights bit for bit, however often it was interrupted, with the
@@ -52,9 +60,11 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     Args:
         request: model, dataset, settings and the run's folder.
         progress: displays progress.
+        tell: called with sentences on what is held out of covr_train, before the first update.
 
     Raises:
         ConfigError: an unknown model, HOP, size, setting or device, or some that do not fit together.
+        SplitError: what is held out of covr_train leaves nothing to train, tune or test on.
         DatasetError: the dataset, its features or the run's folder are incomplete or do not belong together.
         TrainingError: the loss or the weights became infinite or NaN.
         KeyboardInterrupt: SIGTERM or Ctrl-C came; the state is written.
@@ -78,12 +88,17 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     recipe = _recipe(model, about_recipe, request)
     precision = _precision(request, recipe, device, folder)
     reader: Split = train_set.open(request.size, vocab)
+    covr_split = choose_covr_split(layout, request)
+    if covr_split is not None:
+        reader = SomeRows(reader, covr_split.train)
+        for sentence in covr_split.sentences():
+            tell(sentence)
     if request.drop_types:
         reader = KeptSplit(reader, request.drop_types, seed=request.seed, vocab=vocab)
     for stage in recipe.stages:
         check_stage(model, stage, len(reader.answers))
     questions = Questions(reader, store, device)
-    tune = _tune_questions(request, layout, manifest, vocab, store, device)
+    tune = _tune_questions(request, layout, manifest, vocab, store, device, covr_split)
     model.to(device)
     if not folder.is_started:
         with (
@@ -104,6 +119,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 "hop": request.hop,
                 "size": request.size,
                 **train_set.binding(),
+                **covr_binding(layout, request, covr_split),
                 "seed": request.seed,
                 "settings": dict(request.settings),
                 "recipe": asdict(recipe),
@@ -231,12 +247,16 @@ def _tune_questions(
     vocab: Vocab,
     store: FeatureStore,
     device: torch.device,
+    covr_split: CovrSplit | None,
 ) -> Questions | None:
     if request.tune_on is None:
         return None
     if request.is_of_sets:
         split = find_split(layout, request.hop, request.tune_on)
-        return Questions(open_split(layout, request.hop, split, vocab=vocab), store, device)
+        reader: Split = open_split(layout, request.hop, split, vocab=vocab)
+        if covr_split is not None and covr_split.dev is not None:
+            reader = SomeRows(reader, covr_split.dev)
+        return Questions(reader, store, device)
     if request.tune_on == TUNE_SET:
         if "none" not in manifest.splits:
             raise ConfigError(

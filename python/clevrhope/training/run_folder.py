@@ -21,7 +21,7 @@ from typing import Any
 from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.forms import COUNT, NAME, OBJECT, SEED, TEXT, Fields, check_form
+from clevrhope.runtime.forms import COUNT, INDEX, NAME, OBJECT, SEED, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 
 FORMAT = 2
@@ -44,6 +44,10 @@ RUN = Fields(
         "tune": OBJECT,
         "keep": OBJECT,
         "drop_types": OBJECT,
+        "train_sha256": TEXT,
+        "covr": Fields(
+            {"role": TEXT, "given": TEXT, "predicate": TEXT, "shots": INDEX, "rows": COUNT},
+        ),
     },
 )
 """The form of run.json."""

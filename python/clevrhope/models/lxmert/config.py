@@ -6,6 +6,9 @@ from typing import Literal
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.settings import check_at_least
 
+LENGTH_OF_SETS = 96
+"""WordPieces of a question about a set of images: those of this package's phrasings have up to 69."""
+
 
 @dataclass(frozen=True)
 class LxmertConfig:
@@ -14,7 +17,8 @@ class LxmertConfig:
     Attributes:
         features: "frcnn", the paper's boxes; or "scene-boxes", true boxes, which are not the paper's.
         weights: the file of pretrained weights for LXMERT-p; unused by LXMERT-s.
-        length: WordPieces per question, special tokens and padding included; longer questions are cut.
+        length: WordPieces per question, special tokens and padding included; longer questions are cut. Where
+            questions are about sets of images, it is `LENGTH_OF_SETS` if that is more.
         hidden: units of all layers.
         heads: attention heads of each layer.
         intermediate: units of the feed-forward layers.

@@ -7,7 +7,7 @@ from torch import Tensor
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.image_sets import ImageSetModel, SetLayers
-from clevrhope.models.lxmert.config import LxmertConfig
+from clevrhope.models.lxmert.config import LENGTH_OF_SETS, LxmertConfig
 from clevrhope.models.lxmert.network import Body, answer_head, draw_weights
 from clevrhope.models.lxmert.pretrained import check_file, load_pretrained
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
@@ -29,14 +29,16 @@ class LxmertScratch(ImageSetModel):
         self.feature_kind = config.features
         self.answers = vocab.answers()[len(SPECIAL_TOKENS) :]
         """The answers that the head scores: all but the special tokens."""
-        self.pieces = WordPieces(vocab.questions(), config.length)
+        self.words = vocab.questions()
+        self.pieces = WordPieces(self.words, config.length)
         self.lxmert = Body(config)
         self.answer_head = answer_head(config, len(self.answers))
         self.apply(draw_weights)
 
     def add_set_layers(self) -> None:
-        """As of `ImageSetModel`, of the size of LXMERT's own layers."""
+        """As of `ImageSetModel`, of the size of LXMERT's layers; the model then reads longer questions."""
         config = self.config
+        self.pieces = WordPieces(self.words, max(config.length, LENGTH_OF_SETS))
         self.set_layers = SetLayers(
             config.hidden, heads=config.heads, intermediate=config.intermediate, dropout=config.dropout
         )

@@ -1,7 +1,8 @@
 """Turns question tokens of a dataset into BERT's uncased WordPieces, on any device.
 
-`word_pieces.json` has the pieces of every word in this package's and in CLEVR's templates, so no vocabulary
-file is needed. Pieces are indices into BERT's uncased vocabulary of 30,522 entries (Devlin et al. 2019).
+`word_pieces.json` has the pieces of every word in this package's and in CLEVR's templates, and in the
+phrasings of questions about sets of images, so no vocabulary file is needed. Pieces are indices into BERT's
+uncased vocabulary of 30,522 entries (Devlin et al. 2019).
 """
 
 import json
@@ -74,6 +75,6 @@ def _pieces_of(word: str) -> tuple[int, ...]:
     if word not in known:
         raise ConfigError(
             f'lxmert: no WordPieces are known for the word "{word}"{suggestion(word, known)}; '
-            "LXMERT reads the words of CLEVR's templates"
+            "LXMERT reads the words of CLEVR's templates and of this package's phrasings"
         )
     return known[word]

@@ -131,6 +131,16 @@ COVR_TRAIN = "covr_train"
 COVR_DEV = "covr_dev"
 """The split that their weights may be chosen by."""
 
+COVR_TEST = "covr_test"
+"""The test set in distribution, of whose questions some have what a run holds out."""
+
+COVR_OOD = "covr_test_ood"
+"""The test set whose questions mention the held-out pair, or whose distractors show it."""
+
+
+COVR_COLUMNS: Mapping[str, str] = {"covr_role": "role", "covr_split": "predicate", "shots": "shots"}
+"""Columns of predictions that say what a run held out -> the names of the same in its run.json."""
+
 
 def covr_splits(*, pair: bool) -> tuple[str, ...]:
     """The splits of a sub-dataset that holds a pair out, or nothing."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.errors import SplitError, shown
+from clevrhope.errors import ConfigError, SplitError, shown
 from clevrhope.splits.covr.description import Description, Flags
 from clevrhope.splits.covr.expression import (
     Both,
@@ -41,6 +41,11 @@ class Predicate:
     expression: Expression
     draws: Mapping[int, LexicalDraw]
 
+    @property
+    def resolved(self) -> str:
+        """The text with the pairs of its draws in their place, which means the same in any folder."""
+        return _text(self.expression, self.draws)
+
     def holds(self, questions: Description) -> Flags:
         """(N,) of which questions it holds."""
         return self._holds(self.expression, questions)
@@ -59,6 +64,38 @@ class Predicate:
                 return ~_any_of([~self._holds(part, questions) for part in parts])
             case Either(parts):
                 return _any_of([self._holds(part, questions) for part in parts])
+
+
+def resolved_predicate(text: str, *, property_names: Sequence[str], term_names: Sequence[str]) -> Predicate:
+    """The predicate of a text that `Predicate.resolved` gave, or of another one without draws.
+
+    Raises:
+        ConfigError: the text is no expression, or has a draw, whose pairs only train and dev decide.
+    """
+    expression = parse_expression(text, property_names=property_names, term_names=term_names)
+    for leaf in leaves(expression):
+        if isinstance(leaf, Draw):
+            raise ConfigError(
+                f"--covr-split {shown(text)}: the pairs of lexical-{leaf.number} are drawn from a train set; "
+                "name them, as run.json of a run does: lexical:red+cube"
+            )
+    return Predicate(text, expression, {})
+
+
+def _text(expression: Expression, draws: Mapping[int, LexicalDraw]) -> str:
+    match expression:
+        case Property(name):
+            return name
+        case NamedPair((first, second)):
+            return f"lexical:{first}+{second}"
+        case Draw(number):
+            return _text(Either(tuple(map(NamedPair, draws[number].pairs))), draws)
+        case Not(inner):
+            return f"!{_text(inner, draws)}"
+        case Both(parts):
+            return f"({' & '.join(_text(part, draws) for part in parts)})"
+        case Either(parts):
+            return f"({' | '.join(_text(part, draws) for part in parts)})"
 
 
 def _any_of(parts: Sequence[Flags]) -> Flags:
@@ -138,6 +175,7 @@ def select_rows(
     kept[with_property[:shots]] = True
     kept[partners[~in_train[partners]]] = True
     for split, rows, lack in (
+        (train.split, in_train, "has it"),
         (train.split, kept, "is left without it"),
         (dev.split, _pairs_without(in_dev), "is left without it"),
         (test.split, in_test, "has it"),

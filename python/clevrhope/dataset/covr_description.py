@@ -1,0 +1,50 @@
+"""Reads what the questions of a split about sets of images are like, and the digest of those trained on."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from clevrhope.dataset.covr_h5 import read_set_attributes, read_set_question_blocks
+from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS
+from clevrhope.splits.covr.description import Description
+
+_DIGESTED = ("questions", "programs", "answers", "image_idxs")
+"""What a model is given of a question, and the answer that it learns."""
+
+
+def read_description(path: Path, *, limit: int | None = None) -> Description:
+    """The properties and terms of a split's questions, or of the first `limit`.
+
+    Raises:
+        DatasetError: the file is missing, or not one of questions about sets of images.
+    """
+    attributes = read_set_attributes(path)
+    properties, terms = [], []
+    for block in read_set_question_blocks(path, n_rows=COLUMN_CHUNK_ROWS):
+        properties.append(block.properties)
+        terms.append(block.terms)
+    return Description(
+        attributes.split,
+        np.concatenate(properties)[:limit],
+        np.concatenate(terms)[:limit],
+        attributes.property_names,
+        attributes.term_names,
+    )
+
+
+def rows_sha256(path: Path, n_rows: int) -> str:
+    """SHA-256 of a split's first questions: a file that grew has the same one for these.
+
+    Raises:
+        DatasetError: as of `read_description`.
+    """
+    digest, left = hashlib.sha256(), n_rows
+    for block in read_set_question_blocks(path, n_rows=COLUMN_CHUNK_ROWS):
+        for name in _DIGESTED:
+            column = np.ascontiguousarray(getattr(block, name)[:left])
+            digest.update(column.astype(np.dtype("<i4")).tobytes())
+        left -= len(block)
+        if left <= 0:
+            break
+    return digest.hexdigest()

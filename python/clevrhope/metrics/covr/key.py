@@ -1,0 +1,123 @@
+"""The right answers to a folder's questions about sets of images, and what the questions are like."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from clevrhope.dataset.covr_description import read_description
+from clevrhope.dataset.covr_h5 import read_set_attributes, read_set_questions
+from clevrhope.dataset.questions_h5 import Ints, check_numbers
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import DatasetError
+from clevrhope.metrics.answer_key import AnswerKey, TestSet, answer_numbers
+from clevrhope.metrics.covr.rates import Flags, FrequentAnswers, frequent_answers, source_images
+from clevrhope.splits.covr.description import Description
+from clevrhope.splits.covr.kinds import COVR_KINDS, COVR_TRAIN
+from clevrhope.splits.covr.selection import Predicate, resolved_predicate
+
+
+@dataclass(frozen=True)
+class SetTestSet(TestSet):
+    """The N questions of a split; `images` are their source images, `families` their templates' numbers."""
+
+    templates: tuple[str, ...]
+    """Names by number."""
+    structures: Ints
+    """(N,) numbers in `covr_h5.STRUCTURES`."""
+    pair_places: Ints
+    """(N,) numbers in `covr_h5.PAIR_PLACES`."""
+    description: Description
+
+    __test__ = False
+
+
+class CovrKey(AnswerKey):
+    """The test sets of a folder that are about sets of images, each read at its first use."""
+
+    of_sets = True
+
+    def __init__(self, folder: Path | str) -> None:
+        """Reads manifest and vocabulary.
+
+        Raises:
+            DatasetError: the folder is not a dataset, or has no questions about sets of images.
+        """
+        super().__init__(folder)
+        covr = self._manifest.covr
+        if not covr:
+            raise DatasetError(
+                f"{folder}: it has no questions about sets of images; add them with clevrhope build --covr"
+            )
+        self._vocab = read_vocab(self._layout.covr_vocab)
+        self.answers = answer_numbers(self._vocab)
+        self.splits: Mapping[str, tuple[str, ...]] = {
+            hop: tuple(name for name in COVR_KINDS if name in splits and name != COVR_TRAIN)
+            for hop, splits in covr.items()
+        }
+        self._sets: dict[tuple[str, str], SetTestSet] = {}
+        self._train: dict[str, tuple[Description, Ints, Ints]] = {}
+
+    def test_set(self, hop: str, split: str) -> SetTestSet:
+        """A split's right answers.
+
+        Raises:
+            DatasetError: its HDF5 file is missing or not whole.
+        """
+        if (hop, split) not in self._sets:
+            path = self._layout.covr_h5(hop, split)
+            rows, attributes = read_set_questions(path), read_set_attributes(path)
+            check_numbers(path, "answers", rows.answers, len(self._vocab.answers()))
+            self._sets[hop, split] = SetTestSet(
+                hop=hop,
+                split=split,
+                pool=attributes.pool,
+                answers=rows.answers,
+                images=source_images(rows.image_idxs, rows.sources).astype(np.int32),
+                families=rows.question_families,
+                templates=attributes.templates,
+                structures=rows.structures.astype(np.int32),
+                pair_places=rows.pair_places.astype(np.int32),
+                description=read_description(path),
+            )
+        return self._sets[hop, split]
+
+    def frequent_answers(self, hop: str, size: int | None) -> FrequentAnswers:
+        """The most frequent answers of the first questions of covr_train, or of all.
+
+        Raises:
+            DatasetError: covr_train is not there.
+        """
+        _, answers, templates = self._read_train(hop)
+        names = read_set_attributes(self._layout.covr_h5(hop, COVR_TRAIN)).templates
+        return frequent_answers(answers[:size], templates[:size], n_templates=len(names))
+
+    def n_filtered(self, hop: str, predicate: Predicate, size: int | None) -> int:
+        """Of the first questions of covr_train, or of all, the number that a predicate holds out.
+
+        Raises:
+            DatasetError: covr_train is not there.
+        """
+        description, _, _ = self._read_train(hop)
+        return int(predicate.holds(description)[:size].sum())
+
+    def predicate(self, hop: str, text: str) -> Predicate:
+        """A predicate on the questions of a HOP.
+
+        Raises:
+            ConfigError: it is none, or needs pairs to be drawn.
+        """
+        any_set = self.test_set(hop, self.splits[hop][0]).description
+        return resolved_predicate(text, property_names=any_set.property_names, term_names=any_set.term_names)
+
+    def holds(self, hop: str, split: str, predicate: Predicate) -> Flags:
+        """(N,) of which questions of a split a predicate holds."""
+        return predicate.holds(self.test_set(hop, split).description)
+
+    def _read_train(self, hop: str) -> tuple[Description, Ints, Ints]:
+        if hop not in self._train:
+            path = self._layout.covr_h5(hop, COVR_TRAIN)
+            rows = read_set_questions(path)
+            self._train[hop] = (read_description(path), rows.answers, rows.question_families)
+        return self._train[hop]

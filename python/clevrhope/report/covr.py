@@ -1,0 +1,200 @@
+"""The report's section on questions about sets of images: splits by predicates, test sets, templates."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from clevrhope.errors import ClevrhopeError, PredictionsError
+from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.covr.results import CovrCondition, CovrScores, SplitRow
+from clevrhope.metrics.covr.scorer import score_covr
+from clevrhope.metrics.covr.tables import ROW_HEADS, described, row_cells
+from clevrhope.metrics.results import Accuracy
+from clevrhope.report.document import Block, Cell, Heading, Table, Text
+from clevrhope.report.runs import LAST, Source
+from clevrhope.runtime.progress import Progress
+
+BOOTSTRAP, SEED = 1000, 0
+"""Samples behind the intervals of scores, and their seed: a report of the same runs is the same."""
+
+_SETS = "Questions about sets of images (COVR)"
+
+
+def measure_covr(
+    sources: Sequence[Source], *, progress: Progress
+) -> tuple[tuple[CovrScores, ...], tuple[str, ...]]:
+    """The scores of runs by dataset, and a sentence for each file or dataset that cannot be scored."""
+    skipped: list[str] = []
+    usable: dict[Path, list[Source]] = {}
+    for source in sources:
+        if source.checkpoint == LAST and not source.after:
+            try:
+                _check_dataset(source)
+                usable.setdefault(source.dataset.resolve(), []).append(source)
+            except ClevrhopeError as error:
+                skipped.append(str(error))
+    found = []
+    for each in usable.values():
+        try:
+            found.append(
+                score_covr(
+                    each[0].dataset,
+                    [source.path for source in each],
+                    names=[source.name for source in each],
+                    seed=SEED,
+                    bootstrap=BOOTSTRAP,
+                    partial=True,
+                    progress=progress,
+                )
+            )
+        except ClevrhopeError as error:
+            skipped.append(str(error))
+    return tuple(found), tuple(skipped)
+
+
+def _check_dataset(source: Source) -> None:
+    """Checks that a run was trained on the dataset that is in the folder now.
+
+    Raises:
+        PredictionsError: it was not.
+    """
+    key = AnswerKey(source.dataset)
+    differs = key.difference_from(source.trained_on, source.hop) if source.trained_on else ""
+    if differs:
+        raise PredictionsError(
+            f"{source.origin}: trained on another dataset than the one that is in {key.folder} now "
+            f"({differs})"
+        )
+
+
+def covr_blocks(scores: Sequence[CovrScores]) -> Iterator[Block]:
+    """The section; nothing without runs on such questions."""
+    if not scores:
+        return
+    yield Heading(_SETS)
+    yield Text(
+        "Accuracies are in per cent, with 95% intervals over source images. Maj is the most frequent answer "
+        "of covr_train, MajTempl that of each template (COVR, table 6)."
+    )
+    for each in scores:
+        if each.rows:
+            yield _splits_table(each)
+        yield _sets_table(each.conditions)
+        yield _parts_table(each.conditions, "template", "covr_test")
+        yield _parts_table(each.conditions, "structure", "covr_test")
+        if any("covr_test_ood" in condition.splits for condition in each.conditions):
+            yield _parts_table(each.conditions, "place", "covr_test_ood")
+
+
+def _splits_table(scores: CovrScores) -> Table:
+    """In the form of COVR's tables 7 and 8."""
+    return Table(
+        "Splits by predicates, on the questions that have the property",
+        ["split", "HOP", "test set", "model", "shots", *ROW_HEADS],
+        [[Cell(text) for text in _row(each)] for each in scores.rows],
+        note=(
+            "text: question_only, trained in the same way; iid-size: the model on as many questions, drawn "
+            "with the property; iid: on all; score: (model - text) / (iid-size - text), which COVR draws "
+            "within 0 to 100, with its interval."
+        ),
+    )
+
+
+def _row(row: SplitRow) -> list[str]:
+    cells = row_cells(row)
+    interval = row.generalisation.interval if row.generalisation else None
+    if interval is not None and cells[-1]:
+        cells[-1] += f" ({interval.low:.0f} to {interval.high:.0f})"
+    return [row.predicate, row.hop, row.split, row.model, f"{row.shots:,}", *cells]
+
+
+def _sets_table(conditions: Sequence[CovrCondition]) -> Table:
+    splits = list(dict.fromkeys(split for each in conditions for split in each.splits))
+    rows = []
+    for each in conditions:
+        cells = [_accuracy(each.splits[split].all) if split in each.splits else "" for split in splits]
+        rows.append([*_name(each), *cells])
+    for name in ("maj", "maj_templ"):
+        for hop in dict.fromkeys(each.hop for each in conditions):
+            first = next(each for each in conditions if each.hop == hop)
+            found = [
+                f"{getattr(first.splits[split], name):.1f}" if split in first.splits else ""
+                for split in splits
+            ]
+            rows.append([{"maj": "Maj", "maj_templ": "MajTempl"}[name], hop, "", *found])
+    return Table(
+        "Test sets", ["model", "HOP", "trained", *splits], [[Cell(text) for text in row] for row in rows]
+    )
+
+
+def _parts_table(conditions: Sequence[CovrCondition], by: str, split: str) -> Table:
+    there = [each for each in conditions if split in each.splits]
+    parts = list(dict.fromkeys(part for each in there for part in each.splits[split].by.get(by, ())))
+    rows = []
+    for each in there:
+        found = each.splits[split].by.get(by, {})
+        rows.append(
+            [*_name(each), *(f"{found[part].percent:.1f}" if part in found else "" for part in parts)]
+        )
+    return Table(
+        f"{split} by {by}",
+        ["model", "HOP", "trained", *parts],
+        [[Cell(text) for text in row] for row in rows],
+    )
+
+
+def _name(condition: CovrCondition) -> list[str]:
+    return [condition.model, condition.hop, described(condition.training)]
+
+
+def _accuracy(accuracy: Accuracy) -> str:
+    text = f"{accuracy.percent:.1f}"
+    if accuracy.interval is None:
+        return text
+    return f"{text} ({accuracy.interval.low:.1f} to {accuracy.interval.high:.1f})"
+
+
+def covr_rows(scores: Sequence[CovrScores]) -> Iterator[dict[str, str | int | None]]:
+    """Rows of results.csv: accuracies of test sets and of their parts, and generalisation scores."""
+    for each in scores:
+        for condition in each.conditions:
+            yield from _condition_rows(condition)
+        for row in each.rows:
+            if row.generalisation is not None and row.generalisation.score is not None:
+                yield {
+                    "model": row.model,
+                    "metric": "generalisation_score",
+                    "split": row.split,
+                    "hop": row.hop,
+                    "train_size": row.train_size,
+                    "mean_percent": f"{row.generalisation.score:.4f}",
+                    "by": "predicate",
+                    "part": row.predicate,
+                    "cell": f"{row.shots} shots",
+                    "n": row.n_questions,
+                }
+
+
+def _condition_rows(condition: CovrCondition) -> Iterator[dict[str, str | int | None]]:
+    first = {
+        "model": condition.model,
+        "metric": "accuracy",
+        "hop": condition.hop,
+        "train_size": condition.train_size,
+        "checkpoint": LAST,
+        "run": "+".join(filter(None, condition.runs)),
+        "note": f"trained {described(condition.training)}",
+    }
+    for split, found in condition.splits.items():
+        parts: list[tuple[str, str, Accuracy]] = [("", "", found.all)]
+        parts += [("predicate", name, each) for name, each in found.having.items()]
+        parts += [("not predicate", name, each) for name, each in found.lacking.items()]
+        parts += [(by, name, each) for by, of in found.by.items() for name, each in of.items()]
+        for by, part, each in parts:
+            yield {
+                **first,
+                "split": split,
+                "by": by,
+                "part": part,
+                "mean_percent": f"{each.percent:.4f}",
+                "n": each.n_questions,
+            }

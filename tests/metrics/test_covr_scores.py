@@ -1,0 +1,235 @@
+"""Scores of predictions about sets of images: accuracies against slow counts, splits, bad input."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clevrhope.__main__ import run_command
+from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES, SetQuestionArrays, read_set_questions
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError
+from clevrhope.metrics import score
+from clevrhope.metrics.covr.scorer import score_covr
+from clevrhope.pipeline import Request, build
+from clevrhope.splits.covr.kinds import COVR_SPLITS
+
+HOP = "rubber_cylinder"
+TESTED = COVR_SPLITS[1:]
+PREDICATE = "has-count & !v-c"
+SEED = {"seed": 3, "bootstrap": 100}
+IsRight = Callable[[int], bool]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("covr") / "data"
+    config = PRESETS["demo"]
+    sizes = replace(config.sizes, covr_train=600, covr_dev=60, covr_test=300)
+    config = replace(config, sizes=sizes, question_json=False)
+    build(Request(out=out, hops=(HOP,), config=config, seed=5, covr=True, render=False))
+    return out
+
+
+def rows_of(folder: Path, split: str) -> SetQuestionArrays:
+    return read_set_questions(Layout(folder).covr_h5(HOP, split))
+
+
+def has_property(folder: Path, split: str) -> np.ndarray:
+    """By the names of columns, not by the code of predicates."""
+    from clevrhope._core import covr_property_names
+
+    properties = rows_of(folder, split).properties.astype(bool)
+    names = covr_property_names()
+    flags: np.ndarray = properties[:, names.index("has-count")] & ~properties[:, names.index("v-c")]
+    return flags
+
+
+def answered(
+    folder: Path, path: Path, is_right: IsRight, *, splits: tuple[str, ...] = TESTED, **columns: Any
+) -> Path:
+    """A file of answers to each split, right where `is_right` of the row's number."""
+    answers = read_vocab(Layout(folder).covr_vocab).answers()
+    lines = []
+    for split in splits:
+        for row, number in enumerate(rows_of(folder, split).answers):
+            answer = answers[number] if is_right(row) else "<UNK>"
+            place = {"hop": HOP, "split": split, "question_index": row, "answer": answer}
+            lines.append(json.dumps({**place, "model": "mine", "train_size": 600, **columns}))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def held_out(role: str = "split", **columns: Any) -> dict[str, Any]:
+    return {"covr_role": role, "covr_split": PREDICATE, "shots": 4, **columns}
+
+
+def test_accuracies_are_those_of_slow_counts(folder: Path, tmp_path: Path) -> None:
+    file = answered(folder, tmp_path / "a.jsonl", lambda row: row % 3 == 0)
+    (condition,) = score_covr(folder, [file], predicates=[PREDICATE], **SEED).conditions
+    assert (condition.model, condition.train_size, condition.training.role) == ("mine", 600, "all")
+    assert tuple(condition.splits) == TESTED
+    train = rows_of(folder, "covr_train")
+    for split, found in condition.splits.items():
+        rows = rows_of(folder, split)
+        right = np.arange(len(rows)) % 3 == 0
+        assert found.all.percent == pytest.approx(100 * right.mean())
+        assert found.all.interval is not None
+        assert found.all.interval.low < found.all.percent < found.all.interval.high
+        has = has_property(folder, split)
+        assert 0 < has.sum() < len(has)
+        assert found.having[PREDICATE].percent == pytest.approx(100 * right[has].mean())
+        assert found.lacking[PREDICATE].percent == pytest.approx(100 * right[~has].mean())
+        assert found.having[PREDICATE].n_questions == has.sum()
+        for number, name in enumerate(STRUCTURES):
+            of = rows.structures == number
+            assert (name in found.by["structure"]) == of.any()
+            if of.any():
+                assert found.by["structure"][name].percent == pytest.approx(100 * right[of].mean())
+        assert len(found.by["template"]) == 15
+        assert sum(each.n_questions for each in found.by["template"].values()) == len(rows)
+        assert ("place" in found.by) == (split == "covr_test_ood")
+        most = np.bincount(train.answers).argmax()
+        assert found.maj == pytest.approx(100 * (rows.answers == most).mean())
+        per_template = [
+            np.bincount(train.answers[train.question_families == each]).argmax()
+            for each in rows.question_families
+        ]
+        assert found.maj_templ == pytest.approx(100 * (rows.answers == per_template).mean())
+    ood = rows_of(folder, "covr_test_ood")
+    places = condition.splits["covr_test_ood"].by["place"]
+    assert list(places) == ["question", "distractors"]
+    for name, accuracy in places.items():
+        of = ood.pair_places == PAIR_PLACES.index(name)
+        assert accuracy.percent == pytest.approx(100 * (np.arange(len(ood)) % 3 == 0)[of].mean())
+
+
+def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path) -> None:
+    files = [
+        answered(folder, tmp_path / "model.jsonl", lambda row: row % 4 < 2, **held_out()),
+        answered(folder, tmp_path / "text.jsonl", lambda row: row % 4 < 1, **held_out(model="question_only")),
+        answered(folder, tmp_path / "same.jsonl", lambda row: row % 4 < 3, **held_out("iid_size")),
+        answered(folder, tmp_path / "all.jsonl", lambda row: True),
+        answered(folder, tmp_path / "more.jsonl", lambda row: True, **held_out(shots=5)),
+    ]
+    scores = score_covr(folder, files, **SEED)
+    rows = [row for row in scores.rows if row.shots == 4]
+    assert [row.split for row in rows] == ["covr_test", "covr_test_paraphrased", "covr_test_ood"]
+    row = rows[0]
+    has = has_property(folder, "covr_test")
+    at = np.flatnonzero(has)
+    expected = {
+        name: 100 * float((at % 4 < n).mean())
+        for name, n in (("text", 1), ("held_out", 2), ("iid_size", 3), ("iid", 4))
+    }
+    assert {name: getattr(row, name).percent for name in expected} == pytest.approx(expected)
+    assert row.filtered == has_property(folder, "covr_train").sum()
+    assert (row.n_questions, row.model, row.predicate) == (len(at), "mine", PREDICATE)
+    assert row.generalisation is not None
+    score_ = (expected["held_out"] - expected["text"]) / (expected["iid_size"] - expected["text"])
+    assert row.generalisation.score == pytest.approx(100 * score_)
+    assert row.generalisation.interval is not None
+    # Without a run of the text with as many shots there is no score.
+    (more,) = (row for row in scores.rows if row.shots == 5 and row.split == "covr_test")
+    assert (more.text, more.iid_size, more.generalisation) == (None, None, None)
+    assert more.iid is not None
+
+
+def test_runs_of_one_training_are_averaged(folder: Path, tmp_path: Path) -> None:
+    files = [
+        answered(folder, tmp_path / f"{n}.jsonl", lambda row, n=n: row % 10 < n, run=n, **held_out())
+        for n in (4, 8)
+    ]
+    (condition,) = score_covr(folder, files, **SEED).conditions
+    assert condition.runs == ("4", "8")
+    assert condition.splits["covr_test"].all.percent == pytest.approx(60)
+    assert condition.splits["covr_test"].all.deviation == pytest.approx(20)
+
+
+def test_missing_answers_are_an_error_or_left_out(folder: Path, tmp_path: Path) -> None:
+    file = answered(folder, tmp_path / "a.jsonl", lambda row: row % 2 == 0, splits=("covr_test",))
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join(lines[:-5]) + "\n")
+    with pytest.raises(PredictionsError, match="questions missing"):
+        score_covr(folder, [file], **SEED)
+    (condition,) = score_covr(folder, [file], partial=True, **SEED).conditions
+    assert tuple(condition.splits) == ("covr_test",)
+    found = condition.splits["covr_test"]
+    assert (found.n_missing, found.all.n_questions) == (5, 295)
+    assert found.all.percent == pytest.approx(100 * 148 / 295)
+
+
+def test_what_is_wrong_is_said(folder: Path, tmp_path: Path) -> None:
+    file = answered(folder, tmp_path / "a.jsonl", lambda row: True)
+    with pytest.raises(PredictionsError, match="about sets of images, which --covr scores"):
+        score(folder, file, seed=1)
+    with pytest.raises(ConfigError, match='unknown property "has-cout"'):
+        score_covr(folder, [file], predicates=["has-cout"], **SEED)
+    with pytest.raises(ConfigError, match="the pairs of lexical-1 are drawn from a train set"):
+        score_covr(folder, [file], predicates=["lexical-1"], **SEED)
+    odd = answered(folder, tmp_path / "b.jsonl", lambda row: True, covr_role="both")
+    with pytest.raises(
+        PredictionsError, match=r'b\.jsonl:1: "covr_role" is "both"; expected split or iid_size'
+    ):
+        score_covr(folder, [odd], **SEED)
+    odd = answered(folder, tmp_path / "c.jsonl", lambda row: True, **held_out(shots=-1))
+    with pytest.raises(PredictionsError, match="has to be a predicate"):
+        score_covr(folder, [odd], **SEED)
+    single = tmp_path / "single.jsonl"
+    place = {"hop": HOP, "split": "complex_iid", "question_index": 0, "answer": "yes"}
+    single.write_text(json.dumps(place) + "\n")
+    with pytest.raises(PredictionsError, match="about one, scored without --covr"):
+        score_covr(folder, [single], **SEED)
+
+
+def test_a_folder_without_such_questions(tmp_path: Path) -> None:
+    config = replace(PRESETS["demo"], question_json=False)
+    build(Request(out=tmp_path / "d", hops=("none",), config=config, seed=5, render=False))
+    with pytest.raises(DatasetError, match="add them with clevrhope build --covr"):
+        score_covr(tmp_path / "d", [tmp_path / "a.jsonl"], **SEED)
+
+
+def test_the_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [
+        answered(folder, tmp_path / "model.jsonl", lambda row: row % 4 < 2, **held_out()),
+        answered(folder, tmp_path / "text.jsonl", lambda row: row % 4 < 1, **held_out(model="question_only")),
+        answered(folder, tmp_path / "same.jsonl", lambda row: row % 4 < 3, **held_out("iid_size")),
+    ]
+    command = [
+        "score",
+        str(folder),
+        *map(str, files),
+        "--covr",
+        "--seed",
+        "1",
+        "--bootstrap",
+        "20",
+        "--quiet",
+    ]
+    assert run_command(command) == 0
+    shown = capsys.readouterr().out
+    for words in (
+        f"{HOP}, mine, trained without {PREDICATE} but for 4 of 600 questions",
+        f"{HOP}, mine, trained on as many as without {PREDICATE} but for 4 of 600 questions",
+        "MajTempl",
+        "  distractors",
+        "  verify_quantifier",
+        "Splits by predicates, on the questions that have the property",
+        f"{HOP} covr_test, mine, 4 shots: {PREDICATE}",
+    ):
+        assert words in shown
+    assert run_command([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = score_covr(folder, files, seed=1, bootstrap=20).rows[0].generalisation
+    assert expected is not None
+    assert found["rows"][0]["generalisation"]["score"] == expected.score
+    assert run_command([*command, "--families"]) == 2
+    assert "--covr does not go with" in capsys.readouterr().err
+    assert run_command(["score", str(folder), str(files[0]), "--covr-split", "has-quant"]) == 2
+    assert "--covr-split needs --covr" in capsys.readouterr().err

@@ -1,0 +1,115 @@
+"""Experiments on questions about sets of images: their steps, what is refused, a tiny one from end to end."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from clevrhope.__main__ import run_command
+from clevrhope.errors import ConfigError
+from clevrhope.experiments.checks import check_plan
+from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.plan import Plan, make_plan
+
+TINY = """
+[[dataset]]
+name = "d"
+seed = 3
+splits = ["train", "complex_iid", "complex_ood"]
+render = false
+covr = true
+config.preset = "demo"
+config.question_json = false
+config.sizes = { covr_train = 1000, covr_dev = 200, covr_test = 200 }
+[[dataset.build]]
+hops = ["rubber_cylinder"]
+[[dataset.features]]
+kind = "attributes"
+[[model]]
+name = "object_transformer"
+sizes = ["1k"]
+seeds = [1]
+updates = 2
+covr_splits = ["", "has-count & has-attr"]
+iid_size_of = ["has-count & has-attr"]
+shots = 4
+set = { features = "attributes", hidden = 8, heads = 2, layers = 1, "recipe.batch_size" = 16 }
+[[model]]
+name = "question_only"
+sizes = ["1k"]
+seeds = [1]
+updates = 2
+covr_splits = ["has-count & has-attr"]
+shots = 4
+set = { hidden = 8, words = 8, "recipe.batch_size" = 16 }
+"""
+
+
+def planned(folder: Path, text: str = TINY) -> Plan:
+    file = folder / "tiny.toml"
+    file.write_text(text)
+    return make_plan(read_experiment(file, out=folder / "out"))
+
+
+def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    assert "--covr" in plan.datasets["d"].steps[0].arguments
+    names = [run.folder.name for run in plan.runs]
+    end = "has-count-has-attr-4"
+    assert names == [
+        "object_transformer-rubber_cylinder-1k-1-covr",
+        f"object_transformer-rubber_cylinder-1k-1-without-{end}",
+        f"object_transformer-rubber_cylinder-1k-1-size-of-{end}",
+        f"question_only-rubber_cylinder-1k-1-without-{end}",
+    ]
+    options = [
+        " ".join(run.chain.steps[0].arguments).partition("--split ")[2].removesuffix(" --quiet")
+        for run in plan.runs
+    ]
+    assert options[:3] == [
+        "covr_train",
+        "covr_train --covr-split has-count & has-attr --shots 4",
+        "covr_train --iid-size-of has-count & has-attr --shots 4",
+    ]
+    bound = [run.bound["questions"] for run in plan.runs]
+    assert bound[0] == ["--split", "covr_train"]
+    assert bound[1] != bound[2]
+    check_plan(plan)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('["has-count & has-attr"]\nshots', '["has-count & has-atr"]\nshots', '(did you mean "has-attr"?)'),
+        ("covr = true", "", "has no split covr_train; set the dataset's covr to true"),
+        (
+            'sizes = ["1k"]',
+            'sizes = ["2k"]',
+            "has 1,000; ask for fewer, or for more with the dataset's config",
+        ),
+        ('iid_size_of = ["', 'iid_size_of = ["", "', 'iid_size_of: "" is no predicate'),
+        ('covr_splits = ["", ', 'covr_splits = ["", "", ', 'covr_splits: "" is listed twice'),
+        ("shots = 4", "shots = -1", "shots is -1"),
+    ],
+)
+def test_what_cannot_work_is_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+    assert old in TINY
+    with pytest.raises(ConfigError) as error:
+        check_plan(planned(tmp_path, TINY.replace(old, new)))
+    assert sentence in str(error.value)
+
+
+def test_a_tiny_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    command = ["experiment", str(tmp_path / "tiny.toml"), "--out", str(tmp_path / "out"), "--quiet"]
+    assert run_command(command) == 0, capsys.readouterr().err
+    page = (tmp_path / "out/report/report.md").read_text()
+    assert "Questions about sets of images (COVR)" in page
+    assert "Splits by predicates, on the questions that have the property" in page
+    rows = [line for line in page.splitlines() if line.startswith("| (has-count & has-attr)")]
+    assert len(rows) == 3
+    assert all("transformer | 4 |" in row for row in rows)
+    # Nothing is left to do.
+    assert run_command([*command[:2], "--out", str(tmp_path / "out"), "--plan"]) == 0
+    assert "4 runs, 4 of them done" in capsys.readouterr().out

@@ -1,0 +1,234 @@
+"""Runs on COVR's splits by predicates: the rows that are trained on, what is recorded, bad input."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from covr_runs import HOP, PREDICATE, SIZE, SMALL, build_covr
+from short_runs import Train
+
+from clevrhope.__main__ import run_command
+from clevrhope._core import covr_property_names
+from clevrhope.dataset.covr_description import read_description, rows_sha256
+from clevrhope.dataset.covr_h5 import read_set_questions
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import BindingError
+from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError
+from clevrhope.training import run as run_module
+from clevrhope.training.covr_split import choose_covr_split
+from clevrhope.training.data import Questions
+from clevrhope.training.evaluation import evaluate
+from clevrhope.training.loop import Trainer
+from clevrhope.training.request import TrainRequest, covr_part_name, default_out
+from clevrhope.training.some_rows import SomeRows
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_covr(tmp_path_factory.mktemp("covr") / "data")
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[Questions]:
+    """The questions that runs are made of, in their order: those to train on, then those to tune on."""
+    made: list[Questions] = []
+
+    class Kept(Questions):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(run_module, "Questions", Kept)
+    return made
+
+
+def of_sets(folder: Path, **changes: Any) -> dict[str, Any]:
+    settings = {"hidden": 8, "words": 8, "recipe.batch_size": 16}
+    return {
+        "model": "question_only",
+        "settings": settings,
+        "updates": 3,
+        "dataset": folder,
+        "split": "covr_train",
+        "size": SIZE,
+        **changes,
+    }
+
+
+def test_a_run_is_trained_and_tuned_without_the_property_but_for_its_shots(
+    run: Train, folder: Path, tmp_path: Path, seen: list[Questions]
+) -> None:
+    sentences: list[str] = []
+    request = of_sets(folder, covr_split=PREDICATE, shots=8, tune_on="covr_dev")
+    run(tell=sentences.append, **request)
+    layout = Layout(folder)
+    train, dev = (read_description(layout.covr_h5(HOP, name)) for name in ("covr_train", "covr_dev"))
+    has = train.has_property("compscope") & train.has_property("has-quant-all")
+    assert has.sum() > 50
+    rows = read_set_questions(layout.covr_h5(HOP, "covr_train"))
+    (trained, tuned) = seen
+    # Both questions of a pair have this property, or none has it.
+    expected = np.sort([*np.flatnonzero(~has), *np.flatnonzero(has)[:8]])
+    np.testing.assert_array_equal(trained.image_idxs, rows.image_idxs[expected])
+    np.testing.assert_array_equal(trained.answers, rows.answers[expected])
+    dev_has = dev.has_property("compscope") & dev.has_property("has-quant-all")
+    assert len(tuned) == (~dev_has).sum() < len(dev)
+    assert sentences == [
+        f"{has.sum():,} of 2,000 questions of covr_train have {PREDICATE}; {len(expected):,} are left with 8 "
+        "shots"
+    ]
+    info = json.loads((tmp_path / "run/run.json").read_text())
+    assert info["train_sha256"] == rows_sha256(layout.covr_h5(HOP, "covr_train"), SIZE)
+    assert info["covr"] == {
+        "role": "split",
+        "given": PREDICATE,
+        "predicate": "(compscope & has-quant-all)",
+        "shots": 8,
+        "rows": len(expected),
+    }
+    with pytest.raises(BindingError, match="another run is in it"):
+        run(**{**request, "shots": 9})
+    _, last = evaluate(tmp_path / "run", device="cpu")
+    assert set(last.percent) == {"covr_dev", "covr_test", "covr_test_paraphrased", "covr_test_ood"}
+    row = json.loads(last.path.read_text().partition("\n")[0])
+    assert (row["covr_role"], row["covr_split"], row["shots"]) == ("split", "(compscope & has-quant-all)", 8)
+
+
+def test_a_run_of_the_same_size_has_the_property_among_its_questions(
+    run: Train, folder: Path, tmp_path: Path, seen: list[Questions]
+) -> None:
+    run(**of_sets(folder, iid_size_of=PREDICATE, shots=8, tune_on="covr_dev"))
+    request = TrainRequest(
+        "mac", folder, HOP, SIZE, 0, tmp_path, split="covr_train", covr_split=PREDICATE, shots=8
+    )
+    other = choose_covr_split(Layout(folder), request)
+    assert other is not None
+    (trained, tuned) = seen
+    assert len(trained) == len(other.train)
+    assert len(tuned) == 400
+    first = read_set_questions(Layout(folder).covr_h5(HOP, "covr_train")).answers[: len(trained)]
+    np.testing.assert_array_equal(trained.answers, first)
+    assert json.loads((tmp_path / "run/run.json").read_text())["covr"]["role"] == "iid_size"
+
+
+def test_a_run_that_was_stopped_has_the_weights_of_one_that_was_not(
+    run: Train, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = {"covr_split": PREDICATE, "save_every": 2, "model": "object_transformer", "settings": SMALL}
+    request = of_sets(folder, updates=6, **changes)
+    run("whole", **request)
+    with monkeypatch.context() as context:
+        save = Trainer.save
+
+        def save_and_stop(trainer: Trainer, optimiser: Any) -> None:
+            save(trainer, optimiser)
+            raise KeyboardInterrupt
+
+        context.setattr(Trainer, "save", save_and_stop)
+        with pytest.raises(KeyboardInterrupt):
+            run("stopped", **request)
+    assert run("stopped", **request).resumed_at == 2
+    weights = [tmp_path / name / "weights/last.safetensors" for name in ("whole", "stopped")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_drawn_pairs_are_said_and_recorded(run: Train, folder: Path, tmp_path: Path) -> None:
+    sentences: list[str] = []
+    run(tell=sentences.append, **of_sets(folder, covr_split="lexical-2 | program"))
+    assert sentences[0].startswith("lexical-2: ")
+    assert "%) of covr_train; together " in sentences[0]
+    predicate = json.loads((tmp_path / "run/run.json").read_text())["covr"]["predicate"]
+    assert predicate.startswith("((lexical:")
+    assert predicate.endswith("| program)")
+
+
+def test_rows_of_a_split_are_a_split(folder: Path) -> None:
+    layout = Layout(folder)
+    whole = open_split(layout, HOP, "covr_dev", vocab=read_vocab(layout.covr_vocab))
+    part = SomeRows(whole, np.asarray([3, 5, 399]))
+    assert len(part) == 3
+    (first, questions, programs) = next(part.blocks())
+    assert first == 0
+    for k, row in enumerate((3, 5, 399)):
+        (one,), (program,) = whole.tokens(row)
+        np.testing.assert_array_equal(questions[k], one)
+        np.testing.assert_array_equal(programs[k], program)
+        assert part.question_lengths[k] == whole.question_lengths[row]
+
+
+def test_the_digest_of_a_train_set_is_that_of_its_first_questions(folder: Path, tmp_path: Path) -> None:
+    path, other = (Layout(folder).covr_h5(HOP, name) for name in ("covr_train", "covr_dev"))
+    assert rows_sha256(path, 100) == rows_sha256(path, 100)
+    assert len({rows_sha256(path, 100), rows_sha256(path, 101), rows_sha256(other, 100)}) == 3
+
+
+def test_folders_say_what_is_held_out() -> None:
+    assert covr_part_name(None, None, None) == ""
+    assert covr_part_name("a & (b|c)", None, 250) == "without-a-b-c-250"
+    assert covr_part_name(None, "a", 0) == "size-of-a"
+    out = default_out("m", HOP, 100, 3, "covr_train", "without-a")
+    assert out == Path(f"runs/m-{HOP}-covr_train-without-a-100-3")
+
+
+def test_the_properties_are_those_of_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs/training.md").read_text("utf-8")
+    section = page.partition("## COVR's splits")[2].partition("## Evaluating")[0]
+    missing = [name for name in covr_property_names() if f"`{name.removeprefix('tpl-')}`" not in section]
+    assert missing == ["tpl-verify-attr"]  # which is there in full
+    assert "`tpl-verify-attr`" in section
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--covr-split", "has-qant"], 'unknown property "has-qant" (did you mean "has-quant"?)'),
+        (["--covr-split", "lexical:red+cubes"], 'unknown term "cubes" (did you mean "cube"?)'),
+        (["--covr-split", "lexical:red+blue & program & has-logic"], "covr_train has it; hold out something"),
+        (
+            ["--covr-split", "has-logic & ans-num"],
+            "no question of covr_train has it; hold out something else",
+        ),
+        (["--covr-split", "has-quant | !has-quant"], "no question of covr_train is left without it"),
+        (["--covr-split", "program", "--shots", "2000"], "2000 shots of"),
+        (["--shots", "50"], "--shots: it is the number of questions that a split keeps, but no split"),
+        (["--covr-split", "program", "--split", "train"], "--covr-split: it holds questions of covr_train"),
+        (["--iid-size-of", "program", "--split", "train"], "--iid-size-of: it holds questions of covr_train"),
+        (["--iid-size-of", "program", "--covr-split", "program"], "give one of the two"),
+    ],
+)
+def test_what_does_not_fit_is_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    options = ["--hop", HOP, "--size", "2k", "--seed", "4", "--split", "covr_train", "--device", "cpu"]
+    command = ["train", "question_only", str(folder), *options, "--updates", "2", *arguments]
+    assert run_command([*command, "--out", str(tmp_path / "run")]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_command_says_what_is_held_out(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ["train", "question_only", str(folder), "--hop", "none", "--size", "2k", "--seed", "4"]
+    command += ["--split", "covr_train", "--updates", "2", "--set", "hidden=8", "--device", "cpu"]
+    assert run_command([*command, "--covr-split", "tpl-count", "--shots", "4"]) == 0
+    assert "have tpl-count; " in capsys.readouterr().err
+    out = tmp_path / "runs/question_only-none-covr_train-without-tpl-count-4-2000-4"
+    assert (out / "finished.json").exists()
+
+
+def test_predictions_are_not_of_another_train_set(run: Train, folder: Path, tmp_path: Path) -> None:
+    run(**of_sets(folder))
+    path = tmp_path / "run/run.json"
+    info = json.loads(path.read_text())
+    path.write_text(json.dumps({**info, "train_sha256": "0" * 64}))
+    with pytest.raises(ConfigError, match="other questions in covr_train"):
+        evaluate(tmp_path / "run", device="cpu")
