@@ -14,6 +14,7 @@ from clevrhope.metrics.covr import (
     frequent_answers,
     generalisation,
     generalisation_score,
+    offered_answers,
     source_images,
 )
 
@@ -73,21 +74,42 @@ def test_the_source_is_the_image_at_its_place() -> None:
 def test_baselines_answer_what_is_frequent_in_train() -> None:
     answers = np.asarray([0, 1, 1, 5, 5, 5, 2, 2], np.int32)
     templates = np.asarray([0, 0, 0, 2, 2, 2, 3, 3], np.int32)
-    found = frequent_answers(answers, templates, n_templates=4)
+    found = frequent_answers(answers, templates, n_templates=4, n_answers=7)
     asked = np.asarray([3, 0, 1, 2], np.int32)
+    none = np.full((4, 2), -1)
     assert found.maj(asked).tolist() == [5, 5, 5, 5]
-    assert found.maj_templ(asked).tolist() == [2, 1, 5, 5]  # train asks no question of template 1
-    tied = frequent_answers(np.asarray([4, 3]), np.asarray([0, 0]), n_templates=1)
-    assert (tied.answer, tied.of_template.tolist()) == (3, [3])
+    # Train asks no question of template 1.
+    assert found.maj_templ(asked, none).tolist() == [2, 1, 5, 5]
+    # Of two offered answers, the more frequent one is given, or the first.
+    offered = np.asarray([[6, 2], [0, 6], [5, 1], [3, 4]])
+    assert found.maj_templ(asked, offered).tolist() == [2, 0, 5, 3]
+    tied = frequent_answers(np.asarray([4, 3]), np.asarray([0, 0]), n_templates=1, n_answers=5)
+    assert (tied.answer, tied.maj_templ(asked[1:2], none[:1]).tolist()) == (3, [3])
+
+
+def test_what_a_question_of_choice_offers_is_read_off_its_program() -> None:
+    functions = [
+        "<NULL>",
+        "choose_color[red]",
+        "option_color[blue]",
+        "choose_relation[left]",
+        "unique",
+        "filter_color[red]",
+    ]
+    answers = {"red": 4, "blue": 5, "left": 6, "right": 7}
+    programs = np.asarray([[1, 4, 5, 2, 0], [3, 4, 5, 0, 0], [4, 5, 0, 0, 0]])
+    assert offered_answers(programs, functions, answers).tolist() == [[4, 5], [6, 7], [-1, -1]]
 
 
 def test_maj_is_right_where_half_of_eight_templates_of_fifteen_say_yes() -> None:
     """MajTempl is right on half of 8 yes/no templates, and on a quarter of 7 with four answers each."""
     templates = np.repeat(np.arange(15), 400)
     answers = np.where(templates < 8, np.arange(6_000) % 2, 2 + 4 * templates + np.arange(6_000) % 4)
-    found = frequent_answers(answers, templates, n_templates=15)
+    found = frequent_answers(answers, templates, n_templates=15, n_answers=64)
     assert np.mean(found.maj(templates) == answers) == pytest.approx(8 / 15 / 2)
-    assert np.mean(found.maj_templ(templates) == answers) == pytest.approx(8 / 15 / 2 + 7 / 15 / 4)
+    assert np.mean(found.maj_templ(templates, np.full((6_000, 2), -1)) == answers) == pytest.approx(
+        8 / 15 / 2 + 7 / 15 / 4
+    )
 
 
 def test_accuracy_is_of_each_template_in_the_mean_over_runs() -> None:

@@ -8,6 +8,7 @@ from clevrhope.metrics.covr.rates import (
     frequent_answers,
     generalisation,
     generalisation_score,
+    offered_answers,
     source_images,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "frequent_answers",
     "generalisation",
     "generalisation_score",
+    "offered_answers",
     "source_images",
 ]

@@ -12,7 +12,13 @@ from clevrhope.dataset.questions_h5 import Ints, check_numbers
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.answer_key import AnswerKey, TestSet, answer_numbers
-from clevrhope.metrics.covr.rates import Flags, FrequentAnswers, frequent_answers, source_images
+from clevrhope.metrics.covr.rates import (
+    Flags,
+    FrequentAnswers,
+    frequent_answers,
+    offered_answers,
+    source_images,
+)
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.kinds import COVR_KINDS, COVR_TRAIN
 from clevrhope.splits.covr.selection import Predicate, resolved_predicate
@@ -28,6 +34,8 @@ class SetTestSet(TestSet):
     """(N,) numbers in `covr_h5.STRUCTURES`."""
     pair_places: Ints
     """(N,) numbers in `covr_h5.PAIR_PLACES`."""
+    offered: Ints
+    """(N, 2) the answers that a question of choice offers; -1 in rows of other questions."""
     description: Description
 
     __test__ = False
@@ -79,6 +87,9 @@ class CovrKey(AnswerKey):
                 templates=attributes.templates,
                 structures=rows.structures.astype(np.int32),
                 pair_places=rows.pair_places.astype(np.int32),
+                offered=offered_answers(
+                    rows.programs, self._vocab.programs(), self._vocab.answer_token_to_idx
+                ).astype(np.int32),
                 description=read_description(path),
             )
         return self._sets[hop, split]
@@ -91,7 +102,9 @@ class CovrKey(AnswerKey):
         """
         _, answers, templates = self._read_train(hop)
         names = read_set_attributes(self._layout.covr_h5(hop, COVR_TRAIN)).templates
-        return frequent_answers(answers[:size], templates[:size], n_templates=len(names))
+        return frequent_answers(
+            answers[:size], templates[:size], n_templates=len(names), n_answers=len(self._vocab.answers())
+        )
 
     def n_filtered(self, hop: str, predicate: Predicate, size: int | None) -> int:
         """Of the first questions of covr_train, or of all, the number that a predicate holds out.

@@ -4,7 +4,7 @@ Intervals draw source images, each with all of its questions: a question is made
 the other images of its set are chosen for it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,9 @@ import numpy.typing as npt
 from clevrhope.errors import MismatchedRunsError
 from clevrhope.metrics.bootstrap import Floats, interval, ratio, resample
 from clevrhope.metrics.results import Accuracy, Interval
+
+CONVERSE: Mapping[str, str] = {"left": "right", "right": "left", "behind": "front", "front": "behind"}
+"""The relation that an object has to another one where that one has this relation to it."""
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.integer[Any]]
@@ -30,30 +33,64 @@ class FrequentAnswers:
     """The most frequent answers of a train set: COVR's baselines Maj and MajTempl (its table 6).
 
     Attributes:
-        answer: of all questions.
-        of_template: (T,) of each template's questions; `answer` for a template without any.
+        counts: (T, A) how often each answer is given to questions of each template.
     """
 
-    answer: int
-    of_template: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+
+    @property
+    def answer(self) -> int:
+        """The most frequent answer of all questions; of equally frequent ones the first."""
+        return int(self.counts.sum(axis=0).argmax())
 
     def maj(self, templates: Numbers) -> npt.NDArray[np.int64]:
         """(N,) Maj's answers to questions of (N,) templates."""
         return np.full(len(templates), self.answer)
 
-    def maj_templ(self, templates: Numbers) -> npt.NDArray[np.int64]:
-        """(N,) MajTempl's answers."""
-        answers: npt.NDArray[np.int64] = self.of_template[templates]
+    def maj_templ(self, templates: Numbers, offered: Numbers) -> npt.NDArray[np.int64]:
+        """(N,) MajTempl's answers.
+
+        Args:
+            templates: (N,) of the questions.
+            offered: (N, 2) the answers that a question of choice offers, of which the more frequent one is
+                given; -1 in rows of other questions. The answer to a template without any is Maj's.
+        """
+        counts = np.where(self.counts.any(axis=1, keepdims=True), self.counts, self.counts.sum(axis=0))
+        of_template = counts.argmax(axis=1)[templates]
+        n_first, n_second = (counts[templates, answers] for answers in offered.T)
+        chosen = np.where(n_first >= n_second, offered[:, 0], offered[:, 1])
+        answers: npt.NDArray[np.int64] = np.where(offered[:, 0] < 0, of_template, chosen)
         return answers
 
 
-def frequent_answers(answers: Numbers, templates: Numbers, *, n_templates: int) -> FrequentAnswers:
-    """The most frequent answers of (N,) train questions, one at least; of equally frequent ones the first."""
-    most = int(np.bincount(answers).argmax())
-    of_template = np.full(n_templates, most, dtype=np.int64)
-    for template in np.unique(templates):
-        of_template[template] = np.bincount(answers[templates == template]).argmax()
-    return FrequentAnswers(most, of_template)
+def frequent_answers(
+    answers: Numbers, templates: Numbers, *, n_templates: int, n_answers: int
+) -> FrequentAnswers:
+    """The frequent answers of (N,) train questions, one at least."""
+    counts = np.zeros((n_templates, n_answers), dtype=np.int64)
+    np.add.at(counts, (templates, answers), 1)
+    return FrequentAnswers(counts)
+
+
+def offered_answers(programs: Numbers, functions: Sequence[str], answers: Mapping[str, int]) -> Numbers:
+    """The two answers that questions of choice offer, (N, 2); -1 in rows of other questions.
+
+    Args:
+        programs: (N, P) rows of tokens.
+        functions: the tokens' names by number, such as `choose_color[red]`, `option_color[blue]`.
+        answers: numbers of answers by their text.
+    """
+    first, second = (np.full(len(functions), -1) for _ in range(2))
+    for token, name in enumerate(functions):
+        function, _, value = name.removesuffix("]").partition("[")
+        if function == "choose_relation":
+            first[token], second[token] = answers[value], answers[CONVERSE[value]]
+        elif function.startswith("choose_"):
+            first[token] = answers[value]
+        elif function.startswith("option_"):
+            second[token] = answers[value]
+    offered: Numbers = np.stack([first[programs].max(axis=1), second[programs].max(axis=1)], axis=1)
+    return offered
 
 
 def covr_accuracy(right: Flags, images: Numbers, *, bootstrap: int, seed: int) -> Accuracy:

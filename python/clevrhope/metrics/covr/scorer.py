@@ -183,7 +183,7 @@ class _Scored:
                 for name, (numbers, parts) in groups.items()
             },
             maj=100 * float((frequent.maj(templates) == expected).mean()),
-            maj_templ=100 * float((frequent.maj_templ(templates) == expected).mean()),
+            maj_templ=100 * float((frequent.maj_templ(templates, questions.offered) == expected).mean()),
             n_missing=int((~answered).sum()),
         )
 
