@@ -94,7 +94,7 @@ def test_what_a_question_of_choice_offers_is_read_off_its_program() -> None:
         "option_color[blue]",
         "choose_relation[left]",
         "unique",
-        "filter_color[red]",
+        "exist",
     ]
     answers = {"red": 4, "blue": 5, "left": 6, "right": 7}
     programs = np.asarray([[1, 4, 5, 2, 0], [3, 4, 5, 0, 0], [4, 5, 0, 0, 0]])

@@ -67,7 +67,7 @@ def answered(
 
 
 def frequent(folder: Path, rows: SetQuestionArrays, train: SetQuestionArrays) -> list[int]:
-    """Each question's most frequent answer in train to its template; of choices, of the two that are offered."""
+    """Each question's most frequent answer in train, to its template; of choices, among those offered."""
     vocab = read_vocab(Layout(folder).covr_vocab)
     found = []
     for template, program in zip(rows.question_families, rows.programs, strict=True):
