@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from clevrhope.dataset.clevr_json import scenes_of
+from clevrhope.dataset.covr_h5 import read_set_scenes_in_use
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
@@ -13,6 +14,7 @@ from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_ques
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
+from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheet.dataset_sheet import PoolStats, WholeDataset, folder_datasheet
 from clevrhope.describe.datasheet.pair_sheet import sub_datasheet
 from clevrhope.describe.datasheet.plots import listed_plots, sweep_plots
@@ -65,9 +67,14 @@ def write_documents(
             for hop, splits in manifest.splits.items()
             for split in splits
         }
+        images_of_sets = {
+            (hop, split): read_set_scenes_in_use(layout.covr_h5(hop, split))
+            for hop, splits in manifest.covr.items()
+            for split in splits
+        }
         images_of_hops = {
-            hop: indices_by_pool(images[hop, split] for split in splits)
-            for hop, splits in manifest.splits.items()
+            hop: indices_by_pool(each for (name, _), each in (images | images_of_sets).items() if name == hop)
+            for hop in manifest.splits
         }
         # Pool -> by scene index, how many sub-datasets use the scene.
         n_users = {pool: np.zeros(int(each[-1]) + 1, dtype=np.int32) for pool, each in used.items()}
@@ -128,6 +135,7 @@ def _sub_dataset(
         palette=resolved.engine.palettes.get(hop.pools),
         plots=listed_plots(layout, manifest, hop.name),
         suites=tuple(measure_readable_suites(layout, manifest, hop.name)),
+        covr=tuple(measure_covr(layout, manifest, hop.name)),
     )
 
 
@@ -148,6 +156,7 @@ def _whole_dataset(
         pools=pools,
         n_answers=len(resolved.world.answers),
         manifest=manifest,
+        covr={sub.hop.name: sub.covr for sub in subs},
     )
 
 
@@ -156,7 +165,9 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
     return Sheet(
         seed=manifest.seed,
         n_questions=sum(
-            split["questions"] for splits in manifest.splits.values() for split in splits.values()
+            split["questions"]
+            for splits in (*manifest.splits.values(), *manifest.covr.values())
+            for split in splits.values()
         ),
         n_images=sum(map(len, used.values())),
         n_rendered=sum(pool["pictures"] for pool in manifest.pools.values()),
