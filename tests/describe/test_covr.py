@@ -1,5 +1,6 @@
 """Questions over several images in datasheets and in `clevrhope stats`, counted from the files."""
 
+import html
 import json
 import re
 from collections import Counter
@@ -18,8 +19,10 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.covr import CovrStats, measure_covr
 from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
 from clevrhope.describe.datasheet.covr import HEADING, covr_section
+from clevrhope.describe.set_cards import shown_objects
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.covr import frequent_answers
+from clevrhope.programs import TracedStep
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 
 HOP = "rubber_cylinder"
@@ -149,3 +152,45 @@ def test_a_damaged_file_is_named(folder: Path, tmp_path: Path) -> None:
         file.attrs["skipped"] = np.zeros(3, np.int64)
     with pytest.raises(DatasetError, match=r"its attribute skipped has 3 numbers; expected 15, one for each"):
         list(measure_covr(layout, manifest, HOP, ["covr_dev"]))
+
+
+def test_the_page_shows_both_answers_with_their_images(folder: Path) -> None:
+    page = Layout(folder).contact_sheet.read_text()
+    part = page[page.index('<section id="rubber_cylinder">') :].partition("</section>")[0]
+    for split in COVR_SPLITS:
+        of_split = part[part.index(f"<h3>{split} ") :].split("<h3>")[1]
+        cards = re.findall(r"<article>.*?</article>", of_split, re.DOTALL)
+        rows = json_rows(folder, split)[: 2 * len(cards)]
+        assert len(cards) == 4
+        for card, two in zip(cards, zip(rows[::2], rows[1::2], strict=True), strict=True):
+            text = re.search(r'<p class="q">(.*?)</p>', card)
+            assert text
+            assert html.unescape(re.sub("</?mark>", "", text[1])) == two[0]["question"]
+            shown = card.split('<div class="row">')[1:]
+            for html_row, row in zip(shown, two, strict=True):
+                figures = html_row.split("<figure ")[1:]
+                names = [re.findall('title="(.*?)"', each)[0] for each in figures]
+                assert names == row["image_filenames"]
+                assert ["source" in each for each in figures].index(True) == row["source"]
+                assert f'<b class="a">{row["answer"]}</b>' in html_row
+    assert "<mark>rubber</mark>" in of_split
+
+
+def test_boxes_are_around_what_is_asked_about() -> None:
+    def step(function: str, inputs: tuple[int, ...], kind: str, output: object) -> TracedStep:
+        return TracedStep(function, None, inputs, kind, output)  # type: ignore[arg-type]
+
+    steps = [
+        step("scene", (), "ObjectSet", [(0, 0), (0, 1), (1, 0)]),
+        step("filter_shape", (0,), "ObjectSet", [(0, 0), (1, 0)]),
+        step("filter_color", (0,), "ObjectSet", [(0, 1)]),
+        step("with_relation", (1, 2), "ObjectSet", [(0, 0)]),
+    ]
+    one, other = frozenset({(0, 0)}), frozenset({(0, 1)})
+    unique = [step("unique", (3,), "Object", (0, 0)), step("query_size", (4,), "size", "large")]
+    assert shown_objects([*steps, *unique]) == (one, other)
+    some = step("some", (3, 1), "Bool", True)
+    assert shown_objects([*steps, some]) == (one, other)
+    both = [step("count", (1,), "Integer", 2), step("count", (2,), "Integer", 1)]
+    compared = step("greater_than", (4, 5), "Bool", True)
+    assert shown_objects([*steps, *both, compared])[0] == {(0, 0), (1, 0), (0, 1)}

@@ -22,10 +22,10 @@ from clevrhope.describe.datasheet.prelim_sheet import prelim_datasheet
 from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.describe.suites import measure_readable_suites
-from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
+from clevrhope.describe.thumbnails import WIDTH_PX, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
 from clevrhope.images.settings import made_by
-from clevrhope.pipeline import engine
+from clevrhope.pipeline import engine, set_cards
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
@@ -40,6 +40,8 @@ IMAGES_SHOWN_OF_MANY = 2
 """Images per split on the contact sheet where there are more sub-datasets than `MANY`."""
 MANY = 3
 PLACES_SHOWN = 2
+TEXTS_SHOWN, TEXTS_SHOWN_OF_MANY = 4, 1
+"""Texts per split of questions over several images, each with two answers."""
 
 
 def write_vocabulary(resolved: Resolved) -> dict[str, FileRecord]:
@@ -195,11 +197,20 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         )
         for split, entry in manifest.splits[hop.name].items()
     ]
+    n_texts = TEXTS_SHOWN if n_shown == IMAGES_SHOWN else TEXTS_SHOWN_OF_MANY
+
+    def thumbnails(pool: str, indices: Sequence[int]) -> Mapping[int, str]:
+        return dict(_shown_images(resolved.layout, pool, indices, width_px=set_cards.WIDTH_PX))
+
     return HopCards(
         hop,
         [words(value) for _, value in hop.pair or ()],
         value_words,
         splits,
+        [
+            set_cards.set_split_cards(hop.name, split, entry, resolved, n_texts, thumbnails)
+            for split, entry in manifest.covr.get(hop.name, {}).items()
+        ],
     )
 
 
@@ -245,13 +256,15 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
     ]
 
 
-def _shown_images(layout: Layout, pool: str, indices: Sequence[int]) -> Iterator[tuple[int, str]]:
+def _shown_images(
+    layout: Layout, pool: str, indices: Sequence[int], *, width_px: int = WIDTH_PX
+) -> Iterator[tuple[int, str]]:
     """Index and thumbnail URL of those images that exist."""
     packed = set(images_in(layout.images_h5(pool)).tolist())
     for index in indices:
         png = layout.image(pool, index)
         if png.exists():
-            yield index, thumbnail_url(read_png(png))
+            yield index, thumbnail_url(read_png(png), width_px=width_px)
         elif index in packed:
             for _, pixels in read_images(layout.images_h5(pool), [index]):
-                yield index, thumbnail_url(pixels)
+                yield index, thumbnail_url(pixels, width_px=width_px)
