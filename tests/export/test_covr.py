@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from building import request
+from fake_renderer import FakeRenderer
 from truth import HOP
 
 from clevrhope.dataset.clevr_json import scenes_of
@@ -13,13 +15,18 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError
 from clevrhope.export import FORMATS, export
 from clevrhope.export.covr import PATTERNS, PROPERTIES
+from clevrhope.pipeline import build
 from clevrhope.programs import Program, SceneSet, answer_text, execute
-from conftest import made
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("sets") / "data", images="h5", covr=True)
+    out = tmp_path_factory.mktemp("sets") / "data"
+    build(
+        request(out, images="h5", covr=True),
+        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
+    )
+    return out
 
 
 def rows_of(folder: Path, split: str) -> list[dict[str, Any]]:
@@ -82,5 +89,5 @@ def test_other_formats_say_that_they_have_no_place(folder: Path, tmp_path: Path,
 def test_what_covr_cannot_hold(folder: Path, bare_dataset: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"holds questions over several images, and train has none"):
         export(folder, tmp_path / "out", format="covr", splits=["train"])
-    with pytest.raises(ConfigError, match="no questions over several images.*again with --covr"):
+    with pytest.raises(ConfigError, match=r"no questions over several images.*again with --covr"):
         export(bare_dataset, tmp_path / "out", format="covr")
