@@ -65,7 +65,7 @@ def folder_datasheet(data: WholeDataset) -> str:
         )
         + ", and its phrasings are those of the templates below.",
         "## What is in it?",
-        f"{_contents(len(held_out), n_plain, n_values)}; {_questions(data)}; "
+        f"{_contents(len(held_out), n_plain, n_values)}; {_questions(data)}"
         f"{data.n_answers} possible answers; no people, and nothing private or offensive.",
         _sub_datasets(data),
         *_over_several_images(data),
@@ -77,11 +77,16 @@ def folder_datasheet(data: WholeDataset) -> str:
 
 
 def _questions(data: WholeDataset) -> str:
+    """How many questions and images there are, where the tables below do not add them up; else nothing."""
     n_single = sum(each.n_questions for _, splits in data.hops for each in splits)
     n_sets = sum(each.n_questions for splits in data.covr.values() for each in splits)
     n_images = sum(pool.n_images for pool in data.pools.values())
-    several = f" and {number(n_sets)} over several images" if n_sets else ""
-    return f"{number(n_single)} questions about one image{several}, {number(n_images)} images"
+    if not n_sets:
+        return ""
+    return (
+        f"{number(n_single)} questions about one image and {number(n_sets)} over several images, "
+        f"{number(n_images)} images; "
+    )
 
 
 def _contents(n_pairs: int, n_plain: int, n_values: int) -> str:
