@@ -18,9 +18,11 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
 
-all_formats = pytest.mark.parametrize("name", FORMATS)
+#: Those of questions about one image.
+ONE_IMAGE = [name for name, each in FORMATS.items() if not each.sets]
+all_formats = pytest.mark.parametrize("name", ONE_IMAGE)
 #: Of images alone is coco.
-text_formats = pytest.mark.parametrize("name", [name for name in FORMATS if name != "coco"])
+text_formats = pytest.mark.parametrize("name", [name for name in ONE_IMAGE if name != "coco"])
 
 
 def leftovers(folder: Path) -> list[str]:

@@ -25,8 +25,8 @@ from clevrhope.cli.arguments import (
     "format_name",
     required=True,
     metavar="NAME",
-    help="parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0), iep (the HDF5 of clevr-iep) "
-    "or coco (masks and boxes).",
+    help="parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0), iep (the HDF5 of clevr-iep), "
+    "coco (masks and boxes) or covr (COVR's JSON lines, of questions over several images).",
 )
 @click.option("--out", type=PATH, required=True, help="A new folder, which appears once it is complete.")
 @only_hops

@@ -57,7 +57,13 @@ def baseline(
 
 @click.command(short_help="Writes requests for a model that only answers questions.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this test set; repeatable.")
+@click.option(
+    "--split",
+    "splits",
+    multiple=True,
+    metavar="NAME",
+    help="Only this test set, such as complex_ood or covr_test; repeatable.  [default: all about one image]",
+)
 @only_hops
 @click.option(
     "--limit",

@@ -202,6 +202,26 @@ def choose(
     return found
 
 
+def choose_covr(
+    layout: Layout, hops: Sequence[str] | None, splits: Sequence[str] | None
+) -> tuple[tuple[str, str], ...]:
+    """The same of splits whose questions are about sets of images.
+
+    Raises:
+        ConfigError: a HOP is not there, no HOP has a split, or a named HOP lacks one.
+        DatasetError: as `hops_in`.
+    """
+    chosen = tuple(dict.fromkeys(find_hop(layout, name) for name in hops)) if hops else hops_in(layout)
+    known = {hop: covr_splits_in(layout, hop) for hop in chosen}
+    there = tuple(dict.fromkeys(split for found in known.values() for split in found))
+    for name in splits or ():
+        if name not in there:
+            raise _no_split(layout, name, _listed(chosen), there)
+        for hop in chosen if hops else ():
+            find_split(layout, hop, name)
+    return tuple((hop, split) for hop in chosen for split in known[hop] if not splits or split in splits)
+
+
 def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> ConfigError:
     near = suggestion(name, known)
     there = f"there are: {_listed(known)}" if known else "there is none of that kind"

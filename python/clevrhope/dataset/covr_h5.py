@@ -17,7 +17,8 @@ The file is that of a split (`questions_h5`), with these differences:
 `relation_needed` is not there. Two questions with the same text and two answers are rows 2k and 2k + 1.
 
 A question without a leaf is exempt. Attributes besides `hop`, `split` and `pool`: `templates`,
-`property_names` and `term_names`, lists of names by number.
+`property_names` and `term_names`, lists of names by number; and `skipped`, for each template the number of
+pairs of questions that no attempt found on the windows of scenes that the split is from.
 """
 
 from collections.abc import Iterator, Mapping
@@ -78,6 +79,8 @@ class SetAttributes:
     templates: tuple[str, ...]
     property_names: tuple[str, ...]
     term_names: tuple[str, ...]
+    skipped: tuple[int, ...] = ()
+    """For each template the pairs of questions that could not be found; () if the file does not say."""
 
 
 _COLUMN = Array("iu")
@@ -144,7 +147,15 @@ def set_attributes(path: Path, file: h5py.File) -> SetAttributes:
         if name not in file.attrs:
             raise DatasetError(f"{path}: it has no attribute {name}; {SET_QUESTIONS.remedy}")
     hop, split, pool = (str(file.attrs[name]) for name in SET_QUESTIONS.names)
-    return SetAttributes(hop, split, pool, *(tuple(map(str, file.attrs[name])) for name in _LISTS))
+    lists = [tuple(map(str, file.attrs[name])) for name in _LISTS]
+    skipped = tuple(map(int, file.attrs.get("skipped", ())))
+    if skipped and len(skipped) != len(lists[0]):
+        raise DatasetError(
+            f"{path}: its attribute skipped has {len(skipped)} numbers; expected {len(lists[0])}, one for "
+            f"each template; {SET_QUESTIONS.remedy}"
+        )
+    templates, property_names, term_names = lists
+    return SetAttributes(hop, split, pool, templates, property_names, term_names, skipped)
 
 
 def check_set_columns(

@@ -140,6 +140,10 @@ class QuestionWriter:
         if kind is None:
             write_whole(self._path, self._memory.getvalue())
 
+    def set_attribute(self, name: str, value: object) -> None:
+        """Gives the file an attribute that is not known before its questions."""
+        self._attributes[name] = value
+
     def append(self, rows: QuestionRows) -> None:
         """Adds questions after those added before."""
         self._pending.append(rows)

@@ -5,22 +5,16 @@ It needs neither network nor server: images are inside the page, and it has no s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from importlib.resources import files
 
+from clevrhope.describe.boxes import Box
 from clevrhope.describe.markdown import listed, number
+from clevrhope.describe.set_cards import SetSplitCards, set_split
+from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
-
-
-@dataclass(frozen=True)
-class Box:
-    """A rectangle in an image, in per cent of its width and height."""
-
-    left: float
-    top: float
-    width: float
-    height: float
 
 
 @dataclass(frozen=True)
@@ -68,6 +62,8 @@ class HopCards:
     value_words: frozenset[str]
     """The words for all values, which may stand between the pair's words in a description."""
     splits: Sequence[SplitCards]
+    covr: Sequence[SetSplitCards] = ()
+    """Its splits of questions over several images."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +149,21 @@ def _hop(cards: HopCards) -> str:
     datasheet = f'<a href="hops/{escape(hop.name)}/DATASHEET.md">datasheet</a>'
     legend = f'<p class="legend">{marks}; {datasheet}</p>'
     splits = "\n".join(_split(cards, split) for split in cards.splits)
+    if cards.covr:
+        splits += f"\n{_over_several_images(cards)}"
     return f'<section id="{escape(hop.name)}"><h2>{escape(hop.name)}</h2>{legend}\n{splits}\n</section>'
+
+
+def _over_several_images(cards: HopCards) -> str:
+    legend = (
+        '<p class="legend sets">Over several images, each question with both of its answers: <i></i> objects '
+        'that the question ends at; <i class="mentioned"></i> objects that it mentions these by</p>'
+    )
+    splits = (
+        set_split(each, partial(_marked, hop=cards) if COVR_KINDS[each.split].mentions else escape)
+        for each in cards.covr
+    )
+    return "\n".join([legend, *splits])
 
 
 def _split(hop: HopCards, split: SplitCards) -> str:

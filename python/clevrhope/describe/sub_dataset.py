@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from clevrhope.dataset.manifest import Manifest
+from clevrhope.describe.covr import CovrStats
 from clevrhope.describe.markdown import code, listed
 from clevrhope.describe.measure import SplitStats
 from clevrhope.describe.suites import SuiteStats
@@ -33,6 +34,8 @@ class SubDataset:
     """Names of the plots' files in the folder `Layout.plots`."""
     suites: Sequence[SuiteStats] = ()
     """Its suites of paired tests."""
+    covr: Sequence[CovrStats] = ()
+    """Its splits of questions over several images."""
 
     def split(self, name: str) -> SplitStats | None:
         """The measurements of a split; None if it was not made."""

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from PIL import Image
 
 from clevrhope.dataset.images_h5 import ImageArray
-from clevrhope.describe.contact_sheet import Box
+from clevrhope.describe.boxes import Box
 
 WIDTH_PX, HEIGHT_PX = 480, 320
 """Size of a CLEVR image."""
@@ -18,10 +18,12 @@ FOCAL_PX = 525.0
 """Focal length of CLEVR's camera: a lens of 35 mm with a sensor of 32 mm."""
 
 
-def thumbnail_url(pixels: ImageArray) -> str:
-    """A small JPEG of an image (height, width, 3), as a data URL."""
+def thumbnail_url(pixels: ImageArray, *, width_px: int = WIDTH_PX) -> str:
+    """A small JPEG of an image (height, width, 3), at most so wide, as a data URL."""
     memory = io.BytesIO()
-    Image.fromarray(pixels).save(memory, "JPEG", quality=85, optimize=True)
+    image = Image.fromarray(pixels)
+    image.thumbnail((width_px, width_px))
+    image.save(memory, "JPEG", quality=85, optimize=True)
     return f"data:image/jpeg;base64,{base64.b64encode(memory.getvalue()).decode()}"
 
 
@@ -38,17 +40,18 @@ def sketch_url(scene: Mapping[str, Any], colours: Mapping[str, Sequence[float]])
 
 def pair_boxes(scene: Mapping[str, Any], pair: Sequence[tuple[str, str]]) -> list[Box]:
     """The boxes of the objects that have all values of a pair."""
-    return [
-        Box(
-            100 * left / WIDTH_PX,
-            100 * top / HEIGHT_PX,
-            100 * (right - left) / WIDTH_PX,
-            100 * (bottom - top) / HEIGHT_PX,
-        )
-        for each in scene["objects"]
-        if all(each[kind] == value for kind, value in pair)
-        for left, top, right, bottom in [box_px(each)]
-    ]
+    return [object_box(each) for each in scene["objects"] if all(each[kind] == value for kind, value in pair)]
+
+
+def object_box(item: Mapping[str, Any]) -> Box:
+    """The box of an object."""
+    left, top, right, bottom = box_px(item)
+    return Box(
+        100 * left / WIDTH_PX,
+        100 * top / HEIGHT_PX,
+        100 * (right - left) / WIDTH_PX,
+        100 * (bottom - top) / HEIGHT_PX,
+    )
 
 
 def box_px(item: Mapping[str, Any]) -> tuple[float, float, float, float]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.export import clevr, coco, iep, parquet, webdataset
+from clevrhope.export import clevr, coco, covr, iep, parquet, webdataset
 from clevrhope.export.source import Source
 from clevrhope.runtime.progress import Advance
 
@@ -25,6 +25,8 @@ class Format:
     """A module of the extra `export` that the form needs."""
     suites: bool = False
     """The form has a place for suites of paired tests; others leave them out."""
+    sets: bool = False
+    """The form is of questions over several images; others have no place for them."""
 
 
 FORMATS: Mapping[str, Format] = {
@@ -33,6 +35,8 @@ FORMATS: Mapping[str, Format] = {
     "clevr": Format(clevr.write, prefer="png", one_hop=True),
     "iep": Format(iep.write, prefer="h5", one_hop=True),
     "coco": Format(coco.write, prefer="png", needs="pycocotools"),
+    "covr": Format(covr.write, prefer="png", sets=True),
 }
 """parquet: Hugging Face datasets; webdataset: tar shards; clevr: the folders of CLEVR_v1.0; iep: the HDF5
-files of the public CLEVR models; coco: instance masks and boxes."""
+files of the public CLEVR models; coco: instance masks and boxes; covr: COVR's JSON lines, for questions over
+several images."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.contents import choose, suite_command
+from clevrhope.dataset.contents import choose, choose_covr, suite_command
 from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest
@@ -32,6 +32,7 @@ from clevrhope.runtime.lock import LOCK_FILE, locked
 from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.kinds import TRAIN
 
 SOURCE = "source.json"
@@ -102,7 +103,7 @@ def export(
     _check_empty(out)
     layout = Layout(folder)
     check_links(folder, (layout.manifest.name, layout.vocab.name, *FOLDERS))
-    names = choose(layout, hops, splits)
+    names = _names(layout, hops, splits, format, chosen)
     found = tuple(dict.fromkeys(hop for hop, _ in names))
     if chosen.one_hop and len(found) > 1:
         listed = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
@@ -139,6 +140,33 @@ def _format(name: str) -> Format:
     return chosen
 
 
+def _names(
+    layout: Layout, hops: Sequence[str] | None, splits: Sequence[str] | None, name: str, chosen: Format
+) -> tuple[tuple[str, str], ...]:
+    """The splits to export, of the kind of questions that the format holds.
+
+    Raises:
+        ConfigError: a split is of the other kind, or as `choose`.
+    """
+    other = next((split for split in splits or () if is_covr(split) != chosen.sets), None)
+    if other is not None and chosen.sets:
+        raise ConfigError(f"--format {name} holds questions over several images, and {other} has none")
+    if other is not None:
+        raise ConfigError(
+            f"--format {name} has no place for sets of images, which the questions of {other} are about; "
+            "take --format covr"
+        )
+    if not chosen.sets:
+        return choose(layout, hops, splits)
+    names = choose_covr(layout, hops, splits)
+    if not names:
+        raise ConfigError(
+            f"{layout.root}: it has no questions over several images, which --format {name} holds; run the "
+            "dataset's build again with --covr"
+        )
+    return names
+
+
 def _check_empty(out: Path) -> None:
     try:
         stray = next(out.iterdir(), None)
@@ -160,23 +188,23 @@ def _source(
     wants_images: bool,
 ) -> Source:
     manifest = existing_manifest(layout.manifest)
-    vocab = read_vocab(layout.vocab)
+    vocab = read_vocab(layout.covr_vocab if chosen.sets else layout.vocab)
     splits = []
     for hop, split in names:
-        limit = train_questions if split == TRAIN.name else None
-        entry = manifest.splits.get(hop, {}).get(split)
+        limit = train_questions if split in (TRAIN.name, COVR_TRAIN) else None
+        listed = manifest.covr if chosen.sets else manifest.splits
+        entry = listed.get(hop, {}).get(split)
         if entry is None:
-            raise DatasetError(
-                f"{layout.manifest}: splits.{hop}.{split} is missing; run the dataset's build again"
-            )
+            raise DatasetError(f"{layout.manifest}: {hop}.{split} is missing; run the dataset's build again")
         reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
         if (reader.hop, reader.split, reader.pool) != (hop, split, entry["pool"]):
             raise DatasetError(
                 f"{reader.path}: it holds {reader.hop}/{reader.split} of pool {reader.pool}, but the "
                 f"manifest has {hop}/{split} of pool {entry['pool']} there; run the dataset's build again"
             )
-        images = _images(layout, manifest, reader, chosen) if wants_images else None
-        indices, counts = np.unique(reader.image_idxs, return_counts=True)
+        image_idxs = reader.image_idxs[reader.image_idxs >= 0]
+        images = _images(layout, manifest, reader.pool, image_idxs, chosen) if wants_images else None
+        indices, counts = np.unique(image_idxs, return_counts=True)
         splits.append(SplitSource(reader, images, indices, counts))
     bare = next((each for each in splits if each.images is None), None)
     if bare is not None and any(each.images is not None for each in splits):
@@ -189,11 +217,11 @@ def _source(
     return Source(layout, manifest, vocab, tuple(splits), suites)
 
 
-def _images(layout: Layout, manifest: Manifest, reader: SplitReader, chosen: Format) -> Images | None:
-    images = find_images(layout, reader.pool, reader.image_idxs, prefer=chosen.prefer)
-    if images is None and reader.pool in manifest.pools:
+def _images(layout: Layout, manifest: Manifest, pool: str, image_idxs: Ints, chosen: Format) -> Images | None:
+    images = find_images(layout, pool, image_idxs, prefer=chosen.prefer)
+    if images is None and pool in manifest.pools:
         raise DatasetError(
-            f"{layout.images(reader.pool)}: no images, though {layout.manifest.name} lists them; "
+            f"{layout.images(pool)}: no images, though {layout.manifest.name} lists them; "
             "run the dataset's build again to render them, or export text only with --no-images"
         )
     return images

@@ -15,13 +15,15 @@ The rules, each a choice of this project (docs/predictions.md describes them for
 5. A reply to a yes-or-no question that begins with yes or no says that. To "how many", "no", "none" and
    "nothing" mean 0; to others "none" means no.
 6. "Not" or "n't" denies the answers that follow it, up to "but" or the clause's end; they do not count.
-7. Of several different answers those that the question names itself are what the reply repeats of it; one
+7. Where a request says which answers are asked for (questions over several images do), only these count, in
+   place of the kind that the wording says.
+8. Of several different answers those that the question names itself are what the reply repeats of it; one
    must be left. Numbers that are not answers (eleven, 3.5) make a reply unreadable, as do two answers.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from clevrhope.dataset.native_reader import CLEVR_WORDS
 
@@ -67,17 +69,20 @@ class ReplyReader:
         self._kind_of |= {answer: COUNT for answer in self._answers if answer.isdecimal()}
         self._words = {word: answer for word, answer in self._known() if answer in self._answers}
 
-    def read(self, question: str, reply: str) -> str | None:
-        """The answer that a reply to a question gives; None where it cannot be read."""
+    def read(self, question: str, reply: str, *, asked: Collection[str] = ()) -> str | None:
+        """The answer that a reply to a question gives; None where it cannot be read.
+
+        `asked` are the answers that the question asks for, where that is known.
+        """
         text = _plain(reply)
         tokens = _TOKEN.findall(text)
         if len(tokens) == 1 and tokens[0] not in _NOTHING:
             answer = self._answer(tokens[0])
             return None if answer == UNREADABLE else answer
         after = _ANSWER_IS.split(text)
-        if len(after) > 1 and (found := self._among(question, after[-1])):
+        if len(after) > 1 and (found := self._among(question, after[-1], asked)):
             return found
-        return self._among(question, text)
+        return self._among(question, text, asked)
 
     def kind(self, question: str) -> str | None:
         """What a question asks for: "yes/no", "count" or an attribute type; None where it does not say.
@@ -104,9 +109,10 @@ class ReplyReader:
         }
         return found[min(found)] if found else None
 
-    def _among(self, question: str, text: str) -> str | None:
+    def _among(self, question: str, text: str, asked: Collection[str]) -> str | None:
         """The one answer of the question's kind that a text names; None where it names none or several."""
-        kind = self.kind(question)
+        kind = self._kind_of.get(next(iter(asked)), "relation") if asked else self.kind(question)
+        counted = asked or {each for each in self._answers if kind in (None, self._kind_of.get(each))}
         tokens = _TOKEN.findall(text)
         if kind == YES_NO and tokens and self._answer(tokens[0]) in ("yes", "no"):
             return self._answer(tokens[0])
@@ -115,7 +121,7 @@ class ReplyReader:
             answer = self._answer(token)
             if kind == COUNT and token in ("no", *_NOTHING):
                 answer = "0" if "0" in self._answers else None
-            if answer == UNREADABLE or (answer and kind in (None, self._kind_of.get(answer))):
+            if answer and (answer == UNREADABLE or answer in counted):
                 found[answer] = None
         if UNREADABLE in found:
             found.pop(UNREADABLE)

@@ -2,7 +2,8 @@
 
 A request is a JSON object a line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
 allowed), `hop`, `split`, `question_index`, and for a question that a suite made `suite` and `suite_sha256`,
-the first digits of the SHA-256 of the suite's file. A reply is
+the first digits of the SHA-256 of the suite's file. A question over several images has `images`, a list of
+paths, in place of `image`, and `asked`, those of the answers that it asks for. A reply is
 `{"id": ..., "reply": "free words"}`. The predictions are marked "not trained on the splits": such a model was
 not trained on a set without the pair, so its gaps say nothing about systematicity.
 """
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.contents import choose, choose_suite
+from clevrhope.dataset.contents import choose, choose_covr, choose_suite
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
@@ -27,6 +28,7 @@ from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.suite_reader import SuiteReader, open_suite
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
+from clevrhope.metrics.asked_answers import asked_answers
 from clevrhope.metrics.predictions import NOT_TRAINED, write_predictions
 from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
@@ -34,7 +36,11 @@ from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind, is_covr
+from clevrhope.splits.kinds import SPLITS, SplitKind
+
+KINDS: Mapping[str, SplitKind | CovrKind] = {**SPLITS, **COVR_KINDS}
+"""Splits of both kinds by name."""
 
 _ID = Kind("a string or a number", lambda value: isinstance(value, str | int))
 _REQUEST = Fields(
@@ -46,7 +52,7 @@ _REQUEST = Fields(
         "split": TEXT,
         "question_index": COUNT,
     },
-    {"suite": TEXT, "suite_sha256": TEXT},
+    {"suite": TEXT, "suite_sha256": TEXT, "asked": ListOf(TEXT)},
 )
 _REPLY = Fields({"id": _ID, "reply": ANY})
 
@@ -77,7 +83,8 @@ def write_requests(
     Args:
         folder: a dataset that `build` wrote.
         out: the file.
-        splits: names of test sets, all if empty; a test set may be in some of the HOPs only.
+        splits: names of test sets; if empty, all that are about one image. A test set may be in some of the
+            HOPs only.
         hops: names of HOPs, all if empty.
         suite: a suite of paired tests; requests are then about the questions that it made on its splits.
         limit: so many questions of each split: the first, or of a suite's those of all tests in turn.
@@ -87,26 +94,33 @@ def write_requests(
         DatasetError: the folder is not a dataset, or its images are not rendered.
     """
     layout = Layout(Path(folder))
-    if any(SPLITS[name].role == "train" for name in splits if name in SPLITS):
-        raise ConfigError("--split: train is not a test set; name another, or leave out --split for all")
-    if suite is None:
-        there = choose(layout, hops or None, splits or None)
-    else:
-        there = choose_suite(layout, suite, hops, splits)
-    chosen = [each for each in there if SPLITS[each[1]].role != "train"]
+    trained = next((name for name in splits if name in KINDS and KINDS[name].role == "train"), None)
+    if trained is not None:
+        raise ConfigError(f"--split: {trained} is not a test set; name another, or leave out --split for all")
+    there = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
+    chosen = [each for each in there if KINDS[each[1]].role != "train"]
     n = write_predictions(out, _requests(layout, out, chosen, suite, limit), marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
     return n
 
 
+def _chosen(layout: Layout, hops: Sequence[str], splits: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The named splits of questions about one image, all where none is named; then those over several."""
+    several = [name for name in splits if is_covr(name)]
+    single = [name for name in splits if not is_covr(name)]
+    there = choose(layout, hops or None, single or None) if single or not several else ()
+    return (*there, *(choose_covr(layout, hops or None, several) if several else ()))
+
+
 def _requests(
     layout: Layout, out: Path, chosen: Sequence[tuple[str, str]], suite: str | None, limit: int | None
 ) -> Iterator[dict[str, Any]]:
-    vocab = read_vocab(layout.vocab)
-    answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
+    attributes = existing_manifest(layout.manifest).world["attributes"]
     for hop, split in chosen:
         reader: SplitReader | SuiteReader
+        vocab = read_vocab(layout.vocab_of(split))
+        answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
         if suite is None:
             reader = open_split(layout, hop, split, vocab=vocab)
             place, rows = {"hop": hop, "split": split}, range(len(reader))
@@ -122,13 +136,22 @@ def _requests(
         detokenizer = Detokenizer(vocab)
         if not rows:  # a suite may have no pairs on a split
             continue
-        path_of = _image_paths(layout, reader, reader.image_idxs[chosen_rows], out)
-        for first, questions, _ in reader.blocks():
+        image_idxs = reader.image_idxs[chosen_rows]
+        path_of = _image_paths(layout, reader, image_idxs[image_idxs >= 0], out)
+        for first, questions, programs in reader.blocks():
             inside = (first <= chosen_rows) & (chosen_rows < first + len(questions))
             for k in chosen_rows[inside].tolist():
+                about: dict[str, Any] = {}
+                if is_covr(split):
+                    indices = [index for index in reader.image_idxs[k].tolist() if index >= 0]
+                    program = detokenizer.program(programs[k - first], int(reader.program_lengths[k]))
+                    about["images"] = [str(path_of(index)) for index in indices]
+                    about["asked"] = asked_answers(program, answers, attributes)
+                else:
+                    about["image"] = str(path_of(int(reader.image_idxs[k])))
                 yield {
                     "id": f"{name}/{rows[k]}",
-                    "image": str(path_of(int(reader.image_idxs[k]))),
+                    **about,
                     "question": detokenizer.question(questions[k - first], int(reader.question_lengths[k])),
                     "answers": answers,
                     **place,
@@ -209,7 +232,7 @@ def write_answers(
             allowed = tuple(row["answers"])
             if allowed not in readers:
                 readers[allowed] = ReplyReader(allowed, _attributes(allowed, folder, requests))
-            answer = readers[allowed].read(str(row["question"]), texts[name])
+            answer = readers[allowed].read(str(row["question"]), texts[name], asked=row.get("asked", ()))
             if answer is None:
                 unreadable.append(name)
             columns = ("hop", "split", "suite", "suite_sha256", "question_index")
@@ -227,7 +250,7 @@ def _attributes(answers: Sequence[str], folder: Path | None, requests: Path) -> 
         attributes: Mapping[str, Sequence[str]] = manifest.world["attributes"]
         return attributes
     clevr = dict(default_vocabulary().attribute_types)
-    known = {"yes", "no", *(value for values in clevr.values() for value in values)}
+    known = set(default_vocabulary().set_answers)
     unknown = [each for each in answers if each not in known and not each.isdecimal()]
     if unknown:
         raise PredictionsError(

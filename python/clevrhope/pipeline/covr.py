@@ -93,6 +93,14 @@ def expand_covr_jobs(
     return tuple(jobs)
 
 
+@dataclass(frozen=True)
+class SetBatch(Questions[SetQuestionArrays]):
+    """A batch of questions over several images."""
+
+    skipped: tuple[int, ...]
+    """For each template, the pairs of questions so far that no attempt found."""
+
+
 class CovrMaker:
     """Makes questions over several images from a folder's world, its templates and its seed.
 
@@ -149,7 +157,9 @@ class CovrMaker:
         Raises:
             SplitError: a bounded search found too little.
         """
-        stream = self.stream(job)
+        return self._batches(job, self.stream(job))
+
+    def _batches(self, job: CovrJob, stream: SetStream) -> Iterator[SetQuestions]:
         done = 0
         while done < job.goal:
             n_windows = -(-(job.goal - done) // QUESTIONS_A_WINDOW)
@@ -157,12 +167,16 @@ class CovrMaker:
             yield batch.take(0, min(len(batch), job.goal - done))
             done += len(batch)
 
-    def encoded(self, job: CovrJob) -> Iterator[Questions[SetQuestionArrays]]:
+    def encoded(self, job: CovrJob) -> Iterator[SetBatch]:
         """The same as the files hold them."""
         done = 0
-        for batch in self.questions(job):
+        stream = self.stream(job)
+        for batch in self._batches(job, stream):
             rows = batch.json_rows(split=job.split, start_index=done) if job.question_json else []
-            yield Questions(self._arrays(batch, done), rows)
+            skipped = stream.skipped
+            yield SetBatch(
+                self._arrays(batch, done), rows, tuple(skipped[name] for name in covr_template_names())
+            )
             done += len(batch)
 
     def _arrays(self, batch: SetQuestions, first: int) -> SetQuestionArrays:
@@ -205,7 +219,7 @@ def write_covr_vocabulary(maker: CovrMaker, layout: Layout) -> dict[str, FileRec
 
 def write_covr_split(
     job: CovrJob,
-    questions: Iterator[Questions[SetQuestionArrays]],
+    questions: Iterator[SetBatch],
     maker: CovrMaker,
     layout: Layout,
     manifest: Manifest,
@@ -225,6 +239,7 @@ def write_covr_split(
         )
         for batch in questions:
             writer.append(batch.arrays)
+            writer.set_attribute("skipped", np.asarray(batch.skipped, dtype=np.int64))
             if add_rows is not None:
                 add_rows(batch.rows)
             n_questions += len(batch.arrays)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from clevrhope.dataset.clevr_json import scenes_of
+from clevrhope.dataset.covr_h5 import read_set_scenes_in_use
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
@@ -13,6 +14,7 @@ from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_ques
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
+from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheet.dataset_sheet import PoolStats, WholeDataset, folder_datasheet
 from clevrhope.describe.datasheet.pair_sheet import sub_datasheet
 from clevrhope.describe.datasheet.plots import listed_plots, sweep_plots
@@ -20,10 +22,10 @@ from clevrhope.describe.datasheet.prelim_sheet import prelim_datasheet
 from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.describe.suites import measure_readable_suites
-from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
+from clevrhope.describe.thumbnails import WIDTH_PX, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
 from clevrhope.images.settings import made_by
-from clevrhope.pipeline import engine
+from clevrhope.pipeline import engine, set_cards
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
@@ -38,6 +40,8 @@ IMAGES_SHOWN_OF_MANY = 2
 """Images per split on the contact sheet where there are more sub-datasets than `MANY`."""
 MANY = 3
 PLACES_SHOWN = 2
+TEXTS_SHOWN, TEXTS_SHOWN_OF_MANY = 4, 1
+"""Texts per split of questions over several images, each with two answers."""
 
 
 def write_vocabulary(resolved: Resolved) -> dict[str, FileRecord]:
@@ -65,9 +69,14 @@ def write_documents(
             for hop, splits in manifest.splits.items()
             for split in splits
         }
+        images_of_sets = {
+            (hop, split): read_set_scenes_in_use(layout.covr_h5(hop, split))
+            for hop, splits in manifest.covr.items()
+            for split in splits
+        }
         images_of_hops = {
-            hop: indices_by_pool(images[hop, split] for split in splits)
-            for hop, splits in manifest.splits.items()
+            hop: indices_by_pool(each for (name, _), each in (images | images_of_sets).items() if name == hop)
+            for hop in manifest.splits
         }
         # Pool -> by scene index, how many sub-datasets use the scene.
         n_users = {pool: np.zeros(int(each[-1]) + 1, dtype=np.int32) for pool, each in used.items()}
@@ -128,6 +137,7 @@ def _sub_dataset(
         palette=resolved.engine.palettes.get(hop.pools),
         plots=listed_plots(layout, manifest, hop.name),
         suites=tuple(measure_readable_suites(layout, manifest, hop.name)),
+        covr=tuple(measure_covr(layout, manifest, hop.name)),
     )
 
 
@@ -148,6 +158,7 @@ def _whole_dataset(
         pools=pools,
         n_answers=len(resolved.world.answers),
         manifest=manifest,
+        covr={sub.hop.name: sub.covr for sub in subs},
     )
 
 
@@ -156,7 +167,9 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
     return Sheet(
         seed=manifest.seed,
         n_questions=sum(
-            split["questions"] for splits in manifest.splits.values() for split in splits.values()
+            split["questions"]
+            for splits in (*manifest.splits.values(), *manifest.covr.values())
+            for split in splits.values()
         ),
         n_images=sum(map(len, used.values())),
         n_rendered=sum(pool["pictures"] for pool in manifest.pools.values()),
@@ -184,11 +197,20 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         )
         for split, entry in manifest.splits[hop.name].items()
     ]
+    n_texts = TEXTS_SHOWN if n_shown == IMAGES_SHOWN else TEXTS_SHOWN_OF_MANY
+
+    def thumbnails(pool: str, indices: Sequence[int]) -> Mapping[int, str]:
+        return dict(_shown_images(resolved.layout, pool, indices, width_px=set_cards.WIDTH_PX))
+
     return HopCards(
         hop,
         [words(value) for _, value in hop.pair or ()],
         value_words,
         splits,
+        [
+            set_cards.set_split_cards(hop.name, split, entry, resolved, n_texts, thumbnails)
+            for split, entry in manifest.covr.get(hop.name, {}).items()
+        ],
     )
 
 
@@ -234,13 +256,15 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
     ]
 
 
-def _shown_images(layout: Layout, pool: str, indices: Sequence[int]) -> Iterator[tuple[int, str]]:
+def _shown_images(
+    layout: Layout, pool: str, indices: Sequence[int], *, width_px: int = WIDTH_PX
+) -> Iterator[tuple[int, str]]:
     """Index and thumbnail URL of those images that exist."""
     packed = set(images_in(layout.images_h5(pool)).tolist())
     for index in indices:
         png = layout.image(pool, index)
         if png.exists():
-            yield index, thumbnail_url(read_png(png))
+            yield index, thumbnail_url(read_png(png), width_px=width_px)
         elif index in packed:
             for _, pixels in read_images(layout.images_h5(pool), [index]):
-                yield index, thumbnail_url(pixels)
+                yield index, thumbnail_url(pixels, width_px=width_px)

@@ -1,9 +1,10 @@
 """The datasheet of a whole dataset, from what was measured in its files."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from clevrhope.dataset.manifest import Manifest
+from clevrhope.describe.covr import CovrStats
 from clevrhope.describe.datasheet.origin import PAPER, provenance_sections, shares_clevr
 from clevrhope.describe.markdown import code, listed, number, percent, table
 from clevrhope.describe.measure import SplitStats
@@ -32,6 +33,8 @@ class WholeDataset:
     pools: Mapping[str, PoolStats]
     n_answers: int
     manifest: Manifest
+    covr: Mapping[str, Sequence[CovrStats]] = field(default_factory=dict)
+    """HOP -> its splits of questions over several images."""
 
 
 def folder_datasheet(data: WholeDataset) -> str:
@@ -62,14 +65,28 @@ def folder_datasheet(data: WholeDataset) -> str:
         )
         + ", and its phrasings are those of the templates below.",
         "## What is in it?",
-        f"{_contents(len(held_out), n_plain, n_values)}; "
+        f"{_contents(len(held_out), n_plain, n_values)}; {_questions(data)}"
         f"{data.n_answers} possible answers; no people, and nothing private or offensive.",
         _sub_datasets(data),
+        *_over_several_images(data),
         _files(data.manifest),
         _sharing(data),
         provenance_sections(data.manifest),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _questions(data: WholeDataset) -> str:
+    """How many questions and images there are, where the tables below do not add them up; else nothing."""
+    n_single = sum(each.n_questions for _, splits in data.hops for each in splits)
+    n_sets = sum(each.n_questions for splits in data.covr.values() for each in splits)
+    n_images = sum(pool.n_images for pool in data.pools.values())
+    if not n_sets:
+        return ""
+    return (
+        f"{number(n_single)} questions about one image and {number(n_sets)} over several images, "
+        f"{number(n_images)} images; "
+    )
 
 
 def _contents(n_pairs: int, n_plain: int, n_values: int) -> str:
@@ -89,6 +106,21 @@ def _sub_datasets(data: WholeDataset) -> str:
         rows.append((f"[{hop.name}](hops/{hop.name}/DATASHEET.md)", hop.diversity or "", *cells))
     head = ["sub-dataset", "diversity", *(code(name) for name in names)]
     return f"Questions of each split:\n\n{table(head, rows)}"
+
+
+def _over_several_images(data: WholeDataset) -> Iterator[str]:
+    """A table of the questions over several images, if there are some."""
+    there = {hop: splits for hop, splits in data.covr.items() if splits}
+    if not there:
+        return
+    names = list(dict.fromkeys(each.split for splits in there.values() for each in splits))
+    rows = []
+    for hop, splits in there.items():
+        by_name = {each.split: each for each in splits}
+        cells = [number(by_name[name].n_questions) if name in by_name else "" for name in names]
+        rows.append((code(hop), *cells))
+    head = ["over several images", *(code(name) for name in names)]
+    yield f"Questions over several images, in the folder `covr`:\n\n{table(head, rows)}"
 
 
 def _files(manifest: Manifest) -> str:
@@ -121,6 +153,20 @@ _KINDS = (
         ".json",
         "hops/&lt;pair&gt;/&lt;split&gt;_questions.json",
         "the same in English, as CLEVR's question files",
+    ),
+    (
+        "questions over several images as arrays",
+        "covr/",
+        ".h5",
+        "covr/&lt;pair&gt;/&lt;split&gt;.h5",
+        "questions, programs and answers as numbers of `covr/vocab.json`, and up to five `image_idxs`",
+    ),
+    (
+        "questions over several images in English",
+        "covr/",
+        "_questions.json",
+        "covr/&lt;pair&gt;/&lt;split&gt;_questions.json",
+        "the same in English, with programs as COVR's files have them",
     ),
     (
         "scenes",

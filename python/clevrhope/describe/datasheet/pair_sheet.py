@@ -7,6 +7,7 @@ the dataset as a whole.
 
 from collections.abc import Sequence
 
+from clevrhope.describe.datasheet.covr import covr_section
 from clevrhope.describe.datasheet.origin import CLEVR, PAPER, provenance_sections
 from clevrhope.describe.datasheet.sections import (
     baselines,
@@ -36,6 +37,7 @@ def sub_datasheet(data: SubDataset) -> str:
         _shared(data),
         _published(data),
         validated(data),
+        covr_section(data.covr, pair=data.hop.pair is not None),
         suites_section(data.suites),
         _uses(data),
         provenance_sections(data.manifest),

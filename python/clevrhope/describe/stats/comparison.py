@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from clevrhope.describe.covr import CovrStats
 from clevrhope.describe.measure import SplitStats, Value, total_variation, total_variation_by_chance
 from clevrhope.describe.stats.sources import CLEVR, Measured, Source, open_source
 from clevrhope.describe.suites import SuiteStats
@@ -92,6 +93,8 @@ class Sheet:
     comparisons: Sequence[Comparison]
     suites: Sequence[SuiteStats] = ()
     """The pairs of its suites of paired tests on its own splits."""
+    covr: Sequence[CovrStats] = ()
+    """Its splits of questions over several images."""
 
     @property
     def train(self) -> SplitStats | None:
@@ -129,7 +132,10 @@ def measure_folder(
             others = {each.label: each for each in beside.values()}.values()
             comparisons = list(_comparisons(columns, beside))
             suites = list(source.suites(group, names))
-            sheets.append(Sheet(group, source.held_out(group), [*columns, *others], comparisons, suites))
+            covr = list(source.covr(group, _chosen_covr(source, group, splits)))
+            sheets.append(
+                Sheet(group, source.held_out(group), [*columns, *others], comparisons, suites, covr)
+            )
     if other is not None and not any(each.other for sheet in sheets for each in sheet.columns):
         raise ConfigError(f"{against}: it has no split to compare with {', '.join(chosen)} of {root}")
     return sheets
@@ -190,10 +196,15 @@ class _OtherFolder:
 
 def _chosen(source: Source, group: str, splits: Sequence[str]) -> list[str]:
     there = source.groups[group]
+    known = [*there, *source.covr_splits(group)]
     for split in splits:
-        if split not in there:
-            raise ConfigError(f'{source.root}: {group} has no split "{split}"; it has {", ".join(there)}')
+        if split not in known:
+            raise ConfigError(f'{source.root}: {group} has no split "{split}"; it has {", ".join(known)}')
     return [split for split in there if not splits or split in splits]
+
+
+def _chosen_covr(source: Source, group: str, splits: Sequence[str]) -> list[str]:
+    return [split for split in source.covr_splits(group) if not splits or split in splits]
 
 
 def _comparisons(columns: Sequence[Column], beside: Mapping[str, Column]) -> Iterator[Comparison]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from clevrhope.describe.measure import SplitStats
 from clevrhope.describe.stats.comparison import Column, Comparison, Sheet, by_file, family_name
+from clevrhope.describe.stats.covr import covr_json
 from clevrhope.describe.suites import SuiteStats
 
 
@@ -30,6 +31,7 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
         "against": {each.label: _split(each, sheet.train) for each in beside},
         "distances": [_comparison(each) for each in sheet.comparisons],
         "suites": _suites(sheet.suites),
+        "covr": covr_json(sheet.covr),
     }
 
 

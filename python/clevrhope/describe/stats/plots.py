@@ -38,7 +38,9 @@ def check_outside(plots: Path, dataset: Path) -> None:
 
 
 def kinds_of(sheet: Sheet) -> list[str]:
-    """The kinds of plots that are drawn of a group."""
+    """The kinds of plots that are drawn of a group; none of questions over several images alone."""
+    if not sheet.columns:
+        return []
     only_values = all(each.measured.stats.split in VALUE_SPLITS for each in sheet.columns)
     return [kind for kind in KINDS if not only_values or kind in _OF_VALUES]
 

@@ -16,6 +16,7 @@ from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.dataset.questions_h5 import read_question_blocks
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.clevr import measure_clevr_split
+from clevrhope.describe.covr import CovrStats, measure_covr
 from clevrhope.describe.measure import QuestionTally, SceneCounts, SplitStats, Value, read_scene_counts
 from clevrhope.describe.suites import SuiteStats, measure_suites
 from clevrhope.errors import ConfigError, DatasetError
@@ -77,6 +78,14 @@ class ClevrSource:
         """The suites of paired tests, of which CLEVR has none."""
         return iter(())
 
+    def covr_splits(self, group: str) -> Sequence[str]:
+        """The splits of questions over several images, of which CLEVR has none."""
+        return ()
+
+    def covr(self, group: str, splits: Sequence[str]) -> Iterator[CovrStats]:
+        """The measurements of such splits."""
+        return iter(())
+
 
 @dataclass(frozen=True)
 class DatasetSource:
@@ -132,6 +141,14 @@ class DatasetSource:
     def suites(self, group: str, splits: Sequence[str]) -> Iterator[SuiteStats]:
         """Measures the pairs of all suites on some splits; raises a DatasetError for a broken file."""
         return measure_suites(Layout(self.root), self.manifest, group, splits)
+
+    def covr_splits(self, group: str) -> Sequence[str]:
+        """The splits of a HOP whose questions are over several images."""
+        return list(self.manifest.covr.get(group, {}))
+
+    def covr(self, group: str, splits: Sequence[str]) -> Iterator[CovrStats]:
+        """Measures such splits; raises a DatasetError for a broken file."""
+        return measure_covr(Layout(self.root), self.manifest, group, splits)
 
     def _attributes(self) -> list[tuple[str, list[str]]]:
         return [(kind, list(values)) for kind, values in self.manifest.world["attributes"].items()]

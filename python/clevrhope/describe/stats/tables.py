@@ -1,7 +1,6 @@
 """The tables of `clevrhope stats`, and the order in which tables and plots show names."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import TypeVar
@@ -10,7 +9,9 @@ from clevrhope.describe.distributions import RELATION_ORDER, ordered
 from clevrhope.describe.markdown import decimal, number, percent
 from clevrhope.describe.measure import Pair, SplitStats, mean, percentile
 from clevrhope.describe.stats.comparison import DISTRIBUTIONS, Column, Sheet, by_file, families, family_name
+from clevrhope.describe.stats.covr import covr_tables
 from clevrhope.describe.stats.sources import Measured
+from clevrhope.describe.stats.table import Table
 from clevrhope.describe.suites import SuiteStats
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -28,18 +29,15 @@ VALUE_ORDER = (
 """Order of answers within their type; others follow."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table whose first column names the rows, and whose other columns have numbers."""
-
-    title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    note: str = ""
-
-
 def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
     """The tables of everything that was measured; `full` adds those of families and of pairs of values."""
+    if sheet.columns:
+        yield from _of_splits(sheet, full=full)
+    yield from covr_tables(sheet.covr)
+
+
+def _of_splits(sheet: Sheet, *, full: bool) -> Iterator[Table]:
+    """The tables of questions about one image."""
     yield _overview(sheet)
     if sheet.comparisons:
         yield _distances(sheet)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.pipeline.covr import CovrJob
 from clevrhope.pipeline.forecast.images import (
     NONE,
     annotations_there,
@@ -13,8 +15,9 @@ from clevrhope.pipeline.forecast.images import (
 )
 from clevrhope.pipeline.forecast.rates import measure_rates
 from clevrhope.pipeline.forecast.result import Plan
+from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.request import Request
-from clevrhope.pipeline.resolution import resolve
+from clevrhope.pipeline.resolution import Resolved, resolve
 from clevrhope.pipeline.text import images_of, indices_by_pool
 
 COUNTED = 20_000
@@ -28,10 +31,10 @@ def make_plan(request: Request) -> Plan:
         ClevrhopeError: as `build`.
     """
     resolved = resolve(request)
-    streamed = [job for job in resolved.jobs if job.kind.unit == "questions"]
+    streamed = [job for job in resolved.all_jobs if job.kind.unit == "questions"]
     exact = sum(job.goal for job in streamed) <= COUNTED
-    used = {job: images_of(job, resolved) for job in resolved.jobs} if exact else None
-    splits = [split_plan(job, resolved, used) for job in resolved.jobs]
+    used = {job: _images_used(job, resolved) for job in resolved.all_jobs} if exact else None
+    splits = [split_plan(job, resolved, used) for job in resolved.all_jobs]
     there = images_there(resolved)
     if used is not None:
         by_pool = indices_by_pool((job.pool, each) for job, each in used.items())
@@ -64,3 +67,11 @@ def make_plan(request: Request) -> Plan:
         rates=rates,
         no_images_because=problem,
     )
+
+
+def _images_used(job: Job | CovrJob, resolved: Resolved) -> Ints:
+    """The images of a split, sorted, each once; makes its questions to find them."""
+    if isinstance(job, CovrJob):
+        assert resolved.covr is not None
+        return resolved.covr.images_of(job)
+    return images_of(job, resolved)

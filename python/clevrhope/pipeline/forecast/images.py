@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.config.presets import WINDOW
+from clevrhope.dataset.covr_h5 import MAX_IMAGES
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.pipeline.annotations import missing_passes
+from clevrhope.pipeline.covr import QUESTIONS_A_WINDOW, CovrJob
 from clevrhope.pipeline.engine import MinimalPool
 from clevrhope.pipeline.forecast.result import SplitPlan
 from clevrhope.pipeline.images import missing_images
@@ -22,7 +25,7 @@ from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_places
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import images_of, indices_by_pool, scenes_in_use
-from clevrhope.splits.kinds import SPLITS, TRAIN
+from clevrhope.splits.kinds import TRAIN
 
 SCENES_LOOKED_AT = 2_000
 """The first scenes of a pool, from which shares are estimated."""
@@ -30,9 +33,13 @@ SCENES_LOOKED_AT = 2_000
 NONE: Ints = np.zeros(0, dtype=np.int32)
 
 
-def split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) -> SplitPlan:
+def split_plan(
+    job: Job | CovrJob, resolved: Resolved, used: Mapping[Job | CovrJob, Ints] | None
+) -> SplitPlan:
     """Questions and images of a split; `used` has the counted images, where they were counted."""
-    if job.prelim:
+    if isinstance(job, CovrJob):
+        questions, images = job.goal, _n_images(job)
+    elif job.prelim:
         questions = images = job.kind.group * job.goal
     else:
         questions, images = _minimal_counts(job, resolved) if job.minimal else (job.goal, _n_images(job))
@@ -42,20 +49,29 @@ def split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) ->
 
 
 def images_of_hops(
-    resolved: Resolved, splits: Sequence[SplitPlan], used: Mapping[Job, Ints] | None
+    resolved: Resolved, splits: Sequence[SplitPlan], used: Mapping[Job | CovrJob, Ints] | None
 ) -> dict[str, int]:
-    """Sub-dataset -> number of images that its splits use; its two minimal splits share most of theirs."""
+    """Sub-dataset -> number of images that its splits use.
+
+    Its two minimal splits share most of theirs. Of splits that draw scenes of one pool in order, as those of
+    questions over several images do, the one with most images has those of the others, more or less.
+    """
     images: dict[str, int] = {}
-    for hop in dict.fromkeys(job.hop for job in resolved.jobs):
-        jobs = [job for job in resolved.jobs if job.hop == hop]
+    for hop in dict.fromkeys(job.hop for job in resolved.all_jobs):
         if used is not None:
-            images[hop.name] = sum(map(len, indices_by_pool((job.pool, used[job]) for job in jobs).values()))
+            mine = ((job.pool, used[job]) for job in resolved.all_jobs if job.hop == hop)
+            images[hop.name] = sum(map(len, indices_by_pool(mine).values()))
             continue
+        jobs = [job for job in resolved.jobs if job.hop == hop]
         minimal = [job for job in jobs if job.minimal]
         counted = [split for split in splits if split.hop == hop.name]
         if len(minimal) == 2:
-            counted = [split for split in counted if SPLITS[split.split].drawn != "places"]
-        images[hop.name] = sum(split.images for split in counted)
+            of_places = [job.split for job in minimal]
+            counted = [split for split in counted if split.split not in of_places]
+        largest: dict[str, int] = {}
+        for split in counted:
+            largest[split.pool] = max(largest.get(split.pool, 0), split.images)
+        images[hop.name] = sum(largest.values())
         if len(minimal) == 2:
             images[hop.name] += max(
                 sum(_n_shown(pool, place) for place in places)
@@ -64,8 +80,11 @@ def images_of_hops(
     return images
 
 
-def _n_images(job: Job) -> int:
+def _n_images(job: Job | CovrJob) -> int:
     """Images of a streamed split, if each gives all of its questions."""
+    if isinstance(job, CovrJob):
+        # A window of scenes gives so many questions that nearly all of its scenes are in some set.
+        return min(-(-job.goal // QUESTIONS_A_WINDOW) * WINDOW, MAX_IMAGES * job.goal)
     return -(-job.goal // job.kind.questions_per_scene)
 
 
@@ -116,15 +135,16 @@ def estimate_images(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]
     """Pool -> images that any split uses, and pool -> scenes scanned for them; the module says how."""
     images: dict[str, int] = {}
     scanned: dict[str, int] = {}
-    for pool in dict.fromkeys(job.pool for job in resolved.jobs):
-        jobs = [job for job in resolved.jobs if job.pool == pool]
-        if jobs[0].prelim:
-            used_here = indices_by_pool((pool, images_of(job, resolved)) for job in jobs)
+    for pool in dict.fromkeys(job.pool for job in resolved.all_jobs):
+        jobs = [job for job in resolved.all_jobs if job.pool == pool]
+        of_places = [job for job in resolved.jobs if job.pool == pool]
+        if of_places and of_places[0].prelim:
+            used_here = indices_by_pool((pool, images_of(job, resolved)) for job in of_places)
             images[pool] = len(used_here[pool])
             continue
-        if jobs[0].minimal:
+        if of_places and of_places[0].minimal:
             corners: set[int] = set()
-            for job in jobs:
+            for job in of_places:
                 minimal, places = _places(job, resolved)
                 corners.update(
                     place * minimal.corners + corner
@@ -164,8 +184,8 @@ def estimate_copies(
         return 0
     reach = clevr.clevr[2]
     first = _scenes_looked_at(resolved, TRAIN.pool)[:reach]
-    jobs = [job for job in resolved.jobs if job.pool == TRAIN.pool]
-    kept = [any(_eligible(scene, job) for job in jobs) for scene in first]
+    jobs = [job for job in resolved.all_jobs if job.pool == TRAIN.pool]
+    kept = [any(_eligible(scene, job, resolved) for job in jobs) for scene in first]
     published = ["source" in scene for scene, each in zip(first, kept, strict=True) if each]
     within = min(1.0, reach / max(1, scanned[TRAIN.pool]))
     share = sum(published) / max(1, len(published)) * within
@@ -178,9 +198,11 @@ def _scenes_looked_at(resolved: Resolved, pool: str) -> list[Mapping[str, Any]]:
     return [json.loads(row) for rows in resolved.engine.scene_rows(pool, indices) for row in rows]
 
 
-def _kept(scenes: Sequence[Mapping[str, Any]], job: Job, resolved: Resolved) -> npt.NDArray[np.float64]:
+def _kept(
+    scenes: Sequence[Mapping[str, Any]], job: Job | CovrJob, resolved: Resolved
+) -> npt.NDArray[np.float64]:
     """The probability of each scene that a split takes it: 0 or 1, or between where scenes are thinned."""
-    eligible = np.asarray([_eligible(scene, job) for scene in scenes])
+    eligible = np.asarray([_eligible(scene, job, resolved) for scene in scenes])
     if resolved.config.match != "objects":
         return eligible.astype(np.float64)
     n_objects = np.asarray([len(scene["objects"]) for scene in scenes])
@@ -189,8 +211,9 @@ def _kept(scenes: Sequence[Mapping[str, Any]], job: Job, resolved: Resolved) -> 
     return np.where(eligible, rarest / np.maximum(counts[n_objects], 1), 0.0)
 
 
-def _eligible(scene: Mapping[str, Any], job: Job) -> bool:
-    if job.hop.pair is None:
+def _eligible(scene: Mapping[str, Any], job: Job | CovrJob, resolved: Resolved) -> bool:
+    rule = job.kind.scenes(resolved.config.covr_hold) if isinstance(job, CovrJob) else job.kind.rule
+    if job.hop.pair is None or rule == "any":
         return True
     held = any(all(each[kind] == value for kind, value in job.hop.pair) for each in scene["objects"])
-    return held == (job.kind.rule == "with")
+    return held == (rule == "with")

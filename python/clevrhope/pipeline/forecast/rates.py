@@ -30,6 +30,9 @@ IMAGES_TIMED = {"blender": 1, "native": 8}
 BYTES_OF_ARRAYS = 30
 """Compressed bytes of a question in HDF5, measured on a train split of 5,600."""
 
+BYTES_OF_SET_ARRAYS = 44
+"""The same of a question over several images, measured on a train split of 3,000."""
+
 
 def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
     """Rates of this machine, and why images could not be timed ("" where they were)."""
@@ -54,8 +57,11 @@ def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
             seconds, seconds_of_passes, start, image_bytes = _timed_images(own or scenes, resolved)
         except RenderError as error:
             problem = str(error)
+    sets_per_second, bytes_a_set = _timed_sets(resolved)
     rates = Rates(
         questions_per_second=questions_per_second,
+        sets_per_second=sets_per_second,
+        bytes_a_set_question=bytes_a_set,
         scenes_per_second=scenes_per_second,
         seconds_per_picture=seconds,
         seconds_per_passes=seconds_of_passes,
@@ -65,6 +71,17 @@ def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
         bytes_an_image=image_bytes,
     )
     return rates, problem
+
+
+def _timed_sets(resolved: Resolved) -> tuple[float, float]:
+    """Questions over several images a second, and bytes of one; 1 and 0 where there are none to make."""
+    if resolved.covr is None:
+        return 1.0, 0.0
+    largest = max(resolved.covr_jobs, key=lambda job: job.goal)
+    began = perf_counter()
+    batch = next(resolved.covr.encoded(replace(largest, goal=min(largest.goal, QUESTIONS_LOOKED_AT))))
+    n = len(batch.arrays)
+    return n / (perf_counter() - began), sum(map(len, batch.rows)) / n + BYTES_OF_SET_ARRAYS
 
 
 def _timed_images(

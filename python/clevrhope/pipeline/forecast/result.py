@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clevrhope.pipeline.resolution import Resolved
+from clevrhope.splits.covr.kinds import is_covr
 
 SECONDS_OF_CHECK = 3.5e-5
 """Seconds per question of the check for leaks, measured on two cores, on 708,440 questions."""
@@ -29,6 +30,8 @@ class Rates:
     """Speed of this machine, measured just now."""
 
     questions_per_second: float
+    sets_per_second: float
+    """Questions over several images; 1 where there are none to make."""
     scenes_per_second: float
     seconds_per_picture: float | None
     """With all workers busy; None where nothing is to be rendered, or rendering failed."""
@@ -37,6 +40,7 @@ class Rates:
     seconds_to_renderer: float
     """Seconds until all workers render: Blender starts and loads the materials."""
     bytes_a_question: float
+    bytes_a_set_question: float
     bytes_a_scene: float
     bytes_an_image: Mapping[str, float]
     """By kind of file."""
@@ -72,6 +76,11 @@ class Plan:
         return sum(each.questions for each in self.splits)
 
     @property
+    def set_questions(self) -> int:
+        """Those of them that are over several images."""
+        return sum(each.questions for each in self.splits if is_covr(each.split))
+
+    @property
     def reuse(self) -> float:
         """How many of the request's sub-datasets use an image, on average."""
         return sum(self.hop_images.values()) / max(1, sum(self.images.values()))
@@ -81,12 +90,16 @@ class Plan:
         """Estimated bytes of all files."""
         n_images = sum(self.images.values())
         images = n_images * sum(self.rates.bytes_an_image.values()) if self.resolved.request.render else 0.0
-        return self.questions * self.rates.bytes_a_question + n_images * self.rates.bytes_a_scene + images
+        text = (self.questions - self.set_questions) * self.rates.bytes_a_question
+        text += self.set_questions * self.rates.bytes_a_set_question
+        return text + n_images * self.rates.bytes_a_scene + images
 
     @property
     def seconds(self) -> float | None:
         """Estimated seconds for the build; None where images are needed and could not be timed."""
-        text = self.questions * (1 / self.rates.questions_per_second + SECONDS_OF_CHECK)
+        text = (self.questions - self.set_questions) / self.rates.questions_per_second
+        text += self.set_questions / self.rates.sets_per_second
+        text += self.questions * SECONDS_OF_CHECK
         text += sum(self.images.values()) / self.rates.scenes_per_second
         text += SECONDS_TO_START + SECONDS_A_SPLIT * len(self.splits)
         if not self.resolved.request.render or not (self.to_render or self.to_annotate):

@@ -21,12 +21,13 @@ def plan_lines(plan: Plan) -> list[str]:
         f"{request.out}: preset {request.config.preset}, seed {plan.resolved.seed}; nothing is written",
         "",
     ]
-    lines.append(f"{'HOP':<18} {'split':<12} {'questions':>11} {'images':>11}")
+    width = max(len("minimal_iid") + 1, *(len(split.split) for split in plan.splits))
+    lines.append(f"{'HOP':<18} {'split':<{width}} {'questions':>11} {'images':>11}")
     for hop, n_images in plan.hop_images.items():
         splits = [split for split in plan.splits if split.hop == hop]
-        lines += [f"{hop:<18} {s.split:<12} {s.questions:>11,} {s.images:>11,}" for s in splits]
+        lines += [f"{hop:<18} {s.split:<{width}} {s.questions:>11,} {s.images:>11,}" for s in splits]
         n_questions = sum(split.questions for split in splits)
-        lines.append(f"{hop:<18} {'distinct':<12} {n_questions:>11,} {n_images:>11,}")
+        lines.append(f"{hop:<18} {'distinct':<{width}} {n_questions:>11,} {n_images:>11,}")
     lines += plan.resolved.exhausted
     lines += _seen_lines(plan)
     lines += suite_lines(plan.resolved)
@@ -82,6 +83,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "seconds_per_picture": plan.rates.seconds_per_picture,
         "rendering": plan.resolved.request.rendering,
         "questions_per_second": round(plan.rates.questions_per_second),
+        **({"set_questions_per_second": round(plan.rates.sets_per_second)} if plan.set_questions else {}),
         "scenes_per_second": round(plan.rates.scenes_per_second),
         "pools": dict(plan.images),
         "scanned": dict(plan.scanned),
@@ -123,7 +125,7 @@ def _clevr_lines(plan: Plan, about: str) -> list[str]:
 
 def _palettes(plan: Plan) -> dict[str, Palette]:
     """The palettes of the request's pools, by name."""
-    names = {parse_pool_name(job.pool)[1] for job in plan.resolved.jobs}
+    names = {parse_pool_name(job.pool)[1] for job in plan.resolved.all_jobs}
     return {name: plan.resolved.engine.palettes[name] for name in sorted(names - {""})}
 
 

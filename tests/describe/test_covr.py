@@ -1,0 +1,196 @@
+"""Questions over several images in datasheets and in `clevrhope stats`, counted from the files."""
+
+import html
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.covr_h5 import read_set_questions
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.describe.covr import CovrStats, measure_covr
+from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
+from clevrhope.describe.datasheet.covr import HEADING, covr_section
+from clevrhope.describe.set_cards import shown_objects
+from clevrhope.errors import DatasetError
+from clevrhope.metrics.covr import frequent_answers
+from clevrhope.programs import TracedStep
+from clevrhope.splits.covr.kinds import COVR_SPLITS
+
+HOP = "rubber_cylinder"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("covr") / "data"
+    arguments = ["--hop", HOP, "--hop", "none", "--no-render", "--seed", "3", "--quiet", "--out", str(out)]
+    assert run_command(["build", "--covr", *arguments]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def measured(folder: Path) -> dict[str, CovrStats]:
+    layout = Layout(folder)
+    return {each.split: each for each in measure_covr(layout, existing_manifest(layout.manifest), HOP)}
+
+
+def json_rows(folder: Path, split: str, hop: str = HOP) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(Layout(folder).covr_json(hop, split).read_text())["questions"]
+    return rows
+
+
+def test_a_split_is_counted_as_its_json_has_it(folder: Path, measured: dict[str, CovrStats]) -> None:
+    assert tuple(measured) == COVR_SPLITS
+    for split, stats in measured.items():
+        rows = json_rows(folder, split)
+        assert stats.n_questions == len(rows)
+        assert stats.n_images == len({index for row in rows for index in row["image_indices"]})
+        assert stats.images_a_question == Counter(len(row["image_indices"]) for row in rows)
+        assert stats.answers == Counter(row["answer"] for row in rows)
+        assert stats.structures == Counter(row["structure"] for row in rows)
+        for template, answers in stats.answers_of_templates.items():
+            mine = Counter(row["answer"] for row in rows if row["template"] == template)
+            assert answers == mine
+            assert sum(stats.cuts[template].values()) == mine.total()
+            assert stats.properties[f"tpl-{template.replace('_', '-')}"] == mine.total()
+        assert stats.pair_places.get("nowhere", 0) == (0 if split == "covr_test_ood" else len(rows))
+
+
+def test_baselines_are_those_of_the_scores(folder: Path, measured: dict[str, CovrStats]) -> None:
+    layout = Layout(folder)
+    train, test = (read_set_questions(layout.covr_h5(HOP, each)) for each in ("covr_train", "covr_test"))
+    frequent = frequent_answers(train.answers, train.question_families, n_templates=15)
+    for by_template, guesses in ((False, frequent.maj), (True, frequent.maj_templ)):
+        right = (guesses(test.question_families) == test.answers).mean()
+        found = measured["covr_test"].guessed_from(measured["covr_train"], by_template=by_template)
+        assert found == pytest.approx(float(right))
+
+
+def test_what_could_not_be_made_is_in_the_file(folder: Path, measured: dict[str, CovrStats]) -> None:
+    with h5py.File(Layout(folder).covr_h5(HOP, "covr_test_ood")) as file:
+        names = file.attrs["templates"]
+        skipped = dict(zip(names, file.attrs["skipped"].tolist(), strict=True))
+    assert measured["covr_test_ood"].skipped == skipped
+    assert skipped["query_object"] > 0
+
+
+def test_the_datasheet_has_the_numbers(folder: Path, measured: dict[str, CovrStats]) -> None:
+    sheet = Layout(folder).hop_datasheet(HOP).read_text()
+    section = sheet[sheet.index(HEADING) :].partition("\n## ")[0].strip()
+    assert section == covr_section(list(measured.values()), pair=True)
+    assert "| `covr_train` | train | `train` | 150 | 214 | 4.31 |" in section
+    share = f"{100 * FILTERED['has-quant'] / N_TRAIN:.1f}%"
+    assert re.search(rf"\| `has-quant` \| 13.3% \|.* {share} \|", section)
+    assert "no attempt found these pairs of questions: " in section
+    assert "| `covr_test` | 26.7% |" in section
+    assert "does not apply here" in section
+    plain = Layout(folder).hop_datasheet("none").read_text()
+    assert "covr_dev" in plain
+    assert "Where the pair is" not in plain[plain.index(HEADING) :]
+
+
+def test_the_folders_datasheet_counts_them_and_the_audit_agrees(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = Layout(folder).datasheet.read_text()
+    manifest = existing_manifest(Layout(folder).manifest)
+    n = sum(entry["questions"] for splits in manifest.covr.values() for entry in splits.values())
+    assert f" and {n:,} over several images, " in sheet
+    assert f"| `{HOP}` | 150 | 30 | 30 | 30 | 30 |" in sheet
+    scenes = sum(
+        len(json.loads(path.read_text())["scenes"])
+        for pool in (folder / "scenes").iterdir()
+        for path in pool.iterdir()
+    )
+    assert f"over several images, {scenes:,} images; " in sheet
+    page = Layout(folder).contact_sheet.read_text()
+    total = n + sum(entry["questions"] for splits in manifest.splits.values() for entry in splits.values())
+    assert f"<b>{total:,}</b><span>questions</span>" in page
+    assert run_command(["audit", str(folder), "--json"]) == 0, capsys.readouterr().out
+
+
+def test_stats_shows_them_and_gives_every_count(
+    folder: Path, measured: dict[str, CovrStats], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["stats", str(folder), "--hop", HOP, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["hops"][HOP]["covr"]
+    assert list(found) == list(COVR_SPLITS)
+    for split, stats in found.items():
+        assert sum(each["questions"] for each in stats["templates"].values()) == stats["questions"]
+        for template in stats["templates"].values():
+            assert sum(template["cut"].values()) == template["questions"]
+        assert stats["properties"] == measured[split].properties
+    assert found["covr_test"]["baselines"]["maj"] == pytest.approx(8 / 30, abs=1e-6)
+    assert run_command(["stats", str(folder), "--hop", HOP, "--splits", "covr_train,covr_test"]) == 0
+    shown = capsys.readouterr().out
+    assert "pairs that were not found" in shown
+    assert "Template files" not in shown
+    assert run_command(["stats", str(folder), "--hop", HOP, "--splits", "covr_tset"]) == 2
+    assert 'has no split "covr_tset"; it has train, ' in capsys.readouterr().err
+
+
+def test_a_damaged_file_is_named(folder: Path, tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    layout.covr(HOP).mkdir(parents=True)
+    layout.covr_vocab.write_bytes(Layout(folder).covr_vocab.read_bytes())
+    path = layout.covr_h5(HOP, "covr_dev")
+    path.write_bytes(Layout(folder).covr_h5(HOP, "covr_dev").read_bytes())
+    manifest = existing_manifest(Layout(folder).manifest)
+    with h5py.File(path, "r+") as file:
+        file["answers"][3] = len(read_vocab(layout.covr_vocab).answers())
+    with pytest.raises(DatasetError, match=rf"{path}: numbers that are not in .*covr/vocab.json"):
+        list(measure_covr(layout, manifest, HOP, ["covr_dev"]))
+    with h5py.File(path, "r+") as file:
+        file.attrs["skipped"] = np.zeros(3, np.int64)
+    with pytest.raises(DatasetError, match=r"its attribute skipped has 3 numbers; expected 15, one for each"):
+        list(measure_covr(layout, manifest, HOP, ["covr_dev"]))
+
+
+def test_the_page_shows_both_answers_with_their_images(folder: Path) -> None:
+    page = Layout(folder).contact_sheet.read_text()
+    part = page[page.index('<section id="rubber_cylinder">') :].partition("</section>")[0]
+    for split in COVR_SPLITS:
+        of_split = part[part.index(f"<h3>{split} ") :].split("<h3>")[1]
+        cards = re.findall(r"<article>.*?</article>", of_split, re.DOTALL)
+        rows = json_rows(folder, split)[: 2 * len(cards)]
+        assert len(cards) == 4
+        for card, two in zip(cards, zip(rows[::2], rows[1::2], strict=True), strict=True):
+            text = re.search(r'<p class="q">(.*?)</p>', card)
+            assert text
+            assert html.unescape(re.sub("</?mark>", "", text[1])) == two[0]["question"]
+            shown = card.split('<div class="row">')[1:]
+            for html_row, row in zip(shown, two, strict=True):
+                figures = html_row.split("<figure ")[1:]
+                names = [re.findall('title="(.*?)"', each)[0] for each in figures]
+                assert names == row["image_filenames"]
+                assert ["source" in each for each in figures].index(True) == row["source"]
+                assert f'<b class="a">{row["answer"]}</b>' in html_row
+    assert "<mark>rubber</mark>" in of_split
+
+
+def test_boxes_are_around_what_is_asked_about() -> None:
+    def step(function: str, inputs: tuple[int, ...], kind: str, output: object) -> TracedStep:
+        return TracedStep(function, None, inputs, kind, output)  # type: ignore[arg-type]
+
+    steps = [
+        step("scene", (), "ObjectSet", [(0, 0), (0, 1), (1, 0)]),
+        step("filter_shape", (0,), "ObjectSet", [(0, 0), (1, 0)]),
+        step("filter_color", (0,), "ObjectSet", [(0, 1)]),
+        step("with_relation", (1, 2), "ObjectSet", [(0, 0)]),
+    ]
+    one, other = frozenset({(0, 0)}), frozenset({(0, 1)})
+    unique = [step("unique", (3,), "Object", (0, 0)), step("query_size", (4,), "size", "large")]
+    assert shown_objects([*steps, *unique]) == (one, other)
+    some = step("some", (3, 1), "Bool", True)
+    assert shown_objects([*steps, some]) == (one, other)
+    both = [step("count", (1,), "Integer", 2), step("count", (2,), "Integer", 1)]
+    compared = step("greater_than", (4, 5), "Bool", True)
+    assert shown_objects([*steps, *both, compared])[0] == {(0, 0), (1, 0), (0, 1)}

@@ -1,0 +1,114 @@
+"""Requests about several images for models that only answer, and what is read out of their replies."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import request
+from fake_renderer import FakeRenderer
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.errors import ConfigError
+from clevrhope.metrics.asked_answers import asked_answers
+from clevrhope.metrics.replies import ReplyReader
+from clevrhope.metrics.request_files import write_answers, write_requests
+from clevrhope.pipeline import build
+from clevrhope.programs import default_vocabulary
+
+HOP = "rubber_cylinder"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("asked") / "data"
+    build(
+        request(out, covr=True, images="h5"),
+        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
+    )
+    return out
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_requests_have_lists_of_images(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "requests.jsonl"
+    assert write_requests(folder, out, splits=["covr_test", "complex_ood"], limit=9) == 18
+    rows = json.loads(Layout(folder).covr_json(HOP, "covr_test").read_text())["questions"]
+    single, several = lines(out)[:9], lines(out)[9:]
+    assert all("image" in each and "asked" not in each for each in single)
+    for asked, row in zip(several, rows[:9], strict=True):
+        assert asked["question"] == row["question"]
+        assert (asked["split"], asked["question_index"]) == ("covr_test", row["question_index"])
+        assert [Path(path).name for path in asked["images"]] == row["image_filenames"]
+        assert all(Path(path).is_file() for path in asked["images"])
+        assert row["answer"] in asked["asked"]
+        assert {"left", "front", "yes", "4"} <= set(asked["answers"])
+
+
+def test_replies_in_words_become_predictions(folder: Path, tmp_path: Path) -> None:
+    asked, replies, out = (tmp_path / name for name in ("asked.jsonl", "replies.jsonl", "out.jsonl"))
+    write_requests(folder, asked, splits=["covr_test"])
+    rows = json.loads(Layout(folder).covr_json(HOP, "covr_test").read_text())["questions"]
+    sentences = [
+        {"id": each["id"], "reply": f"Looking at the images, the answer is: {row['answer']}."}
+        for each, row in zip(lines(asked), rows, strict=True)
+    ]
+    replies.write_text("".join(json.dumps(each) + "\n" for each in sentences))
+    counts = write_answers(replies, asked, out, model="words")
+    assert (counts.n_replies, counts.n_unreadable) == (len(rows), 0)
+    assert [each["answer"] for each in lines(out)] == [row["answer"] for row in rows]
+
+
+def test_the_train_set_and_unknown_splits_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--split: covr_train is not a test set"):
+        write_requests(folder, tmp_path / "r", splits=["covr_train"])
+    with pytest.raises(
+        ConfigError, match=r'no split "covr_tset" of rubber_cylinder \(did you mean "covr_test"'
+    ):
+        write_requests(folder, tmp_path / "r", splits=["covr_tset"])
+
+
+@pytest.mark.parametrize(
+    ("program", "asked"),
+    [
+        (["choose_relation[front]", "unique"], ["behind", "front"]),
+        (["choose_color[red]", "unique", "option_color[blue]"], ["red", "blue"]),
+        (["query_size", "unique"], ["small", "large"]),
+        (["count_images", "unique_images"], ["0", "1", "10", "2", "3", "4", "5", "6", "7", "8", "9"]),
+        (["count_is[3]", "count"], ["yes", "no"]),
+        (["all_same_color", "scene"], ["yes", "no"]),
+    ],
+)
+def test_the_program_says_what_is_asked_for(program: list[str], asked: list[str]) -> None:
+    vocabulary = default_vocabulary()
+    found = asked_answers(program, sorted(vocabulary.set_answers), dict(vocabulary.attribute_types))
+    assert found == asked
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "asked", "answer"),
+    [
+        (
+            "Where is the cube, left of or right of the sphere?",
+            "It is left of the sphere.",
+            "left right",
+            "left",
+        ),
+        (
+            "Is it behind or in front of the cube?",
+            "It's not behind, it is in front of it",
+            "behind front",
+            "front",
+        ),
+        ("Is the thing a cube or a sphere?", "The thing is a large cube", "cube sphere", "cube"),
+        ("Across the images, is every cube red?", "No, one cube is blue", "yes no", "no"),
+        ("Is it left of or right of the cube?", "left or right", "left right", None),
+    ],
+)
+def test_only_what_is_asked_for_counts(question: str, reply: str, asked: str, answer: str | None) -> None:
+    vocabulary = default_vocabulary()
+    reader = ReplyReader(vocabulary.set_answers, dict(vocabulary.attribute_types))
+    assert reader.read(question, reply, asked=asked.split()) == answer
