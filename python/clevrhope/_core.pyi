@@ -293,7 +293,7 @@ class SetStream:
         split: str,
         pair: _Pair | None,
         scenes: _Rule,
-        places: Sequence[Literal["nowhere", "question", "distractors"]],
+        places: Sequence[Literal["nowhere", "question", "distractor"]],
         implied: bool,
         distractors: Literal["edited", "random"],
         half: int | None,

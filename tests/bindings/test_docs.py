@@ -141,6 +141,37 @@ def handles(world: _core.World) -> Iterator[tuple[object, str]]:
     rows, nowhere = np.ones((1, 4), np.int32), np.asarray([-1])
     findings = audit.read(rows, rows, _core.AuditScenes.read(vocabulary, []), nowhere)
     yield findings, "1 questions; 0 mention"
+    yield from handles_of_sets(world, tokens)
+
+
+def handles_of_sets(world: _core.World, tokens: dict[str, list[str]]) -> Iterator[tuple[object, str]]:
+    """The same of questions over several images."""
+    vocabulary = world.vocabulary
+    sentences = (question_templates() / "covr.json").read_bytes()
+    phrasings = _core.Phrasings(sentences, vocabulary, file="covr.json")
+    yield phrasings, f"<Phrasings {phrasings.fingerprint[:8]}"
+    stream = _core.SetStream(
+        _core.PoolScan(world, seed=3, pool="test_ood"),
+        phrasings,
+        split="some",
+        pair=None,
+        scenes="any",
+        places=["nowhere"],
+        implied=False,
+        distractors="edited",
+        half=None,
+        paraphrased=False,
+        match_objects=False,
+    )
+    yield stream, "split some, pool test_ood"
+    questions = stream.next(1).take(0, 2)
+    yield questions, f'2 questions over several images, the first "{questions.texts[0][:20]}'
+    reader = _core.AuditSetReader(vocabulary, **tokens, answers=[], pair=PAIR, words=[])
+    yield reader, "with a pair held out"
+    yield reader.encode([], "some", [], []), "AuditSetRows: 0"
+    nothing = np.ones((0, 4), np.int32)
+    scenes = _core.AuditScenes.read(vocabulary, [])
+    yield reader.read(nothing, nothing, scenes, np.ones((0, 5), np.int64)), "of 0 questions"
 
 
 def test_reprs_are_worth_reading(world: _core.World) -> None:

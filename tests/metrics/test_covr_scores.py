@@ -118,7 +118,7 @@ def test_accuracies_are_those_of_slow_counts(folder: Path, tmp_path: Path) -> No
         assert found.maj_templ == pytest.approx(100 * (rows.answers == frequent(folder, rows, train)).mean())
     ood = rows_of(folder, "covr_test_ood")
     places = condition.splits["covr_test_ood"].by["place"]
-    assert list(places) == ["question", "distractors"]
+    assert list(places) == ["question", "distractor"]
     for name, accuracy in places.items():
         of = ood.pair_places == PAIR_PLACES.index(name)
         assert accuracy.percent == pytest.approx(100 * (np.arange(len(ood)) % 3 == 0)[of].mean())
@@ -232,7 +232,7 @@ def test_the_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
         f"{HOP}, mine, trained without {PREDICATE} but for 4 of 600 questions",
         f"{HOP}, mine, trained on as many as without {PREDICATE} but for 4 of 600 questions",
         "MajTempl",
-        "  distractors",
+        "  distractor",
         "  verify_quantifier",
         "Splits by predicates, on the questions that have the property",
         f"{HOP} covr_test, mine, 4 shots: {PREDICATE}",

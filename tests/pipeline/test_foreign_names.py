@@ -288,7 +288,7 @@ def data(made: Path, tmp_path: Path) -> Path:
 def exports_refused(data: Path, words: str) -> None:
     """Every format is refused with one sentence, and nothing is written anywhere."""
     before = everything(data.parent)
-    for name in FORMATS:
+    for name in FORMATS.keys() - {"covr"}:  # which needs questions over several images
         with pytest.raises(DatasetError, match=words) as told:
             export(data, data.parent / "out", format=name)
         check_sentence(str(told.value), data)

@@ -62,7 +62,7 @@ def baseline(
     "splits",
     multiple=True,
     metavar="NAME",
-    help="Only this test set, such as complex_ood or covr_test; repeatable.  [default: all about one image]",
+    help="Only this test set, such as covr_test; repeatable.  [default: all about one image]",
 )
 @only_hops
 @click.option(

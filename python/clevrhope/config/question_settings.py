@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
 
-def _setting(*, help: str, effects: Mapping[str, str]) -> Any:
+def _setting(*, help: str, effects: Mapping[str, str], of_sets: bool = False) -> Any:
     """A field with what the command line says of it, and for each value a clause on what it does.
 
-    The first value is the default.
+    The first value is the default. A setting `of_sets` is one of questions over several images alone.
     """
-    return field(default=next(iter(effects)), metadata={"help": help, "effects": effects})
+    metadata = {"help": help, "effects": effects, "of_sets": of_sets}
+    return field(default=next(iter(effects)), metadata=metadata)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,7 @@ class QuestionSettings:
             "both": "a pair is held out of images and questions where these are about several images",
             "words": "a pair is held out of questions about several images, but not of their images",
         },
+        of_sets=True,
     )
     distractors: Literal["edited", "random"] = _setting(
         help="random: distractors of questions over several images are any images (COVR's easy variant).",
@@ -51,6 +53,7 @@ class QuestionSettings:
             "edited": "distractors contradict a part of what a question about several images describes",
             "random": "distractors of questions about several images are any without what they describe",
         },
+        of_sets=True,
     )
 
     @classmethod
@@ -59,6 +62,11 @@ class QuestionSettings:
         return {
             each.name: list(each.metadata["effects"]) for each in fields(cls) if "effects" in each.metadata
         }
+
+    @classmethod
+    def names_of_sets(cls) -> list[str]:
+        """The settings that only questions over several images depend on."""
+        return [each.name for each in fields(cls) if each.metadata.get("of_sets")]
 
     @classmethod
     def from_json(cls, recorded: Mapping[str, Any]) -> Self:

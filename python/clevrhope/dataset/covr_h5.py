@@ -50,7 +50,7 @@ ABSENT = -1
 STRUCTURES = ("single", "edge", "chain", "v")
 """Forms of a subgraph: one object, two, three in a row, and one with relations to two others."""
 
-PAIR_PLACES = ("nowhere", "question", "distractors")
+PAIR_PLACES = ("nowhere", "question", "distractor")
 """Where a held-out pair can be: nowhere, mentioned in the question, or only in distractor images."""
 
 Bytes = npt.NDArray[np.int8]

@@ -18,6 +18,7 @@ from clevrhope.dataset.covr_h5 import (
 )
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.offered_answers import offered_answers
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.splits.covr.kinds import COVR_SPLITS
@@ -40,6 +41,8 @@ class CovrStats:
     """Answer -> questions, in the order of the vocabulary."""
     answers_of_templates: Mapping[str, Mapping[str, int]]
     """Template -> answer -> questions, in the same order."""
+    choices: Mapping[tuple[str, str, str, str], int]
+    """Template, the two answers that it offers, and the right one -> questions of choice."""
     structures: Mapping[str, int]
     """Form of the subgraph -> questions."""
     properties: Mapping[str, int]
@@ -68,13 +71,22 @@ class CovrStats:
     def guessed_from(self, train: "CovrStats", *, by_template: bool) -> float:
         """Accuracy of the most frequent answer of train, or of each template of train; nan if empty.
 
-        Of equally frequent answers it is the first of the vocabulary. Source: COVR's table 6.
+        Of equally frequent answers it is the first of the vocabulary. By template, a question of choice gets
+        the more frequent of the answers that it offers. Source: COVR's table 6.
         """
         of_all = _most_frequent(train.answers)
+        if not by_template:
+            return self.share(self.answers.get(of_all, 0))
         right = 0
+        chosen = {template for template, *_ in self.choices}
         for template, answers in self.answers_of_templates.items():
-            seen = train.answers_of_templates.get(template) if by_template else None
-            right += answers.get(_most_frequent(seen) if seen else of_all, 0)
+            seen = train.answers_of_templates.get(template) or train.answers
+            if template not in chosen:
+                right += answers.get(_most_frequent(seen), 0)
+        for (template, first, second, answer), n in self.choices.items():
+            seen = train.answers_of_templates.get(template) or train.answers
+            more_frequent = first if seen.get(first, 0) >= seen.get(second, 0) else second
+            right += n * (answer == more_frequent)
         return self.share(right)
 
 
@@ -86,7 +98,8 @@ class CovrTally:
     """Counts what is in questions over several images, which are added in blocks."""
 
     def __init__(self, attributes: SetAttributes, vocab: Vocab) -> None:
-        self._attributes, self._answers = attributes, vocab.answers()
+        self._attributes, self._vocab, self._answers = attributes, vocab, vocab.answers()
+        self._choices: Counter[tuple[int, int, int, int]] = Counter()
         self._images: set[int] = set()
         self._sizes: Counter[int] = Counter()
         self._of_templates: Counter[tuple[int, int]] = Counter()
@@ -109,6 +122,10 @@ class CovrTally:
         self._images.update(np.unique(rows.image_idxs[is_there]).tolist())
         self._sizes.update(is_there.sum(axis=1).tolist())
         self._of_templates.update(_pairs(rows.question_families, rows.answers))
+        offered = offered_answers(rows.programs, self._vocab.programs(), self._vocab.answer_token_to_idx)
+        is_choice = offered[:, 0] >= 0
+        choices = np.column_stack([rows.question_families, offered, rows.answers])[is_choice]
+        self._choices.update(map(tuple, choices.tolist()))
         self._cuts.update(_pairs(rows.question_families, rows.cut))
         self._structures.update(rows.structures.tolist())
         self._places.update(rows.pair_places.tolist())
@@ -137,6 +154,10 @@ class CovrTally:
             images_a_question=dict(sorted(self._sizes.items())),
             answers={self._answers[answer]: n for answer, n in sorted(totals.items())},
             answers_of_templates=answers,
+            choices={
+                (names[template], self._answers[first], self._answers[second], self._answers[answer]): n
+                for (template, first, second, answer), n in sorted(self._choices.items())
+            },
             structures={STRUCTURES[each]: n for each, n in sorted(self._structures.items())},
             properties=dict(zip(attributes.property_names, self._properties.tolist(), strict=True)),
             cuts=cuts,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clevrhope.config.presets import WINDOW, Config, ImageKinds
+from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.manifest import Manifest, check_binding
 from clevrhope.errors import ConfigError, DatasetError
@@ -62,7 +63,7 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
     existing = replace(existing, questions={**existing.questions, "a_picture": numbers})
     if not existing.covr:
         # Nothing is bound yet to how pairs are held out of questions over several images.
-        free = ("covr_hold", "distractors")
+        free = QuestionSettings.names_of_sets()
         questions = {name: each for name, each in existing.questions.items() if name not in free}
         chosen = {name: each for name, each in wanted.questions.items() if name in free}
         existing = replace(existing, questions={**questions, **chosen})

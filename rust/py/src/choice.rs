@@ -33,7 +33,7 @@ impl Named for QuestionRule {
 impl Named for PairPlace {
     const ARGUMENT: &'static str = "places";
     const NAMES: &'static [(&'static str, Self)] =
-        &[("nowhere", Self::Nowhere), ("question", Self::Mentioned), ("distractors", Self::Distractor)];
+        &[("nowhere", Self::Nowhere), ("question", Self::Mentioned), ("distractor", Self::Distractor)];
 }
 
 impl Named for DistractorChoice {

@@ -98,7 +98,7 @@ impl PyPhrasings {
 ///     pair: the held-out values, if any.
 ///     scenes: which scenes are eligible: "any", or those "without" or "with" an object of these values.
 ///     places: where the values are, from pair of questions to pair of questions in turn: "nowhere", mentioned in
-///         the "question", or shown in "distractors" alone.
+///         the "question", or shown in a "distractor" alone.
 ///     implied: whether questions that do not mention the values do not ask for them by likenesses either.
 ///     distractors: "edited" ones contradict a part of what the question describes; "random" ones are any.
 ///     half: which half of all texts (0 or 1) the split has; None for all.
@@ -171,8 +171,9 @@ impl PySetStream {
         Ok(Self { phrasings, vocab, pool, name: split, state: Mutex::new(State { stream, attempts, skipped }) })
     }
 
-    /// The questions of the next windows, two and two with the same text and different answers. After an error or Ctrl-C
-    /// the stream cannot be used any more.
+    /// The questions of the next windows, two and two with the same text and different answers.
+    ///
+    /// After an error or Ctrl-C the stream cannot be used any more.
     ///
     /// Raises:
     ///     SplitError: no more eligible scenes, or no questions on them.
@@ -359,8 +360,9 @@ impl PySetQuestions {
         conversion::token_rows(py, self.rows(), width, encode)
     }
 
-    /// Each question as a JSON object in one line, with COVR's form of its program; `question_index` counts from
-    /// `start_index`.
+    /// Each question as a JSON object in one line, with COVR's form of its program.
+    ///
+    /// `question_index` counts from `start_index`.
     #[pyo3(signature = (*, split, start_index = 0))]
     fn json_rows<'py>(&self, py: Python<'py>, split: &str, start_index: u64) -> Vec<Bound<'py, PyBytes>> {
         let row = |(number, question): (usize, &SetQuestion)| {

@@ -8,7 +8,6 @@ from clevrhope.metrics.covr.rates import (
     frequent_answers,
     generalisation,
     generalisation_score,
-    offered_answers,
     source_images,
 )
 
@@ -20,6 +19,5 @@ __all__ = [
     "frequent_answers",
     "generalisation",
     "generalisation_score",
-    "offered_answers",
     "source_images",
 ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from clevrhope.dataset.covr_description import read_description
 from clevrhope.dataset.covr_h5 import read_set_attributes, read_set_questions
+from clevrhope.dataset.offered_answers import offered_answers
 from clevrhope.dataset.questions_h5 import Ints, check_numbers
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError
@@ -16,7 +17,6 @@ from clevrhope.metrics.covr.rates import (
     Flags,
     FrequentAnswers,
     frequent_answers,
-    offered_answers,
     source_images,
 )
 from clevrhope.splits.covr.description import Description

@@ -4,7 +4,7 @@ Intervals draw source images, each with all of its questions: a question is made
 the other images of its set are chosen for it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,6 @@ import numpy.typing as npt
 from clevrhope.errors import MismatchedRunsError
 from clevrhope.metrics.bootstrap import Floats, interval, ratio, resample
 from clevrhope.metrics.results import Accuracy, Interval
-
-CONVERSE: Mapping[str, str] = {"left": "right", "right": "left", "behind": "front", "front": "behind"}
-"""The relation that an object has to another one where that one has this relation to it."""
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.integer[Any]]
@@ -70,27 +67,6 @@ def frequent_answers(
     counts = np.zeros((n_templates, n_answers), dtype=np.int64)
     np.add.at(counts, (templates, answers), 1)
     return FrequentAnswers(counts)
-
-
-def offered_answers(programs: Numbers, functions: Sequence[str], answers: Mapping[str, int]) -> Numbers:
-    """The two answers that questions of choice offer, (N, 2); -1 in rows of other questions.
-
-    Args:
-        programs: (N, P) rows of tokens.
-        functions: the tokens' names by number, such as `choose_color[red]`, `option_color[blue]`.
-        answers: numbers of answers by their text.
-    """
-    first, second = (np.full(len(functions), -1) for _ in range(2))
-    for token, name in enumerate(functions):
-        function, _, value = name.removesuffix("]").partition("[")
-        if function == "choose_relation":
-            first[token], second[token] = answers[value], answers[CONVERSE[value]]
-        elif function.startswith("choose_"):
-            first[token] = answers[value]
-        elif function.startswith("option_"):
-            second[token] = answers[value]
-    offered: Numbers = np.stack([first[programs].max(axis=1), second[programs].max(axis=1)], axis=1)
-    return offered
 
 
 def covr_accuracy(right: Flags, images: Numbers, *, bootstrap: int, seed: int) -> Accuracy:

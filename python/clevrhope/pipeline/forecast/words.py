@@ -21,7 +21,7 @@ def plan_lines(plan: Plan) -> list[str]:
         f"{request.out}: preset {request.config.preset}, seed {plan.resolved.seed}; nothing is written",
         "",
     ]
-    width = max(len("minimal_iid") + 1, *(len(split.split) for split in plan.splits))
+    width = max(12, *(len(split.split) for split in plan.splits))
     lines.append(f"{'HOP':<18} {'split':<{width}} {'questions':>11} {'images':>11}")
     for hop, n_images in plan.hop_images.items():
         splits = [split for split in plan.splits if split.hop == hop]

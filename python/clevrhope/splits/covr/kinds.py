@@ -14,7 +14,7 @@ HeldOutOf = Literal["both", "words"]
 Distractors = Literal["edited", "random"]
 """Distractors that contradict a part of what a question describes, or any images."""
 
-PairPlace = Literal["nowhere", "question", "distractors"]
+PairPlace = Literal["nowhere", "question", "distractor"]
 """Where a pair is: nowhere, mentioned in the question, or in images that do not show what it describes."""
 
 
@@ -63,7 +63,7 @@ class CovrKind:
         if not self.mentions:
             return ("nowhere",)
         # Where images are free, distractors with the pair are nothing new.
-        return ("question", "question", "question", "distractors") if held_out_of == "both" else ("question",)
+        return ("question", "question", "question", "distractor") if held_out_of == "both" else ("question",)
 
 
 _ROWS = (

@@ -9,8 +9,8 @@
 //! The paper says neither where the positions are nor what the other objects have; both are chosen here. An object
 //! without the value has another one of its type, each equally likely, and keeps it until it is its turn.
 
+use super::error::SplitError;
 use super::plain_question::PlainQuestion;
-use super::stream::SplitError;
 use crate::question::instantiate::Question;
 use crate::question::template::TemplateSet;
 use crate::rng::StreamRng;

@@ -5,7 +5,7 @@
 //! one partner, and these partners together: the four corners of a grid of two values by two, of which minimal
 //! sets are made. So the lowest diversity is 4.
 
-use super::stream::SplitError;
+use super::error::SplitError;
 use crate::holdout::Holdout;
 use crate::rng::StreamKey;
 use crate::scene::Palette;

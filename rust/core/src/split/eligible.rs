@@ -1,8 +1,8 @@
 //! The scenes of a pool that a split may ask about, in order: those that satisfy its predicate, perhaps thinned.
 
+use super::error::SplitError;
 use super::object_counts::{BLOCK, EmptyBlocks, by_number, thin};
 use super::scan::{CHUNK, PoolScan};
-use super::stream::{SceneRule, SplitError};
 use crate::holdout::Holdout;
 use crate::question::balance::WINDOW;
 use crate::rng::StreamKey;
@@ -15,6 +15,14 @@ use std::sync::Arc;
 const MOST_SCANNED_FOR_A_WINDOW: u64 = 500_000;
 /// How many scenes in a row may be ineligible before a split is given up.
 const MOST_SCANNED_FOR_NOTHING: u64 = 50_000;
+
+/// Which scenes a split takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SceneRule {
+    Any,
+    Without,
+    With,
+}
 
 /// The eligible scenes of a pool that wait to be asked about.
 pub struct EligibleScenes {

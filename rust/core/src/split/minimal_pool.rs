@@ -13,8 +13,8 @@
 //! group apart, whose three other images show what was seen. So there are fewer grids, and more copies of each.
 
 use super::diversity::check_seen;
+use super::error::SplitError;
 use super::plain_question::PlainQuestion;
-use super::stream::SplitError;
 use crate::holdout::Holdout;
 use crate::question::instantiate::Question;
 use crate::question::template::TemplateSet;

@@ -3,6 +3,7 @@
 mod counting_pool;
 pub mod diversity;
 mod eligible;
+mod error;
 mod minimal_pool;
 mod object_counts;
 mod plain_question;
@@ -11,7 +12,8 @@ mod stream;
 
 pub use counting_pool::CountingPool;
 pub use diversity::{DiversityMode, check_seen, seen_palette};
-pub use eligible::{Eligible, EligibleScenes};
+pub use eligible::{Eligible, EligibleScenes, SceneRule};
+pub use error::SplitError;
 pub use minimal_pool::{MinimalKind, MinimalPool};
 pub use scan::PoolScan;
-pub use stream::{SceneRule, SplitError, SplitRule, SplitStream, Windows};
+pub use stream::{SplitRule, SplitStream, Windows};

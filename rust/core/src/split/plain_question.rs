@@ -3,7 +3,7 @@
 //! What CLEVR-HOPE's minimal and preliminary sets ask: zero_hop's existence ("Are there any cyan matte
 //! things?") and its count ("What number of cyan objects are there?"), in all their phrasings.
 
-use super::stream::SplitError;
+use super::error::SplitError;
 use crate::program::{Function, Program, Step};
 use crate::question::instantiate::Question;
 use crate::question::param::ParamKind;

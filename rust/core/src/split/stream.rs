@@ -3,7 +3,8 @@
 //! A window is 250 consecutive scenes of the pool that satisfy the rule's scene predicate. Windows know
 //! nothing of each other, so they are made in parallel, and a longer split only extends a shorter one.
 
-use super::eligible::{Eligible, EligibleScenes};
+use super::eligible::{Eligible, EligibleScenes, SceneRule};
+use super::error::SplitError;
 use super::scan::PoolScan;
 use crate::holdout::Holdout;
 use crate::question::balance::WINDOW;
@@ -12,34 +13,12 @@ use crate::question::plan::Plan;
 use crate::question::search::{QuestionRule, SearchStats};
 use crate::question::template::TemplateSet;
 use crate::rng::StreamKey;
-use crate::scene::SceneError;
 use crate::vocab::Vocabulary;
 use rayon::prelude::*;
 use std::sync::Arc;
-use thiserror::Error;
 
 /// How many windows in a row may give no question before a split is given up as starved.
 const MOST_EMPTY_WINDOWS: u32 = 4;
-
-#[derive(Debug, Error)]
-pub enum SplitError {
-    #[error(transparent)]
-    Scene(#[from] SceneError),
-    #[error(transparent)]
-    Holdout(#[from] crate::holdout::HoldoutError),
-    #[error("{pair}: {problem}")]
-    Diversity { pair: String, problem: String },
-    #[error("split {split}: {problem}")]
-    Impossible { split: String, problem: String },
-}
-
-/// Which scenes a split takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SceneRule {
-    Any,
-    Without,
-    With,
-}
 
 /// What makes a split of a pool.
 #[derive(Clone, Debug)]

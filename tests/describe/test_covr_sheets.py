@@ -15,6 +15,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.dataset.covr_h5 import read_set_questions
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.dataset.offered_answers import offered_answers
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.covr import CovrStats, measure_covr
 from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
@@ -67,9 +68,14 @@ def test_a_split_is_counted_as_its_json_has_it(folder: Path, measured: dict[str,
 def test_baselines_are_those_of_the_scores(folder: Path, measured: dict[str, CovrStats]) -> None:
     layout = Layout(folder)
     train, test = (read_set_questions(layout.covr_h5(HOP, each)) for each in ("covr_train", "covr_test"))
-    frequent = frequent_answers(train.answers, train.question_families, n_templates=15)
-    for by_template, guesses in ((False, frequent.maj), (True, frequent.maj_templ)):
-        right = (guesses(test.question_families) == test.answers).mean()
+    vocab = read_vocab(layout.covr_vocab)
+    n_answers = len(vocab.answers())
+    frequent = frequent_answers(train.answers, train.question_families, n_templates=15, n_answers=n_answers)
+    offered = offered_answers(test.programs, vocab.programs(), vocab.answer_token_to_idx)
+    templates = test.question_families
+    guesses = {False: frequent.maj(templates), True: frequent.maj_templ(templates, offered)}
+    for by_template, guessed in guesses.items():
+        right = (guessed == test.answers).mean()
         found = measured["covr_test"].guessed_from(measured["covr_train"], by_template=by_template)
         assert found == pytest.approx(float(right))
 
@@ -86,7 +92,9 @@ def test_the_datasheet_has_the_numbers(folder: Path, measured: dict[str, CovrSta
     sheet = Layout(folder).hop_datasheet(HOP).read_text()
     section = sheet[sheet.index(HEADING) :].partition("\n## ")[0].strip()
     assert section == covr_section(list(measured.values()), pair=True)
-    assert "| `covr_train` | train | `train` | 150 | 214 | 4.31 |" in section
+    train = measured["covr_train"]
+    mean = sum(size * n for size, n in train.images_a_question.items()) / 150
+    assert f"| `covr_train` | train | `train` | 150 | {train.n_images} | {mean:.2f} |" in section
     share = f"{100 * FILTERED['has-quant'] / N_TRAIN:.1f}%"
     assert re.search(rf"\| `has-quant` \| 13.3% \|.* {share} \|", section)
     assert "no attempt found these pairs of questions: " in section

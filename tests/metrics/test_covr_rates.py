@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from clevrhope.dataset.offered_answers import offered_answers
 from clevrhope.errors import MismatchedRunsError
 from clevrhope.metrics.covr import (
     accuracy_by_template,
@@ -14,7 +15,6 @@ from clevrhope.metrics.covr import (
     frequent_answers,
     generalisation,
     generalisation_score,
-    offered_answers,
     source_images,
 )
 
