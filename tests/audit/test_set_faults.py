@@ -431,7 +431,7 @@ def test_sources_out_of_balance_are_found(data: SpoiltSets, monkeypatch: pytest.
     assert fault in balance_of(data, setting("sources", slice(None), 0), monkeypatch)
 
 
-@pytest.mark.parametrize("what", ["objects", "images"])
+@pytest.mark.parametrize("what", ["objects", "objects in the source", "images"])
 def test_sizes_that_give_answers_away_are_found(
     what: str, data: SpoiltSets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -442,9 +442,12 @@ def test_sizes_that_give_answers_away_are_found(
 
     def change(arrays: Arrays) -> None:
         images = arrays["image_idxs"]
-        sizes = (
-            (images >= 0).sum(axis=1) if what == "images" else (n_objects[images] * (images >= 0)).sum(axis=1)
-        )
+        of_images = n_objects[images] * (images >= 0)
+        sizes = {
+            "images": (images >= 0).sum(axis=1),
+            "objects": of_images.sum(axis=1),
+            "objects in the source": of_images[np.arange(len(images)), arrays["sources"]],
+        }[what]
         given = np.where(sizes > np.median(sizes[sizes < sizes.max()]), yes, no)
         rows = of_template(data, arrays, "verify_logic")
         arrays["answers"][rows] = given[rows]

@@ -27,7 +27,7 @@ HOP = "rubber_cylinder"
 GOLDEN = (
     "Do all cubes in the images have the same color?",
     "yes",
-    [167, 516, 461, 113, 189],
+    [167, 461, 113, 189, 516],
 )
 """The first question of covr_train, which changes with the version of the dataset alone."""
 
@@ -252,6 +252,13 @@ def test_they_need_a_world_with_room_for_them(tmp_path: Path) -> None:
     assert running.returncode == 2, errors
     assert "no question of template query_object can be asked in this world: it has one shape" in errors
     assert not (tmp_path / "out").exists() or not (tmp_path / "out" / "covr").exists()
+
+
+def test_their_settings_need_them(tmp_path: Path) -> None:
+    running = command("build", "--hop", "none", "--covr-hold", "words", "--out", tmp_path / "out")
+    _, errors = running.communicate()
+    assert running.returncode == 2
+    assert "--covr-hold: this is a setting of questions over several images; add --covr" in errors
 
 
 def test_without_a_pair_they_are_made_of_none(tmp_path: Path) -> None:

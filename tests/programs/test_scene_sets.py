@@ -121,11 +121,14 @@ def test_rows_that_are_no_sets_are_refused(row: list[int], message: str) -> None
 
 
 def test_sets_have_a_size() -> None:
-    with pytest.raises(SceneError, match="6 images; a set has at most 5"):
-        SceneSet(SCENES * 3)
-    many = _scene(*["large red rubber cube"] * 22)
+    for scenes in ([], SCENES * 3):
+        with pytest.raises(SceneError, match=f"^{len(scenes)} scenes; a set has one to 5$"):
+            SceneSet(scenes)
+    with pytest.raises(SceneError, match=r"^scenes 0 and 2 are the same; the scenes of a set are distinct$"):
+        SceneSet([*SCENES, SCENES[0]])
+    many = [_scene(*[f"large {color} rubber cube"] * 22) for color in ("red", "blue", "green")]
     with pytest.raises(SceneError, match="66 objects; the images of a set have at most 64 in all"):
-        SceneSet([many] * 3)
+        SceneSet(many)
     with pytest.raises(
         ProgramError, match=r'program\[0\]: unknown operation "fnd" \(did you mean "find"\?\)'
     ):

@@ -59,8 +59,8 @@ def build(**choices: Any) -> None:
 def merge(parts: tuple[Path, ...], **choices: Any) -> None:
     """Joins parts made by `build --shard` into --out, with the same bytes as a build on one machine.
 
-    It takes the options of build. If they are left out, preset, sizes, --match, --strictness, --clevr-share,
-    --images and --no-json are those of the parts.
+    It takes the options of build. If they are left out, preset, sizes, --match, --strictness, --covr-hold,
+    --distractors, --clevr-share, --images and --no-json are those of the parts.
     """
     from clevrhope.pipeline import merge as run
 

@@ -216,6 +216,7 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     config = resolve_config(file=choices["config_file"], before=before, **chosen)
     if before and not (choices["preset"] or choices["config_file"] or choices["quiet"]):
         click.echo(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
+    _check_covr(choices, out)
     seed = choices["seed"]
     if seed is None and not Layout(out).manifest.exists():
         seed = secrets.randbelow(2**32)
@@ -238,6 +239,18 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         covr=choices["covr"],
         prelim=prelim,
     )
+
+
+def _check_covr(choices: Mapping[str, Any], out: Path) -> None:
+    """Passes where settings of questions over several images come with such questions."""
+    from clevrhope.dataset.layout import Layout
+    from clevrhope.dataset.manifest import read_manifest
+
+    given = [name for name in QuestionSettings.names_of_sets() if choices[name] is not None]
+    there = read_manifest(Layout(out).manifest)
+    if given and not choices["covr"] and not (there and there.covr):
+        option = QuestionSettings.option(given[0])
+        raise click.UsageError(f"{option}: this is a setting of questions over several images; add --covr")
 
 
 def _hops_of_folder(out: Path | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ The file is that of a split (`questions_h5`), with these differences:
 | orig_idxs   | (N,)   | int32 | place of the question in the JSON file |
 | question_families | (N,) | int32 | the number of its template |
 | structures  | (N,)   | int8  | the number of its subgraph's form in `STRUCTURES` |
-| sources     | (N,)   | int8  | place in the row of the image that the question was made on |
+| sources     | (N,)   | int8  | place in the row of the first image that shows what is described |
 | cut         | (N,)   | int8  | whether the answer changes or is lost without the last leaf; -1 if exempt |
 | pair_places | (N,)   | int8  | where the held-out pair is: its number in `PAIR_PLACES` |
 | properties  | (N, R) | int8  | for each property that splits are made by, whether the question has it |

@@ -46,6 +46,9 @@ INVALID = _core.NO_ANSWER
 ILL_FORMED = _core.NO_PROGRAM
 """In place of an answer's number: a row of tokens that is not a program."""
 
+MAX_IMAGES = 5
+"""Most scenes of a set."""
+
 _MAX_BYTES = 1 << 32
 """Bytes of a question file or a scene file; the largest of CLEVR's has 0.8 billion."""
 
@@ -109,6 +112,12 @@ class SceneSet:
         self, scenes: Sequence[Mapping[str, Any]], *, vocabulary: _core.Vocabulary | None = None
     ) -> None:
         self._vocabulary = vocabulary or default_vocabulary()
+        if not 1 <= len(scenes) <= MAX_IMAGES:
+            raise SceneError(f"{len(scenes)} scenes; a set has one to {MAX_IMAGES}")
+        for place, scene in enumerate(scenes):
+            if scene in scenes[:place]:
+                first = scenes.index(scene)
+                raise SceneError(f"scenes {first} and {place} are the same; the scenes of a set are distinct")
         content = _dump({"scenes": list(scenes)}, "scene")
         graphs = _core.SceneGraphs.from_json(self._vocabulary, content, file="set")
         self._handle = _core.SceneSets(graphs, np.arange(len(graphs), dtype=np.int32)[np.newaxis])

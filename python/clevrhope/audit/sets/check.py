@@ -25,7 +25,7 @@ from clevrhope.splits.hops import Hop
 
 Sizes: TypeAlias = npt.NDArray[np.int64]
 
-_NO_SIZES: Sizes = np.zeros((0, 2), dtype=np.int64)
+_NO_SIZES: Sizes = np.zeros((0, 3), dtype=np.int64)
 
 _PHRASINGS = 1 << 16
 """More than there are phrasings of a kind of question."""
@@ -152,8 +152,11 @@ def _texts(batch: Batch, phrasings: npt.NDArray[np.int64]) -> Texts:
 
 
 def _sizes(batch: Batch, pool: PoolScenes) -> Sizes:
-    """(N, 2) images, and objects in them."""
-    return np.stack([batch.there.sum(axis=1), objects_of(batch, pool)], axis=1)
+    """(N, 3) images, objects in them, and objects in the source."""
+    n_objects, sources = objects_of(batch, pool), batch.columns["sources"]
+    places = np.clip(sources, 0, n_objects.shape[1] - 1)
+    of_source = n_objects[np.arange(len(places)), places]
+    return np.stack([batch.there.sum(axis=1), n_objects.sum(axis=1), of_source], axis=1)
 
 
 def _cells(arrays: SetArrays, sizes: Sizes) -> Cells:
@@ -165,5 +168,6 @@ def _cells(arrays: SetArrays, sizes: Sizes) -> Cells:
         sources=columns["sources"],
         n_images=sizes[:, 0],
         n_objects=sizes[:, 1],
+        n_objects_of_source=sizes[:, 2],
         template_names=arrays.templates,
     )

@@ -134,7 +134,7 @@ class FileCheck:
         batch.fault(self._check, ~batch.is_set, "image_idxs: not different scenes, then -1", images)
         wrong = batch.is_set & batch.is_missing.any(axis=1)
         batch.fault(self._check, wrong, f"image_idxs: scenes that the files of {pool.name} lack", images)
-        n_objects = objects_of(batch, pool)
+        n_objects = objects_of(batch, pool).sum(axis=1)
         problem = f"more than {MOST_OBJECTS} objects in its images"
         batch.fault(self._check, n_objects > MOST_OBJECTS, problem, n_objects)
 
@@ -201,7 +201,7 @@ def _columns_of(
 
 
 def objects_of(batch: Batch, pool: PoolScenes) -> npt.NDArray[np.int64]:
-    """(N,) objects in the images of each row; 0 where a scene is missing."""
+    """(N, 5) objects in each image of each row; 0 where there is none, or a scene is missing."""
     n_objects = np.append(pool.native.n_objects, 0)  # the last for MISSING
-    sums: npt.NDArray[np.int64] = n_objects[batch.rows].sum(axis=1, dtype=np.int64)
-    return sums
+    of_images: npt.NDArray[np.int64] = n_objects[batch.rows].astype(np.int64)
+    return of_images

@@ -219,7 +219,20 @@ impl Subgraph {
             Relation::Spatial(_) => true,
             Relation::Same(kind) => ends(i).iter().all(|&end| !self.objects[end].names(kind)),
         });
-        distinct && unnamed
+        distinct && unnamed && !self.says_one_thing_twice()
+    }
+
+    /// Whether the root is said to have one relation to two objects, of which one is described by a part of the other's
+    /// description: what is left of a metal cube is left of a cube.
+    fn says_one_thing_twice(&self) -> bool {
+        let [_, second, third] = self.objects;
+        let is_part = |of: Object, whole: Object| {
+            (of.shape.is_none() || of.shape == whole.shape)
+                && (of.attribute.is_none() || of.attribute == whole.attribute)
+        };
+        self.structure == Structure::V
+            && self.relations[0] == self.relations[1]
+            && (is_part(second, third) || is_part(third, second))
     }
 }
 

@@ -217,7 +217,7 @@ impl<'a> Attempt<'_, 'a> {
         })
     }
 
-    /// Whether the answer is lost or changes, or a number that it follows from, when the last leaf is cut; None if
+    /// Whether the answer is lost or changes, or each number that it follows from, when the last leaf is cut; None if
     /// there is none.
     fn cut(&self, meaning: Meaning, answer: Answer, scenes: &SceneSet<'_>) -> Option<bool> {
         let cut = meaning.cut()?;
@@ -225,7 +225,7 @@ impl<'a> Attempt<'_, 'a> {
         let counts = meaning.counts().into_iter().zip(cut.counts());
         let mut counts = counts.filter_map(|(whole, cut)| Some((whole?, cut?))).peekable();
         Some(match counts.peek() {
-            Some(_) => counts.any(|(whole, cut)| executed(&whole) != executed(&cut)),
+            Some(_) => counts.all(|(whole, cut)| executed(&whole) != executed(&cut)),
             None => executed(&cut) != Ok(answer),
         })
     }

@@ -60,15 +60,15 @@ impl Attempt<'_, '_> {
         let not_all = self.scenes(|scene| meeting[scene] != in_scope[scene]);
         let some = self.scenes(|scene| meeting[scene] != 0);
         let none = self.scenes(|scene| in_scope[scene] != 0 && meeting[scene] == 0);
-        let is_true = |question: usize| question == 0;
+        let mut sizes = Vec::new();
         self.finish(meaning, &distractors, false, |rng, n, question| {
-            let (decisive, others) = match (quantifier, is_true(question)) {
-                (Quantifier::All, true) => (&all, &all),
-                (Quantifier::All, false) => (&not_all, &shown),
-                (Quantifier::Some, true) | (Quantifier::None, false) => (&some, &shown),
-                (Quantifier::Some, false) | (Quantifier::None, true) => (&none, &none),
+            let (decisive, others) = match (quantifier, question) {
+                (Quantifier::All, 0) => (&all, &all),
+                (Quantifier::All, _) => (&not_all, &shown),
+                (Quantifier::Some, 0) | (Quantifier::None, 1) => (&some, &shown),
+                (Quantifier::Some, _) | (Quantifier::None, _) => (&none, &none),
             };
-            quantified(rng, n, &in_scope, decisive, others)
+            quantified(rng, n, question, &in_scope, [decisive, others], &mut sizes)
         })
     }
 
@@ -95,23 +95,42 @@ impl Attempt<'_, '_> {
         let mut kinds = Kinds::default();
         kinds.add(&mut self.rng, &pattern, g.parts());
         let distractors = self.distractors(&kinds, |scene| in_scope[scene] == 0, |_, _| [false; 2]);
+        let mut sizes = Vec::new();
         self.finish(meaning, &distractors, false, |rng, n, question| {
-            let (decisive, rest) = if question == 0 { (&alike, &alike) } else { (&unlike, &shown) };
-            quantified(rng, n, &in_scope, decisive, rest)
+            let lists = if question == 0 { [&alike, &alike] } else { [&unlike, &shown] };
+            quantified(rng, n, question, &in_scope, lists, &mut sizes)
         })
     }
 }
 
-/// A drawn number of images: one of those that decide, and others; at least two objects in all.
-fn quantified(rng: &mut StreamRng, n: usize, in_scope: &[u32], decisive: &[u8], others: &[u8]) -> Option<ImageSet> {
+/// A drawn number of images: first one of those that decide, then others; at least two objects in all. The second set
+/// of a pair has as many images as the first one, with as many objects each, which `sizes` carries over: the more there
+/// are, the less likely all are alike.
+fn quantified(
+    rng: &mut StreamRng,
+    n: usize,
+    question: usize,
+    in_scope: &[u32],
+    [decisive, others]: [&Vec<u8>; 2],
+    sizes: &mut Vec<u32>,
+) -> Option<ImageSet> {
+    let size = |scene: u8| in_scope[usize::from(scene)].count_ones();
+    let of_size =
+        |list: &[u8], wanted: u32| -> Vec<u8> { list.iter().copied().filter(|&scene| size(scene) == wanted).collect() };
     (0..DRAWS).find_map(|_| {
         let mut set = ImageSet::default();
-        add(rng, &mut set, decisive)?;
-        for _ in 0..rng.below(n as u32) {
-            add(rng, &mut set, others)?;
+        if question == 0 {
+            add(rng, &mut set, decisive)?;
+            for _ in 0..rng.below(n as u32) {
+                add(rng, &mut set, others)?;
+            }
+            *sizes = set.scenes().iter().map(|&scene| size(scene)).collect();
+        } else {
+            for (place, &wanted) in sizes.iter().enumerate() {
+                add(rng, &mut set, &of_size(if place == 0 { decisive } else { others }, wanted))?;
+            }
         }
-        let n_objects: u32 = set.scenes().iter().map(|&scene| in_scope[usize::from(scene)].count_ones()).sum();
-        (n_objects >= FEWEST).then_some(set)
+        (sizes.iter().sum::<u32>() >= FEWEST).then_some(set)
     })
 }
 

@@ -21,14 +21,15 @@ impl Attempt<'_, '_> {
         values: [u8; 2],
     ) -> Option<[SetQuestion; 2]> {
         let rows = self.maker.rows;
-        let [a, b] = values;
+        // The scene that is searched for has more objects than the one that is drawn; so either shows either answer.
+        let [a, b] = if self.rng.coin() { values } else { [values[1], values[0]] };
         let having = |view: SceneView<'_>, value| rows.having(view, kind, value);
         let views = self.maker.scenes.views;
         let first = self.scene(|scene| having(views[scene], a) != 0)?;
         let (view, wanted) = (self.view(first), self.wanted(structure, Some(kind)));
         let g = sample::subgraph(&mut self.rng, self.maker.vocab, view, having(view, a), wanted)?;
         let meaning = match template {
-            Template::VerifyAttr => Meaning::VerifyAttr { g, kind, value: a },
+            Template::VerifyAttr => Meaning::VerifyAttr { g, kind, value: values[0] },
             Template::ChooseAttr => {
                 let values = if self.rng.coin() { [a, b] } else { [b, a] };
                 Meaning::ChooseAttr { g, kind, values }
@@ -46,7 +47,10 @@ impl Attempt<'_, '_> {
         kinds.add(&mut self.rng, &pattern, g.parts());
         // What a reader who overlooks the contradicted part would answer.
         let contradicts = |view: SceneView<'_>, set: u32| match template {
-            Template::VerifyAttr => [set & !having(view, a) != 0, set & having(view, a) != 0],
+            Template::VerifyAttr => [a, b].map(|own| match own == values[0] {
+                true => set & !having(view, own) != 0,
+                false => set & having(view, values[0]) != 0,
+            }),
             Template::ChooseAttr => [set & having(view, b) != 0, set & having(view, a) != 0],
             _ => [set & !having(view, a) != 0, set & !having(view, b) != 0],
         };
@@ -111,6 +115,8 @@ impl Attempt<'_, '_> {
     /// Which relation of an axis the only object of a subgraph has to the only one of a description in its image.
     pub(super) fn relation(&mut self, structure: Structure, relation: u8) -> Option<[SetQuestion; 2]> {
         let (rows, vocab) = (self.maker.rows, self.maker.vocab);
+        // As for values, either relation is that of the drawn scene.
+        let relation = if self.rng.coin() { relation } else { CONVERSE[usize::from(relation)] };
         let converse = CONVERSE[usize::from(relation)];
         let first = self.scene(|_| true)?;
         let view = self.view(first);

@@ -118,8 +118,8 @@ fn finding<const N: usize>(
     found
 }
 
-/// Whether the answer, or a number that it follows from, is another or none without the last leaf; None if there is no
-/// leaf.
+/// Whether the answer is another or none without the last leaf, or each number that it follows from is another one; None
+/// if there is no leaf.
 fn changed<const N: usize>(
     reader: &ProgramReader,
     tree: &Node<'_>,
@@ -132,5 +132,8 @@ fn changed<const N: usize>(
         tree.numbers().iter().map(|number| reader.number_on_set(number.tokens, scenes)).collect()
     };
     let whole = numbers(tree);
-    Some(if whole.is_empty() { reader.answer_on_set(&tokens, *scenes) != answer } else { whole != numbers(&cut) })
+    if whole.is_empty() {
+        return Some(reader.answer_on_set(&tokens, *scenes) != answer);
+    }
+    Some(whole.iter().zip(numbers(&cut)).all(|(whole, cut)| *whole != cut))
 }
