@@ -139,7 +139,7 @@ fn files(folder: &str, but: &[&str]) -> Vec<(String, Vec<u8>)> {
 }
 
 fn files_of_templates() -> Vec<(String, Vec<u8>)> {
-    files("", &["families", "synonyms"])
+    files("", &["families", "synonyms", "covr"])
 }
 
 fn by_test<'a>(suite: &'a Suite, pairs: &'a [Pair]) -> BTreeMap<&'a str, Vec<&'a Pair>> {
