@@ -132,8 +132,8 @@ fn has_relation(function: Function) -> bool {
 
 /// A hash of the program without values, relations, numbers and types, which is the same on every machine.
 ///
-/// What is left is what COVR's splitter leaves: the names of its operations, in which the shape alone is told from
-/// other types (`find`, `query_name`, `choose_name`), and how they are joined. A step that several others use counts
+/// As in COVR's splitter, the names of operations are kept, and how they are joined. These names distinguish the shape
+/// from the other types (`find`, `query_name`, `choose_name`). A step that several others use counts
 /// for each.
 /// Having the same value is one relation in both directions, so it is `with_relation` wherever it stands.
 fn anonymised_hash(program: &Program) -> u64 {
