@@ -38,6 +38,12 @@ def bare_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("bare") / "data", render=False, hops=(HOP, "none"))
 
 
+@pytest.fixture(scope="session")
+def set_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A demo with questions over several images, whose images are PNG files and HDF5."""
+    return made(tmp_path_factory.mktemp("sets") / "data", images="both", covr=True)
+
+
 @pytest.fixture
 def copy(png_dataset: Path, tmp_path: Path) -> Path:
     """A dataset with PNG files, to be spoilt."""

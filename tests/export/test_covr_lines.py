@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import request
-from fake_renderer import FakeRenderer
 from truth import HOP
 
 from clevrhope.dataset.clevr_json import scenes_of
@@ -15,18 +13,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError
 from clevrhope.export import FORMATS, export
 from clevrhope.export.covr import PATTERNS, PROPERTIES
-from clevrhope.pipeline import build
 from clevrhope.programs import Program, SceneSet, answer_text, execute
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("sets") / "data"
-    build(
-        request(out, images="h5", covr=True),
-        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
-    )
-    return out
 
 
 def rows_of(folder: Path, split: str) -> list[dict[str, Any]]:
@@ -42,14 +29,14 @@ def steps(program: list[dict[str, Any]]) -> list[str]:
     return sorted(f"{step['operation']} {len(step['dependencies'])}" for step in program)
 
 
-def test_lines_are_the_questions(folder: Path, tmp_path: Path) -> None:
+def test_lines_are_the_questions(set_dataset: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    exported = export(folder, out, format="covr")
+    exported = export(set_dataset, out, format="covr")
     files = {path.relative_to(out).as_posix() for path in out.rglob("*.jsonl")}
     names = ("train", "val", "test", "test_paraphrased", "test_ood")
     assert files == {f"{HOP}/{name}.jsonl" for name in names}
     for name, split in (("train", "covr_train"), ("val", "covr_dev"), ("test_ood", "covr_test_ood")):
-        for line, row in zip(lines(out / HOP / f"{name}.jsonl"), rows_of(folder, split), strict=True):
+        for line, row in zip(lines(out / HOP / f"{name}.jsonl"), rows_of(set_dataset, split), strict=True):
             assert line["utterance"] == row["question"]
             assert line["pattern_name"] == PATTERNS[row["template"]]
             # Branches may stand in another order.
@@ -59,35 +46,40 @@ def test_lines_are_the_questions(folder: Path, tmp_path: Path) -> None:
             assert answer_text(line["answer"]) == row["answer"]
             assert ("answer_number" in line["properties"]) == row["answer"].isdecimal()
             assert all((out / "images" / f"{image}.png").is_file() for image in line["scenes"])
-    assert exported.n_images == len(list((out / "images").iterdir()))
+    assert exported.n_images == exported.n_copies == len(list((out / "images").iterdir()))
     assert set(line["properties"]) <= set(PROPERTIES.values())
 
 
-def test_programs_give_the_answers_on_the_scenes(folder: Path, tmp_path: Path) -> None:
-    export(folder, tmp_path / "out", format="covr", splits=["covr_test"], images=False)
+def test_programs_give_the_answers_on_the_scenes(set_dataset: Path, tmp_path: Path) -> None:
+    export(set_dataset, tmp_path / "out", format="covr", splits=["covr_test"], images=False)
     assert not (tmp_path / "out/images").exists()
-    used = np.unique([index for row in rows_of(folder, "covr_test") for index in row["image_indices"]])
+    used = np.unique([index for row in rows_of(set_dataset, "covr_test") for index in row["image_indices"]])
     scenes = {
-        Path(scene["image_filename"]).stem: scene for scene in scenes_of(Layout(folder), "test_iid", used)
+        Path(scene["image_filename"]).stem: scene
+        for scene in scenes_of(Layout(set_dataset), "test_iid", used)
     }
     for line in lines(tmp_path / "out" / HOP / "test.jsonl"):
         found = execute(Program(line["program"]), SceneSet([scenes[name] for name in line["scenes"]]))
         assert found == line["answer"]
 
 
-def test_a_prefix_of_the_train_set(folder: Path, tmp_path: Path) -> None:
-    export(folder, tmp_path / "out", format="covr", splits=["covr_train"], train_questions=31, images=False)
+def test_a_prefix_of_the_train_set(set_dataset: Path, tmp_path: Path) -> None:
+    export(
+        set_dataset, tmp_path / "out", format="covr", splits=["covr_train"], train_questions=31, images=False
+    )
     assert len(lines(tmp_path / "out" / HOP / "train.jsonl")) == 31
 
 
 @pytest.mark.parametrize("name", [name for name, each in FORMATS.items() if not each.sets])
-def test_other_formats_say_that_they_have_no_place(folder: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match=f"--format {name} has no place for sets of images.*--format covr"):
-        export(folder, tmp_path / "out", format=name, splits=["covr_test"])
+def test_other_formats_say_that_they_have_no_place(set_dataset: Path, tmp_path: Path, name: str) -> None:
+    with pytest.raises(
+        ConfigError, match=rf"{name} has no place for sets of images.*parquet, webdataset or covr$"
+    ):
+        export(set_dataset, tmp_path / "out", format=name, splits=["covr_test"])
 
 
-def test_what_covr_cannot_hold(folder: Path, bare_dataset: Path, tmp_path: Path) -> None:
+def test_what_covr_cannot_hold(set_dataset: Path, bare_dataset: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"holds questions over several images, and train has none"):
-        export(folder, tmp_path / "out", format="covr", splits=["train"])
+        export(set_dataset, tmp_path / "out", format="covr", splits=["train"])
     with pytest.raises(ConfigError, match=r"no questions over several images.*again with --covr"):
         export(bare_dataset, tmp_path / "out", format="covr")

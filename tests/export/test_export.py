@@ -19,7 +19,7 @@ from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
 
 #: Those of questions about one image.
-ONE_IMAGE = [name for name, each in FORMATS.items() if not each.sets]
+ONE_IMAGE = [name for name, each in FORMATS.items() if each.single]
 all_formats = pytest.mark.parametrize("name", ONE_IMAGE)
 #: Of images alone is coco.
 text_formats = pytest.mark.parametrize("name", [name for name in ONE_IMAGE if name != "coco"])

@@ -58,9 +58,12 @@ def export(folder: Path, **choices: Any) -> None:
         click.echo(json.dumps(made.as_json()))
     elif not choices["quiet"]:
         from clevrhope.runtime.display import size
+        from clevrhope.splits.covr.kinds import is_covr
 
         images = f"{made.n_images:,} images" if made.images else "text only, no images"
         if made.n_copies > made.n_images:
-            images += f" ({made.n_copies:,} copies, one for each split that uses it)"
+            of_sets = any(is_covr(split) for _, split in made.splits)
+            users = "split or set" if of_sets else "split"
+            images += f" ({made.n_copies:,} copies, one for each {users} that uses it)"
         pairs = f", {made.n_pairs:,} pairs of suites" if made.n_pairs else ""
         click.echo(f"{made.folder}: {made.n_questions:,} questions{pairs}, {images}, {size(made.n_bytes)}")

@@ -1,11 +1,9 @@
 """The dataset card of an export, README.md, which Hugging Face shows."""
 
-from collections.abc import Sequence
-
-from clevrhope.dataset.vocab import SPECIAL_TOKENS
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.describe.datasheet.origin import CLEVR
 from clevrhope.describe.markdown import table
-from clevrhope.export.source import Source, SplitSource
+from clevrhope.export.source import SetSource, Source
 from clevrhope.splits.hops import PRELIM
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -35,8 +33,7 @@ def _head(source: Source) -> str:
         f"- {size}",
         "configs:",
     ]
-    configs: dict[str, Sequence[SplitSource]] = {**source.by_hop(), **source.by_suite()}
-    for config, splits in configs.items():
+    for config, splits in source.by_config().items():
         lines += [f"- config_name: {config}", "  data_files:"]
         for each in splits:
             lines += [f"  - split: {each.split}", f"    path: {config}/{each.split}-*.parquet"]
@@ -45,16 +42,20 @@ def _head(source: Source) -> str:
 
 def _body(source: Source) -> str:
     first = source.splits[0]
-    n_answers = len(set(source.vocab.answers()).difference(SPECIAL_TOKENS))
+    of_one = next((each for each in source.splits if not isinstance(each, SetSource)), None)
+    of_sets = any(isinstance(each, SetSource) for each in source.splits)
     rows = [
-        (each.hop, each.split, f"{len(each.reader):,}", f"{len(each.indices):,}") for each in source.splits
+        (each.config, each.split, f"{len(each.reader):,}", f"{len(each.indices):,}")
+        for each in (*source.splits, *source.suites)
     ]
-    rows += [
-        (each.config, each.split, f"{len(each.reader):,}", f"{len(each.indices):,}") for each in source.suites
-    ]
-    image = "| `image` | the image, 8-bit RGB |\n" if source.rendered else ""
+    image, its_image, prefixes = "images", "its images", ""
+    if of_one:
+        image, its_image = "an image", "its image"
+        prefixes = (
+            " The first 25,000 and 200,000 rows of a `train` of the paper's size are its smaller train sets."
+        )
     images = (
-        "Each row is a question with its image."
+        f"Each row is a question with {its_image}."
         if source.rendered
         else "Text only: the dataset was exported without images."
     )
@@ -63,10 +64,11 @@ def _body(source: Source) -> str:
             f" Part of the scenes and images of `train` are from the train split of CLEVR ({CLEVR}; "
             "CC BY 4.0)."
         )
-    prelim = ""
-    if any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()):
-        prelim = f"Configs `{PRELIM}_...` hold nothing out: they test whether a model knows a single value.\n"
-    counts = table(("config", "split", "questions", "scenes"), rows)
+    columns = (
+        _of_one(source, of_one.vocab) if of_one else "",
+        _of_sets(source) if of_sets else "",
+        _SUITES if source.suites else "",
+    )
     return f"""# CLEVR-HOPE
 
 Visual question answering where one pair of attribute values is held out: a model that has met rubber things
@@ -77,16 +79,26 @@ Systematicity Gap in VQA*; this dataset was made by `clevrhope` from seed {sourc
 ```python
 from datasets import load_dataset
 
-rows = load_dataset("THIS_FOLDER", "{first.hop}", split="{first.split}", streaming=True)
+rows = load_dataset("THIS_FOLDER", "{first.config}", split="{first.split}", streaming=True)
 ```
 
-Without `streaming=True` the library copies the rows into its cache, where each question has an image of its
-own. The first 25,000 and 200,000 rows of a `train` of the paper's size are its smaller train sets.
+Without `streaming=True` the library copies the rows into its cache, where each question has {image} of its
+own.{prefixes}
 
 {images}
 
-{counts}
+{table(("config", "split", "questions", "scenes"), rows)}
+{"".join(columns)}"""
 
+
+def _of_one(source: Source, vocab: Vocab) -> str:
+    """On splits of questions about one image."""
+    n_answers = len(set(vocab.answers()).difference(SPECIAL_TOKENS))
+    image = "| `image` | the image, 8-bit RGB |\n" if source.rendered else ""
+    prelim = ""
+    if any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()):
+        prelim = f"Configs `{PRELIM}_...` hold nothing out: they test whether a model knows a single value.\n"
+    return f"""
 The gap in systematicity is the accuracy on an `ood` split less that on its `iid` split. Tune on none of them.
 {prelim}
 | column | holds |
@@ -97,7 +109,28 @@ The gap in systematicity is the accuracy on an `ood` split less that on its `iid
 | `question_family_index` | number of the template, as in CLEVR |
 | `question_index` | place of the question in its split |
 | `image_index` | the scene's index in its pool; equal for equal images of a split |
-{_SUITES if source.suites else ""}"""
+"""
+
+
+def _of_sets(source: Source) -> str:
+    """On splits of questions about sets of images."""
+    images = "| `images` | the images of the set, 8-bit RGB |\n" if source.rendered else ""
+    return f"""
+Configs `....covr` are questions about sets of one to five images, in the templates of COVR (Bogin, Gupta,
+Gardner and Berant 2021). Rows 2k and 2k + 1 are the same text about two sets, with different answers. The gap
+is the accuracy on `covr_test_ood` less that on `covr_test`; tune on `covr_dev`.
+
+| column | holds |
+|---|---|
+{images}| `question` | the question in English |
+| `answer` | yes, no, a number, a value or a relation |
+| `program` | functions in prefix order |
+| `template` | name of the template, such as `verify_count` |
+| `structure` | form of what is described: `single`, `edge`, `chain` or `v` |
+| `source` | place in the set of an image that shows what the question describes |
+| `question_index` | place of the question in its split |
+| `image_indices` | the scenes' indices in their pool, in the order of the images |
+"""
 
 
 _SUITES = """

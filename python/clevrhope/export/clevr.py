@@ -27,9 +27,9 @@ from clevrhope.runtime.progress import Advance
 
 def write(source: Source, out: Path, advance: Advance) -> None:
     """Writes images, questions and scenes of all splits."""
-    detokenizer = Detokenizer(source.vocab)
-    programs = ProgramNodes(source.vocab, source.manifest.world["attributes"])
     for split in source.splits:
+        detokenizer = Detokenizer(split.vocab)
+        programs = ProgramNodes(split.vocab, source.manifest.world["attributes"])
         name, reader, numbers = split.split, split.reader, split.numbers().tolist()
         with rows_file(questions_file(out, name), key="questions", info=question_info(name)) as add:
             for first, questions, tokens in reader.blocks():

@@ -98,9 +98,9 @@ def _write_images(split: SplitSource, folder: Path) -> None:
 
 
 def _lines(source: Source, split: SplitSource) -> Iterator[dict[str, Any]]:
-    reader, detokenizer = split.reader, Detokenizer(source.vocab)
+    reader, detokenizer = split.reader, Detokenizer(split.vocab)
     attributes = read_set_attributes(reader.path)
-    tokens = ProgramTokens(vocabulary_with(source.manifest.world["attributes"]), source.vocab.programs())
+    tokens = ProgramTokens(vocabulary_with(source.manifest.world["attributes"]), split.vocab.programs())
     names = [PROPERTIES.get(name) for name in attributes.property_names]
     first = 0
     for block in read_set_question_blocks(reader.path, n_rows=_ROWS_A_BLOCK):

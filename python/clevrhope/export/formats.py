@@ -25,18 +25,21 @@ class Format:
     """A module of the extra `export` that the form needs."""
     suites: bool = False
     """The form has a place for suites of paired tests; others leave them out."""
+    single: bool = True
+    """The form has a place for questions about one image."""
     sets: bool = False
-    """The form is of questions over several images; others have no place for them."""
+    """The form has a place for questions over several images."""
+    copies: bool = True
+    """Splits and sets that share an image have a copy each; in other forms an image is there once."""
 
 
 FORMATS: Mapping[str, Format] = {
-    "parquet": Format(parquet.write, prefer="png", needs="pyarrow", suites=True),
-    "webdataset": Format(webdataset.write, prefer="png"),
+    "parquet": Format(parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True),
+    "webdataset": Format(webdataset.write, prefer="png", sets=True),
     "clevr": Format(clevr.write, prefer="png", one_hop=True),
     "iep": Format(iep.write, prefer="h5", one_hop=True),
     "coco": Format(coco.write, prefer="png", needs="pycocotools"),
-    "covr": Format(covr.write, prefer="png", sets=True),
+    "covr": Format(covr.write, prefer="png", single=False, sets=True, copies=False),
 }
 """parquet: Hugging Face datasets; webdataset: tar shards; clevr: the folders of CLEVR_v1.0; iep: the HDF5
-files of the public CLEVR models; coco: instance masks and boxes; covr: COVR's JSON lines, for questions over
-several images."""
+files of the public CLEVR models; coco: instance masks and boxes; covr: COVR's JSON lines."""

@@ -2,6 +2,7 @@
 
     README.md                                     the dataset card; its head names all configs
     <hop>/<split>-00000-of-00012.parquet          a row a question, its image in it
+    <hop>.covr/<split>-00000-of-00001.parquet     the same of questions about sets of images
     <hop>.<suite>/<split>-00000-of-00001.parquet  the same of a suite, with what makes the questions pairs
 
 An image with nine questions is in nine rows, but only once in the file: the column is encoded by a dictionary
@@ -9,25 +10,29 @@ for each group of rows, and a group holds all questions of its images.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.pairs_h5 import RELATIONS, ROLES, TIERS
 from clevrhope.export.card import dataset_card
-from clevrhope.export.source import Sample, Source, SplitSource, SuiteSource
+from clevrhope.export.source import Sample, SetSource, Source, SplitSource, SuiteSource
 from clevrhope.runtime.progress import Advance
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    _Column = tuple[pa.DataType, dict[str, Any]]  # its type, and what `datasets` makes of it
 
 IMAGES_A_FILE = 5_000
 """Approximately; some 500 MB, the size that the Hub recommends."""
 
 IMAGES_A_GROUP = 32
 """A reader unpacks a group's rows at once; with nine questions an image that is some 30 MB."""
+
+SETS_A_GROUP = 64
+"""The same of sets of images."""
 
 _OF_PAIRS = {
     "suite": "string",
@@ -43,11 +48,16 @@ _OF_PAIRS = {
 }
 """The columns that a suite has besides those of a split, and their types."""
 
-_REPEATED = ["image.bytes", "image.path", "answer", "program.list.element"]
-"""Columns that are encoded by a dictionary."""
+_OF_SETS = {"template": "string", "structure": "string", "source": "int32"}
+"""The columns of questions about sets of images alone."""
 
-_REPEATED_OF_PAIRS = [*_REPEATED, *(name for name, dtype in _OF_PAIRS.items() if dtype == "string")]
-"""The same of a suite."""
+_REPEATED = [
+    *(f"{image}.{part}" for image in ("image", "images.list.element") for part in ("bytes", "path")),
+    "answer",
+    "program.list.element",
+    *(name for name, dtype in (_OF_SETS | _OF_PAIRS).items() if dtype == "string"),
+]
+"""Columns that are encoded by a dictionary, as far as a table has them."""
 
 _DICTIONARY_BYTES = 1 << 28
 """The most bytes of a group's images; above it they would be written once a row."""
@@ -55,59 +65,56 @@ _DICTIONARY_BYTES = 1 << 28
 
 def write(source: Source, out: Path, advance: Advance) -> None:
     """Writes all splits and the card."""
-    detokenizer = Detokenizer(source.vocab)
-    for split in source.splits:
-        _write_split(split, split.samples(detokenizer, whole=False), out / split.hop, advance)
-    for suite in source.suites:
-        samples = suite.samples(Detokenizer(suite.vocab), whole=False)
-        _write_split(suite, samples, out / suite.config, advance)
+    for split in (*source.splits, *source.suites):
+        _write_split(split, out / split.config, advance)
     (out / "README.md").write_text(dataset_card(source), "utf-8")
 
 
-def _write_split(split: SplitSource, samples: Iterator[Sample], folder: Path, advance: Advance) -> None:
+def _write_split(split: SplitSource, folder: Path, advance: Advance) -> None:
     import pyarrow.parquet as pq
 
     folder.mkdir(exist_ok=True)
-    suite = split if isinstance(split, SuiteSource) else None
-    repeated = _REPEATED_OF_PAIRS if suite else _REPEATED
-    schema = _schema(with_images=split.images is not None, of_pairs=suite is not None)
-    n_files = -(-len(split.indices) // IMAGES_A_FILE)
-    goal = -(-len(split.reader) // n_files)
+    schema = _schema(split)
+    samples = split.samples(whole=False)
+    a_group = SETS_A_GROUP if isinstance(split, SetSource) else IMAGES_A_GROUP
+    n_files = -(-split.n_copies // IMAGES_A_FILE)
+    n_rows = 0
     for number in range(n_files):
         path = folder / f"{split.split}-{number:05d}-of-{n_files:05d}.parquet"
-        n_rows = 0
+        # Counted over all files: files end with a group, and a goal for each would leave the last ones empty.
+        goal = (number + 1) * len(split.reader) // n_files
         # Through a file of Python's, so that a full disk is Python's error too.
         with (
             path.open("wb") as file,
             pq.ParquetWriter(
-                file, schema, use_dictionary=repeated, dictionary_pagesize_limit=_DICTIONARY_BYTES
+                file, schema, use_dictionary=_REPEATED, dictionary_pagesize_limit=_DICTIONARY_BYTES
             ) as writer,
         ):
-            while n_rows < goal and (group := list(islice(samples, IMAGES_A_GROUP))):
-                table = _table(group, schema, suite)
+            while n_rows < goal and (group := list(islice(samples, a_group))):
+                table = _table(split, group, schema)
                 writer.write_table(table, row_group_size=len(table))
                 n_rows += len(table)
                 advance(len(table))
 
 
-def _schema(*, with_images: bool, of_pairs: bool) -> "pa.Schema":
+def _schema(split: SplitSource) -> "pa.Schema":
     """The columns, and in the metadata what `datasets` makes of them."""
     import pyarrow as pa
 
-    image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    columns: dict[str, tuple[Any, dict[str, Any]]] = {
-        "image": (image, {"_type": "Image"}),
-        "question": (pa.string(), _value("string")),
-        "answer": (pa.string(), _value("string")),
-        "program": (pa.list_(pa.string()), {"feature": _value("string"), "_type": "Sequence"}),
-        "question_family_index": (pa.int32(), _value("int32")),
-        "question_index": (pa.int32(), _value("int32")),
-        "image_index": (pa.int32(), _value("int32")),
-    }
-    if not with_images:
+    text, number = _value("string"), _value("int32")
+    image: _Column = (pa.struct([("bytes", pa.binary()), ("path", pa.string())]), {"_type": "Image"})
+    columns = {"image": image, "question": text, "answer": text, "program": _list_of(text)}
+    if isinstance(split, SetSource):
+        columns = {"images": _list_of(image), **columns}
         del columns["image"]
-    if of_pairs:
-        columns |= {name: (pa.type_for_alias(dtype), _value(dtype)) for name, dtype in _OF_PAIRS.items()}
+        columns |= {name: _value(dtype) for name, dtype in _OF_SETS.items()}
+        columns |= {"question_index": number, "image_indices": _list_of(number)}
+    else:
+        columns |= dict.fromkeys(("question_family_index", "question_index", "image_index"), number)
+    if isinstance(split, SuiteSource):
+        columns |= {name: _value(dtype) for name, dtype in _OF_PAIRS.items()}
+    if split.images is None:
+        del columns[next(iter(columns))]
     features = {name: feature for name, (_, feature) in columns.items()}
     return pa.schema(
         [(name, kind) for name, (kind, _) in columns.items()],
@@ -115,25 +122,38 @@ def _schema(*, with_images: bool, of_pairs: bool) -> "pa.Schema":
     )
 
 
-def _value(dtype: str) -> dict[str, Any]:
-    return {"dtype": dtype, "_type": "Value"}
+def _value(dtype: str) -> "_Column":
+    import pyarrow as pa
+
+    return pa.type_for_alias(dtype), {"dtype": dtype, "_type": "Value"}
 
 
-def _table(group: Sequence[Sample], schema: "pa.Schema", suite: SuiteSource | None) -> "pa.Table":
+def _list_of(column: "_Column") -> "_Column":
+    import pyarrow as pa
+
+    kind, feature = column
+    return pa.list_(kind), {"feature": feature, "_type": "Sequence"}
+
+
+def _table(split: SplitSource, group: Sequence[Sample], schema: "pa.Schema") -> "pa.Table":
     import pyarrow as pa
 
     rows = [(sample, question) for sample in group for question in sample.questions]
+    images = [[{"bytes": image.png, "path": image.filename} for image in sample.images] for sample, _ in rows]
+    indices = [[image.index for image in sample.images] for sample, _ in rows]
     columns: dict[str, list[Any]] = {
-        "image": [{"bytes": sample.png, "path": sample.image_filename} for sample, _ in rows],
         "question": [question.text for _, question in rows],
         "answer": [question.answer for _, question in rows],
         "program": [question.program for _, question in rows],
-        "question_family_index": [question.family for _, question in rows],
         "question_index": [question.index for _, question in rows],
-        "image_index": [sample.image_index for sample, _ in rows],
     }
-    if suite is not None:
-        columns |= _columns_of_pairs(suite, columns["question_index"])
+    columns |= {name: [question.kind[name] for _, question in rows] for name in rows[0][1].kind}
+    if isinstance(split, SetSource):
+        columns |= {"images": images, "image_indices": indices}
+    else:
+        columns |= {"image": [image for (image,) in images], "image_index": [index for (index,) in indices]}
+    if isinstance(split, SuiteSource):
+        columns |= _columns_of_pairs(split, columns["question_index"])
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 

@@ -20,12 +20,12 @@ from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest
 from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import SplitReader, open_split
+from clevrhope.dataset.split_reader import SetReader, SplitReader, open_split
 from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
-from clevrhope.export.source import Source, SplitSource, SuiteSource, source_json
+from clevrhope.export.source import SetSource, Source, SplitSource, SuiteSource, source_json
 from clevrhope.runtime.atomic import FULL_DISK, disk_errors, sync_folder, temporary_path
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.lock import LOCK_FILE, locked
@@ -50,7 +50,7 @@ class Exported:
     n_images: int
     """Images that the splits use, each once, as `build` counts them."""
     n_copies: int
-    """Images written: splits that share an image have a copy each."""
+    """Images written: splits that share an image have a copy each, and so has each set of images."""
     n_bytes: int
     splits: tuple[tuple[str, str], ...]
     """(HOP, split) of each."""
@@ -88,7 +88,8 @@ def export(
         out: the new folder, which must not exist or be empty.
         format: a name of `FORMATS`.
         hops: None for all that the folder has.
-        splits: None for all; a split may be in some of the HOPs only.
+        splits: None for all of questions about one image, or in format "covr" for all about sets of images; a
+            split may be in some of the HOPs only.
         train_questions: the first so many of each `train`; 25_000 and 200_000 are the paper's smaller sets.
         images: False exports text only, as does a folder without images.
         progress: shows how far the export is.
@@ -119,12 +120,14 @@ def export(
     total = sum(len(each.reader) for each in exported)
     with (progress or Silent()).stage(f"Exporting {format}", total=total, unit="questions") as advance:
         _write(source, out, format, chosen, advance)
+    n_images = sum(len(np.unique(np.concatenate(indices))) for indices in by_pool.values())
+    n_copies = sum(each.n_copies for each in exported if each.images is not None)
     return Exported(
         folder=out,
         images=source.rendered,
         n_questions=n_questions,
-        n_images=sum(len(np.unique(np.concatenate(indices))) for indices in by_pool.values()),
-        n_copies=sum(len(each.indices) for each in exported if each.images is not None),
+        n_images=n_images,
+        n_copies=n_copies if chosen.copies else n_images,
         n_bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
         splits=names,
         n_pairs=sum(len(each.pairs) for each in source.suites),
@@ -143,28 +146,33 @@ def _format(name: str) -> Format:
 def _names(
     layout: Layout, hops: Sequence[str] | None, splits: Sequence[str] | None, name: str, chosen: Format
 ) -> tuple[tuple[str, str], ...]:
-    """The splits to export, of the kind of questions that the format holds.
+    """The splits to export, of the kinds of questions that the format holds, those of a HOP in a row.
 
     Raises:
-        ConfigError: a split is of the other kind, or as `choose`.
+        ConfigError: a split is of another kind, or as `choose`.
     """
-    other = next((split for split in splits or () if is_covr(split) != chosen.sets), None)
-    if other is not None and chosen.sets:
-        raise ConfigError(f"--format {name} holds questions over several images, and {other} has none")
-    if other is not None:
+    of_sets = [split for split in splits or () if is_covr(split)]
+    of_one = [split for split in splits or () if not is_covr(split)]
+    if of_one and not chosen.single:
+        raise ConfigError(f"--format {name} holds questions over several images, and {of_one[0]} has none")
+    if of_sets and not chosen.sets:
+        *others, last = (other for other, each in FORMATS.items() if each.sets)
         raise ConfigError(
-            f"--format {name} has no place for sets of images, which the questions of {other} are about; "
-            "take --format covr"
+            f"--format {name} has no place for sets of images, which the questions of {of_sets[0]} are "
+            f"about; take --format {', '.join(others)} or {last}"
         )
-    if not chosen.sets:
-        return choose(layout, hops, splits)
-    names = choose_covr(layout, hops, splits)
+    names: list[tuple[str, str]] = []
+    if of_one or (chosen.single and not of_sets):
+        names += choose(layout, hops, of_one or None)
+    if of_sets or not chosen.single:
+        names += choose_covr(layout, hops, of_sets or None)
     if not names:
         raise ConfigError(
             f"{layout.root}: it has no questions over several images, which --format {name} holds; run the "
             "dataset's build again with --covr"
         )
-    return names
+    found = [hop for hop, _ in names]
+    return tuple(sorted(names, key=lambda each: found.index(each[0])))
 
 
 def _check_empty(out: Path) -> None:
@@ -188,14 +196,14 @@ def _source(
     wants_images: bool,
 ) -> Source:
     manifest = existing_manifest(layout.manifest)
-    vocab = read_vocab(layout.covr_vocab if chosen.sets else layout.vocab)
-    splits = []
+    splits: list[SplitSource] = []
     for hop, split in names:
         limit = train_questions if split in (TRAIN.name, COVR_TRAIN) else None
-        listed = manifest.covr if chosen.sets else manifest.splits
+        listed = manifest.covr if is_covr(split) else manifest.splits
         entry = listed.get(hop, {}).get(split)
         if entry is None:
             raise DatasetError(f"{layout.manifest}: {hop}.{split} is missing; run the dataset's build again")
+        vocab = read_vocab(layout.vocab_of(split))
         reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
         if (reader.hop, reader.split, reader.pool) != (hop, split, entry["pool"]):
             raise DatasetError(
@@ -205,7 +213,10 @@ def _source(
         image_idxs = reader.image_idxs[reader.image_idxs >= 0]
         images = _images(layout, manifest, reader.pool, image_idxs, chosen) if wants_images else None
         indices, counts = np.unique(image_idxs, return_counts=True)
-        splits.append(SplitSource(reader, images, indices, counts))
+        rest = (vocab, images, indices, counts)
+        splits.append(
+            SetSource(reader, *rest) if isinstance(reader, SetReader) else SplitSource(reader, *rest)
+        )
     bare = next((each for each in splits if each.images is None), None)
     if bare is not None and any(each.images is not None for each in splits):
         raise DatasetError(
@@ -214,7 +225,7 @@ def _source(
             "images out with --no-images"
         )
     suites = tuple(_suites(layout, manifest, splits)) if chosen.suites else ()
-    return Source(layout, manifest, vocab, tuple(splits), suites)
+    return Source(layout, manifest, tuple(splits), suites)
 
 
 def _images(layout: Layout, manifest: Manifest, pool: str, image_idxs: Ints, chosen: Format) -> Images | None:
@@ -258,7 +269,7 @@ def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -
             images = split.images
             if own_pool and images is not None:
                 images = find_images(layout, own_pool, indices, prefer="png")
-            yield SuiteSource(reader, images, indices, counts, pairs, vocab)
+            yield SuiteSource(reader, vocab, images, indices, counts, pairs)
 
 
 def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advance) -> None:

@@ -1,7 +1,7 @@
 """What a format's module gets: the splits to export, with their questions, images and scenes as streams."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice, repeat
 from operator import call
@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.clevr_json import scenes_of
+from clevrhope.dataset.covr_h5 import STRUCTURES
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.pairs_h5 import PairFile
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.split_reader import SetReader, SplitReader
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
@@ -33,18 +34,27 @@ class Question:
     program: list[str]
     """Functions in prefix order, such as `filter_color[red]`."""
     answer: str
-    family: int
+    kind: Mapping[str, int | str]
+    """What its template is, in columns that depend on whether it is about one image or about a set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image of a sample."""
+
+    index: int
+    """The scene's index in its pool."""
+    filename: str
+    png: bytes | None
+    """None where there are no images."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An image with one or more questions about it."""
+    """An image with one or more questions about it, or a set of images with one."""
 
-    image_index: int
-    """The scene's index in its pool."""
-    image_filename: str
-    png: bytes | None
-    """None where there are no images."""
+    images: list[Image]
+    """One, or those of the set in the question's order."""
     questions: list[Question]
 
 
@@ -53,6 +63,8 @@ class SplitSource:
     """A split to be exported."""
 
     reader: SplitReader
+    vocab: Vocab
+    """What the reader's numbers mean."""
     images: Images | None
     """None in an export of text only."""
     indices: Ints
@@ -69,6 +81,21 @@ class SplitSource:
     def split(self) -> str:
         """The split's name."""
         return self.reader.split
+
+    @property
+    def config(self) -> str:
+        """The name of the table that it is a part of, where splits with other columns are in others."""
+        return self.hop
+
+    @property
+    def n_samples(self) -> int:
+        """Samples, where each has all questions of its image."""
+        return len(self.indices)
+
+    @property
+    def n_copies(self) -> int:
+        """Images in all of these samples."""
+        return len(self.indices)
 
     def scenes(self, layout: Layout) -> Iterator[dict[str, Any]]:
         """The scenes that are asked about; order and errors as of `scenes_of`."""
@@ -87,7 +114,7 @@ class SplitSource:
         """(questions,) int32: the place in `indices` of each question's image."""
         return np.searchsorted(self.indices, self.reader.image_idxs).astype(np.int32)
 
-    def samples(self, detokenizer: Detokenizer, *, whole: bool) -> Iterator[Sample]:
+    def samples(self, *, whole: bool) -> Iterator[Sample]:
         """All questions with their images, of which a few dozen are in memory.
 
         With `whole` a sample has all questions of its image, in the order of the images' first questions.
@@ -102,18 +129,26 @@ class SplitSource:
         if order is not None:
             images = images[order]
         starts = np.flatnonzero(np.diff(images, prepend=-1))
-        counts = np.diff(starts, append=len(images)).tolist()
-        indices: list[int] = images[starts].tolist()
+        counts = np.diff(starts, append=len(images))
+        return self._samples(images[starts, np.newaxis], counts, order)
+
+    def _samples(self, image_idxs: Ints, counts: Ints, order: Ints | None) -> Iterator[Sample]:
+        """Samples with the images of each row (I,), and with so many questions each, in this order."""
+        sizes = (image_idxs >= 0).sum(axis=1).tolist()
+        images = self._images(image_idxs[image_idxs >= 0].tolist())
+        questions = self._questions(order)
+        for size, n in zip(sizes, counts.tolist(), strict=True):
+            yield Sample(list(islice(images, size)), list(islice(questions, n)))
+
+    def _images(self, indices: list[int]) -> Iterator[Image]:
         files: Iterator[bytes | None] = repeat(None, len(indices))
         if self.images is not None:
             files = map_in_threads(call, map(self.images.png, indices), threads=None)
-        questions = self._questions(detokenizer, order)
-        for index, n, image in zip(indices, counts, files, strict=True):
-            name = image_filename(self.reader.pool, index)
-            yield Sample(index, name, image, list(islice(questions, n)))
+        for index, content in zip(indices, files, strict=True):
+            yield Image(index, image_filename(self.reader.pool, index), content)
 
-    def _questions(self, detokenizer: Detokenizer, order: Ints | None) -> Iterator[Question]:
-        reader = self.reader
+    def _questions(self, order: Ints | None) -> Iterator[Question]:
+        reader, detokenizer = self.reader, Detokenizer(self.vocab)
         for numbers, questions, programs in _rows(reader, order):
             for k, question, program in zip(numbers.tolist(), questions, programs, strict=True):
                 yield Question(
@@ -121,17 +156,56 @@ class SplitSource:
                     text=detokenizer.question(question, int(reader.question_lengths[k])),
                     program=detokenizer.program(program, int(reader.program_lengths[k])),
                     answer=detokenizer.answer(int(reader.answers[k])),
-                    family=int(reader.question_families[k]),
+                    kind=self._kind(k),
                 )
+
+    def _kind(self, k: int) -> Mapping[str, int | str]:
+        return {"question_family_index": int(self.reader.question_families[k])}
+
+
+@dataclass(frozen=True)
+class SetSource(SplitSource):
+    """A split of questions about sets of images; `counts` has the questions whose sets have the image."""
+
+    reader: SetReader
+
+    @property
+    def config(self) -> str:
+        """Such as `rubber_cylinder.covr`."""
+        return f"{self.hop}.covr"
+
+    @property
+    def n_samples(self) -> int:
+        """Questions, each a sample of its own."""
+        return len(self.reader)
+
+    @property
+    def n_copies(self) -> int:
+        """Images of all sets."""
+        return int(self.counts.sum())
+
+    def samples(self, *, whole: bool) -> Iterator[Sample]:
+        """The questions in their order, each with its set of images; errors as of `SplitSource`."""
+        image_idxs = self.reader.image_idxs
+        return self._samples(image_idxs, np.ones(len(image_idxs), dtype=np.int32), None)
+
+    def _kind(self, k: int) -> Mapping[str, int | str]:
+        reader = self.reader
+        return {
+            "template": reader.templates[int(reader.question_families[k])],
+            "structure": STRUCTURES[int(reader.structures[k])],
+            "source": int(reader.sources[k]),
+        }
 
 
 @dataclass(frozen=True)
 class SuiteSource(SplitSource):
-    """The pairs of a suite on a split; the reader's questions are the rows of the suite's file."""
+    """The pairs of a suite on a split; the reader's questions are the rows of the suite's file.
+
+    Its vocabulary has the dataset's numbers and its own behind them.
+    """
 
     pairs: PairFile
-    vocab: Vocab
-    """The suite's, which has the dataset's numbers and its own behind them."""
 
     @property
     def config(self) -> str:
@@ -162,7 +236,6 @@ class Source:
 
     layout: Layout
     manifest: Manifest
-    vocab: Vocab
     splits: tuple[SplitSource, ...]
     """Split by split, those of a HOP next to each other."""
     suites: tuple[SuiteSource, ...] = ()
@@ -177,6 +250,11 @@ class Source:
     def by_hop(self) -> dict[str, list[SplitSource]]:
         """HOP -> its splits, in order."""
         return {hop: [*splits] for hop, splits in groupby(self.splits, lambda each: each.hop)}
+
+    def by_config(self) -> dict[str, list[SplitSource]]:
+        """Name of a table -> its splits and suites, in order."""
+        tables = groupby((*self.splits, *self.suites), lambda each: each.config)
+        return {name: [*splits] for name, splits in tables}
 
     def by_suite(self) -> dict[str, list[SuiteSource]]:
         """Name of a HOP and suite -> its splits, in order."""

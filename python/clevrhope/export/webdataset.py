@@ -1,11 +1,12 @@
 """Export as tar shards for the webdataset library, which streams them.
 
-    <hop>/<split>-000000.tar     1,000 samples each: HOPE_train_000007.png, HOPE_train_000007.json
+    <hop>/<split>-000000.tar     samples of 1,000 images: HOPE_train_000007.png, HOPE_train_000007.json
     shards.json                  HOP -> split -> the shards as a brace pattern, samples, questions
-    vocab.json                   the dataset's own
+    vocab.json, covr_vocab.json  the dataset's own, for one image and for sets of images
 
 A sample is an image with its questions: a sample per question would repeat each image nine times in a stream.
-docs/export.md has the one line that makes a sample per question of these.
+docs/export.md has the one line that makes a sample per question of these. A question about a set of images is
+a sample of its own: HOPE_covr_test_000007.0.png, .1.png and so on, HOPE_covr_test_000007.json.
 """
 
 import io
@@ -17,66 +18,78 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.export.source import Sample, Source, SplitSource
+from clevrhope.dataset.covr_h5 import MAX_IMAGES
+from clevrhope.export.source import Sample, SetSource, Source, SplitSource
 from clevrhope.runtime.progress import Advance
 
 IMAGES_A_SHARD = 1_000
 """Some 100 MB; few enough that the smaller test sets make a shard for each of several workers."""
 
+SETS_A_SHARD = IMAGES_A_SHARD // MAX_IMAGES
+"""Samples of a shard that are sets of images."""
+
 
 def write(source: Source, out: Path, advance: Advance) -> None:
     """Writes all shards, and their list."""
-    detokenizer = Detokenizer(source.vocab)
     shards: dict[str, dict[str, Any]] = {}
     for split in source.splits:
-        pattern = _write_split(split, split.samples(detokenizer, whole=True), out, advance)
         shards.setdefault(split.hop, {})[split.split] = {
-            "shards": pattern,
-            "samples": len(split.indices),
+            "shards": _write_split(split, out, advance),
+            "samples": split.n_samples,
             "questions": len(split.reader),
         }
+        of_sets = isinstance(split, SetSource)
+        vocab = out / ("covr_vocab.json" if of_sets else "vocab.json")
+        shutil.copyfile(source.layout.vocab_of(split.split), vocab)
     (out / "shards.json").write_text(json.dumps(shards, indent=1) + "\n", "utf-8")
-    shutil.copyfile(source.layout.vocab, out / "vocab.json")
 
 
-def _write_split(split: SplitSource, samples: Iterator[Sample], out: Path, advance: Advance) -> str:
+def _write_split(split: SplitSource, out: Path, advance: Advance) -> str:
     (out / split.hop).mkdir(exist_ok=True)
     name = f"{split.hop}/{split.split}"
-    n_shards = -(-len(split.indices) // IMAGES_A_SHARD)
+    samples = split.samples(whole=True)
+    a_shard = SETS_A_SHARD if isinstance(split, SetSource) else IMAGES_A_SHARD
+    n_shards = -(-split.n_samples // a_shard)
     for number in range(n_shards):
         path = out / f"{name}-{number:06d}.tar"
         with (
             path.open("wb") as file,
             tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as tar,
         ):
-            for sample in islice(samples, IMAGES_A_SHARD):
-                key = Path(sample.image_filename).stem
-                if sample.png is not None:
-                    _add(tar, f"{key}.png", sample.png)
-                _add(tar, f"{key}.json", _content(split, sample))
+            for sample in islice(samples, a_shard):
+                for entry, content in _entries(split, sample):
+                    _add(tar, entry, content)
                 advance(len(sample.questions))
     return f"{name}-{{000000..{n_shards - 1:06d}}}.tar"
 
 
-def _content(split: SplitSource, sample: Sample) -> bytes:
-    content = {
-        "hop": split.hop,
-        "split": split.split,
-        "pool": split.reader.pool,
-        "image_index": sample.image_index,
-        "questions": [
-            {
-                "question_index": question.index,
-                "question": question.text,
-                "program": question.program,
-                "answer": question.answer,
-                "question_family_index": question.family,
-            }
-            for question in sample.questions
-        ],
-    }
-    return json.dumps(content, ensure_ascii=False).encode()
+def _entries(split: SplitSource, sample: Sample) -> Iterator[tuple[str, bytes]]:
+    """The files of a sample, by name."""
+    about: dict[str, Any] = {"hop": split.hop, "split": split.split, "pool": split.reader.pool}
+    questions = [
+        {
+            "question_index": question.index,
+            "question": question.text,
+            "program": question.program,
+            "answer": question.answer,
+            **question.kind,
+        }
+        for question in sample.questions
+    ]
+    if isinstance(split, SetSource):
+        (question,) = questions
+        key = f"HOPE_{split.split}_{question['question_index']:06d}"
+        names = [f"{key}.{place}.png" for place in range(len(sample.images))]
+        about |= {"image_indices": [image.index for image in sample.images], **question}
+    else:
+        (image,) = sample.images
+        key = Path(image.filename).stem
+        names = [image.filename]
+        about |= {"image_index": image.index, "questions": questions}
+    for name, image in zip(names, sample.images, strict=True):
+        if image.png is not None:
+            yield name, image.png
+    yield f"{key}.json", json.dumps(about, ensure_ascii=False).encode()
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
