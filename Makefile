@@ -2,7 +2,7 @@
 # make test   all set-up, then every check that is quick: Rust, Python, linters, types, stubs
 # make test-slow   the other tests: kills, clusters, models that learn, a thousand images
 # make fuzz   2,000 spoilt files, each read by a command that has to answer with a sentence
-# make test-paper   all 29 pairs' text at the paper's sizes, checked and timed
+# make test-paper   all 29 pairs' text at the paper's and COVR's sizes, checked and timed
 #
 # Needs Python 3.11, a C compiler and cargo; everything else goes into .venv. A second run sets up nothing.
 
