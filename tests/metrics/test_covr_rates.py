@@ -167,6 +167,9 @@ def test_models_share_the_draws() -> None:
     assert (found.score, found.interval.low, found.interval.high) == pytest.approx((100, 100, 100))
     worse = generalisation(model=text, text=iid_size, iid_size=text, **named)
     assert (worse.score, worse.interval) == (None, None)
+    # Without a score there is no interval, though some samples would have a score.
+    near = generalisation(model=text, text=text, iid_size=text[:, ::-1], **named)
+    assert (near.score, near.interval) == (None, None)
 
 
 def test_shapes_that_do_not_go_together_are_refused() -> None:

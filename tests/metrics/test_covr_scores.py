@@ -17,6 +17,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics import score
 from clevrhope.metrics.covr.scorer import score_covr
+from clevrhope.metrics.covr.tables import WHY_NO_SCORE, covr_lines
 from clevrhope.pipeline import Request, build
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 
@@ -153,6 +154,25 @@ def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path)
     (more,) = (row for row in scores.rows if row.shots == 5 and row.split == "covr_test")
     assert (more.text, more.iid_size, more.generalisation) == (None, None, None)
     assert more.iid is not None
+
+
+def test_a_score_that_is_not_defined_is_a_dash_with_its_reason(folder: Path, tmp_path: Path) -> None:
+    files = [
+        answered(folder, tmp_path / "model.jsonl", lambda row: row % 4 < 2, **held_out()),
+        answered(folder, tmp_path / "text.jsonl", lambda row: row % 4 < 2, **held_out(model="question_only")),
+        answered(folder, tmp_path / "same.jsonl", lambda row: row % 4 < 2, **held_out("iid_size")),
+        answered(folder, tmp_path / "more.jsonl", lambda row: True, **held_out(shots=5)),
+    ]
+    lines = list(covr_lines(score_covr(folder, files, **SEED)))
+    (head,) = (line for line in lines if line.endswith("iid  generalisation score"))
+    first = lines.index(head) + 2
+    assert len(lines[first]) == len(head)
+    assert lines[first].endswith("  -")
+    assert "interval" not in lines[first + 1]
+    assert lines.count(WHY_NO_SCORE) == 1
+    # Runs that are not there are no reason for a dash.
+    (of_more,) = (k for k, line in enumerate(lines) if line.startswith(f"{HOP} covr_test, mine, 5 shots"))
+    assert not lines[of_more + 1].endswith("-")
 
 
 def test_runs_of_one_training_are_averaged(folder: Path, tmp_path: Path) -> None:

@@ -7,7 +7,13 @@ from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.covr.results import CovrCondition, CovrScores, SplitRow
 from clevrhope.metrics.covr.scorer import score_covr
-from clevrhope.metrics.covr.tables import ROW_HEADS, described, row_cells
+from clevrhope.metrics.covr.tables import (
+    ROW_HEADS,
+    WHY_NO_SCORE,
+    described,
+    is_undefined,
+    row_cells,
+)
 from clevrhope.metrics.results import Accuracy
 from clevrhope.report.document import Block, Cell, Heading, Table, Text
 from clevrhope.report.runs import LAST, Source
@@ -93,8 +99,9 @@ def _splits_table(scores: CovrScores) -> Table:
         [[Cell(text) for text in _row(each)] for each in scores.rows],
         note=(
             "text: question_only, trained in the same way; iid-size: the model on as many questions, drawn "
-            "with the property; iid: on all; score: (model - text) / (iid-size - text), which COVR draws "
-            "within 0 to 100, with its interval."
+            "with the property; iid: on all; generalisation score: (model - text) / (iid-size - text), which "
+            "COVR draws within 0 to 100, with its interval."
+            + (f" {WHY_NO_SCORE}" if any(map(is_undefined, scores.rows)) else "")
         ),
     )
 
@@ -102,7 +109,7 @@ def _splits_table(scores: CovrScores) -> Table:
 def _row(row: SplitRow) -> list[str]:
     cells = row_cells(row)
     interval = row.generalisation.interval if row.generalisation else None
-    if interval is not None and cells[-1]:
+    if interval is not None:
         cells[-1] += f" ({interval.low:.0f} to {interval.high:.0f})"
     return [row.predicate, row.hop, row.split, row.model, f"{row.shots:,}", *cells]
 
@@ -159,18 +166,20 @@ def covr_rows(scores: Sequence[CovrScores]) -> Iterator[dict[str, str | int | No
         for condition in each.conditions:
             yield from _condition_rows(condition)
         for row in each.rows:
-            if row.generalisation is not None and row.generalisation.score is not None:
+            if row.generalisation is not None:
+                score = row.generalisation.score
                 yield {
                     "model": row.model,
                     "metric": "generalisation_score",
                     "split": row.split,
                     "hop": row.hop,
                     "train_size": row.train_size,
-                    "mean_percent": f"{row.generalisation.score:.4f}",
+                    "mean_percent": "" if score is None else f"{score:.4f}",
                     "by": "predicate",
                     "part": row.predicate,
                     "cell": f"{row.shots} shots",
                     "n": row.n_questions,
+                    "note": "" if score is not None else WHY_NO_SCORE,
                 }
 
 

@@ -149,8 +149,7 @@ class Generalisation:
 
     Attributes:
         score: as `generalisation_score` gives it.
-        interval: of the score; samples in which it is not defined are left out, and None if it is defined in
-            none.
+        interval: of the score; samples in which it is not defined are left out. None where the score is.
         model: per cent of right answers in the mean over runs, as are the next two.
         text: of the model of the text alone.
         iid_size: of the model that was trained with the property.
@@ -193,9 +192,10 @@ def generalisation(
     )
     is_defined = drawn_iid > drawn_text
     gained, possible = (drawn_model - drawn_text)[is_defined], (drawn_iid - drawn_text)[is_defined]
+    score = generalisation_score(model=found[0], text=found[1], iid_size=found[2])
     return Generalisation(
-        score=generalisation_score(model=found[0], text=found[1], iid_size=found[2]),
-        interval=interval(100 * gained / possible),
+        score=score,
+        interval=None if score is None else interval(100 * gained / possible),
         model=found[0],
         text=found[1],
         iid_size=found[2],

@@ -10,8 +10,16 @@ from clevrhope.metrics.results import Accuracy, Interval
 
 _NAME_WIDTH, _WIDTH = 30, 24
 
-ROW_HEADS = ("filtered", "questions", "text", "model", "iid-size", "iid", "score")
+ROW_HEADS = ("filtered", "questions", "text", "model", "iid-size", "iid", "generalisation score")
 """Columns of the table of splits: those of COVR's tables 7 and 8, and the generalisation score."""
+
+NO_SCORE = "-"
+"""In place of a generalisation score that is not defined."""
+
+WHY_NO_SCORE = (
+    f"{NO_SCORE}: the model on as many questions (iid-size) is not above the text alone, so there is no "
+    "generalisation score."
+)
 
 
 def covr_json(scores: CovrScores) -> dict[str, Any]:
@@ -28,12 +36,14 @@ def covr_lines(scores: CovrScores) -> Iterator[str]:
     if scores.rows:
         yield ""
         yield "Splits by predicates, on the questions that have the property"
-        yield _line("", ROW_HEADS, 12)
+        yield _split_line(ROW_HEADS)
     for row in scores.rows:
         yield f"{row.hop} {row.split}, {row.model}, {row.shots:,} shots: {row.predicate}"
-        yield _line("", row_cells(row), 12)
+        yield _split_line(row_cells(row))
         if row.generalisation is not None and row.generalisation.interval is not None:
             yield f"  95% interval of the score: {_interval(row.generalisation.interval)}"
+    if any(is_undefined(row) for row in scores.rows):
+        yield WHY_NO_SCORE
     if scores.bootstrap:
         yield ""
         yield f"Intervals from {scores.bootstrap:,} draws of the source images; seed {scores.seed}."
@@ -58,8 +68,13 @@ def row_cells(row: SplitRow) -> list[str]:
         "" if row.filtered is None else f"{row.filtered:,}",
         f"{row.n_questions:,}",
         *(_percent(each) for each in (row.text, row.held_out, row.iid_size, row.iid)),
-        "" if score is None else f"{score:.0f}",
+        NO_SCORE if is_undefined(row) else "" if score is None else f"{score:.0f}",
     ]
+
+
+def is_undefined(row: SplitRow) -> bool:
+    """Whether a row has all three runs, but no generalisation score."""
+    return row.generalisation is not None and row.generalisation.score is None
 
 
 def _condition(condition: CovrCondition) -> Iterator[str]:
@@ -97,6 +112,10 @@ def _percent(accuracy: Accuracy | None) -> str:
 
 def _interval(interval: Interval) -> str:
     return f"{interval.low:.1f} to {interval.high:.1f}"
+
+
+def _split_line(cells: Sequence[str]) -> str:
+    return _line("", [*cells[:-1], f"{cells[-1]:>22}"], 12)
 
 
 def _line(name: str, cells: Sequence[str], width: int = _WIDTH) -> str:
