@@ -233,7 +233,7 @@ def score(
     "--model", metavar="NAME", help="The model's name, for files that do not say it; or write NAME=FILE."
 )
 @click.option("--dataset", type=PATH, metavar="DIR", help="The dataset that files of predictions are about.")
-@click.option("--title", metavar="TEXT", default="Systematicity gaps", help="Title of the page.")
+@click.option("--title", metavar="TEXT", help="Title of the page.")
 @click.option(
     "--least-iid",
     type=float,

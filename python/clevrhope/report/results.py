@@ -113,6 +113,8 @@ def measure(
     """The results of all files in their order, and a sentence for each file that cannot be scored."""
     sources = list(sources)
     progress = progress or Silent()
+    if not sources:
+        return [], ()
     datasets: dict[Path, _Dataset] = {}
     found: list[Result] = []
     skipped = []

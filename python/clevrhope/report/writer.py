@@ -64,7 +64,7 @@ def report(
     *,
     model: str | None = None,
     dataset: Path | None = None,
-    title: str = "Systematicity gaps",
+    title: str | None = None,
     least_iid: float = 0.0,
     ways: Sequence[str] = (),
     failures: Sequence[str] = (),
@@ -77,7 +77,7 @@ def report(
         out: The folder; an earlier report in it is replaced.
         model: Name of the model, for files that do not say it.
         dataset: The dataset of files, and of runs whose dataset was moved.
-        title: Title of the report.
+        title: Title of the report; None for one that fits its results.
         least_iid: Complex_iid accuracy in per cent from which runs count in controlled diversity.
         ways: Ways of answering to report, for models that have several; empty for all.
         failures: Sentences on runs that failed, which the report lists.
@@ -104,7 +104,7 @@ def report(
     instances = measure_instances(results)
     shown = _shown(results)
     page = [
-        *_document(results, shown, title, skipped, failures, least_iid, progress),
+        *_document(results, shown, title or _title(results), skipped, failures, least_iid, progress),
         *covr_blocks(covr),
         *suite_blocks([each for each in paired if each.result in shown], instances),
         *regression_blocks(instances, draws=_can_draw() is None),
@@ -122,6 +122,11 @@ def report(
         n_results=len(results) + sum(len(each.conditions) for each in covr),
         skipped=tuple(skipped),
     )
+
+
+def _title(results: Sequence[Result]) -> str:
+    # COVR's questions have no gaps: its splits are about composition.
+    return "Systematicity gaps" if results else "Compositional generalisation"
 
 
 def _shown(results: Sequence[Result]) -> list[Result]:
@@ -171,6 +176,8 @@ def _document(
             yield table
     models = models_of(plain)
     runs = late_runs(controlled)
+    if not (models or runs):
+        return
     with progress.stage("Writing", total=len(models) + bool(runs), unit="sections") as advance:
         if runs:
             yield Heading("Controlled diversity")

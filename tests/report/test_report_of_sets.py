@@ -1,0 +1,96 @@
+"""Reports of predictions about sets of images alone: title, progress, scores that are not defined."""
+
+import csv
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.covr_h5 import read_set_questions
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.metrics.covr.tables import WHY_NO_SCORE
+from clevrhope.pipeline import Request, build
+from clevrhope.report import report
+from clevrhope.runtime.progress import Advance
+from clevrhope.splits.covr.kinds import COVR_SPLITS
+
+HOP = "none"
+HELD_OUT = {"covr_split": "has-count", "shots": 0}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("covr") / "data"
+    config = PRESETS["demo"]
+    sizes = replace(config.sizes, covr_train=60, covr_dev=30, covr_test=120)
+    config = replace(config, sizes=sizes, question_json=False)
+    build(Request(out=out, hops=(HOP,), config=config, seed=5, covr=True, render=False))
+    return out
+
+
+def answered(folder: Path, path: Path, *, n_right: int, **columns: Any) -> str:
+    """A file of answers, of which `n_right` of four are right."""
+    layout = Layout(folder)
+    answers = read_vocab(layout.covr_vocab).answers()
+    lines = []
+    for split in COVR_SPLITS[1:4]:
+        for row, number in enumerate(read_set_questions(layout.covr_h5(HOP, split)).answers):
+            answer = answers[number] if row % 4 < n_right else "<UNK>"
+            place = {"hop": HOP, "split": split, "question_index": row, "answer": answer}
+            lines.append(json.dumps({**place, "train_size": 60, **columns}))
+    path.write_text("\n".join(lines) + "\n")
+    return f"{columns['model']}={path}"
+
+
+class Stages:
+    """Progress that keeps the number of units of each stage."""
+
+    def __init__(self) -> None:
+        self.done: dict[str, int] = {}
+
+    @contextmanager
+    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
+        key = f"{title}: {unit}"
+        self.done[key] = 0
+
+        def advance(n: int, /, *, there: bool = False) -> None:
+            self.done[key] += n
+
+        yield advance
+
+
+def test_a_report_of_sets_alone_has_a_title_and_stages_of_its_own(folder: Path, tmp_path: Path) -> None:
+    files = [answered(folder, tmp_path / "a.jsonl", n_right=2, model="mine")]
+    stages = Stages()
+    made = report(files, tmp_path / "report", dataset=folder, progress=stages)
+    page = made.markdown.read_text()
+    assert page.startswith("# Compositional generalisation\n")
+    assert "Systematicity" not in page
+    assert stages.done
+    assert all(stages.done.values()), stages.done
+
+
+def test_a_score_that_is_not_defined_is_in_tables_and_rows(folder: Path, tmp_path: Path) -> None:
+    files = [
+        answered(folder, tmp_path / "a.jsonl", n_right=2, model="mine", covr_role="split", **HELD_OUT),
+        answered(folder, tmp_path / "b.jsonl", n_right=2, model="mine", covr_role="iid_size", **HELD_OUT),
+        answered(
+            folder, tmp_path / "c.jsonl", n_right=3, model="question_only", covr_role="split", **HELD_OUT
+        ),
+    ]
+    made = report(files, tmp_path / "report", dataset=folder)
+    page = made.markdown.read_text()
+    assert "iid | generalisation score |" in page
+    assert page.count(WHY_NO_SCORE) == 1
+    with made.csv.open() as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"] == "generalisation_score"]
+    assert [(row["split"], row["mean_percent"], row["note"]) for row in rows] == [
+        ("covr_test", "", WHY_NO_SCORE),
+        ("covr_test_paraphrased", "", WHY_NO_SCORE),
+    ]
