@@ -42,6 +42,19 @@ def test_a_pair_that_is_added_gets_the_sizes_of_the_folder(
     assert (config["preset"], config["sizes"]["train"]) == ("small", 900), "and takes nothing away"
 
 
+def test_a_folder_without_images_is_said_to_get_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    build(out, "--hop", "none", "--seed", "3", "--splits", "val")
+    assert "no images" not in capsys.readouterr().err
+    plan = ["plan", "--hop", "none", "--out", str(out)]
+    sentence = f"{out} has no images so far; build makes them unless --no-render is given."
+    for more, is_said in (([], True), (["--no-render"], False), (["--quiet"], False)):
+        assert run_command([*plan, *more]) == 0
+        assert (sentence in capsys.readouterr().err) == is_said, more
+
+
 def test_what_binds_a_folder_need_not_be_said_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

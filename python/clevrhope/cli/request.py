@@ -216,6 +216,9 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     config = resolve_config(file=choices["config_file"], before=before, **chosen)
     if before and not (choices["preset"] or choices["config_file"] or choices["quiet"]):
         click.echo(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
+    is_without_images = Layout(out).manifest.exists() and "rendering" not in before
+    if is_without_images and not (choices["no_render"] or choices["quiet"]):
+        click.echo(f"{out} has no images so far; build makes them unless --no-render is given.", err=True)
     _check_covr(choices, out)
     seed = choices["seed"]
     if seed is None and not Layout(out).manifest.exists():
