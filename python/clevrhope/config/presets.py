@@ -10,6 +10,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.images.passes import parse_passes
 from clevrhope.images.settings import Rendering, RenderSettings
 from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.covr.kinds import is_covr
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import PAIR_SPLITS, PLAIN_SPLITS, VALUE_SPLITS, splits_of_dataset
 
@@ -178,6 +179,11 @@ def check_splits(names: Sequence[str]) -> tuple[str, ...]:
     """
     known = splits_of_dataset("pair", "plain", "value")
     for name in names:
+        if is_covr(name):
+            raise ConfigError(
+                f"--splits: {name} is a split of questions over several images; leave it out and give "
+                "--covr, which makes all of those"
+            )
         if name not in known:
             raise ConfigError(
                 f'--splits: unknown split "{name}"{suggestion(name, known)}; known: {", ".join(known)}'
