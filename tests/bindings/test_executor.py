@@ -212,7 +212,8 @@ def test_a_whole_scene_file_is_no_scene(scene: dict[str, Any], program: list[dic
         with pytest.raises(SceneError, match="scene: a scene file without a scene"):
             call(program, {"scenes": []})
         with pytest.raises(
-            SceneError, match=r"scene: a list of 2 scenes; give a single scene, such as scenes\[0\]"
+            SceneError,
+            match=r"scene: a list of 2 scenes; give a single scene, such as scenes\[0\], or SceneSet\(",
         ):
             call(program, [scene, scene])  # type: ignore[arg-type]
         with pytest.raises(SceneError, match="scene: a list without a scene"):

@@ -346,7 +346,8 @@ def _single(scene: object) -> object:
     if not scenes:
         raise SceneError(f"scene: a {what} without a scene; expected one scene")
     n = "one scene" if len(scenes) == 1 else f"{len(scenes):,} scenes"
-    raise SceneError(f"scene: a {what} of {n}; give a single scene, such as {first}")
+    of_several = ", or SceneSet(scenes) for questions about several" if scenes is scene else ""
+    raise SceneError(f"scene: a {what} of {n}; give a single scene, such as {first}{of_several}")
 
 
 def _dump(content: object, what: str) -> bytes:
