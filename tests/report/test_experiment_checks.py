@@ -95,7 +95,7 @@ OF_MODELS = {
     "batch": (
         CHANNELS,
         '"recipe.batch_size" = 500',
-        "size: 300 questions, but a batch of stage train has 500",
+        "--size: 300 questions, but a batch of stage train has 500",
     ),
     "features": (
         'features = "pixels"\n',
@@ -104,10 +104,10 @@ OF_MODELS = {
     ),
     "updates": (SEEDS, f"{SEEDS}\nupdates = 0", "model[0].updates is 0; expected a whole number from 1"),
     "keep_last": (SEEDS, f"{SEEDS}\nkeep_last = 'x'", 'model[0].keep_last is "x"; expected a whole number'),
-    "keep_every": (SEEDS, f"{SEEDS}\nkeep_last = 2", "keep_last is 2, but keep_every does not say"),
+    "keep_every": (SEEDS, f"{SEEDS}\nkeep_last = 2", "--keep-last: 2 checkpoints, but --keep-every does"),
     "sizes": ("300]", "30000]", "model[0]: sizes: 30,000 questions, but the train set of rubber_cylinder"),
     "type of sizes": ("300]", "true]", 'model[0].sizes is ["25k", true]; expected a whole number'),
-    "digits of sizes": ("300]", f'"{"9" * 5_000}"]', "model[0].sizes: size: "),
+    "digits of sizes": ("300]", f'"{"9" * 5_000}"]', "model[0].sizes: --size: "),
     "seeds": (SEEDS, "seeds = [1.5]", "model[0].seeds is [1.5]; expected a whole number or a list of such"),
     "options": (SEEDS, f'{SEEDS}\noptions = ["--detreministic"]', "model[0]: No such option"),
     "value of an option": (SEEDS, f'{SEEDS}\noptions = ["--tune-every", "0"]', "model[0]: --tune-every"),

@@ -38,7 +38,7 @@ __all__ = ["grid"]
         (("[[model]]", "[[model"), "broken TOML"),
         (('sizes = ["25k", 300]', ""), 'model[0]: no "sizes"'),
         (('sizes = ["25k", 300]', 'sizes = ["25k", 25000]'), 'model[0].sizes: "25k" is listed twice'),
-        (('sizes = ["25k", 300]', 'sizes = ["lots"]'), 'model[0].sizes: size: "lots" should be a number'),
+        (('sizes = ["25k", 300]', 'sizes = ["lots"]'), 'model[0].sizes: --size: "lots" should be a number'),
         (('name = "film"', 'name = "flim"'), 'model[0].name: no model "flim" (did you mean "film"?)'),
         (("seeds = [1, 2]", 'seeds = [1]\nlabel = "a/b"'), 'label is "a/b"; expected the name of a folder'),
     ],

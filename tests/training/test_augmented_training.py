@@ -138,4 +138,4 @@ def test_a_train_set_that_was_not_made(folder: Path, capsys: pytest.CaptureFixtu
     command = ["train", "tiny_models:Tiny", str(folder), "--hop", HOP, "--size", "10", "--seed", "1"]
     assert run_command([*command, "--split", "complex_ood"]) == 2
     err = capsys.readouterr().err
-    assert 'split: "complex_ood" is not a train set; there is train, and with questions of a suite' in err
+    assert '--split: "complex_ood" is not a train set; there is train, and with questions of a suite' in err

@@ -173,9 +173,9 @@ def test_the_commands_and_a_fresh_process(
         (["--split", "covr_tran"], '(did you mean "covr_train"?)'),
         (
             ["--tune-on", "val"],
-            'tune_on: "val" is not for runs on covr_train; their weights can be chosen by',
+            '--tune-on: "val" is not for runs on covr_train; their weights can be chosen by',
         ),
-        (["--split", "train", "--tune-on", "covr_dev"], 'tune_on: no set "covr_dev"'),
+        (["--split", "train", "--tune-on", "covr_dev"], '--tune-on: no set "covr_dev"'),
         (["--size", "97"], "train.h5: it has 96 questions, but the first 97 were asked for"),
         (["--hop", "none"], 'no split "covr_train" of none; there is none of that kind'),
     ],

@@ -230,7 +230,11 @@ def test_requests_that_make_no_sense(tmp_path: Any) -> None:
     for changes, told in (
         ({"size": 0}, "size is 0"),
         ({"seed": -1}, "seed is -1"),
-        ({"keep_last": 5}, "keep_every does not say how far apart"),
+        (
+            {"split": "covr_train", "drop_types": {"count": 0.5}},
+            "--drop-type: it leaves out questions of train",
+        ),
+        ({"keep_last": 5}, "--keep-every does not say how far apart"),
     ):
         with pytest.raises(ConfigError, match=told):
             TrainRequest(**{**usual, **changes})

@@ -356,6 +356,6 @@ def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:
             ) from error
     if stage.batch_size > n_questions:
         raise ConfigError(
-            f"size: {n_questions:,} questions, but a batch of stage {stage.name} has {stage.batch_size:,}; "
+            f"--size: {n_questions:,} questions, but a batch of stage {stage.name} has {stage.batch_size:,}; "
             "use more questions, or set recipe.batch_size"
         )

@@ -97,13 +97,20 @@ class TrainRequest:
         check_at_least(1, **{name: getattr(self, name) for name in counts})
         check_at_least(0, seed=self.seed, shots=self.shots)
         if self.keep_last > 1 and self.keep_every is None:
-            raise ConfigError(f"keep_last is {self.keep_last}, but keep_every does not say how far apart")
+            raise ConfigError(
+                f"--keep-last: {self.keep_last} checkpoints, but --keep-every does not say how far apart"
+            )
         check_train_split(self.split)
         if self.is_of_sets:
             check_tune_on_sets(self.tune_on)
         else:
             check_tune_on(self.tune_on)
         self._check_covr_split()
+        if self.drop_types and self.is_of_sets:
+            raise ConfigError(
+                f"--drop-type: it leaves out questions of {TRAIN.name} by their type, but the split is "
+                f"{COVR_TRAIN}, whose questions --covr-split holds out by their properties"
+            )
 
     def _check_covr_split(self) -> None:
         """Checks that what is said of a split by a predicate goes together.
@@ -173,7 +180,7 @@ def check_train_split(name: str) -> None:
         return
     example = augmented_split("carets")
     raise ConfigError(
-        f"split: {shown(name)} is not a train set{suggestion(name, [TRAIN.name, example, COVR_TRAIN])}; "
+        f"--split: {shown(name)} is not a train set{suggestion(name, [TRAIN.name, example, COVR_TRAIN])}; "
         f"there is {TRAIN.name}, and with questions of a suite {example}, for one, and {COVR_TRAIN}, whose "
         "questions are about sets of images"
     )
@@ -187,7 +194,7 @@ def check_tune_on_sets(name: str | None) -> None:
     """
     if name not in (None, COVR_DEV):
         raise ConfigError(
-            f"tune_on: {shown(name)} is not for runs on {COVR_TRAIN}{suggestion(str(name), [COVR_DEV])}; "
+            f"--tune-on: {shown(name)} is not for runs on {COVR_TRAIN}{suggestion(str(name), [COVR_DEV])}; "
             f"their weights can be chosen by {COVR_DEV}"
         )
 
@@ -202,17 +209,17 @@ def check_tune_on(name: str | None) -> None:
         return
     if name in TEST_SETS:
         raise ConfigError(
-            f'tune_on: "{name}" is a test set, and what is chosen by it can no longer be tested on it; '
+            f'--tune-on: "{name}" is a test set, and what is chosen by it can no longer be tested on it; '
             f'choose by "{TUNE_SET}", the val split of none, or by CLEVR\'s'
         )
     if not Path(name).is_dir():
         raise ConfigError(
-            f'tune_on: no set "{name}"{suggestion(name, [TUNE_SET])}; there is "{TUNE_SET}", and the folder '
-            "of CLEVR v1.0 stands for its val"
+            f'--tune-on: no set "{name}"{suggestion(name, [TUNE_SET])}; there is "{TUNE_SET}", and the '
+            "folder of CLEVR v1.0 stands for its val"
         )
     if TUNE_SET not in clevr_splits(Path(name)):
         raise ConfigError(
-            f"tune_on: {name} is not a CLEVR_v1.0 folder: expected {questions_file(Path(), TUNE_SET)} and "
+            f"--tune-on: {name} is not a CLEVR_v1.0 folder: expected {questions_file(Path(), TUNE_SET)} and "
             f"{scenes_file(Path(), TUNE_SET)} in it"
         )
 
@@ -225,7 +232,7 @@ def parse_size(text: str) -> int:
     """
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise ConfigError(f"size: {shown(text)} should be a number of questions, such as 25k or 25000")
+        raise ConfigError(f"--size: {shown(text)} should be a number of questions, such as 25k or 25000")
     return int(match[1]) * (1000 if match[2] else 1)
 
 
