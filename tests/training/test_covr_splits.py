@@ -1,6 +1,7 @@
 """Runs on COVR's splits by predicates: the rows that are trained on, what is recorded, bad input."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_a_run_is_trained_and_tuned_without_the_property_but_for_its_shots(
 ) -> None:
     sentences: list[str] = []
     request = of_sets(folder, covr_split=PREDICATE, shots=8, tune_on="covr_dev")
-    run(tell=sentences.append, **request)
+    run(tell=sentences.extend, **request)
     layout = Layout(folder)
     train, dev = (read_description(layout.covr_h5(HOP, name)) for name in ("covr_train", "covr_dev"))
     has = train.has_property("compscope") & train.has_property("has-quant-all")
@@ -81,8 +82,8 @@ def test_a_run_is_trained_and_tuned_without_the_property_but_for_its_shots(
     dev_has = dev.has_property("compscope") & dev.has_property("has-quant-all")
     assert len(tuned) == (~dev_has).sum() < len(dev)
     assert sentences == [
-        f"{has.sum():,} of 2,000 questions of covr_train have {PREDICATE}; {len(expected):,} are left with 8 "
-        "shots"
+        f"{has.sum():,} of 2,000 questions of covr_train have {PREDICATE}; as the two questions of a pair go "
+        f"together, {len(expected):,} are left with 8 shots"
     ]
     info = json.loads((tmp_path / "run/run.json").read_text())
     assert info["train_sha256"] == rows_sha256(layout.covr_h5(HOP, "covr_train"), SIZE)
@@ -141,7 +142,7 @@ def test_a_run_that_was_stopped_has_the_weights_of_one_that_was_not(
 
 def test_drawn_pairs_are_said_and_recorded(run: Train, folder: Path, tmp_path: Path) -> None:
     sentences: list[str] = []
-    run(tell=sentences.append, **of_sets(folder, covr_split="lexical-2 | program"))
+    run(tell=sentences.extend, **of_sets(folder, covr_split="lexical-2 | program"))
     assert sentences[0].startswith("lexical-2: ")
     assert "%) of covr_train; together " in sentences[0]
     predicate = json.loads((tmp_path / "run/run.json").read_text())["covr"]["predicate"]
@@ -217,10 +218,15 @@ def test_the_command_says_what_is_held_out(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = ["train", "question_only", str(folder), "--hop", "none", "--size", "2k", "--seed", "4"]
+    command = ["train", "question_only", str(folder), "--hop", "none", "--size", "2k"]
     command += ["--split", "covr_train", "--updates", "2", "--set", "hidden=8", "--device", "cpu"]
-    assert run_command([*command, "--covr-split", "tpl-count", "--shots", "4"]) == 0
-    assert "have tpl-count; " in capsys.readouterr().err
+    assert run_command([*command, "--covr-split", "tpl-cout"]) == 2
+    assert "was drawn" not in capsys.readouterr().err, "before the checks"
+    assert run_command([*command, "--covr-split", "tpl-count", "--out", "drawn"]) == 0
+    shown = capsys.readouterr().err
+    assert re.search(r"Seed \d+ was drawn; to resume later: --seed \d+ --out drawn", shown)
+    assert "have tpl-count; " in shown
+    assert run_command([*command, "--seed", "4", "--covr-split", "tpl-count", "--shots", "4"]) == 0
     out = tmp_path / "runs/question_only-none-covr_train-without-tpl-count-4-2000-4"
     assert (out / "finished.json").exists()
 

@@ -225,14 +225,14 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
     if drawn:
         choices["seed"] = secrets.randbelow(2**32)
     request = read_train_request({"model": model, "folder": folder, **choices})
-    if drawn:
-        click.echo(
-            f"Seed {request.seed} was drawn; to resume later: --seed {request.seed} --out {request.out}",
-            err=True,
-        )
 
-    def tell(sentence: str) -> None:
-        if not quiet:
+    def tell(sentences: Sequence[str]) -> None:
+        if drawn:
+            click.echo(
+                f"Seed {request.seed} was drawn; to resume later: --seed {request.seed} --out {request.out}",
+                err=True,
+            )
+        for sentence in () if quiet else sentences:
             click.echo(sentence, err=True)
 
     made = run(request, shown_progress({"quiet": quiet}), tell=tell)

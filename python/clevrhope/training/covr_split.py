@@ -60,8 +60,8 @@ class CovrSplit:
             yield f"lexical-{number}: {drawn} of {COVR_TRAIN}; together {draw.share:.1%}"
         yield (
             f"{self.n_held_out:,} of {self.n_train:,} questions of {COVR_TRAIN} have {self.predicate.text}; "
-            f"{len(self.rows.train):,} are left with {self.shots:,} shots"
-            + (", and the run is on the first so many of all" if self.is_iid else "")
+            f"as the two questions of a pair go together, {len(self.rows.train):,} are left with "
+            f"{self.shots:,} shots" + (", and the run is on the first so many of all" if self.is_iid else "")
         )
 
 

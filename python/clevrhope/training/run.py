@@ -1,7 +1,7 @@
 """Trains a model into a run folder; after any interruption the same call resumes the run."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
@@ -50,7 +50,7 @@ def train(
     request: TrainRequest,
     progress: Progress | None = None,
     *,
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> TrainSummary:
     """Trains a model, or resumes a run that an earlier call with the same request left unfinished.
 
@@ -60,7 +60,8 @@ def train(
     Args:
         request: model, dataset, settings and the run's folder.
         progress: displays progress.
-        tell: called with sentences on what is held out of covr_train, before the first update.
+        tell: called once, before the first update and after all checks of the request, with sentences on
+            what is held out of covr_train.
 
     Raises:
         ConfigError: an unknown model, HOP, size, setting or device, or some that do not fit together.
@@ -91,8 +92,6 @@ def train(
     covr_split = choose_covr_split(layout, request)
     if covr_split is not None:
         reader = SomeRows(reader, covr_split.train)
-        for sentence in covr_split.sentences():
-            tell(sentence)
     if request.drop_types:
         reader = KeptSplit(reader, request.drop_types, seed=request.seed, vocab=vocab)
     for stage in recipe.stages:
@@ -134,6 +133,7 @@ def train(
                 "versions": {"clevrhope": software_version(), "torch": torch.__version__},
             }
         )
+        tell(tuple(covr_split.sentences()) if covr_split is not None else ())
         if not folder.vocab.exists():
             write_vocab(folder.vocab, vocab)
         total = sum(stage.updates for stage in recipe.stages)
