@@ -9,7 +9,7 @@ use crate::question::tokens::tokenize;
 use crate::vocab::{CONVERSE, N_TYPES, TYPE_NAMES, Vocabulary};
 
 /// The words of noun phrases and numbers, but for names.
-const OWN_WORDS: &str = "a an another other it that is are has have both and exactly at least most";
+const OWN_WORDS: &str = "a an another other it that is are has have both and or between exactly at least most";
 
 impl Phrasings {
     /// All tokens of texts about a world, sorted.
@@ -83,7 +83,7 @@ fn longest(template: Template) -> Vec<Content> {
         kind: 0,
         values: [(SHAPE, 0); 2],
         number: (Bound::AtLeast, 2),
-        of_image: (Bound::AtMost, 2),
+        of_image: (Bound::AtMost, 3),
         relation,
         object,
         further: Some((same, object)),

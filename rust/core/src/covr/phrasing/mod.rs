@@ -14,7 +14,7 @@
 //! | `<values>` | what is said of many: "red", "cubes" |
 //! | `<name>`, `<name2>` | a value's name: "red", "cube" |
 //! | `<number>` | the number with its bound: "exactly 1", "at most 3" |
-//! | `<n As>` | so many `g` of an image: "exactly 1 cube", "at least 1 and at most 3 cubes" |
+//! | `<n As>` | so many `g` of an image: "exactly 1 cube", "between 1 and 3 cubes" |
 //! | `<is related>`, `<are related>` | the relation of a quantifier: "is left of a sphere" |
 //! | `<target>` | what the `g` has a relation to: "thing that is right of the red cube" |
 //! | `<its target>` | the same after a sentence that names `g`: "thing that is right of it" |

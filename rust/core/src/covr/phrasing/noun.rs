@@ -71,10 +71,11 @@ impl Nouns {
     pub fn push_number_of_image(&self, (bound, number): (Bound, u8), text: &mut String) {
         match (bound, number) {
             (Bound::AtMost, 1) => return self.push_number((Bound::Exactly, 1), text),
-            (Bound::AtMost, _) => text.push_str("at least 1 and "),
-            (Bound::Exactly | Bound::AtLeast, _) => {}
+            (Bound::AtMost, 2) => text.push_str("1 or "),
+            (Bound::AtMost, _) => text.push_str("between 1 and "),
+            (Bound::Exactly | Bound::AtLeast, _) => return self.push_number((bound, number), text),
         }
-        self.push_number((bound, number), text);
+        text.push_str(&self.numerals[usize::from(number)]);
     }
 
     /// A noun phrase without an article.

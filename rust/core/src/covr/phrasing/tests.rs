@@ -145,11 +145,13 @@ fn words_agree_with_the_number() {
 #[test]
 fn images_without_any_object_are_not_among_those_with_at_most_so_many() {
     let count = |of_image| write(&Meaning::CountGroupBy { g: edge(CUBE, LEFT, SPHERE), of_image }, 0);
-    let texts = [(Bound::AtMost, 3), (Bound::AtMost, 1), (Bound::AtLeast, 1), (Bound::Exactly, 2)].map(count);
+    let texts = [(Bound::AtMost, 3), (Bound::AtMost, 2), (Bound::AtMost, 1), (Bound::AtLeast, 1), (Bound::Exactly, 2)]
+        .map(count);
     assert_eq!(
         texts,
         [
-            "How many images contain at least 1 and at most 3 cubes that are left of a sphere?",
+            "How many images contain between 1 and 3 cubes that are left of a sphere?",
+            "How many images contain 1 or 2 cubes that are left of a sphere?",
             "How many images contain exactly 1 cube that is left of a sphere?",
             "How many images contain at least 1 cube that is left of a sphere?",
             "How many images contain exactly 2 cubes that are left of a sphere?",
@@ -185,7 +187,7 @@ fn the_object_asked_for_has_the_converse_relation() {
         "What shape is the only other thing that has the same color as the cube in the images?"
     );
     let choice = Meaning::ChooseRelation { g: Subgraph::single(CUBE), object: SPHERE, relation: 3 };
-    assert_eq!(write(&choice, 0), "Is the only cube in the images in front of or behind the sphere in its image?");
+    assert_eq!(write(&choice, 0), "Is the only cube in the images in front of the sphere in its image or behind it?");
 }
 
 #[test]
