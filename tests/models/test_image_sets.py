@@ -67,13 +67,16 @@ def with_images(batch: Batch, images: Tensor) -> Batch:
 def test_pairs_are_each_image_with_its_question() -> None:
     batch = sets_of("attributes", 7)
     assert batch.images is not None
-    pairs = batch.pairs()
     expected = [(k, image) for k, row in enumerate(batch.images.tolist()) for image in row if image >= 0]
-    assert len(pairs) == len(expected) == 5 + 3 + 1 + 4 + 2 + 5 + 3
-    assert pairs.images is None
+    questions, images = batch.pairs()
+    assert list(zip(questions.tolist(), images.tolist(), strict=True)) == expected
+    single = batch.single()
+    assert len(single) == len(expected) == 5 + 3 + 1 + 4 + 2 + 5 + 3
+    assert single.images is None
+    assert single.single() is single
     for row, (k, image) in enumerate(expected):
-        assert torch.equal(pairs.questions[row], batch.questions[k])
-        assert torch.equal(pairs.features["places"][row], batch.features["places"][image])
+        assert torch.equal(single.questions[row], batch.questions[k])
+        assert torch.equal(single.features["places"][row], batch.features["places"][image])
     first = batch.first(2)
     assert torch.equal(first.images, batch.images[:2])
     assert len(first.features["places"]) == N_SHARED
@@ -98,8 +101,7 @@ def test_a_set_of_one_is_a_single_image(name: str, config: dict[str, Any], kind:
     single, model = made(name, config, sets=False), made(name, config)
     own = {key: value for key, value in model.state_dict().items() if not key.startswith("set_layers.")}
     assert own.keys() == single.state_dict().keys()
-    # Questions about sets are longer, so there may be more places; the first ones are the same.
-    assert all(torch.equal(value, own[key][: len(value)]) for key, value in single.state_dict().items())
+    assert all(torch.equal(value, own[key]) for key, value in single.state_dict().items())
     batch = small_batch(4, 4, kind=kind)
     one = torch.arange(len(batch)).unsqueeze(1)
     expected = scores(single, batch)

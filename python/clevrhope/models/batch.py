@@ -1,7 +1,7 @@
 """One training step's input: questions, programs, answers and image features as tensors."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
@@ -64,25 +64,32 @@ class Batch:
 
         return Batch(**self._columns(moved), features=_mapped(self.features, moved))
 
-    def pairs(self) -> "Batch":
-        """Each image of the questions' sets with its question, as a batch of questions about one image.
-
-        Rows are in the order of `images`, of which absent ones are left out.
-        """
-        assert self.images is not None
+    def pairs(self) -> tuple[Tensor, Tensor]:
+        """Each image's question and its row in `features`, two (K,) tensors, question by question."""
+        if self.images is None:
+            rows = torch.arange(len(self), device=self.answers.device)
+            return rows, rows
         is_there = self.images != ABSENT
-        questions = is_there.nonzero()[:, 0]
-        images = self.images[is_there]
+        return is_there.nonzero()[:, 0], self.images[is_there]
+
+    def single(self) -> "Batch":
+        """Each image with its question, in the order of `pairs`, as a batch of questions about one image."""
+        if self.images is None:
+            return self
+        questions, images = self.pairs()
         columns = self._columns(lambda tensor: tensor.index_select(0, questions))
         features = _mapped(self.features, lambda array: array.index_select(0, images))
         return Batch(**{**columns, "images": None}, features=features)
 
-    def only(self, rows: Tensor) -> "Batch":
-        """Some of the questions, each about one image, without padding that none of them needs."""
-        columns = self._columns(lambda tensor: tensor.index_select(0, rows))
-        longest = int(columns["question_lengths"].max())
-        features = _mapped(self.features, lambda array: array.index_select(0, rows))
-        return Batch(**{**columns, "questions": columns["questions"][:, :longest]}, features=features)
+    def trimmed(self) -> "Batch":
+        """The same questions, without padding that none of them needs.
+
+        On a GPU the batch stays as it is: to look at lengths would be to wait for it.
+        """
+        if self.answers.device.type != "cpu":
+            return self
+        longest = int(self.question_lengths.max())
+        return replace(self, questions=self.questions[:, :longest])
 
     def _columns(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
         """The tensors with a row for each question, changed."""

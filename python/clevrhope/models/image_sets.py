@@ -14,8 +14,6 @@ from clevrhope.models.batch import ABSENT, Batch
 
 N_LAYERS = 2
 _DEVIATION = 0.02
-_PARTS = 4
-"""Parts in which a batch's questions are read, by length: most of a row of tokens is often padding."""
 
 
 class SetLayers(nn.Module):
@@ -67,7 +65,7 @@ class ImageSetModel(BaseModel):
         raise NotImplementedError
 
     def image_states(self, batch: Batch) -> Tensor:
-        """(B, D) states of questions about one image each."""
+        """(K, D) states of all images, each with its question, in the order of `Batch.pairs`."""
         raise NotImplementedError
 
     def states(self, batch: Batch) -> Tensor:
@@ -80,9 +78,4 @@ class ImageSetModel(BaseModel):
             return self.image_states(batch)
         if self.set_layers is None:
             raise ConfigError(f"{self.name}: it was built for one image, but the questions are about sets")
-        pairs = batch.pairs()
-        # On a GPU, one large call takes less time than several small ones.
-        n_parts = 1 if batch.answers.device.type == "cuda" else _PARTS
-        order = pairs.question_lengths.argsort(stable=True)
-        states = torch.cat([self.image_states(pairs.only(rows)) for rows in order.chunk(n_parts)])  # (K, D)
-        return self.set_layers(states[order.argsort()], batch.images)  # type: ignore[no-any-return]
+        return self.set_layers(self.image_states(batch), batch.images)  # type: ignore[no-any-return]

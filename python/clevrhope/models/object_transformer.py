@@ -1,4 +1,4 @@
-"""A transformer over the objects of an image and the words of a question.
+"""A transformer over the words of a question, and another over the objects of an image that reads the words.
 
 With "scene-boxes" it reads backbone features of the true boxes. With "attributes" it reads the true attribute
 values and coordinates, so none of its errors there is one of perception: an upper bound on what better
@@ -7,7 +7,7 @@ perception can give. All its numbers are choices of this project.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -24,10 +24,8 @@ ATTRIBUTE_TYPES = ("size", "color", "material", "shape")
 """Columns of a feature store of true attributes."""
 
 _BOX_VECTOR, _BOX, _COORDINATES = 2048, 4, 3
-_LONGEST = 64
-"""Most tokens of a question about one image; those of CLEVR's templates have up to 47."""
-_LONGEST_OF_SETS = 128
-"""The same about a set of images; COVR's have up to 68 in CLEVR's vocabulary."""
+_LONGEST = 128
+"""Most tokens of a question; those of CLEVR's templates have up to 47, COVR's up to 68."""
 _DEVIATION = 0.02
 
 
@@ -39,14 +37,14 @@ class ObjectTransformerConfig:
         features: "scene-boxes" or "frcnn" box vectors, or true "attributes".
         hidden: units of each token.
         heads: attention heads of each layer.
-        layers: layers of the transformer.
+        layers: layers over the words, and as many over the objects.
         dropout: dropout in all layers.
     """
 
     features: Literal["scene-boxes", "frcnn", "attributes"] = "scene-boxes"
     hidden: int = 256
     heads: int = 8
-    layers: int = 6
+    layers: int = 3
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
@@ -64,7 +62,7 @@ class BoxTokens(nn.Module):
         self.place = nn.Linear(_BOX, hidden)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
-        """(B, 36, 2048) `vectors` and (B, 36, 4) `boxes` to (B, 36, D)."""
+        """(U, 36, 2048) `vectors` and (U, 36, 4) `boxes` to (U, 36, D)."""
         vectors = features["vectors"].to(self.vector.weight.dtype)
         return self.vector(vectors) + self.place(features["boxes"])  # type: ignore[no-any-return]
 
@@ -79,14 +77,18 @@ class AttributeTokens(nn.Module):
         self.place = nn.Linear(_COORDINATES, hidden)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
-        """(B, 10, T) `attributes` and (B, 10, 3) `places` to (B, 10, D)."""
+        """(U, 10, T) `attributes` and (U, 10, 3) `places` to (U, 10, D)."""
         values = features["attributes"].clamp(min=0)  # -1 after the last object, which attention masks
         first = torch.arange(values.shape[2], device=values.device) * self.most_values
         return self.values(values + first).sum(2) + self.place(features["places"])  # type: ignore[no-any-return]
 
 
 class ObjectTransformer(ImageSetModel):
-    """A transformer over words and objects, which answers from the state of the question's <START>."""
+    """Reads the words, then each image's objects with them, and answers from the state of an image's token.
+
+    The words are read once a question, however many images it is about. In the layers over the objects, those
+    of an image and a learned token attend to one another and to the words.
+    """
 
     name = "object_transformer"
     settings = ObjectTransformerConfig
@@ -111,25 +113,29 @@ class ObjectTransformer(ImageSetModel):
             self.objects = BoxTokens(config.hidden)
         self.words = nn.Embedding(len(vocab.questions()), config.hidden)
         self.places = nn.Parameter(torch.randn(_LONGEST, config.hidden) * _DEVIATION)
-        self.kinds = nn.Parameter(torch.randn(2, config.hidden) * _DEVIATION)
-        layer = nn.TransformerEncoderLayer(
-            config.hidden,
-            config.heads,
-            4 * config.hidden,
-            config.dropout,
-            F.gelu,
-            batch_first=True,
-            norm_first=True,
+        self.token = nn.Parameter(torch.randn(config.hidden) * _DEVIATION)
+        sizes: dict[str, Any] = {
+            "d_model": config.hidden,
+            "nhead": config.heads,
+            "dim_feedforward": 4 * config.hidden,
+            "dropout": config.dropout,
+            "activation": F.gelu,
+            "batch_first": True,
+            "norm_first": True,
+        }
+        self.word_layers = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(**sizes),
+            config.layers,
+            nn.LayerNorm(config.hidden),
+            enable_nested_tensor=False,
         )
-        self.transformer = nn.TransformerEncoder(layer, config.layers, enable_nested_tensor=False)
+        self.object_layers = nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes), config.layers)
         self.norm = nn.LayerNorm(config.hidden)
         self.classifier = nn.Linear(config.hidden, len(vocab.answers()))
 
     def add_set_layers(self) -> None:
-        """As of `ImageSetModel`, of the size of the other layers; the model then reads longer questions."""
+        """As of `ImageSetModel`, of the size of the other layers."""
         config = self.config
-        more = torch.randn(_LONGEST_OF_SETS - _LONGEST, config.hidden) * _DEVIATION
-        self.places = nn.Parameter(torch.cat([self.places.detach(), more]))
         self.set_layers = SetLayers(
             config.hidden, heads=config.heads, intermediate=4 * config.hidden, dropout=config.dropout
         )
@@ -143,21 +149,29 @@ class ObjectTransformer(ImageSetModel):
         return self.classifier(self.norm(self.states(batch)))  # type: ignore[no-any-return]
 
     def image_states(self, batch: Batch) -> Tensor:
-        """(B, D) states of <START>; errors as of `predict`."""
+        """(K, D) states of the images' tokens; errors as of `predict`."""
+        batch = batch.trimmed()
         n_words = batch.questions.shape[1]
         if n_words > len(self.places):
             raise ConfigError(
                 f"the questions have {n_words} tokens; the model reads at most {len(self.places)}"
             )
-        objects = self.objects(batch.features) + self.kinds[0]  # (B, M, D)
-        words = self.words(batch.questions) + self.places[:n_words] + self.kinds[1]  # (B, Q, D)
-        device = objects.device
-        padding = torch.cat(
-            [
-                torch.arange(n_words, device=device) >= batch.question_lengths.unsqueeze(1),
-                torch.arange(objects.shape[1], device=device) >= batch.features["n_boxes"].unsqueeze(1),
-            ],
-            dim=1,
+        no_word = _padding(batch.question_lengths, n_words)  # (B, Q)
+        words = self.words(batch.questions) + self.places[:n_words]
+        words = self.word_layers(words, src_key_padding_mask=no_word)  # (B, Q, D)
+        objects = self.objects(batch.features)  # (U, M, D)
+        objects = torch.cat([self.token.expand(len(objects), 1, -1), objects], dim=1)
+        no_object = _padding(batch.features["n_boxes"] + 1, objects.shape[1])  # (U, 1 + M)
+        questions, images = batch.pairs()  # (K,), (K,)
+        states = self.object_layers(
+            objects.index_select(0, images),
+            words.index_select(0, questions),
+            tgt_key_padding_mask=no_object.index_select(0, images),
+            memory_key_padding_mask=no_word.index_select(0, questions),
         )
-        tokens = self.transformer(torch.cat([words, objects], dim=1), src_key_padding_mask=padding)
-        return tokens[:, 0]  # type: ignore[no-any-return]
+        return states[:, 0]  # type: ignore[no-any-return]
+
+
+def _padding(lengths: Tensor, width: int) -> Tensor:
+    """(N, width) bool: whether a place lies after the last one of its row."""
+    return torch.arange(width, device=lengths.device) >= lengths.unsqueeze(1)

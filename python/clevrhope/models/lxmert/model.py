@@ -48,7 +48,8 @@ class LxmertScratch(ImageSetModel):
         return self.answer_head(self.states(batch))  # type: ignore[no-any-return]
 
     def image_states(self, batch: Batch) -> Tensor:
-        """(B, D) pooled states of [CLS]."""
+        """(K, D) pooled states of [CLS]."""
+        batch = batch.single()
         pieces, word_mask = self.pieces(batch.questions)
         vectors, boxes, n_boxes = (batch.features[name] for name in ("vectors", "boxes", "n_boxes"))
         box_mask = torch.arange(vectors.shape[1], device=vectors.device) < n_boxes.unsqueeze(1)
