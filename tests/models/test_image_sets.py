@@ -68,12 +68,12 @@ def test_pairs_are_each_image_with_its_question() -> None:
     batch = sets_of("attributes", 7)
     assert batch.images is not None
     expected = [(k, image) for k, row in enumerate(batch.images.tolist()) for image in row if image >= 0]
-    questions, images = batch.pairs()
-    assert list(zip(questions.tolist(), images.tolist(), strict=True)) == expected
+    assert batch.image_rows() is batch.images
     single = batch.single()
     assert len(single) == len(expected) == 5 + 3 + 1 + 4 + 2 + 5 + 3
     assert single.images is None
     assert single.single() is single
+    assert single.image_rows().tolist() == [[row] for row in range(len(single))]
     for row, (k, image) in enumerate(expected):
         assert torch.equal(single.questions[row], batch.questions[k])
         assert torch.equal(single.features["places"][row], batch.features["places"][image])

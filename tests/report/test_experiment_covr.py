@@ -28,6 +28,14 @@ hops = ["rubber_cylinder"]
 kind = "attributes"
 [[model]]
 name = "object_transformer"
+label = "single"
+sizes = [90]
+seeds = [1]
+updates = 2
+set = { features = "attributes", hidden = 8, heads = 2, layers = 1, "recipe.batch_size" = 16 }
+[[model]]
+name = "object_transformer"
+init_from = "single"
 sizes = ["1k"]
 seeds = [1]
 updates = 2
@@ -58,21 +66,25 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
     names = [run.folder.name for run in plan.runs]
     end = "has-count-has-attr-4"
     assert names == [
+        "single-rubber_cylinder-90-1",
         "object_transformer-rubber_cylinder-1k-1-covr",
         f"object_transformer-rubber_cylinder-1k-1-without-{end}",
         f"object_transformer-rubber_cylinder-1k-1-size-of-{end}",
         f"question_only-rubber_cylinder-1k-1-without-{end}",
     ]
+    single, *rest = plan.runs
+    assert [run.init_from for run in rest] == [single.folder] * 3 + [None]
+    assert all(str(single.folder) in run.chain.steps[0].arguments for run in rest[:3])
     options = [
         " ".join(run.chain.steps[0].arguments).partition("--split ")[2].removesuffix(" --quiet")
-        for run in plan.runs
+        for run in rest
     ]
     assert options[:3] == [
         "covr_train",
         "covr_train --covr-split has-count & has-attr --shots 4",
         "covr_train --iid-size-of has-count & has-attr --shots 4",
     ]
-    bound = [run.bound["questions"] for run in plan.runs]
+    bound = [run.bound["questions"] for run in rest]
     assert bound[0] == ["--split", "covr_train"]
     assert bound[1] != bound[2]
     check_plan(plan)
@@ -91,6 +103,8 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
         ('iid_size_of = ["', 'iid_size_of = ["", "', 'iid_size_of: "" is no predicate'),
         ('covr_splits = ["", ', 'covr_splits = ["", "", ', 'covr_splits: "" is listed twice'),
         ("shots = 4", "shots = -1", "shots is -1"),
+        ('init_from = "single"', 'init_from = "sngle"', "no run sngle-rubber_cylinder-...-1 before it"),
+        ('label = "single"', 'label = "single"\ninit_from = "single"', "no run single-rubber_cylinder-...-1"),
     ],
 )
 def test_what_cannot_work_is_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
@@ -109,7 +123,7 @@ def test_a_tiny_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.Captur
     assert "Splits by predicates, on the questions that have the property" in page
     rows = [line for line in page.splitlines() if line.startswith("| (has-count & has-attr)")]
     assert len(rows) == 3
-    assert all("transformer | 4 |" in row for row in rows)
+    assert all("transformer (split=covr\\_train) | 4 |" in row for row in rows)
     # Nothing is left to do.
     assert run_command([*command[:2], "--out", str(tmp_path / "out"), "--plan"]) == 0
-    assert "4 runs, 4 of them done" in capsys.readouterr().out
+    assert "5 runs, 5 of them done" in capsys.readouterr().out

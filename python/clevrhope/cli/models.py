@@ -206,6 +206,13 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     metavar="PREDICATE",
     help="In place of --covr-split, train on as many questions as that run, drawn from all.",
 )
+@click.option(
+    "--init-from",
+    type=PATH,
+    metavar="RUN",
+    help="Start from the last weights of this finished run of the same model; words and answers are matched "
+    "by name.",
+)
 @click.option("--tensorboard", is_flag=True, help="Also write TensorBoard's files.")
 @quiet_option
 @json_option

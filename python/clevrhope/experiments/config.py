@@ -137,6 +137,8 @@ class ModelConfig:
         covr_splits: as for `--covr-split`, one run each on covr_train; "" for a run on all of it.
         iid_size_of: the same as for `--iid-size-of`.
         shots: as for `--shots`, of the runs of both that name a predicate.
+        init_from: label of an earlier [[model]] with one size, from whose run of the same dataset, pair and
+            seed each run starts.
         updates, keep_last, keep_every, features: as the options of `train`.
         options: further options of `train`.
         evaluate: further options of `evaluate`.
@@ -154,6 +156,7 @@ class ModelConfig:
     covr_splits: tuple[str, ...] = ()
     iid_size_of: tuple[str, ...] = ()
     shots: int | None = None
+    init_from: str | None = None
     keep_last: int = 1
     keep_every: int | None = None
     features: str | None = None

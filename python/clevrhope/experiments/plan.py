@@ -100,6 +100,7 @@ class RunChain:
         chain: its steps, under the name of the run's folder.
         dataset: the name of its dataset.
         folder: of the run.
+        init_from: the folder of the run that it starts from, which is trained before it; None for none.
         model: the number of its [[model]] table.
         bound: the settings of the experiment's file that it is bound to.
     """
@@ -109,6 +110,7 @@ class RunChain:
     folder: Path
     model: int
     bound: Mapping[str, Any]
+    init_from: Path | None = None
 
     def claim(self) -> None:
         """Records in a folder without a run what the run in it will be bound to."""
@@ -172,7 +174,11 @@ def make_plan(experiment: Experiment) -> Plan:
                     f"{file}: the run {name} is asked for twice; where settings differ, give one of its "
                     "[[model]] tables another label"
                 )
-            runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed, variant)
+            source = None
+            if model.init_from is not None:
+                begin = [model.init_from, *([] if dataset is first else [dataset.name]), hop]
+                source = _source(experiment, model, runs, "-".join(begin), seed)
+            runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed, variant, source)
     return Plan(experiment, datasets, tuple(runs.values()), experiment.out / "report")
 
 
@@ -263,6 +269,7 @@ def _run_chain(
     size: str,
     seed: int,
     variant: Variant,
+    source: Path | None,
 ) -> RunChain:
     places = places_below(experiment.out, dataset)
     data = places.data
@@ -282,6 +289,8 @@ def _run_chain(
         train += ["--keep-every", str(model.keep_every)]
     if model.features:
         train += ["--features", model.features]
+    if source is not None:
+        train += ["--init-from", str(source)]
     train += _options_of(model, variant)
     train += [*model.options, "--quiet"]
     evaluate = ["evaluate", str(run), *model.evaluate, "--quiet"]
@@ -297,7 +306,27 @@ def _run_chain(
             answer += ["--suite", suite_name(dataset, places, suite)]
         paired = _step(experiment, f"suites-{name}", [*answer, "--quiet"], run / "predictions")
         steps.append(replace(paired, inputs=DatasetInputs(data, tests_of=hop)))
-    return RunChain(Chain(name, tuple(steps)), dataset.name, run, experiment.models.index(model), bound)
+    number = experiment.models.index(model)
+    return RunChain(Chain(name, tuple(steps)), dataset.name, run, number, bound, source)
+
+
+def _source(
+    experiment: Experiment, model: ModelConfig, runs: Mapping[str, RunChain], begin: str, seed: int
+) -> Path:
+    """The folder of the run that another one starts from, whose name begins with label, dataset and pair.
+
+    Raises:
+        ConfigError: there is no such run before it, or it starts from another run itself.
+    """
+    sources = [each for each in experiment.models if each.folder_label == model.init_from]
+    for size in (name for each in sources for name in each.size_names):
+        source = runs.get(f"{begin}-{size}-{seed}")
+        if source is not None and source.init_from is None:
+            return source.folder
+    raise ConfigError(
+        f"{experiment.file}: model {model.name}: init_from: no run {begin}-...-{seed} before it that starts "
+        "from no other run"
+    )
 
 
 def _options_of(model: ModelConfig, variant: Variant) -> list[str]:
@@ -337,6 +366,7 @@ def _bound(model: ModelConfig, dataset: DatasetConfig, variant: Variant) -> dict
         "keep": [model.keep_last, model.keep_every],
         "features": model.features,
         "options": options,
+        **({"init_from": model.init_from} if model.init_from else {}),
         **({"drop": variant.drop} if variant.drop else {}),
         **({"questions": _options_of(model, replace(variant, drop=""))} if variant.of_sets else {}),
     }

@@ -93,14 +93,17 @@ def run_experiment(
         for run in left:
             run.claim()
         waiting = [run.chain for run in left]
+        # Runs that start from others are begun when all others have ended.
+        waves = [[run.chain for run in left if (run.init_from is not None) == late] for late in (False, True)]
         with progress.stage("Runs", total=len(waiting), unit="runs") as advance:
-            if engine == "ray" and waiting:
-                ended = run_on_ray(waiting, address=address, threads=threads, per_gpu=jobs)
-            else:
-                ended = _run_here(waiting, jobs=jobs, threads=threads)
-            for _, failure in ended:
-                note(failure)
-                advance(1)
+            for chains in filter(None, waves):
+                if engine == "ray":
+                    ended = run_on_ray(chains, address=address, threads=threads, per_gpu=jobs)
+                else:
+                    ended = _run_here(chains, jobs=jobs, threads=threads)
+                for _, failure in ended:
+                    note(failure)
+                    advance(1)
         page = _report(plan, failures, progress)
     n_new = sum(chain.done for chain in waiting)
     return Outcome(page, len(plan.runs), plan.n_done, n_new, tuple(failures))

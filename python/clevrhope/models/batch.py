@@ -64,19 +64,21 @@ class Batch:
 
         return Batch(**self._columns(moved), features=_mapped(self.features, moved))
 
-    def pairs(self) -> tuple[Tensor, Tensor]:
-        """Each image's question and its row in `features`, two (K,) tensors, question by question."""
-        if self.images is None:
-            rows = torch.arange(len(self), device=self.answers.device)
-            return rows, rows
-        is_there = self.images != ABSENT
-        return is_there.nonzero()[:, 0], self.images[is_there]
+    def image_rows(self) -> Tensor:
+        """(B, I) `images`, also where each question is about one image."""
+        if self.images is not None:
+            return self.images
+        return torch.arange(len(self), device=self.answers.device).unsqueeze(1)
 
     def single(self) -> "Batch":
-        """Each image with its question, in the order of `pairs`, as a batch of questions about one image."""
+        """Each image with its question, as a batch of questions about one image.
+
+        Rows are in the order of `images`, of which absent ones are left out.
+        """
         if self.images is None:
             return self
-        questions, images = self.pairs()
+        is_there = self.images != ABSENT
+        questions, images = is_there.nonzero()[:, 0], self.images[is_there]
         columns = self._columns(lambda tensor: tensor.index_select(0, questions))
         features = _mapped(self.features, lambda array: array.index_select(0, images))
         return Batch(**{**columns, "images": None}, features=features)

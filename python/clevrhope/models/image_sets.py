@@ -13,6 +13,8 @@ from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import ABSENT, Batch
 
 N_LAYERS = 2
+SET_LAYERS = "set_layers."
+"""How the names of weights begin that join several images; models of one image have none of them."""
 _DEVIATION = 0.02
 
 
@@ -65,7 +67,7 @@ class ImageSetModel(BaseModel):
         raise NotImplementedError
 
     def image_states(self, batch: Batch) -> Tensor:
-        """(K, D) states of all images, each with its question, in the order of `Batch.pairs`."""
+        """(K, D) states of all images, each with its question, in the order of `Batch.image_rows`."""
         raise NotImplementedError
 
     def states(self, batch: Batch) -> Tensor:

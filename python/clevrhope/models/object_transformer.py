@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
-from clevrhope.models.batch import Batch
+from clevrhope.models.batch import ABSENT, Batch
 from clevrhope.models.image_sets import ImageSetModel, SetLayers
 from clevrhope.models.recipe import Optimiser, Schedule, single_stage
 from clevrhope.runtime.settings import check_at_least
@@ -83,6 +83,31 @@ class AttributeTokens(nn.Module):
         return self.values(values + first).sum(2) + self.place(features["places"])  # type: ignore[no-any-return]
 
 
+class ObjectLayer(nn.Module):
+    """The objects of an image attend to one another, then all objects of a question's images to its words."""
+
+    def __init__(self, hidden: int, *, heads: int, dropout: float) -> None:
+        super().__init__()
+        sizes: dict[str, Any] = {"dropout": dropout, "batch_first": True}
+        self.to_objects = nn.MultiheadAttention(hidden, heads, **sizes)
+        self.to_words = nn.MultiheadAttention(hidden, heads, **sizes)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(hidden, 4 * hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(4 * hidden, hidden)
+        )
+        self.norms = nn.ModuleList(nn.LayerNorm(hidden) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, objects: Tensor, no_object: Tensor, words: Tensor, no_word: Tensor) -> Tensor:
+        """(B, I, T, D) objects with (B, I, T) padding and (B, Q, D) words with (B, Q) to (B, I, T, D)."""
+        own = self.norms[0](objects).flatten(0, 1)  # (B * I, T, D)
+        own, _ = self.to_objects(own, own, own, key_padding_mask=no_object.flatten(0, 1), need_weights=False)
+        objects = objects + self.dropout(own).view_as(objects)
+        read = self.norms[1](objects).flatten(1, 2)  # (B, I * T, D)
+        read, _ = self.to_words(read, words, words, key_padding_mask=no_word, need_weights=False)
+        objects = objects + self.dropout(read).view_as(objects)
+        return objects + self.dropout(self.feed_forward(self.norms[2](objects)))  # type: ignore[no-any-return]
+
+
 class ObjectTransformer(ImageSetModel):
     """Reads the words, then each image's objects with them, and answers from the state of an image's token.
 
@@ -114,24 +139,34 @@ class ObjectTransformer(ImageSetModel):
         self.words = nn.Embedding(len(vocab.questions()), config.hidden)
         self.places = nn.Parameter(torch.randn(_LONGEST, config.hidden) * _DEVIATION)
         self.token = nn.Parameter(torch.randn(config.hidden) * _DEVIATION)
-        sizes: dict[str, Any] = {
-            "d_model": config.hidden,
-            "nhead": config.heads,
-            "dim_feedforward": 4 * config.hidden,
-            "dropout": config.dropout,
-            "activation": F.gelu,
-            "batch_first": True,
-            "norm_first": True,
-        }
-        self.word_layers = nn.TransformerEncoder(
-            nn.TransformerEncoderLayer(**sizes),
-            config.layers,
-            nn.LayerNorm(config.hidden),
-            enable_nested_tensor=False,
+        layer = nn.TransformerEncoderLayer(
+            config.hidden,
+            config.heads,
+            4 * config.hidden,
+            config.dropout,
+            F.gelu,
+            batch_first=True,
+            norm_first=True,
         )
-        self.object_layers = nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes), config.layers)
+        self.word_layers = nn.TransformerEncoder(
+            layer, config.layers, nn.LayerNorm(config.hidden), enable_nested_tensor=False
+        )
+        self.object_layers = nn.ModuleList(
+            ObjectLayer(config.hidden, heads=config.heads, dropout=config.dropout)
+            for _ in range(config.layers)
+        )
         self.norm = nn.LayerNorm(config.hidden)
         self.classifier = nn.Linear(config.hidden, len(vocab.answers()))
+
+    @staticmethod
+    def vocab_rows(vocab: Vocab) -> dict[str, list[str]]:
+        """As of `protocol.Model`."""
+        answers = vocab.answers()
+        return {
+            "words.weight": vocab.questions(),
+            "classifier.weight": answers,
+            "classifier.bias": answers,
+        }
 
     def add_set_layers(self) -> None:
         """As of `ImageSetModel`, of the size of the other layers."""
@@ -159,17 +194,16 @@ class ObjectTransformer(ImageSetModel):
         no_word = _padding(batch.question_lengths, n_words)  # (B, Q)
         words = self.words(batch.questions) + self.places[:n_words]
         words = self.word_layers(words, src_key_padding_mask=no_word)  # (B, Q, D)
+        images = batch.image_rows()  # (B, I)
         objects = self.objects(batch.features)  # (U, M, D)
-        objects = torch.cat([self.token.expand(len(objects), 1, -1), objects], dim=1)
-        no_object = _padding(batch.features["n_boxes"] + 1, objects.shape[1])  # (U, 1 + M)
-        questions, images = batch.pairs()  # (K,), (K,)
-        states = self.object_layers(
-            objects.index_select(0, images),
-            words.index_select(0, questions),
-            tgt_key_padding_mask=no_object.index_select(0, images),
-            memory_key_padding_mask=no_word.index_select(0, questions),
-        )
-        return states[:, 0]  # type: ignore[no-any-return]
+        objects = torch.cat([self.token.expand(len(objects), 1, -1), objects], dim=1)  # (U, T, D)
+        no_object = _padding(batch.features["n_boxes"] + 1, objects.shape[1])  # (U, T)
+        # In place of absent images stands the first one of the batch; what is computed there is left out.
+        rows = images.clamp(min=0)
+        objects, no_object = objects[rows], no_object[rows]  # (B, I, T, D), (B, I, T)
+        for layer in self.object_layers:
+            objects = layer(objects, no_object, words, no_word)
+        return objects[:, :, 0][images != ABSENT]  # type: ignore[no-any-return]
 
 
 def _padding(lengths: Tensor, width: int) -> Tensor:

@@ -27,6 +27,9 @@ class Model(Protocol):
     - `add_set_layers`: a method without arguments that is called once, after `build`, where questions are
       about sets of images; the model then takes batches with `images`. Without it, a model that reads
       features is refused there.
+    - `vocab_rows`: a static method that takes a vocabulary and returns a mapping from names of weights to
+      the words or answers that their rows stand for. With it, a run can start from one whose vocabulary
+      differs.
     - `rehearses`: False where no batch of a stage can be tried before the run begins, for instance because it
       needs what an earlier stage left in a buffer.
     - `log_values`: a method without arguments that returns a mapping from names to scalar tensors, for the

@@ -46,6 +46,8 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
         found["split"] = run["split"]
     if ":" in str(run.get("model")):  # two modules may have a class of one name
         found["model"] = run["model"]
+    if run.get("init"):
+        found["init"] = "{size:,} of {split}".format_map(run["init"])
     found |= {f"{_DROPPED}{name}": share for name, share in (run.get("drop_types") or {}).items()}
     if features:
         found["features"] = features.get("kind")

@@ -66,6 +66,7 @@ class TrainRequest:
         covr_split: what is held out of covr_train, as `compscope & has-quant-all`; None for nothing.
         shots: number of questions with it that are trained on all the same; None for 0.
         iid_size_of: in place of `covr_split`, to train on as many questions as that run, drawn from all.
+        init_from: the folder of a finished run of the same model whose last weights a new run starts from.
     """
 
     model: str
@@ -91,6 +92,7 @@ class TrainRequest:
     covr_split: str | None = None
     shots: int | None = None
     iid_size_of: str | None = None
+    init_from: Path | None = None
 
     def __post_init__(self) -> None:
         counts = ("size", "updates", "tune_every", "keep_last", "keep_every", "save_every")

@@ -33,6 +33,7 @@ from clevrhope.training.covr_split import CovrSplit, choose_covr_split, covr_bin
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.dropped_types import KeptSplit
+from clevrhope.training.initial_weights import initial_binding, load_initial
 from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import Log
 from clevrhope.training.loop import Trainer, check_stage, updates_made
@@ -83,8 +84,11 @@ def train(
     torch.manual_seed(derived_seed(request.seed, "weights"))
     model = build_model(request.model, found, config, vocab, sets=request.is_of_sets)
     folder = RunFolder(request.out)
+    init = initial_binding(request)
     if not folder.is_started:
         getattr(model, "begin", lambda: None)()
+        if request.init_from is not None:
+            load_initial(model, request.init_from, vocab)
     store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
     recipe = _recipe(model, about_recipe, request)
     precision = _precision(request, recipe, device, folder)
@@ -119,6 +123,7 @@ def train(
                 "size": request.size,
                 **train_set.binding(),
                 **covr_binding(layout, request, covr_split),
+                **init,
                 "seed": request.seed,
                 "settings": dict(request.settings),
                 "recipe": asdict(recipe),

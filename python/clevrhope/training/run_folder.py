@@ -45,6 +45,7 @@ RUN = Fields(
         "keep": OBJECT,
         "drop_types": OBJECT,
         "train_sha256": TEXT,
+        "init": OBJECT,
         "covr": Fields(
             {"role": TEXT, "given": TEXT, "predicate": TEXT, "shots": INDEX, "rows": COUNT},
         ),

@@ -35,6 +35,12 @@ class LxmertScratch(ImageSetModel):
         self.answer_head = answer_head(config, len(self.answers))
         self.apply(draw_weights)
 
+    @staticmethod
+    def vocab_rows(vocab: Vocab) -> dict[str, list[str]]:
+        """As of `protocol.Model`."""
+        answers = vocab.answers()[len(SPECIAL_TOKENS) :]
+        return {"answer_head.logit_fc.3.weight": answers, "answer_head.logit_fc.3.bias": answers}
+
     def add_set_layers(self) -> None:
         """As of `ImageSetModel`, of the size of LXMERT's layers; the model then reads longer questions."""
         config = self.config

@@ -13,6 +13,7 @@ from torch import nn
 
 from clevrhope.errors import ConfigError
 from clevrhope.features.weights import check_file_exists, load_into, read_weights
+from clevrhope.models.image_sets import SET_LAYERS
 
 ANSWERS: Mapping[str, int] = {
     "yes": 9471, "no": 5291,
@@ -25,8 +26,6 @@ ANSWERS: Mapping[str, int] = {
 """Answer -> its row in the published head; "cyan" and "cube" have none."""
 
 N_PUBLISHED = 9500
-_OF_SETS = "set_layers."
-"""How the names of weights begin that join several images; no published model has them."""
 
 _HEAD = "answer_head.logit_fc.3."
 _WHAT = "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin; none is downloaded"
@@ -57,7 +56,7 @@ def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None
         zero = torch.zeros_like(rows[0])
         chosen = [rows[ANSWERS[answer]] if answer in ANSWERS else zero for answer in answers]
         weights[_HEAD + name] = torch.stack(chosen)
-    weights |= {name: value for name, value in model.state_dict().items() if name.startswith(_OF_SETS)}
+    weights |= {name: value for name, value in model.state_dict().items() if name.startswith(SET_LAYERS)}
     load_into(model, weights, path=Path(path), what=_WHAT)
 
 
