@@ -64,15 +64,15 @@ def with_images(batch: Batch, images: Tensor) -> Batch:
     return replace(batch, images=images)
 
 
-def test_pairs_are_each_image_with_its_question() -> None:
+def test_single_images_are_each_image_with_its_question() -> None:
     batch = sets_of("attributes", 7)
     assert batch.images is not None
     expected = [(k, image) for k, row in enumerate(batch.images.tolist()) for image in row if image >= 0]
     assert batch.image_rows() is batch.images
-    single = batch.single()
+    single = batch.single_images()
     assert len(single) == len(expected) == 5 + 3 + 1 + 4 + 2 + 5 + 3
     assert single.images is None
-    assert single.single() is single
+    assert single.single_images() is single
     assert single.image_rows().tolist() == [[row] for row in range(len(single))]
     for row, (k, image) in enumerate(expected):
         assert torch.equal(single.questions[row], batch.questions[k])

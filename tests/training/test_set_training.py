@@ -61,7 +61,7 @@ def test_a_batch_has_each_image_once(folder: Path) -> None:
         np.testing.assert_array_equal(batch.images.numpy() >= 0, image_idxs >= 0)
         assert len(batch.features["places"]) == len(np.unique(image_idxs[image_idxs >= 0]))
         expected = of_pool.arrays["places"][of_pool.rows(image_idxs[image_idxs >= 0])]
-        np.testing.assert_array_equal(batch.single().features["places"].numpy(), expected)
+        np.testing.assert_array_equal(batch.single_images().features["places"].numpy(), expected)
         np.testing.assert_array_equal(batch.questions.numpy(), rows.questions[numbers])
 
 

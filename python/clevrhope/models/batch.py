@@ -1,7 +1,7 @@
 """One training step's input: questions, programs, answers and image features as tensors."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -70,7 +70,7 @@ class Batch:
             return self.images
         return torch.arange(len(self), device=self.answers.device).unsqueeze(1)
 
-    def single(self) -> "Batch":
+    def single_images(self) -> "Batch":
         """Each image with its question, as a batch of questions about one image.
 
         Rows are in the order of `images`, of which absent ones are left out.
@@ -82,16 +82,6 @@ class Batch:
         columns = self._columns(lambda tensor: tensor.index_select(0, questions))
         features = _mapped(self.features, lambda array: array.index_select(0, images))
         return Batch(**{**columns, "images": None}, features=features)
-
-    def trimmed(self) -> "Batch":
-        """The same questions, without padding that none of them needs.
-
-        On a GPU the batch stays as it is: to look at lengths would be to wait for it.
-        """
-        if self.answers.device.type != "cpu":
-            return self
-        longest = int(self.question_lengths.max())
-        return replace(self, questions=self.questions[:, :longest])
 
     def _columns(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
         """The tensors with a row for each question, changed."""

@@ -185,27 +185,32 @@ class ObjectTransformer(ImageSetModel):
 
     def image_states(self, batch: Batch) -> Tensor:
         """(K, D) states of the images' tokens; errors as of `predict`."""
-        batch = batch.trimmed()
-        n_words = batch.questions.shape[1]
-        if n_words > len(self.places):
+        if batch.questions.shape[1] > len(self.places):
             raise ConfigError(
-                f"the questions have {n_words} tokens; the model reads at most {len(self.places)}"
+                f"the questions have {batch.questions.shape[1]} tokens; the model reads at most "
+                f"{len(self.places)}"
             )
-        no_word = _padding(batch.question_lengths, n_words)  # (B, Q)
-        words = self.words(batch.questions) + self.places[:n_words]
+        questions, no_word = _trimmed(batch.questions, batch.question_lengths)  # (B, Q), (B, Q)
+        words = self.words(questions) + self.places[: questions.shape[1]]
         words = self.word_layers(words, src_key_padding_mask=no_word)  # (B, Q, D)
         images = batch.image_rows()  # (B, I)
         objects = self.objects(batch.features)  # (U, M, D)
-        objects = torch.cat([self.token.expand(len(objects), 1, -1), objects], dim=1)  # (U, T, D)
-        no_object = _padding(batch.features["n_boxes"] + 1, objects.shape[1])  # (U, T)
-        # In place of absent images stands the first one of the batch; what is computed there is left out.
+        objects = torch.cat([self.token.expand(len(objects), 1, -1), objects], dim=1)
+        objects, no_object = _trimmed(objects, batch.features["n_boxes"] + 1)  # (U, T, D), (U, T)
+        # Absent images are replaced by the batch's first image, and their results are dropped.
         rows = images.clamp(min=0)
         objects, no_object = objects[rows], no_object[rows]  # (B, I, T, D), (B, I, T)
         for layer in self.object_layers:
             objects = layer(objects, no_object, words, no_word)
-        return objects[:, :, 0][images != ABSENT]  # type: ignore[no-any-return]
+        states = objects[:, :, 0]  # (B, I, D)
+        return states[:, 0] if batch.images is None else states[images != ABSENT]  # type: ignore[no-any-return]
 
 
-def _padding(lengths: Tensor, width: int) -> Tensor:
-    """(N, width) bool: whether a place lies after the last one of its row."""
-    return torch.arange(width, device=lengths.device) >= lengths.unsqueeze(1)
+def _trimmed(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows (N, W, ...) without the padding that all of them have, and whether a place (N, W) is padding.
+
+    On a GPU the rows keep their width, as reading the lengths would wait for the GPU.
+    """
+    if rows.device.type == "cpu":
+        rows = rows[:, : int(lengths.max())]
+    return rows, torch.arange(rows.shape[1], device=rows.device) >= lengths.unsqueeze(1)

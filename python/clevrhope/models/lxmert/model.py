@@ -55,7 +55,7 @@ class LxmertScratch(ImageSetModel):
 
     def image_states(self, batch: Batch) -> Tensor:
         """(K, D) pooled states of [CLS]."""
-        batch = batch.single()
+        batch = batch.single_images()
         pieces, word_mask = self.pieces(batch.questions)
         vectors, boxes, n_boxes = (batch.features[name] for name in ("vectors", "boxes", "n_boxes"))
         box_mask = torch.arange(vectors.shape[1], device=vectors.device) < n_boxes.unsqueeze(1)
