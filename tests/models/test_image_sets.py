@@ -192,6 +192,20 @@ def test_a_checkpoint_gives_the_same_scores_in_a_fresh_process(tmp_path: Path) -
     subprocess.run([sys.executable, "-c", script, str(tmp_path), str(Path(__file__).parent)], check=True)
 
 
+@pytest.mark.parametrize(("name", "config", "kind"), KINDS)
+def test_rows_of_the_vocabulary(name: str, config: dict[str, Any], kind: str) -> None:
+    model, vocab = made(name, config), clevr_vocab()
+    state, rows = model.state_dict(), model.vocab_rows(vocab)
+    assert all(len(state[weight]) == len(names) for weight, names in rows.items())
+    head = {"object_transformer": "classifier", "lxmert_s": "answer_head.logit_fc.3"}[name]
+    answers = rows[f"{head}.weight"]
+    # The scores of answers are in the order of their rows.
+    with torch.no_grad():
+        model.state_dict()[f"{head}.bias"][answers.index("cube")] += 100
+    best = scores(model, small_batch(4, 4, kind=kind)).argmax(dim=1)
+    assert {vocab.answers()[number] for number in best.tolist()} == {"cube"}
+
+
 def test_published_weights_leave_the_layers_for_sets_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     published = made("lxmert_s", LXMERT, sets=False, seed=1).state_dict()

@@ -279,6 +279,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     "a near name": (lambda out: ["caret", str(out)], 'no suite "caret" (did you mean "carets"?)'),
+    "the name of other questions": (lambda out: ["covr", str(out)], 'a suite cannot be called "covr"'),
     "no name": (lambda out: ["../carets", str(out)], "cannot be the name of a suite; use letters, digits"),
     "no such pair": (
         lambda out: ["rad", str(out), "--hop", "rubber_cylinders"],

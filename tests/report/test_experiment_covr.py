@@ -13,6 +13,7 @@ from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.plan import Plan, make_plan
 
 TINY = """
+jobs = 2
 [[dataset]]
 name = "d"
 seed = 3
@@ -73,7 +74,7 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
         f"question_only-rubber_cylinder-1k-1-without-{end}",
     ]
     single, *rest = plan.runs
-    assert [run.init_from for run in rest] == [single.folder] * 3 + [None]
+    assert [run.source for run in rest] == [single] * 3 + [None]
     assert all(str(single.folder) in run.chain.steps[0].arguments for run in rest[:3])
     options = [
         " ".join(run.chain.steps[0].arguments).partition("--split ")[2].removesuffix(" --quiet")
@@ -103,14 +104,21 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
         ('iid_size_of = ["', 'iid_size_of = ["", "', 'iid_size_of: "" is no predicate'),
         ('covr_splits = ["", ', 'covr_splits = ["", "", ', 'covr_splits: "" is listed twice'),
         ("shots = 4", "shots = -1", "shots is -1"),
-        ('init_from = "single"', 'init_from = "sngle"', "no run sngle-rubber_cylinder-...-1 before it"),
-        ('label = "single"', 'label = "single"\ninit_from = "single"', "no run single-rubber_cylinder-...-1"),
+        ('init_from = "single"', 'init_from = "sngle"', '(did you mean "single"?); there are 0'),
+        ("sizes = [90]", "sizes = [90, 45]", 'the label "single"'),
+        (
+            "seeds = [1]\nupdates = 2\nset",
+            "seeds = [2]\nupdates = 2\nset",
+            "no run single-rubber_cylinder-90-1",
+        ),
+        ("hidden = 8, heads = 2", "hidden = 8, heads = 4", "differ in set, other than in recipe.*"),
+        ('label = "single"', 'label = "single"\ninit_from = "single"', "without an init_from of its own"),
     ],
 )
 def test_what_cannot_work_is_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
     assert old in TINY
     with pytest.raises(ConfigError) as error:
-        check_plan(planned(tmp_path, TINY.replace(old, new)))
+        check_plan(planned(tmp_path, TINY.replace(old, new, 1)))
     assert sentence in str(error.value)
 
 
@@ -124,6 +132,26 @@ def test_a_tiny_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.Captur
     rows = [line for line in page.splitlines() if line.startswith("| (has-count & has-attr)")]
     assert len(rows) == 3
     assert all("transformer (split=covr\\_train) | 4 |" in row for row in rows)
+    # Other weights to start from make other runs, which do not take the place of the first ones.
+    (tmp_path / "tiny.toml").write_text(TINY.replace("updates = 2", "updates = 3", 1))
+    assert run_command([*command[:2], "--out", str(tmp_path / "out"), "--plan"]) == 0
+    assert "5 runs, 1 of them done" in capsys.readouterr().out
+    (tmp_path / "tiny.toml").write_text(TINY)
     # Nothing is left to do.
     assert run_command([*command[:2], "--out", str(tmp_path / "out"), "--plan"]) == 0
     assert "5 runs, 5 of them done" in capsys.readouterr().out
+
+
+def test_runs_are_left_out_where_their_source_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    out = tmp_path / "out"
+    (out / "runs/single-rubber_cylinder-90-1").mkdir(parents=True)
+    (out / "runs/single-rubber_cylinder-90-1/notes.txt").touch()
+    assert run_command(["experiment", str(tmp_path / "tiny.toml"), "--out", str(out), "--quiet"]) == 1
+    error = capsys.readouterr().err
+    assert "3 runs are left out, as the runs that they start from failed" in error
+    assert sorted(each.name for each in (out / "runs").iterdir() if (each / "finished.json").exists()) == [
+        "question_only-rubber_cylinder-1k-1-without-has-count-has-attr-4"
+    ]

@@ -203,6 +203,6 @@ def test_the_packages_experiments_can_be_planned(
     covr = make_plan(read_experiment(find_file(Path("covr")), out=tmp_path))
     assert sum("--iid-size-of" in run.chain.steps[0].arguments for run in covr.runs) == 4
     assert len(covr.runs) == 16
-    assert sum(run.init_from is not None for run in covr.runs) == 10
+    assert sum(run.source is not None for run in covr.runs) == 10
     assert run_command(["experiment", "our", "--plan"]) == 2
     assert 'did you mean "hour"?' in capfd.readouterr().err

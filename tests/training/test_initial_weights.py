@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,10 @@ from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.extraction import make_features
+from clevrhope.models.object_transformer import ObjectTransformer
+from clevrhope.training.evaluation import evaluate
+from clevrhope.training.initial_weights import initial_warnings
+from clevrhope.training.request import TrainRequest
 
 MODEL = "object_transformer"
 SMALL = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}
@@ -95,12 +100,75 @@ def test_by_command(folder: Path, tmp_path: Path, capfd: Any) -> None:
     assert not (tmp_path / "third").exists()
 
 
+def test_stopped_and_resumed_equals_uninterrupted(
+    run: Train, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("single", model=MODEL, dataset=folder, settings=SMALL, updates=2)
+    of_sets: dict[str, Any] = {
+        "model": MODEL,
+        "dataset": folder,
+        "settings": SMALL,
+        "updates": 6,
+        "split": "covr_train",
+        "size": 96,
+        "save_every": 2,
+        "init_from": tmp_path / "single",
+    }
+    run("whole", **of_sets)
+    made = ObjectTransformer.loss
+
+    def stops(self: Any, batch: Any) -> Tensor:
+        if next(calls) == 4:
+            raise KeyboardInterrupt
+        return made(self, batch)
+
+    # One call is that of the rehearsal.
+    calls = count()
+    monkeypatch.setattr(ObjectTransformer, "loss", stops)
+    with pytest.raises(KeyboardInterrupt):
+        run("stopped", **of_sets)
+    monkeypatch.undo()
+    (tmp_path / "single").rename(tmp_path / "moved")  # it is not needed any more
+    assert 0 < run("stopped", **of_sets).resumed_at < 6
+    whole, stopped = weights(tmp_path / "whole"), weights(tmp_path / "stopped")
+    assert all(torch.equal(value, stopped[name]) for name, value in whole.items())
+    (made_of,) = evaluate(tmp_path / "stopped", device="cpu")
+    assert "covr_test" in made_of.percent
+
+
+def test_a_run_on_single_images_starts_from_one_on_sets(run: Train, folder: Path, tmp_path: Path) -> None:
+    of_sets = {"split": "covr_train", "size": 96}
+    run("sets", model=MODEL, dataset=folder, settings=SMALL, updates=2, **of_sets)
+    run("single", model=MODEL, dataset=folder, settings=STILL, updates=1, init_from=tmp_path / "sets")
+    torch.testing.assert_close(
+        weights(tmp_path / "single")["token"], weights(tmp_path / "sets")["token"], atol=1e-6, rtol=0
+    )
+
+
+def test_what_the_other_run_may_have_seen_is_said(run: Train, folder: Path, tmp_path: Path) -> None:
+    of_sets: dict[str, Any] = {"model": MODEL, "dataset": folder, "settings": SMALL, "updates": 1}
+    run("none", **of_sets, hop="none")
+    said: list[str] = []
+    run("pair", **of_sets, init_from=tmp_path / "none", tell=said.extend)
+    assert said == [
+        f"--init-from: {tmp_path / 'none'} was trained on none, so it may know what {HOP} holds out"
+    ]
+    request = TrainRequest(
+        MODEL, folder, HOP, 96, 3, tmp_path, init_from=Path("all"), split="covr_train", covr_split="has-count"
+    )
+    source = {"hop": HOP, "size": 96, "split": "covr_train"}
+    assert list(initial_warnings(request, {"init": source})) == [
+        "--init-from: all was trained on all of covr_train, and this run holds out has-count"
+    ]
+    assert list(initial_warnings(request, {"init": {**source, "split": "train"}})) == []
+    assert list(initial_warnings(request, {})) == []
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
         ({"model": "question_only", "settings": {"hidden": 16}}, "is a run of object_transformer, not of"),
-        ({"settings": {**SMALL, "layers": 2}}, "has other weights than the model, such as"),
-        ({"settings": {**SMALL, "hidden": 8}}, r"has the weight \S+ in the shape .*16.*, and the model in"),
+        ({"settings": {**SMALL, "heads": 4}}, "has heads = 2, and this run 4; give both the same settings"),
     ],
 )
 def test_another_model_is_refused(

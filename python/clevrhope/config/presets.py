@@ -181,8 +181,8 @@ def check_splits(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if is_covr(name):
             raise ConfigError(
-                f"--splits: {name} is a split of questions over several images; leave it out and give "
-                "--covr, which makes all of those"
+                f"--splits: {name} is a split of questions over several images; leave it out, and ask for "
+                "all of those with --covr (in an experiment, covr = true)"
             )
         if name not in known:
             raise ConfigError(

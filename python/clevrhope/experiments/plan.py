@@ -28,7 +28,9 @@ from clevrhope.runtime.settings import suggestion
 from clevrhope.runtime.toml import toml_text, toml_value
 from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.palettes import diversity_name
+from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import covr_part_name
+from clevrhope.training.run_folder import RunFolder
 
 BOUND = ".experiment.json"
 """In a run's folder: the settings of the experiment's file that the run is bound to."""
@@ -100,7 +102,7 @@ class RunChain:
         chain: its steps, under the name of the run's folder.
         dataset: the name of its dataset.
         folder: of the run.
-        init_from: the folder of the run that it starts from, which is trained before it; None for none.
+        source: the run that it starts from, which is trained before it; None for random weights.
         model: the number of its [[model]] table.
         bound: the settings of the experiment's file that it is bound to.
     """
@@ -110,7 +112,12 @@ class RunChain:
     folder: Path
     model: int
     bound: Mapping[str, Any]
-    init_from: Path | None = None
+    source: "RunChain | None" = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it is trained to its end."""
+        return RunFolder(self.folder).finished.exists()
 
     def claim(self) -> None:
         """Records in a folder without a run what the run in it will be bound to."""
@@ -269,11 +276,11 @@ def _run_chain(
     size: str,
     seed: int,
     variant: Variant,
-    source: Path | None,
+    source: RunChain | None,
 ) -> RunChain:
     places = places_below(experiment.out, dataset)
     data = places.data
-    bound = _bound(model, dataset, variant)
+    bound = _bound(model, dataset, variant, source)
     if _is_taken(experiment.out / "runs" / name, bound):
         name += f"-{sha256(json.dumps(bound).encode()).hexdigest()[:6]}"
     run = experiment.out / "runs" / name
@@ -290,7 +297,7 @@ def _run_chain(
     if model.features:
         train += ["--features", model.features]
     if source is not None:
-        train += ["--init-from", str(source)]
+        train += ["--init-from", str(source.folder)]
     train += _options_of(model, variant)
     train += [*model.options, "--quiet"]
     evaluate = ["evaluate", str(run), *model.evaluate, "--quiet"]
@@ -312,21 +319,33 @@ def _run_chain(
 
 def _source(
     experiment: Experiment, model: ModelConfig, runs: Mapping[str, RunChain], begin: str, seed: int
-) -> Path:
-    """The folder of the run that another one starts from, whose name begins with label, dataset and pair.
+) -> RunChain:
+    """The run that another one starts from; `begin` has its label, dataset and pair.
 
     Raises:
-        ConfigError: there is no such run before it, or it starts from another run itself.
+        ConfigError: there is no such run before it, it has other settings, or it has a source itself.
     """
+    place = f"{experiment.file}: model {model.name}: init_from"
     sources = [each for each in experiment.models if each.folder_label == model.init_from]
-    for size in (name for each in sources for name in each.size_names):
-        source = runs.get(f"{begin}-{size}-{seed}")
-        if source is not None and source.init_from is None:
-            return source.folder
-    raise ConfigError(
-        f"{experiment.file}: model {model.name}: init_from: no run {begin}-...-{seed} before it that starts "
-        "from no other run"
-    )
+    sizes = [name for each in sources for name in each.size_names]
+    if len(sizes) != 1:
+        known = [each.folder_label for each in experiment.models if each.init_from is None]
+        raise ConfigError(
+            f"{place}: expected one [[model]] with one size and the label {shown(model.init_from)}"
+            f"{suggestion(str(model.init_from), known)}; there are {len(sizes)}"
+        )
+    (other,) = sources
+    if (other.name, other.init_from) != (model.name, None):
+        raise ConfigError(
+            f"{place}: {model.init_from} should be a {model.name} without an init_from of its own"
+        )
+    own, theirs = (split_settings(each.settings)[0] for each in (model, other))
+    if own != theirs:
+        raise ConfigError(f"{place}: {model.init_from} and this model differ in set, other than in recipe.*")
+    source = runs.get(f"{begin}-{sizes[0]}-{seed}")
+    if source is None:
+        raise ConfigError(f"{place}: no run {begin}-{sizes[0]}-{seed} in a [[model]] above this one")
+    return source
 
 
 def _options_of(model: ModelConfig, variant: Variant) -> list[str]:
@@ -348,7 +367,9 @@ def suite_name(dataset: DatasetConfig, places: Places, suite: str) -> str:
     return suite if own is None else own.name
 
 
-def _bound(model: ModelConfig, dataset: DatasetConfig, variant: Variant) -> dict[str, Any]:
+def _bound(
+    model: ModelConfig, dataset: DatasetConfig, variant: Variant, source: RunChain | None
+) -> dict[str, Any]:
     """What a run is bound to besides its folder's name, as JSON reads it."""
     options, left = [], list(model.options)
     while left:
@@ -366,7 +387,7 @@ def _bound(model: ModelConfig, dataset: DatasetConfig, variant: Variant) -> dict
         "keep": [model.keep_last, model.keep_every],
         "features": model.features,
         "options": options,
-        **({"init_from": model.init_from} if model.init_from else {}),
+        **({"init_from": source.bound} if source else {}),
         **({"drop": variant.drop} if variant.drop else {}),
         **({"questions": _options_of(model, replace(variant, drop=""))} if variant.of_sets else {}),
     }

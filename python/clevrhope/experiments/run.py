@@ -93,10 +93,16 @@ def run_experiment(
         for run in left:
             run.claim()
         waiting = [run.chain for run in left]
-        # Runs that start from others are begun when all others have ended.
-        waves = [[run.chain for run in left if (run.init_from is not None) == late] for late in (False, True)]
+        # Runs that start from another run begin once all others have ended.
+        sources = [run for run in left if run.source is None]
         with progress.stage("Runs", total=len(waiting), unit="runs") as advance:
-            for chains in filter(None, waves):
+            for runs in (sources, [run for run in left if run.source is not None]):
+                chains = [run.chain for run in runs if run.source is None or run.source.is_finished]
+                if len(chains) < len(runs):
+                    n_out = len(runs) - len(chains)
+                    tell(f"{n_out} runs are left out, as the runs that they start from failed")
+                if not chains:
+                    continue
                 if engine == "ray":
                     ended = run_on_ray(chains, address=address, threads=threads, per_gpu=jobs)
                 else:

@@ -6,7 +6,8 @@
     <hop>.<suite>/<split>-00000-of-00001.parquet  the same of a suite, with what makes the questions pairs
 
 An image with nine questions is in nine rows, but only once in the file: the column is encoded by a dictionary
-for each group of rows, and a group holds all questions of its images.
+for each group of rows, and a group holds all questions of its images. An image of several sets is once in
+each group that has one of them.
 """
 
 import json

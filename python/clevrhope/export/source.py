@@ -20,6 +20,7 @@ from clevrhope.dataset.pairs_h5 import PairFile
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SetReader, SplitReader
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.questions.suites import OF_SETS
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
 
@@ -172,7 +173,7 @@ class SetSource(SplitSource):
     @property
     def config(self) -> str:
         """Such as `rubber_cylinder.covr`."""
-        return f"{self.hop}.covr"
+        return f"{self.hop}.{OF_SETS}"
 
     @property
     def n_samples(self) -> int:

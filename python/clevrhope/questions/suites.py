@@ -16,6 +16,8 @@ from clevrhope.runtime.settings import suggestion
 SUBJECTS = "subjects.json"
 """The file of a suite with the noun phrases that stand for {X} in its texts."""
 
+OF_SETS = "covr"
+"""Ends the names of tables with questions over several images, as a suite's name ends those of its own."""
 
 ORIGINALS = "originals.json"
 """The file of a suite with templates of questions that no dataset has, for originals of its own."""
@@ -32,11 +34,13 @@ def suite_folder(name: str, folder: Path | None = None) -> Path:
     In place of a user's own, `folder` may be one of templates with the suite in `suites/NAME`.
 
     Raises:
-        TemplateError: there is no such suite, or it has a name that a folder cannot have, or a user's own has
-            the name of one of the package's.
+        TemplateError: there is no such suite, or it has a name that a folder cannot have or that questions
+            over several images have, or a user's own has the name of one of the package's.
     """
     if not is_name(name):
         raise TemplateError(f'"{name}" cannot be the name of a suite; use letters, digits, - and _')
+    if name == OF_SETS:
+        raise TemplateError(f'a suite cannot be called "{name}", as questions over several images are')
     known, own = suite_names(), assets.question_templates() / "suites" / name
     if folder is not None and not folder.is_dir():
         raise TemplateError(f"{folder}: no such folder; --templates takes a folder of JSON files")

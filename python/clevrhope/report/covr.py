@@ -8,6 +8,7 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.covr.results import CovrCondition, CovrScores, SplitRow
 from clevrhope.metrics.covr.scorer import score_covr
 from clevrhope.metrics.covr.tables import (
+    NO_SCORE,
     ROW_HEADS,
     WHY_NO_SCORE,
     described,
@@ -101,7 +102,7 @@ def _splits_table(scores: CovrScores) -> Table:
             "text: question_only, trained in the same way; iid-size: the model on as many questions, drawn "
             "with the property; iid: on all; generalisation score: (model - text) / (iid-size - text), which "
             "COVR draws within 0 to 100, with its interval."
-            + (f" {WHY_NO_SCORE}" if any(map(is_undefined, scores.rows)) else "")
+            + (f" {NO_SCORE}: {WHY_NO_SCORE}" if any(map(is_undefined, scores.rows)) else "")
         ),
     )
 

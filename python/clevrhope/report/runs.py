@@ -215,7 +215,7 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
     try:
         setup, trained_on = setup_of(run), dict(run.get("dataset") or {})
         paper_differences = differences_from_paper(model, run)
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PredictionsError(
             f"{folder / RUN_FILE}: settings, recipe, features or dataset are not as clevrhope train writes "
             f"them ({error}); train the run again"

@@ -46,8 +46,12 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
         found["split"] = run["split"]
     if ":" in str(run.get("model")):  # two modules may have a class of one name
         found["model"] = run["model"]
-    if run.get("init"):
-        found["init"] = "{size:,} of {split}".format_map(run["init"])
+    init = run.get("init")
+    if init:
+        of = "" if init["hop"] == run.get("hop") else f" of {init['hop']}"
+        without = f" without {init['covr']}" if "covr" in init else ""
+        found["init"] = f"{init['size']:,} of {init['split']}{of}{without}"
+        found["init.learned"] = _shortened(init["learned"])
     found |= {f"{_DROPPED}{name}": share for name, share in (run.get("drop_types") or {}).items()}
     if features:
         found["features"] = features.get("kind")

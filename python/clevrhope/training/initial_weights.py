@@ -1,6 +1,8 @@
 """Weights that a new run starts from: those of a finished run of the same model, on whatever questions."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -8,40 +10,81 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.identity import vocab_digest
 from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.weights import file_digest, read_weights
 from clevrhope.models.image_sets import SET_LAYERS
 from clevrhope.splits.kinds import TRAIN
+from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import TrainRequest
 from clevrhope.training.run_folder import RunFolder
 
 _CHECKPOINT = "last"
 
 
-def initial_binding(request: TrainRequest) -> Mapping[str, Any]:
+def initial_binding(
+    request: TrainRequest, folder: RunFolder, features: Mapping[str, Any]
+) -> Mapping[str, Any]:
     """What run.json says of the run that a request starts from; nothing without one.
 
+    A run that has been started has its weights, so the other run may be gone by then.
+
+    Args:
+        request: the request.
+        folder: of the new run.
+        features: what run.json is to say of the features that the new run reads.
+
     Raises:
-        ConfigError: there is no finished run of the same model.
+        ConfigError: there is no finished run of the same model, settings and features.
     """
     if request.init_from is None:
         return {}
-    folder = RunFolder(request.init_from)
-    if not (folder.finished.exists() and folder.checkpoint(_CHECKPOINT).exists()):
+    source = RunFolder(request.init_from)
+    if not (source.finished.exists() and source.checkpoint(_CHECKPOINT).exists()):
+        if folder.is_started and "init" in folder.read():
+            return {"init": folder.read()["init"]}
         raise ConfigError(f"--init-from: {request.init_from} is not the folder of a finished run")
-    run = folder.read()
-    if run["model"] != request.model:
-        raise ConfigError(
-            f"--init-from: {request.init_from} is a run of {run['model']}, not of {request.model}"
-        )
+    try:
+        run = source.read()
+    except DatasetError as error:
+        raise ConfigError(f"--init-from: {error}") from error
+    _check_same(request, run, features)
+    learned = {
+        name: run[name]
+        for name in ("recipe", "covr", "drop_types", "init", "train_sha256")
+        if run.get(name) is not None
+    }
     return {
         "init": {
             "hop": run["hop"],
             "size": run["size"],
             "split": run.get("split", TRAIN.name),
-            "sha256": file_digest(folder.checkpoint(_CHECKPOINT)),
+            **({"covr": run["covr"]["predicate"]} if "covr" in run else {}),
+            "learned": sha256(json.dumps(learned, sort_keys=True).encode()).hexdigest(),
+            "sha256": file_digest(source.checkpoint(_CHECKPOINT)),
         }
     }
+
+
+def initial_warnings(request: TrainRequest, init: Mapping[str, Any]) -> Iterator[str]:
+    """What a reader of the results should know of the run that another one starts from."""
+    if not init:
+        return
+    source = init["init"]
+    if source["hop"] != request.hop:
+        yield (
+            f"--init-from: {request.init_from} was trained on {source['hop']}, so it may know what "
+            f"{request.hop} holds out"
+        )
+    if request.covr_split and source["split"] == request.split:
+        part = (
+            f"on {request.split} without {source['covr']}"
+            if "covr" in source
+            else f"on all of {request.split}"
+        )
+        yield (
+            f"--init-from: {request.init_from} was trained {part}, and this run holds out "
+            f"{request.covr_split}"
+        )
 
 
 def load_initial(model: nn.Module, root: Path, vocab: Vocab) -> None:
@@ -69,14 +112,16 @@ def load_initial(model: nn.Module, root: Path, vocab: Vocab) -> None:
             "the rows of its weights stand for"
         )
     own = model.state_dict()
-    lacking = [name for name in own if name not in found and not name.startswith(SET_LAYERS)]
-    unknown = [name for name in found if name not in own]
-    for name in (*lacking, *unknown):
-        raise ConfigError(
-            f"--init-from: {root} has other weights than the model, such as {name}; give both the same "
-            "settings"
-        )
+    found = {name: value for name, value in found.items() if name in own or not _joins_images(name)}
+    for name in sorted({*own} ^ {*found}):
+        if not _joins_images(name):
+            raise ConfigError(
+                f"--init-from: only one of {root} and the model has the weight {name}; give both the same "
+                "settings"
+            )
     for name, rows in _rows(model, vocab).items():
+        if name not in own:
+            raise ConfigError(f"vocab_rows: the model has no weight {shown(name)}")
         found[name] = _matched(own[name], rows, found[name], theirs[name])
     for name, value in found.items():
         if value.shape != own[name].shape:
@@ -85,6 +130,36 @@ def load_initial(model: nn.Module, root: Path, vocab: Vocab) -> None:
                 f"in {tuple(own[name].shape)}; give both the same settings"
             )
     model.load_state_dict({**own, **found})
+
+
+def _check_same(request: TrainRequest, run: Mapping[str, Any], features: Mapping[str, Any]) -> None:
+    """Checks that two runs have the same model, with the same settings, on features of the same kind.
+
+    Raises:
+        ConfigError: they have not.
+    """
+    if run["model"] != request.model:
+        raise ConfigError(
+            f"--init-from: {request.init_from} is a run of {run['model']}, not of {request.model}"
+        )
+    own, _ = split_settings(request.settings)
+    theirs, _ = split_settings(run.get("settings") or {})
+    for name in sorted({*own, *theirs}):
+        if own.get(name) != theirs.get(name):
+            raise ConfigError(
+                f"--init-from: {request.init_from} has {name} = {theirs.get(name, 'its default')}, and this "
+                f"run {own.get(name, 'its default')}; give both the same settings"
+            )
+    for name in ("kind", "options", "weights"):
+        if features.get(name) != (run.get("features") or {}).get(name):
+            raise ConfigError(
+                f"--init-from: {request.init_from} reads other features (their {name} differ); give both the "
+                "same, of one world"
+            )
+
+
+def _joins_images(name: str) -> bool:
+    return name.startswith(SET_LAYERS)
 
 
 def _rows(model: nn.Module, vocab: Vocab) -> Mapping[str, Sequence[str]]:

@@ -33,7 +33,7 @@ from clevrhope.training.covr_split import CovrSplit, choose_covr_split, covr_bin
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.dropped_types import KeptSplit
-from clevrhope.training.initial_weights import initial_binding, load_initial
+from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
 from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import Log
 from clevrhope.training.loop import Trainer, check_stage, updates_made
@@ -62,7 +62,7 @@ def train(
         request: model, dataset, settings and the run's folder.
         progress: displays progress.
         tell: called once, before the first update and after all checks of the request, with sentences on
-            what is held out of covr_train.
+            what is held out of covr_train, and on the run that this one starts from.
 
     Raises:
         ConfigError: an unknown model, HOP, size, setting or device, or some that do not fit together.
@@ -84,12 +84,13 @@ def train(
     torch.manual_seed(derived_seed(request.seed, "weights"))
     model = build_model(request.model, found, config, vocab, sets=request.is_of_sets)
     folder = RunFolder(request.out)
-    init = initial_binding(request)
-    if not folder.is_started:
-        getattr(model, "begin", lambda: None)()
-        if request.init_from is not None:
-            load_initial(model, request.init_from, vocab)
     store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
+    init = initial_binding(request, folder, described_features(store))
+    if not folder.is_started:
+        if request.init_from is None:
+            getattr(model, "begin", lambda: None)()
+        else:
+            load_initial(model, request.init_from, vocab)
     recipe = _recipe(model, about_recipe, request)
     precision = _precision(request, recipe, device, folder)
     reader: Split = train_set.open(request.size, vocab)
@@ -138,7 +139,8 @@ def train(
                 "versions": {"clevrhope": software_version(), "torch": torch.__version__},
             }
         )
-        tell(tuple(covr_split.sentences()) if covr_split is not None else ())
+        held_out = covr_split.sentences() if covr_split is not None else ()
+        tell((*held_out, *initial_warnings(request, init)))
         if not folder.vocab.exists():
             write_vocab(folder.vocab, vocab)
         total = sum(stage.updates for stage in recipe.stages)
@@ -265,8 +267,8 @@ def _tune_questions(
     if request.tune_on == TUNE_SET:
         if "none" not in manifest.splits:
             raise ConfigError(
-                f"{layout.root}: tune_on is {TUNE_SET}, the val split of none, which is not there; build it "
-                "into the folder with --hop none"
+                f"{layout.root}: --tune-on is {TUNE_SET}, the val split of none, which is not there; build "
+                "it into the folder with --hop none"
             )
         hop = find_hop(layout, "none")
         split = find_split(layout, hop, TUNE_SET)

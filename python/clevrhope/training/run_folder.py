@@ -21,7 +21,7 @@ from typing import Any
 from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.forms import COUNT, INDEX, NAME, OBJECT, SEED, TEXT, Fields, check_form
+from clevrhope.runtime.forms import COUNT, INDEX, NAME, OBJECT, SEED, SHA256, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 
 FORMAT = 2
@@ -45,7 +45,9 @@ RUN = Fields(
         "keep": OBJECT,
         "drop_types": OBJECT,
         "train_sha256": TEXT,
-        "init": OBJECT,
+        "init": Fields(
+            {"hop": NAME, "size": COUNT, "split": TEXT, "learned": SHA256, "sha256": SHA256}, {"covr": TEXT}
+        ),
         "covr": Fields(
             {"role": TEXT, "given": TEXT, "predicate": TEXT, "shots": INDEX, "rows": COUNT},
         ),

@@ -149,7 +149,7 @@ class Generalisation:
 
     Attributes:
         score: as `generalisation_score` gives it.
-        interval: of the score; samples in which it is not defined are left out. None where the score is.
+        interval: of the score; samples in which it is not defined are left out. None where the score is None.
         model: per cent of right answers in the mean over runs, as are the next two.
         text: of the model of the text alone.
         iid_size: of the model that was trained with the property.

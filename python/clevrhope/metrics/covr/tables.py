@@ -17,8 +17,8 @@ NO_SCORE = "-"
 """In place of a generalisation score that is not defined."""
 
 WHY_NO_SCORE = (
-    f"{NO_SCORE}: the model on as many questions (iid-size) is not above the text alone, so there is no "
-    "generalisation score."
+    "The model on as many questions (iid-size) is not above the text alone, so there is no generalisation "
+    "score."
 )
 
 
@@ -43,7 +43,7 @@ def covr_lines(scores: CovrScores) -> Iterator[str]:
         if row.generalisation is not None and row.generalisation.interval is not None:
             yield f"  95% interval of the score: {_interval(row.generalisation.interval)}"
     if any(is_undefined(row) for row in scores.rows):
-        yield WHY_NO_SCORE
+        yield f"{NO_SCORE}: {WHY_NO_SCORE}"
     if scores.bootstrap:
         yield ""
         yield f"Intervals from {scores.bootstrap:,} draws of the source images; seed {scores.seed}."
