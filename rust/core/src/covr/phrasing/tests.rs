@@ -187,7 +187,7 @@ fn the_object_asked_for_has_the_converse_relation() {
         "What shape is the only other thing that has the same color as the cube in the images?"
     );
     let choice = Meaning::ChooseRelation { g: Subgraph::single(CUBE), object: SPHERE, relation: 3 };
-    assert_eq!(write(&choice, 0), "Is the only cube in the images in front of the sphere in its image or behind it?");
+    assert_eq!(write(&choice, 0), "Is the only cube in the images in front of the sphere in its image, or behind it?");
 }
 
 #[test]
