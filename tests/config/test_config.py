@@ -138,6 +138,6 @@ def test_bad_choices_get_a_sentence(tmp_path: Path) -> None:
         resolve_config(train_questions=0)
     with pytest.raises(ConfigError, match=r'unknown split "complex_odd" \(did you mean "complex_ood"\?\)'):
         check_splits(["complex_odd"])
-    with pytest.raises(ConfigError, match=r"covr_train is a split of questions over .* give --covr"):
+    with pytest.raises(ConfigError, match=r"covr_train is a split of questions over .* with --covr"):
         check_splits(["train", "covr_train"])
     assert check_splits(["minimal_ood", "train", "train"]) == ("train", "minimal_ood")
