@@ -151,7 +151,7 @@ def test_runs_are_left_out_where_their_source_failed(
     (out / "runs/single-rubber_cylinder-90-1/notes.txt").touch()
     assert run_command(["experiment", str(tmp_path / "tiny.toml"), "--out", str(out), "--quiet"]) == 1
     error = capsys.readouterr().err
-    assert "3 runs are left out, as the runs that they start from failed" in error
+    assert "Left out, as what they start from failed: 3 of 3 runs" in error
     assert sorted(each.name for each in (out / "runs").iterdir() if (each / "finished.json").exists()) == [
         "question_only-rubber_cylinder-1k-1-without-has-count-has-attr-4"
     ]

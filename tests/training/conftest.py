@@ -4,6 +4,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-from short_runs import dataset, models_here, one_thread, run
+from short_runs import dataset, folder, models_here, one_thread, run
 
-__all__ = ["dataset", "models_here", "one_thread", "run"]
+__all__ = ["dataset", "folder", "models_here", "one_thread", "run"]

@@ -1,5 +1,6 @@
 """What tests of training share: a demo with images that need no renderer, its pixels, short runs on it."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ pytest.importorskip("torch")
 
 from building import request as asked
 from fake_renderer import FakeRenderer
+from made_sets import make_sets
 
 from clevrhope.features.extraction import make_features
 from clevrhope.pipeline import build
@@ -36,6 +38,15 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = build_demo(tmp_path_factory.mktemp("trained_on") / "demo", hops=(HOP, "none"), images="h5")
     make_features(folder, kind="pixels", size=(24, 16))
     return folder
+
+
+@pytest.fixture(scope="session")
+def folder(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the dataset with questions about sets, and the true attributes of its images."""
+    copy = shutil.copytree(dataset, tmp_path_factory.mktemp("sets") / "data")
+    make_sets(copy, HOP)
+    make_features(copy, kind="attributes")
+    return copy
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Runs that start from the weights of another: by command, on other questions, and what is refused."""
 
 import json
-import shutil
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from made_sets import make_sets
 from safetensors.torch import load_file
 from short_runs import HOP, Train
 from torch import Tensor
@@ -20,7 +18,6 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
-from clevrhope.features.extraction import make_features
 from clevrhope.models.object_transformer import ObjectTransformer
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.initial_weights import initial_warnings
@@ -30,14 +27,6 @@ MODEL = "object_transformer"
 SMALL = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}
 STILL = {**SMALL, "recipe.rate": 1e-12}
 """A rate with which weights stay what they are."""
-
-
-@pytest.fixture(scope="module")
-def folder(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    copy = shutil.copytree(dataset, tmp_path_factory.mktemp("initial") / "data")
-    make_sets(copy, HOP)
-    make_features(copy, kind="attributes")
-    return copy
 
 
 def weights(run: Path) -> dict[str, Tensor]:

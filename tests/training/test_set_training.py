@@ -1,7 +1,6 @@
 """Runs on questions about sets of images: trained, tuned, resumed and evaluated, by call and by command."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from made_sets import SETS, make_sets
+from made_sets import SETS
 from short_runs import HOP, Train
 
 from clevrhope.__main__ import run_command
@@ -22,7 +21,6 @@ from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
-from clevrhope.features.extraction import make_features
 from clevrhope.features.store import open_store
 from clevrhope.training.data import Questions
 from clevrhope.training.dropped_types import KeptSplit
@@ -31,15 +29,6 @@ from clevrhope.training.request import TrainRequest
 
 TESTED = tuple(SETS)[1:]
 SMALL = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}
-
-
-@pytest.fixture(scope="session")
-def folder(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the dataset with questions about sets, and the true attributes of its images."""
-    copy = shutil.copytree(dataset, tmp_path_factory.mktemp("sets") / "data")
-    make_sets(copy, HOP)
-    make_features(copy, kind="attributes")
-    return copy
 
 
 def opened(folder: Path, split: str = "covr_train") -> Any:

@@ -102,9 +102,9 @@ class RunChain:
         chain: its steps, under the name of the run's folder.
         dataset: the name of its dataset.
         folder: of the run.
-        source: the run that it starts from, which is trained before it; None for random weights.
         model: the number of its [[model]] table.
         bound: the settings of the experiment's file that it is bound to.
+        source: the run that it starts from, which is trained before it; None for random weights.
     """
 
     chain: Chain

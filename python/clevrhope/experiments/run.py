@@ -99,8 +99,8 @@ def run_experiment(
             for runs in (sources, [run for run in left if run.source is not None]):
                 chains = [run.chain for run in runs if run.source is None or run.source.is_finished]
                 if len(chains) < len(runs):
-                    n_out = len(runs) - len(chains)
-                    tell(f"{n_out} runs are left out, as the runs that they start from failed")
+                    n_out = f"{len(runs) - len(chains)} of {len(runs)} runs"
+                    tell(f"Left out, as what they start from failed: {n_out}")
                 if not chains:
                     continue
                 if engine == "ray":

@@ -222,7 +222,8 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
     config, about_recipe = split_settings(request.settings)
     with torch.random.fork_rng(devices=[]), torch.device("meta"):
         model = build_model(request.model, found, config, vocab, sets=request.is_of_sets)
-    getattr(model, "check_begin", lambda: None)()
+    if request.init_from is None:
+        getattr(model, "check_begin", lambda: None)()
     for stage in _recipe(model, about_recipe, request).stages:
         check_stage(model, stage, request.n_questions)
     return model
