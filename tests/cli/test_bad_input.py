@@ -177,7 +177,7 @@ def test_an_unknown_split_and_one_of_another_kind(fail: Fail) -> None:
     assert 'did you mean "complex_ood"?' in fail("--splits", "train,complex_odd")
     assert "val is not a split of rubber_cylinder" in fail("--splits", "val")
     # Nor is one passed over because others are there.
-    assert "val is not a split of rubber_cylinder; known: train, comp" in fail("--splits", "train,val")
+    assert "val is not a split of rubber_cylinder; known: train, val_iid" in fail("--splits", "train,val")
     assert "val and test are not splits of rubber_cylinder" in fail("--splits", "val,train,test")
 
 

@@ -190,7 +190,7 @@ def test_a_plan_of_the_paper_agrees_with_its_numbers(
         split["split"]: split["questions"] for split in planned["splits"] if split["hop"] == "gray_cube"
     }
     assert questions == {
-        "train": 560_000, "complex_iid": 120_000, "complex_ood": 15_000,
+        "train": 560_000, "val_iid": 15_000, "complex_iid": 120_000, "complex_ood": 15_000,
         "minimal_iid": 9_968, "minimal_ood": 448,
     }  # fmt: skip
 

@@ -21,7 +21,7 @@ from clevrhope import ConfigError, DatasetError, load
 from clevrhope.pipeline import build
 
 HOP = "rubber_cylinder"
-SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 
 
 def made(out: Path, **changes: Any) -> Path:
@@ -139,7 +139,7 @@ def test_it_pickles_small_and_without_handles(folder: Path) -> None:
     ("arguments", "keywords", "sentence"),
     [
         (("rubber_cilinder", "train"), {}, r'no HOP "rubber_cilinder" \(did you mean "rubber_cylinder"\?\)'),
-        ((HOP, "val"), {}, r'no split "val" of rubber_cylinder; there are: train, complex_iid, complex_ood'),
+        ((HOP, "val"), {}, r'no split "val" of rubber_cylinder \(did you mean "val_iid"\?\); there'),
         ((HOP, "train"), {"limit": 25_000}, r"162 questions, but the first 25,000 were asked for"),
         ((HOP, "train"), {"limit": 0}, r"162 questions, but the first 0 were asked for"),
     ],

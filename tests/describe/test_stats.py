@@ -26,6 +26,7 @@ from clevrhope.describe.measure import (
 )
 from clevrhope.describe.stats.sources import open_source
 from clevrhope.errors import DatasetError
+from clevrhope.splits.kinds import PAIR_SPLITS
 
 
 def step(function: str, *inputs: int, value: str = "") -> dict[str, Any]:
@@ -198,7 +199,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.parametrize("split", ["train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood"])
+@pytest.mark.parametrize("split", PAIR_SPLITS)
 def test_arrays_and_json_give_the_same_numbers(demo: Path, split: str) -> None:
     """HDF5 numbers and searched scenes on one side, parsed JSON on the other."""
     measured = open_source(demo).measure("rubber_cylinder", split)

@@ -13,6 +13,7 @@ from PIL import Image
 
 from clevrhope.__main__ import run_command
 from clevrhope.describe.stats.drawings import PLOTS
+from clevrhope.splits.kinds import PAIR_SPLITS
 
 Show = Callable[..., tuple[int, str, str]]
 
@@ -64,7 +65,7 @@ def test_json_is_one_object_that_adds_up(demo: Path, show: Show) -> None:
     assert set(found["hops"]) == {"none", "rubber_cylinder"}
     hop = found["hops"]["rubber_cylinder"]
     assert hop["held_out"] == {"material": "rubber", "shape": "cylinder"}
-    assert list(hop["splits"]) == ["train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood"]
+    assert tuple(hop["splits"]) == PAIR_SPLITS
     for split in hop["splits"].values():
         for key in ("answers", "answer_types", "files", "words", "functions", "relations_a_question"):
             assert sum(split[key].values()) == split["questions"], key
@@ -77,6 +78,7 @@ def test_json_is_one_object_that_adds_up(demo: Path, show: Show) -> None:
     names = [(each["a"], each["b"]) for each in hop["distances"]]
     assert names == [
         ("complex_ood", "complex_iid"),
+        ("val_iid", "train"),
         ("complex_iid", "train"),
         ("minimal_ood", "minimal_iid"),
     ]
@@ -128,9 +130,10 @@ def test_real_clevr_has_its_known_counts(clevr: Path, show: Show) -> None:
 def test_a_dataset_beside_real_clevr(demo: Path, clevr: Path, show: Show) -> None:
     hop = numbers(show, demo, "--hop", "rubber_cylinder", "--against", clevr)["hops"]["rubber_cylinder"]
     assert list(hop["against"]) == ["CLEVR train", "CLEVR val"]
-    beside = [(each["a"], each["b"]) for each in hop["distances"]][-3:]
+    beside = [(each["a"], each["b"]) for each in hop["distances"]][-4:]
     assert beside == [
         ("train", "CLEVR train"),
+        ("val_iid", "CLEVR val"),
         ("complex_iid", "CLEVR val"),
         ("complex_ood", "CLEVR val"),
     ]

@@ -133,7 +133,7 @@ def test_an_empty_folder_is_taken_and_a_file_is_not(png_dataset: Path, tmp_path:
         ({"splits": ["complex_odd"]}, r'no split "complex_odd".* \(did you mean "complex_ood"\?\)'),
         (
             {"splits": ["val"], "hops": [HOP]},
-            r'no split "val" of rubber_cylinder; there are: train, complex_iid',
+            r'no split "val" of rubber_cylinder \(did you mean "val_iid"\?\); there are: train, val_iid',
         ),
         ({"format": "clevr"}, r"holds one HOP, but 2 were chosen \([a-z_]+, [a-z_]+\); "),
         ({"format": "iep"}, r"holds one HOP, but 2 were chosen"),

@@ -8,7 +8,7 @@ import numpy as np
 from fake_renderer import pixels_of
 
 HOP = "rubber_cylinder"
-SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 
 
 class Truth:

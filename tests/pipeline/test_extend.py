@@ -15,7 +15,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import read_questions
 from clevrhope.errors import DatasetError
 
-SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 LARGER = {"train": 600, "complex_iid": 190, "complex_ood": 31, "minimal_places": 20}
 
 

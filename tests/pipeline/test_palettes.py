@@ -32,7 +32,7 @@ COGENT_A = {
     "sphere": ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"],
 }
 COGENT_B = {**COGENT_A, "cube": COGENT_A["cylinder"], "cylinder": COGENT_A["cube"]}
-PAIR_SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+PAIR_SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 Combination = tuple[str, ...]
 
 

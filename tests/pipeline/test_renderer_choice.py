@@ -282,7 +282,7 @@ def test_plan_measures_with_the_renderer_that_was_chosen(
     assert run_command(arguments) == 0
     said = capsys.readouterr().out
     assert "an image with --renderer native --quality draft, measured now" in said
-    assert "the 402,000 images of all 29 pairs at the paper's size take" in said
+    assert "the 408,000 images of all 29 pairs at the paper's size take" in said
     assert not (tmp_path / "none").exists()
 
 

@@ -15,7 +15,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.scenes import SceneBatch, read_world
 
-SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 
 
 @pytest.fixture(scope="module")

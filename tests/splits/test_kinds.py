@@ -25,7 +25,7 @@ from clevrhope.splits.kinds import (
 
 def test_every_split_belongs_to_a_dataset() -> None:
     assert set(SPLITS) == {*PAIR_SPLITS, *PLAIN_SPLITS, *SECOND_SPLITS, *VALUE_SPLITS}
-    assert PAIR_SPLITS == ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+    assert PAIR_SPLITS == ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
     assert PLAIN_SPLITS == ("train", "val", "test")
 
 
@@ -60,7 +60,7 @@ def test_gaps_are_between_splits_drawn_alike() -> None:
 AMBIGUOUS = {"train", "val", "test"}
 """Names of splits that are names of pools, roles, stages and CLEVR's own splits, too."""
 
-MAY_QUOTE = ("splits/kinds.py", "config/presets.py")
+MAY_QUOTE = ("splits/kinds.py", "splits/covr/kinds.py", "config/presets.py")
 
 
 NAMES = re.compile("|".join(rf"\b{name}\b" for name in SPLITS if "_" in name))

@@ -34,8 +34,8 @@ sys.exit(run_command(arguments))
 """The command line with one more row: read from the source, before anything else imports the rows."""
 
 CLOSED = """    SplitKind(
-        "new_split", ("pair",), "stream", "complex_iid", "For tuning.", "#333333", "v",
-        role="tune", pool="val", rule="without", questions_per_scene=3, shown="never", asked="never",
+        "new_split", ("pair",), "stream", "complex_iid", "Closed.", "#333333", "v",
+        pool="val", rule="without", questions_per_scene=3, shown="never", asked="never",
     ),
 """
 OPEN = """    SplitKind(
@@ -75,7 +75,9 @@ def test_a_folder_is_extended_by_a_new_row(row: str, sentence: str, tmp_path: Pa
     assert manifest["splits"]["rubber_cylinder"]["new_split"]["questions"] == 9
     sheet = (folder / "hops/rubber_cylinder/DATASHEET.md").read_text().replace("\\_", "_")
     assert re.search(sentence, sheet)
-    assert ("Tune on `new_split`" in sheet) == (row is CLOSED)
+    # The folder is older than val_iid, too.
+    assert manifest["splits"]["rubber_cylinder"]["val_iid"]["questions"] == 36
+    assert "Choose settings and checkpoints on `val_iid`, never on the test sets." in sheet
     assert "new_split" in (folder / "index.html").read_text()
     for command in ("audit", "stats"):
         done = run(row, command, str(folder))

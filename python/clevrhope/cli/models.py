@@ -161,8 +161,9 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @click.option(
     "--tune-on",
     metavar="SET",
-    help="Also keep, as the checkpoint best, the weights that do best on this set: val (of none), or the "
-    "folder of CLEVR v1.0 for its val; of a run on covr_train, covr_dev.",
+    help="Also keep, as the checkpoint best, the weights that do best on this set: val, the HOP's own split "
+    "for tuning, in which a pair is held out. Two others show the pair: none:val, and the folder of CLEVR "
+    "v1.0 for its val. Runs on covr_train take covr_dev.",
 )
 @click.option(
     "--tune-every",

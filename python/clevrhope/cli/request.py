@@ -134,7 +134,7 @@ dataset_options = with_options(
         "--test-questions",
         type=Whole(1),
         metavar="N",
-        help="Number of questions in each complex test set (with --hop none: in val and in test).",
+        help="Number of questions in each complex test set and in the set for tuning.",
     ),
     click.option(
         "--prelim-sets",

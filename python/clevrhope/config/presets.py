@@ -37,6 +37,7 @@ class Sizes:
     """Questions per split; minimal splits are counted in places (position, rotation, camera, lights)."""
 
     train: int
+    val_iid: int
     complex_iid: int
     complex_ood: int
     val: int
@@ -119,6 +120,7 @@ PRESETS: Mapping[str, Config] = {
         "demo",
         Sizes(
             train=162,
+            val_iid=36,
             complex_iid=72,
             complex_ood=12,
             val=72,
@@ -136,6 +138,7 @@ PRESETS: Mapping[str, Config] = {
         "small",
         Sizes(
             train=5_600,
+            val_iid=600,
             complex_iid=1_200,
             complex_ood=150,
             val=1_200,
@@ -152,6 +155,7 @@ PRESETS: Mapping[str, Config] = {
         "paper",
         Sizes(
             train=560_000,
+            val_iid=15_000,
             complex_iid=120_000,
             complex_ood=15_000,
             val=120_000,

@@ -48,7 +48,7 @@ def resolve_config(
             that are not chosen (`preset`, `sizes` and `images` only where no preset is named), with
             `rendering` as a manifest has it.
         train_questions: size of train.
-        test_questions: size of each complex split, or of val and of test.
+        test_questions: size of the split for tuning and of each complex test set, or of val and of test.
         prelim_sets: groups and sets for each value of a preliminary set.
         renderer: "blender" or "native".
         quality: a quality of the renderer.

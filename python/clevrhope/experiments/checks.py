@@ -22,6 +22,7 @@ from clevrhope.models.names import MODELS
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.expression import parse_expression
 from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
+from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import TRAIN
 
 if TYPE_CHECKING:
@@ -194,15 +195,18 @@ def _check_own(
 
 
 def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetConfig) -> None:
-    from clevrhope.training.request import TUNE_SET
+    from clevrhope.training.request import TUNE_SET, TUNE_SET_OF_NONE, tune_split
 
     if not built.splits:
         return  # an existing folder
-    if request.tune_on == TUNE_SET and TUNE_SET not in built.splits.get("none", {}):
-        raise ConfigError(
-            f"options: --tune-on {TUNE_SET} is the val split of none, which dataset {dataset.name} does not "
-            "build"
-        )
+    if request.tune_on in (TUNE_SET, TUNE_SET_OF_NONE):
+        hop = request.hop if request.tune_on == TUNE_SET else NONE
+        split = tune_split(hop)
+        if split not in built.splits.get(hop, {}):
+            raise ConfigError(
+                f"options: --tune-on {request.tune_on} is the split {split} of {hop}, which dataset "
+                f"{dataset.name} does not build"
+            )
     splits = built.splits[request.hop]
     name = COVR_TRAIN if request.is_of_sets else TRAIN.name
     if name not in splits:

@@ -13,7 +13,9 @@ from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import check_at_least, suggestion
 from clevrhope.splits.covr.kinds import COVR_DEV, COVR_TRAIN, is_covr
-from clevrhope.splits.kinds import SPLITS, TRAIN
+from clevrhope.splits.hops import NONE
+from clevrhope.splits.kinds import SPLITS, TRAIN, splits_of_dataset
+from clevrhope.splits.palettes import MARK
 
 Precision = Literal["float32", "tf32", "bf16"]
 """tf32: float32 weights and activations, matrix products in 19 bits, on GPUs that support it."""
@@ -25,7 +27,10 @@ TEST_SETS = tuple(row.name for row in SPLITS.values() if row.role == "test" and 
 """The splits that results are reported on; nothing may be chosen by them."""
 
 (TUNE_SET,) = (row.name for row in SPLITS.values() if row.role == "tune" and "plain" in row.of)
-"""The split of `none`, or of CLEVR, that weights may be chosen by."""
+"""Stands for the split of a run's own HOP that weights may be chosen by; `none` and CLEVR call theirs so."""
+
+TUNE_SET_OF_NONE = f"{NONE}:{TUNE_SET}"
+"""The split of `none` for a run on a held-out pair. It shows the pair, so choosing by it sees the pair."""
 
 _SIZE = re.compile(r"([1-9]\d{0,14})(k?)", re.ASCII)
 
@@ -50,9 +55,10 @@ class TrainRequest:
         device: "auto" for a GPU if there is one, else as torch spells it.
         deterministic: whether a GPU may only use operations that give the same bits each time.
         precision: None for the recipe's.
-        tune_on: "val" to keep, besides the last weights, the best ones on the val split of `none`; or the
-            folder of CLEVR v1.0, with features of the same kind, for CLEVR's val. A run on covr_train has
-            "covr_dev" of its own HOP in their place.
+        tune_on: "val" to keep, besides the last weights, the best ones on the HOP's own split for tuning:
+            val_iid, which holds the pair out, or val of `none`. "none:val" is that of `none` for a pair too,
+            and the folder of CLEVR v1.0, with features of the same kind, stands for CLEVR's val; both show
+            the pair. A run on covr_train has "covr_dev" of its own HOP in their place.
         tune_every: updates of the last stage between two evaluations on the tune set; None for twenty
             evaluations.
         keep_last: number of checkpoints of the last stage to keep and evaluate, its end included.
@@ -207,23 +213,31 @@ def check_tune_on(name: str | None) -> None:
     Raises:
         ConfigError: a test set, or no such set.
     """
-    if name is None or name == TUNE_SET:
+    if name in (None, TUNE_SET, TUNE_SET_OF_NONE):
         return
     if name in TEST_SETS:
         raise ConfigError(
             f'--tune-on: "{name}" is a test set, and what is chosen by it can no longer be tested on it; '
-            f'choose by "{TUNE_SET}", the val split of none, or by CLEVR\'s'
+            f'choose by "{TUNE_SET}", the split that the HOP has for it'
         )
     if not Path(name).is_dir():
+        known = [TUNE_SET, TUNE_SET_OF_NONE]
         raise ConfigError(
-            f'--tune-on: no set "{name}"{suggestion(name, [TUNE_SET])}; there is "{TUNE_SET}", and the '
-            "folder of CLEVR v1.0 stands for its val"
+            f'--tune-on: no set "{name}"{suggestion(name, known)}; there are "{TUNE_SET}", the HOP\'s own '
+            f'split for tuning, and "{TUNE_SET_OF_NONE}"; the folder of CLEVR v1.0 stands for CLEVR\'s val'
         )
     if TUNE_SET not in clevr_splits(Path(name)):
         raise ConfigError(
             f"--tune-on: {name} is not a CLEVR_v1.0 folder: expected {questions_file(Path(), TUNE_SET)} and "
             f"{scenes_file(Path(), TUNE_SET)} in it"
         )
+
+
+def tune_split(hop: str) -> str:
+    """The split of a HOP that weights may be chosen by: val_iid of a pair, val of `none`."""
+    own = splits_of_dataset("plain" if hop.partition(MARK)[0] == NONE else "pair")
+    (name,) = (split for split in own if SPLITS[split].role == "tune")
+    return name
 
 
 def parse_size(text: str) -> int:

@@ -1,7 +1,7 @@
 """Trains a model into a run folder; after any interruption the same call resumes the run."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
@@ -11,10 +11,10 @@ import torch
 from torch import nn
 
 from clevrhope.dataset.clevr_questions import ClevrSplit
-from clevrhope.dataset.contents import find_hop, find_split
+from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, finished_manifest
+from clevrhope.dataset.manifest import finished_manifest
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
@@ -27,6 +27,7 @@ from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.covr.kinds import COVR_DEV
+from clevrhope.splits.hops import NONE
 from clevrhope.training.checkpoints import check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import determinism_errors
 from clevrhope.training.covr_split import CovrSplit, choose_covr_split, covr_binding
@@ -40,7 +41,14 @@ from clevrhope.training.loop import Trainer, check_stage, updates_made
 from clevrhope.training.order import derived_seed
 from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
 from clevrhope.training.rehearsal import rehearse
-from clevrhope.training.request import TUNE_SET, Precision, TrainRequest, TrainSummary
+from clevrhope.training.request import (
+    TUNE_SET,
+    TUNE_SET_OF_NONE,
+    Precision,
+    TrainRequest,
+    TrainSummary,
+    tune_split,
+)
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.some_rows import SomeRows
 from clevrhope.training.train_sets import find_train_set
@@ -102,7 +110,7 @@ def train(
     for stage in recipe.stages:
         check_stage(model, stage, len(reader.answers))
     questions = Questions(reader, store, device)
-    tune = _tune_questions(request, layout, manifest, vocab, store, device, covr_split)
+    tune = _tune_questions(request, layout, manifest.world["attributes"], vocab, store, device, covr_split)
     model.to(device)
     if not folder.is_started:
         with (
@@ -114,9 +122,6 @@ def train(
     with locked(request.out):
         sweep(folder.folders())
         check_states(folder.state)
-        tuned_on = request.tune_on
-        if tuned_on not in (None, TUNE_SET, COVR_DEV):
-            tuned_on = str(Path(tuned_on).resolve())  # the same from any working directory
         folder.bind(
             {
                 "model": request.model,
@@ -131,7 +136,7 @@ def train(
                 "precision": precision,
                 "deterministic": request.deterministic,
                 "keep": {"last": request.keep_last, "every": request.keep_every},
-                "tune": {"on": tuned_on, "every": request.tune_every},
+                "tune": {"on": _tune_set_name(request), "every": request.tune_every},
                 **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
                 "features": described_features(store),
                 "dataset": identity(manifest, own_vocab, hop=request.hop, images=store.info.of_images),
@@ -251,7 +256,7 @@ def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -
 def _tune_questions(
     request: TrainRequest,
     layout: Layout,
-    manifest: Manifest,
+    attributes: Mapping[str, Sequence[str]],
     vocab: Vocab,
     store: FeatureStore,
     device: torch.device,
@@ -265,19 +270,36 @@ def _tune_questions(
         if covr_split is not None and covr_split.dev is not None:
             reader = SomeRows(reader, covr_split.dev)
         return Questions(reader, store, device)
-    if request.tune_on == TUNE_SET:
-        if "none" not in manifest.splits:
-            raise ConfigError(
-                f"{layout.root}: --tune-on is {TUNE_SET}, the val split of none, which is not there; build "
-                "it into the folder with --hop none"
-            )
-        hop = find_hop(layout, "none")
-        split = find_split(layout, hop, TUNE_SET)
+    if request.tune_on in (TUNE_SET, TUNE_SET_OF_NONE):
+        hop, split = _tune_split(layout, request)
         return Questions(open_split(layout, hop, split, vocab=vocab), store, device)
     clevr = Path(request.tune_on)
-    clevr_store = store_like(clevr, store.info)
-    clevr_split = ClevrSplit(clevr, TUNE_SET, vocab, manifest.world["attributes"])
-    return Questions(clevr_split, clevr_store, device)
+    return Questions(ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info), device)
+
+
+def _tune_split(layout: Layout, request: TrainRequest) -> tuple[str, str]:
+    """The HOP and the split that weights are chosen by.
+
+    Raises:
+        ConfigError: the folder does not have it.
+    """
+    hop = request.hop if request.tune_on == TUNE_SET else NONE
+    name = tune_split(hop)
+    if hop in hops_in(layout) and name in splits_in(layout, hop):
+        return hop, name
+    raise ConfigError(
+        f"{layout.root}: --tune-on {request.tune_on}: there is no split {name} of {hop}; build it into the "
+        f"folder with --hop {hop} (with --splits, name {name} as well); files that are there stay as they are"
+    )
+
+
+def _tune_set_name(request: TrainRequest) -> str | None:
+    """The record of what weights are chosen by."""
+    if request.tune_on in (None, COVR_DEV, TUNE_SET_OF_NONE):
+        return request.tune_on
+    if request.tune_on == TUNE_SET:
+        return tune_split(request.hop)
+    return str(Path(request.tune_on).resolve())  # the same from any working directory
 
 
 def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, folder: RunFolder) -> Precision:

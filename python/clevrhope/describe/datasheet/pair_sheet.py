@@ -189,13 +189,14 @@ def _uses(data: SubDataset) -> str:
     tuning = listed([code(each.split) for each in data.splits if SPLITS[each.split].role == "tune"])
     if data.hop.pair is not None:
         tune = (
-            f"Tune on {tuning}"
+            f"Choose settings and checkpoints on {tuning}, never on the test sets. It holds the pair out as "
+            "the train set does, and departs from the paper, which had no validation split."
             if tuning
-            else "There is no validation split: tune on the sub-dataset `none` or on CLEVR"
+            else "Never choose settings or checkpoints on the test sets."
         )
         how = (
             f"{train}report its accuracy on the test sets of the same pair: the out-of-distribution minus "
-            f"the in-distribution accuracy is the systematicity gap. {tune}, never on these tests."
+            f"the in-distribution accuracy is the systematicity gap. {tune}"
         )
     elif data.second_palette:
         tests, vals = GAPS["test"], GAPS["val"]
