@@ -19,6 +19,7 @@ from clevrhope.training import loop
 SMALL = """
 [sizes]
 train = 18
+val_iid = 9
 complex_iid = 9
 complex_ood = 3
 val = 9
@@ -36,7 +37,6 @@ EXPERIMENT = """
 title = "small"
 jobs = 1
 [report]
-least_iid = 10.0
 [[dataset]]
 name = "all"
 seed = 3

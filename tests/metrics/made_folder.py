@@ -23,6 +23,7 @@ ANSWERS = ["yes", "no", *map(str, range(11)), *(value for values in ATTRIBUTES.v
 
 POOLS = {
     "train": "train",
+    "val_iid": "val_iid",
     "complex_iid": "test_iid",
     "complex_ood": "test_ood",
     "minimal_iid": "minimal_material_shape",

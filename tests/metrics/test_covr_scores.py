@@ -183,7 +183,7 @@ def test_runs_of_one_training_are_averaged(folder: Path, tmp_path: Path) -> None
     (condition,) = score_covr(folder, files, **SEED).conditions
     assert condition.runs == ("4", "8")
     assert condition.splits["covr_test"].all.percent == pytest.approx(60)
-    assert condition.splits["covr_test"].all.deviation == pytest.approx(20)
+    assert condition.splits["covr_test"].all.deviation == pytest.approx(20 * 2**0.5)
 
 
 def test_missing_answers_are_an_error_or_left_out(folder: Path, tmp_path: Path) -> None:

@@ -227,9 +227,9 @@ def test_the_mean_over_runs_leaves_out_runs_without_a_share() -> None:
     originals, partners = ints([[YES, YES], [NO, YES], [NO, NO]]), ints([[YES, NO], [NO, YES], [YES, YES]])
     overall = score_pairs(pairs, originals, partners, ANSWERS, seed=1).overall
     assert [run.rad.value for run in overall.runs] == [50.0, 100.0, None]
-    assert overall.mean.rad == Measure(75.0, 3, deviation=25.0)
+    assert overall.mean.rad == Measure(75.0, 3, deviation=pytest.approx(25 * 2**0.5))
     assert overall.mean.accuracy == Measure(
-        pytest.approx(100 * 7 / 12), 12, None, pytest.approx(100 / 12 * 2**0.5)
+        pytest.approx(100 * 7 / 12), 12, None, pytest.approx(100 / 12 * 3**0.5)
     )
     assert overall.mean.n_pairs == 6
 
@@ -387,7 +387,11 @@ def test_one_yes_and_the_one_that_is_named() -> None:
     originals, all_partners = np.stack([original, np.full(5, NO)]), np.stack([partners, np.full(15, NO)])
     two = score_values(questions, originals, all_partners, ANSWERS, seed=1)
     assert [run.one_yes.value for run in two.runs] == [75.0, 0.0]
-    assert (two.mean.one_yes.value, two.mean.one_yes.n, two.mean.one_yes.deviation) == (37.5, 9, 37.5)
+    assert (two.mean.one_yes.value, two.mean.one_yes.n, two.mean.one_yes.deviation) == (
+        37.5,
+        9,
+        pytest.approx(37.5 * 2**0.5),
+    )
     assert (two.mean.n_groups, two.mean.n_missing, two.mean.n_unread) == (9, 1, 2)
 
 

@@ -61,7 +61,7 @@ def test_mean_and_deviation_over_configurations() -> None:
     found = r2_over_configurations(configurations, intercept=True)
     assert found.rad is not None
     assert found.together is not None
-    assert (found.rad.value, found.rad.deviation, found.rad.n) == (np.mean(r2), np.std(r2), 4)
+    assert (found.rad.value, found.rad.deviation, found.rad.n) == (np.mean(r2), np.std(r2, ddof=1), 4)
     assert found.together.value > found.rad.value
     without = r2_over_configurations(configurations, intercept=False)
     assert without.rad is not None

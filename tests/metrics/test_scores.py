@@ -11,6 +11,7 @@ from made_folder import Rows, make_folder, right_answers, write_lines
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Accuracy, Gap, Interval, Scores, score
 from clevrhope.metrics.score_tables import scores_lines
 
@@ -150,7 +151,7 @@ def test_breakdowns(scored: Score) -> None:
 def test_means_over_runs_and_train_sizes(scored: Score) -> None:
     """Runs of 100%, 75% and 50% on complex_ood: mean 75; the gap's is the same, negative.
 
-    The deviation is that of a population, as the paper's: the root of (625 + 0 + 625) / 3.
+    The deviation is that of a sample: the root of (625 + 0 + 625) / 2.
     """
     oracle = right_answers(QUESTIONS)
     rows = [{**row, "run": 10, "train_size": "25k"} for row in oracle]
@@ -169,10 +170,10 @@ def test_means_over_runs_and_train_sizes(scored: Score) -> None:
     assert [run.scored.splits["complex_ood"].percent for run in condition.runs] == [50.0, 75.0, 100.0]
     mean = condition.mean.splits["complex_ood"]
     assert (mean.percent, mean.n_questions) == (75.0, 4)
-    assert mean.deviation == pytest.approx((1250 / 3) ** 0.5)
+    assert mean.deviation == pytest.approx(25)
     gap = condition.mean.gaps["complex"]
     assert gap.points == -25.0
-    assert gap.deviation == pytest.approx((1250 / 3) ** 0.5)
+    assert gap.deviation == pytest.approx(25)
     assert condition.mean.gaps["minimal"].deviation == 0.0
     assert scores.condition(HOP, 200_000).mean.gaps["complex"].points == 0.0
     with pytest.raises(KeyError):
@@ -200,6 +201,21 @@ def test_a_second_palettes_splits_give_the_gap_from_one_to_the_other(tmp_path: P
     head, accuracy = (next(each for each in lines if word in each) for word in ("test gap", "accuracy  "))
     assert head.split()[-2:] == ["test", "gap"]
     assert accuracy.split()[-1] == "-50.0"
+
+
+def test_the_split_for_tuning_is_scored_where_it_was_answered_and_not_missed_elsewhere(
+    tmp_path: Path,
+) -> None:
+    asked = [(image, 2, "yes") for image in range(5)]
+    questions = {HOP: {"val_iid": asked, "complex_iid": asked}}
+    folder = make_folder(tmp_path / "data", questions)
+    rows = right_answers(questions)
+    for more, splits in ((rows, ["val_iid", "complex_iid"]), (rows[5:], ["complex_iid"])):
+        (condition,) = score(folder, write_lines(tmp_path / "p.jsonl", more), seed=1, by=()).conditions
+        assert list(condition.mean.splits) == splits
+        assert condition.missing == {}
+    with pytest.raises(PredictionsError, match="val_iid"):
+        score(folder, write_lines(tmp_path / "p.jsonl", rows[1:]), seed=1)
 
 
 def test_questions_about_one_image_are_drawn_together(tmp_path: Path) -> None:
@@ -349,7 +365,7 @@ def test_the_command_prints_tables_or_one_json_object(
     assert "  by family" not in seen.out
     # The minimal sets ask for existence alone, so there is nothing to break down.
     (heads,) = (line for line in lines if line.startswith("  by answer"))
-    assert heads.split() == ["by", "answer", "complex_iid", "complex_ood", "complex", "gap"]
+    assert heads.split() == ["by", "answer", "val_iid", "complex_iid", "complex_ood", "complex", "gap"]
     assert "seed 9" in seen.out
     assert "Reading predictions" in seen.err
     assert run_command([*ask, "--by", "none", "--quiet"]) == 0

@@ -16,7 +16,7 @@ from clevrhope.dataset.questions_h5 import read_questions
 from clevrhope.errors import DatasetError
 
 SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-LARGER = {"train": 600, "complex_iid": 190, "complex_ood": 31, "minimal_places": 20}
+LARGER = {"train": 600, "val_iid": 90, "complex_iid": 190, "complex_ood": 31, "minimal_places": 20}
 
 
 def described(name: str) -> bool:

@@ -14,8 +14,14 @@ from clevrhope.dataset.manifest import finished_manifest
 from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
 from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.estimates import N_DRAWS, Estimate
 from clevrhope.models.lxmert.recipe import PRETRAINED
 from clevrhope.models.recipe import Recipe
+
+
+def exactly(value: float) -> Estimate:
+    """A figure without uncertainty."""
+    return Estimate(value, np.full(N_DRAWS, value))
 
 
 def write_run(

@@ -115,8 +115,8 @@ OF_MODELS = {
     "own option": (SEEDS, f'{SEEDS}\noptions = ["--out", "x"]', "model[0]: options: --out is set by"),
     "tune": (
         SEEDS,
-        f'{SEEDS}\noptions = ["--tune-on", "val"]',
-        "the val split of none, which dataset d does not",
+        f'{SEEDS}\noptions = ["--tune-on", "none:val"]',
+        "--tune-on none:val is the split val of none, which dataset d does not build",
     ),
     "tune on a test": (SEEDS, f'{SEEDS}\noptions = ["--tune-on", "test"]', '"test" is a test set'),
     "evaluate": (SEEDS, f'{SEEDS}\nevaluate = ["--btch"]', "model[0]: evaluate: No such option"),
@@ -137,16 +137,6 @@ OF_ALL = {
     "out": ("jobs = 2", "jobs = 2\nout = []", "out is []; expected a string"),
     "jobs": ("jobs = 2", "jobs = 2.5", 'jobs is 2.5; expected a whole number or "cores"'),
     "threads": ("jobs = 2", "jobs = 2\nthreads = 0", "threads is 0; expected a whole number from 1"),
-    "least_iid": (
-        LAST,
-        f"{LAST}[report]\nleast_iid = 'x'",
-        'report.least_iid is "x"; expected a number',
-    ),
-    "least_iid's reach": (
-        LAST,
-        f"{LAST}[report]\nleast_iid = nan",
-        "report.least_iid is nan; expected a number",
-    ),
     "ways": (LAST, f"{LAST}[report]\nways = ['x']", 'report.ways: no model answers in the way "x"'),
     "report's title": (LAST, f"{LAST}[report]\ntitle = 1979-05-27", "report.title is 1979-05-27; expected"),
     "digits": ("jobs = 2", f"jobs = {'9' * 5_000}", "broken TOML: a number of thousands of digits"),

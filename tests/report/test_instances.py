@@ -207,7 +207,7 @@ def test_counts_of_an_instance_are_those_of_its_pairs(dataset: Path, tmp_path: P
     counted = sum(counts.pairs for half in HALVES for counts in one.counts(IID, half=half).values())
     assert counted == np.count_nonzero(pairs.is_in) < len(pairs)
     assert set(one.counts(IID, half=0)) == {"Y/N<-C", "Y/N<-HM", "Y/N<-WK"}
-    assert one.accuracy(IID) == results[0].accuracies[IID]
+    assert one.accuracy(IID) == results[0].accuracies[IID].value
 
 
 def test_coverage_of_models_is_that_of_their_runs(dataset: Path, tmp_path: Path) -> None:

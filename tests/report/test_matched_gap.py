@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from building import request
+from simulated import exactly
 
 from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.native_reader import CLEVR_WORDS, QuestionReader, vocabulary_of
@@ -15,7 +16,8 @@ from clevrhope.dataset.split_files import read_vocab
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.metrics.matched_gap import Matcher, match_cells
+from clevrhope.metrics.estimates import accuracies
+from clevrhope.metrics.matched_gap import Matcher, Questions, match_cells
 from clevrhope.pipeline import build
 
 HOP = "rubber_cylinder"
@@ -38,22 +40,34 @@ def cells(*values: tuple[int, int]) -> npt.NDArray[np.int32]:
     return np.array(values, dtype=np.int32).reshape(-1, 2)
 
 
+def asked(right: npt.NDArray[np.bool_], of_cells: npt.NDArray[np.int32]) -> Questions:
+    """Questions that all count, each about an image of its own."""
+    images = np.arange(len(right), dtype=np.int32)
+    return Questions(right, np.ones(len(right), dtype=bool), of_cells, images, seed=(5, len(right)))
+
+
 def test_cells_worked_out_by_hand() -> None:
     # OOD: family 0 with 3 objects three times (2 right), family 1 with 5 once (right), family 2 once (wrong).
     ood = cells((0, 3), (0, 3), (0, 3), (1, 5), (2, 5))
     # IID: the first cell 3 of 4 right, the second 1 of 2; another that OOD has not.
     iid = cells((0, 3), (0, 3), (0, 3), (0, 3), (1, 5), (1, 5), (1, 4), (1, 4))
-    gap = match_cells(flags(1, 1, 0, 1, 0), ood, flags(1, 1, 1, 0, 1, 0, 0, 0), iid)
-    assert gap.ood_percent == pytest.approx(75)  # 3 of the 4 in matched cells
-    assert gap.iid_percent == pytest.approx(100 * (3 * 0.75 + 1 * 0.5) / 4)
-    assert gap.points == pytest.approx(75 - 68.75)
+    gap = match_cells(
+        asked(flags(1, 1, 0, 1, 0), ood), asked(flags(1, 1, 1, 0, 1, 0, 0, 0), iid), exactly(50.0)
+    )
+    assert gap.points is not None
+    assert gap.plain is not None
+    # 3 of the 4 OOD questions in matched cells; of IID 3 * 0.75 + 1 * 0.5 of 4.
+    assert gap.points.value == pytest.approx(75 - 68.75)
+    assert gap.plain.value == pytest.approx(75 - 50), "on the same OOD questions"
     assert (gap.n_cells, gap.n_cells_unmatched, gap.n_ood, gap.n_ood_unmatched, gap.n_iid) == (3, 1, 5, 1, 6)
 
 
 def test_without_any_match_there_is_no_gap() -> None:
-    gap = match_cells(flags(1), cells((0, 3)), flags(1), cells((0, 4)))
-    assert (gap.points, gap.n_cells, gap.n_cells_unmatched, gap.n_iid) == (None, 1, 1, 0)
-    assert match_cells(flags(), cells(), flags(1), cells((0, 4))).points is None
+    gap = match_cells(asked(flags(1), cells((0, 3))), asked(flags(1), cells((0, 4))), exactly(50.0))
+    assert (gap.points, gap.plain) == (None, None)
+    assert (gap.n_cells, gap.n_cells_unmatched, gap.n_iid) == (1, 1, 0)
+    none = match_cells(asked(flags(), cells()), asked(flags(1), cells((0, 4))), exactly(50.0))
+    assert none.points is None
 
 
 def test_a_model_that_finds_only_kinds_of_questions_hard_has_no_matched_gap() -> None:
@@ -61,7 +75,7 @@ def test_a_model_that_finds_only_kinds_of_questions_hard_has_no_matched_gap() ->
     # 0 in one model and 12 points in another.
     draws = np.random.default_rng(7)
     share = {"ood": np.array([0.1, 0.2, 0.7]), "iid": np.array([0.6, 0.3, 0.1])}
-    n = 60_000
+    n = 20_000
     kinds = {name: draws.choice(3, n, p=p) for name, p in share.items()}
     objects = {"ood": draws.integers(6, 11, n), "iid": draws.integers(3, 11, n)}
     for true_gap in (0.0, 0.12):
@@ -73,9 +87,15 @@ def test_a_model_that_finds_only_kinds_of_questions_hard_has_no_matched_gap() ->
             name: np.stack([kinds[name], objects[name]], axis=1).astype(np.int32) for name in ("ood", "iid")
         }
         plain = 100 * (right["ood"].mean() - right["iid"].mean())
-        matched = match_cells(right["ood"], found["ood"], right["iid"], found["iid"])
+        matched = match_cells(*(asked(right[name], found[name]) for name in ("ood", "iid")), exactly(50.0))
         assert plain < -100 * true_gap - 20
-        assert matched.points == pytest.approx(-100 * true_gap, abs=1)
+        assert matched.points is not None
+        assert matched.points.value == pytest.approx(-100 * true_gap, abs=1)
+        interval = matched.points.interval
+        assert interval is not None
+        assert interval.low < -100 * true_gap < interval.high
+        # Of a difference of two shares of about 0.6 of 20,000 it would be 1.9 with even weights.
+        assert 1.9 < interval.high - interval.low < 5
         assert matched.n_cells_unmatched == 0
 
 
@@ -123,19 +143,21 @@ def test_matched_gaps_of_answers_to_a_dataset(folder: Path) -> None:
             for each in ("complex_ood", "complex_iid")
         )
     )
-    found = Matcher(key).gap(HOP, given)
+    all_iid = accuracies(key, HOP, given)["complex_iid"]
+    found = Matcher(key).gap(HOP, given, all_iid)
     assert found is not None
-    assert found.points == pytest.approx(-20, abs=6)
+    assert found.points is not None
+    assert found.points.value == pytest.approx(-20, abs=6)
     assert plain < -25
     assert found.n_cells_unmatched < found.n_cells / 2
     assert found.n_ood == 1_500
 
     # What was not answered is no part of it.
     given["complex_ood"][:500] = NOT_GIVEN
-    fewer = Matcher(key).gap(HOP, given)
+    fewer = Matcher(key).gap(HOP, given, all_iid)
     assert fewer is not None
     assert fewer.n_ood == 1_000
 
-    assert Matcher(key).gap(HOP, {"complex_iid": given["complex_iid"]}) is None
+    assert Matcher(key).gap(HOP, {"complex_iid": given["complex_iid"]}, all_iid) is None
     with pytest.raises(PredictionsError, match="3 answers to rubber_cylinder complex_ood, which has 1,500"):
-        Matcher(key).gap(HOP, {**given, "complex_ood": given["complex_ood"][:3]})
+        Matcher(key).gap(HOP, {**given, "complex_ood": given["complex_ood"][:3]}, all_iid)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from simulated import exactly
 
 from clevrhope.metrics.paper import ResultRow, paper_results, size_number
 from clevrhope.report.document import Table
@@ -34,7 +35,7 @@ def results(model: str, *, without: Sequence[str] = ()) -> list[Result]:
             mode="",
             train_size=size_number(size),
             run="1",
-            accuracies={row.split: row.mean_percent for row in rows},
+            accuracies={row.split: exactly(row.mean_percent) for row in rows},
         )
         for (hop, size), rows in cells.items()
     ]

@@ -12,8 +12,10 @@ from simulated import write_predictions, write_run
 from clevrhope.__main__ import run_command
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.matched_gap import MatchedGap
+from clevrhope.metrics.results import Interval
 from clevrhope.pipeline import Limits, build
 from clevrhope.report import Report, Result, Source, find_sources, measure, report
+from clevrhope.report.groups import complex_gap, groups_of
 from clevrhope.report.tables import unmatched_cells
 
 HOP = "rubber_cylinder"
@@ -112,84 +114,104 @@ def test_collapsed_runs_are_told_and_left_out_of_a_second_mean(dataset: Path, tm
         read = {**plain, "model": "question_only"}
         write_run(tmp_path / "runs", dataset, **read, seed=seed, wrong=dict.fromkeys(WRONG, wrong))
     text = report([tmp_path / "runs"], tmp_path / "out").markdown.read_text()
-    assert "50.0 \N{PLUS-MINUS SIGN} 40.0 (2) / 90.0 (1) without 1 collapsed" in text
+    assert "50.0 \N{PLUS-MINUS SIGN} 56.6 (2) / 90.0 (1) without 1 collapsed" in text
     assert f"| film | {HOP.replace('_', chr(92) + '_')} | 200 | 2 | 10.0 | 45.0 | question\\_only |" in text
     # Of question_only itself nothing beats question_only: its cells are grey.
-    assert "| *(45.0 \N{PLUS-MINUS SIGN} 5.0 (2))* |" in text
+    assert "| *(45.0 \N{PLUS-MINUS SIGN} 7.1 (2))* |" in text
 
 
-def test_late_checkpoints_and_least_accuracy_of_controlled_diversity(dataset: Path, tmp_path: Path) -> None:
-    """Run 1: gaps of -20 and -40; run 2 did not learn the task; run 3: -10 twice."""
-    plain = {"model": "tensor_nmn", "hop": LIMITED, "size": 200}
-    late, last = "engine-0000100.true_programs", "last.true_programs"
-    accuracies = {1: [(0.1, 0.3), (0.06, 0.46)], 2: [(0.5, 0.5), (0.5, 0.5)], 3: [(0.1, 0.2), (0.1, 0.2)]}
-    for seed, checkpoints in accuracies.items():
-        wrong = {"complex_iid": 0.5}
-        files = ("engine.true_programs", "last.predict")
-        folder = write_run(tmp_path / "runs", dataset, **plain, seed=seed, wrong=wrong, files=files)
-        for name, (iid, ood) in zip((late, last), checkpoints, strict=True):
-            wrong = {"complex_iid": iid, "complex_ood": ood}
-            write_predictions(folder / f"predictions/{name}.jsonl", dataset, LIMITED, wrong, run=seed)
-    made = report([tmp_path / "runs"], tmp_path / "out", least_iid=85, ways=["true_programs"])
+def test_controlled_diversity_has_means_over_palettes_with_intervals(dataset: Path, tmp_path: Path) -> None:
+    """Two runs on a palette, and question_only of another train size."""
+    plain = {"model": "film", "hop": LIMITED, "size": 200}
+    write_run(tmp_path / "runs", dataset, **plain, seed=1, wrong={"complex_iid": 0.1, "complex_ood": 0.3})
+    write_run(tmp_path / "runs", dataset, **plain, seed=2, wrong={"complex_iid": 0.1, "complex_ood": 0.5})
+    blind = {**plain, "model": "question_only", "size": 100}
+    write_run(tmp_path / "runs", dataset, **blind, seed=1, wrong={"complex_iid": 0.5, "complex_ood": 0.6})
+    made = report([tmp_path / "runs"], tmp_path / "out")
     text = plain_text(made)
-    cells = row_of(text, "cyan_cylinder, grid, 4", "tensor_nmn, true programs", "200", "2 of 3")
-    assert cells[4:6] == ["91.0 ± 1.0 (2)", "-20.0 (-30.0 to -10.0)"]
-    of_run = [
-        row_of(text, "cyan_cylinder, grid, 4", "tensor_nmn, true programs", "200", run) for run in "123"
-    ]
-    assert of_run[0][4:8] == ["2", "92.0", "62.0", "-30.0 (-40.0 to -20.0)"]
-    assert of_run[1][4:8] == ["2", "*(50.0)*", "*(50.0)*", "*(+0.0 (+0.0 to +0.0))*"]
-    assert of_run[2][4:8] == ["2", "90.0", "80.0", "-10.0 (-10.0 to -10.0)"]
+    cells = row_of(text, "film", "cyan_cylinder, grid", "4", "200", "1, 2")
+    numbers = [cell.partition(" [")[0] for cell in cells[5:]]
+    assert numbers == ["90.0", "60.0", "50.0", "40.0", "-30.0", "0.50"]
+    low, high = (float(each) for each in cells[5].partition(" [")[2].rstrip("]").split(", "))
+    assert 70 < low < 90 < high <= 100
+    assert "no runs of question_only at some train sizes" in text
+    assert "200 (100)" in text
+    for run, gap in (("1", "-20.0"), ("2", "-40.0")):
+        of_run = row_of(text, "film", LIMITED, "4", "200", run)
+        assert of_run[7].startswith(f"{gap} [")
     # What the matched gap leaves out, once for all runs of the pair.
     results, _ = measure(find_sources([tmp_path / "runs"])[0])
-    last_ones = [e for e in results if e.run in "13" and e.model.endswith("programs")]
-    told = [e.matched for e in last_ones if e.checkpoint == "last" and e.matched is not None]
-    assert len(told) == 2
-    one = told[0]
+    one = next(each.matched for each in results if each.matched is not None)
     assert one.n_cells_unmatched > 0
     share = f"{100 * one.n_ood_unmatched / one.n_ood:.1f}%"
-    assert cells[7:] == [f"{one.n_cells_unmatched} of {one.n_cells}", share]
-    assert "tensor_nmn, true programs, after stage engine" in text
-    assert (tmp_path / "out" / "figures" / "diversity_tensor_nmn__true_programs.png").is_file()
+    beside = row_of(text.split("on the same OOD questions")[1].split("Every run")[0], "film")
+    assert beside[6:] == [f"{one.n_cells_unmatched} of {one.n_cells}", share]
+    assert (tmp_path / "out/figures/diversity_200.png").is_file()
 
 
-def test_collapsed_runs_of_controlled_diversity_are_told_and_its_cells_greyed(
-    dataset: Path, tmp_path: Path
-) -> None:
-    """What the question alone gives, 68%, is more than the mean of 90 and 40%, and than a run's end."""
+def test_groups_with_collapsed_runs_have_a_row_without_them(dataset: Path, tmp_path: Path) -> None:
+    """What the question alone gives, 68%, is more than the mean of 90 and 40%, and than the second run."""
     plain = {"model": "film", "hop": LIMITED, "size": 200}
     ood = {"complex_ood": 0.3}
     write_run(tmp_path / "runs", dataset, **plain, seed=1, wrong={"complex_iid": 0.1, **ood})
-    fallen = {"complex_iid": 0.9, **ood}
-    folder = write_run(tmp_path / "runs", dataset, **plain, seed=2, wrong=fallen)
-    # An earlier checkpoint that had not collapsed; its name is behind that of the last one.
-    early = {**fallen, "complex_iid": 0.3}
-    write_predictions(folder / "predictions/train-0000100.predict.jsonl", dataset, LIMITED, early, run=2)
+    fallen = {"complex_iid": 0.6, **ood}
+    write_run(tmp_path / "runs", dataset, **plain, seed=2, wrong=fallen)
     reader = {**plain, "model": "question_only"}
     write_run(tmp_path / "runs", dataset, **reader, seed=1, wrong={"complex_iid": 0.32, **ood})
     text = plain_text(report([tmp_path / "runs"], tmp_path / "out"))
-    cells = row_of(text, "cyan_cylinder, grid, 4", "film", "200", "2 of 2")
-    assert cells[4] == "*(65.0 ± 25.0 (2) / 90.0 (1) without 1 collapsed)*"
-    assert cells[5] == "*(+5.0 (-20.0 to +30.0) / -20.0 (-20.0 to -20.0) without 1 collapsed)*"
-    assert " without 1 collapsed)*" in cells[6]
-    assert row_of(text, "cyan_cylinder, grid, 4", "film", "200", "2, collapsed")[5] == "*(40.0)*"
-    assert row_of(text, "cyan_cylinder, grid, 4", "film", "200", "1")[5] == "90.0"
+    place = ("film", "cyan_cylinder, grid", "4", "200")
+    table = text.split("Plain and matched")[0]
+    assert row_of(table, *place, "1, 2")[5].startswith("*(65.0 [")
+    without = row_of(table, *place, "1, 1 without 1 collapsed")
+    assert without[5].startswith("90.0 [")
+    assert without[9].startswith("-20.0 [")
+    runs = text.split("Every run")[1]
+    assert row_of(runs, "film", LIMITED, "4", "200", "2, collapsed")[5].startswith("*(40.0")
+    assert row_of(runs, "film", LIMITED, "4", "200", "1")[5].startswith("90.0")
 
 
-def test_plain_and_matched_gaps_are_told_without_collapsed_runs_too(dataset: Path, tmp_path: Path) -> None:
-    plain = {"model": "film", "hop": HOP, "size": 200}
-    write_run(tmp_path / "runs", dataset, **plain, seed=1, wrong=WRONG)
-    write_run(tmp_path / "runs", dataset, **plain, seed=2, wrong={**WRONG, "complex_iid": 1.0})
-    text = plain_text(report([tmp_path / "runs"], tmp_path / "out"))
-    cells = row_of(text.split("Plain and matched complex gap of film")[1], "6, 200")
-    assert cells[1] == "+25.0 ± 45.0 (2) / -20.0 (1) without 1 collapsed"
-    assert cells[2].endswith("(1) without 1 collapsed")
+def test_an_oracle_has_no_gap_and_blind_against_itself_gains_nothing(dataset: Path, tmp_path: Path) -> None:
+    plain = {"hop": HOP, "size": 200, "seed": 1}
+    write_run(tmp_path / "runs", dataset, model="film", **plain, wrong={})
+    half = {"complex_iid": 0.5, "complex_ood": 0.5}
+    write_run(tmp_path / "runs", dataset, model="question_only", **plain, wrong=half)
+    results, _ = measure(find_sources([tmp_path / "runs"])[0])
+    oracle, blind = groups_of(results)
+    assert oracle.model == "film"
+    gap = oracle.estimate(complex_gap)
+    assert gap is not None
+    assert (gap.value, gap.interval) == (0, Interval(0, 0))
+    assert oracle.transfer is not None
+    assert oracle.transfer.value == 1
+    interval = oracle.transfer.interval
+    assert interval is not None
+    assert interval.low < 1 < interval.high, "what the question alone gives is uncertain"
+    # Its OOD accuracy exceeds its own by nothing; there is nothing to divide it by.
+    assert blind.transfer is None
+    gained = (
+        blind.results[0].accuracies["complex_ood"].minus(blind.results[0].blind.accuracies["complex_ood"])
+    )
+    assert gained.value == 0
+
+
+def test_a_model_that_composes_no_better_than_the_question_has_a_transfer_of_0(
+    dataset: Path, tmp_path: Path
+) -> None:
+    plain = {"hop": HOP, "size": 200, "seed": 1}
+    blind = {"complex_iid": 0.4, "complex_ood": 0.6}
+    write_run(tmp_path / "runs", dataset, model="question_only", **plain, wrong=blind)
+    write_run(tmp_path / "runs", dataset, model="film", **plain, wrong={**blind, "complex_iid": 0.0})
+    (group,) = [
+        each for each in groups_of(measure(find_sources([tmp_path / "runs"])[0])[0]) if each.model == "film"
+    ]
+    assert group.transfer is not None
+    assert (group.transfer.value, group.transfer.interval) == (0, Interval(0, 0))
 
 
 def test_cells_without_a_match_count_once_for_each_pair() -> None:
     def result(hop: str, run: str, **counted: int) -> Result:
         gap = {"n_cells": 60, "n_cells_unmatched": 50, "n_ood": 100, "n_ood_unmatched": 80, "n_iid": 20}
-        matched = MatchedGap(points=None, ood_percent=None, iid_percent=None, **{**gap, **counted})
+        matched = MatchedGap(points=None, plain=None, **{**gap, **counted})
         source = Source(Path("p"), Path("d"), "film", Path("r"))
         return Result(source, "film", "last", hop, hop, (), 6, "", 200, run, {}, matched=matched)
 
@@ -208,9 +230,7 @@ def test_notes_are_told_of_controlled_diversity_too(dataset: Path, tmp_path: Pat
     write_run(tmp_path / "runs", dataset, model="lxmert_s", **plain, note=note)
     write_run(tmp_path / "runs", dataset, model="film", **plain)
     made = report([tmp_path / "runs"], tmp_path / "out")
-    before, _, behind = plain_text(made).partition("## Controlled diversity")
-    assert "True boxes, not the paper's: lxmert_s." in before
-    assert "lxmert_s: true boxes, not the paper's." in behind
+    assert "True boxes, not the paper's: lxmert_s." in plain_text(made)
     rows = list(csv.DictReader(made.csv.read_text().splitlines()))
     assert {(row["model"], row["note"]) for row in rows} == {("lxmert_s", note), ("film", "")}
 

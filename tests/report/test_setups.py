@@ -94,7 +94,10 @@ def test_runs_that_were_trained_in_different_ways_are_no_seeds_of_each_other(
     text = made.markdown.read_text().replace("\\", "").replace("\N{MINUS SIGN}", "-")
     assert "| 6 | +0.0 (1) |" in text.split("Complex gap of film (channels=32)")[1]
     assert "| 6 | -20.0 (1) |" in text.split("Complex gap of film (channels=128)")[1]
-    assert "| cyan_cylinder, grid, 4 | film (channels=128) | 60 | 1 | 1 | 100.0 | 80.0 | -20.0 (" in text
+    (row,) = [line for line in text.splitlines() if "| film (channels=128) | cyan_cylinder, grid |" in line][
+        :1
+    ]
+    assert "| 4 | 60 | 1, 1 | 100.0 [100.0, 100.0] | 80.0 [" in row
     assert "| film (channels=32) | channels=32 |" in text.split("are not seeds of each other")[1]
     assert {line.split(",")[0] for line in made.csv.read_text().splitlines()[1:]} == {
         "film (channels=32)", "film (channels=128)"
@@ -110,7 +113,7 @@ def test_two_folders_of_one_run_are_two_runs_and_one_that_is_named_twice_is_one(
     assert names(tmp_path / "runs") == ["film", "film"]
     assert len(find_sources([tmp_path / "runs", tmp_path / "runs/film-cyan_cylinder-d4-grid-60-1-a"])[0]) == 2
     text = report([tmp_path / "runs"], tmp_path / "out").markdown.read_text()
-    assert "| 2 of 2 |" in text, "not late checkpoints of each other"
+    assert "| 60 | 1, 2 |" in text, "two runs on one sub-dataset"
 
 
 def test_features_and_updates_and_classes_tell_runs_apart(dataset: Path, tmp_path: Path) -> None:
@@ -134,7 +137,8 @@ def test_features_and_updates_and_classes_tell_runs_apart(dataset: Path, tmp_pat
 def test_datasets_tell_runs_apart_only_where_they_meet(dataset: Path, tmp_path: Path) -> None:
     other = shutil.copytree(dataset, tmp_path / "copy")
     way = trained()
-    apart = {**way, "dataset": {**identity_of(dataset, HOP), "seed": 6}}
+    said = identity_of(dataset, HOP)
+    apart = {**way, "dataset": {**said, "templates": "0123abcd" * 8}}
     plain = {"model": "film", "size": 60, "seed": 1, "wrong": {}}
     write_run(tmp_path / "runs", dataset, **plain, hop=HOP, trained=way)
     write_run(tmp_path / "runs", other, **plain, hop=LIMITED, trained=apart)
@@ -143,9 +147,19 @@ def test_datasets_tell_runs_apart_only_where_they_meet(dataset: Path, tmp_path: 
     assert set(names(tmp_path / "runs")) == {"film (dataset=data)", "film (dataset=copy)"}
     # As when one folder is taken for all: what runs say of their own still tells them apart.
     assert set(names(tmp_path / "runs", dataset=dataset)) == {
-        "film (dataset.seed=5)",
-        "film (dataset.seed=6)",
+        f"film (dataset.templates={said['templates'][:8]})",
+        "film (dataset.templates=0123abcd)",
     }
+
+
+def test_datasets_that_differ_in_their_seed_are_replicates(dataset: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(dataset, tmp_path / "copy")
+    plain = {"model": "film", "size": 60, "seed": 1, "wrong": {}, "hop": LIMITED}
+    way = trained()
+    write_run(tmp_path / "runs", dataset, **plain, trained=way)
+    again = {**way, "dataset": {**identity_of(dataset, LIMITED), "seed": 6, "palette": None}}
+    write_run(tmp_path / "runs", other, **plain, trained=again, name="-other")
+    assert names(tmp_path / "runs") == ["film", "film"]
 
 
 def test_runs_of_an_earlier_version_say_less_of_their_dataset_and_are_seeds_all_the_same(

@@ -23,7 +23,9 @@ from short_runs import HOP, Train, build_demo
 
 from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import BindingError
+from clevrhope.dataset.split_reader import open_split
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, TrainingError
 from clevrhope.features.extraction import make_features
 from clevrhope.report.results import measure
@@ -31,6 +33,7 @@ from clevrhope.report.runs import find_sources
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Advance
 from clevrhope.training import loop
+from clevrhope.training import run as training_run
 from clevrhope.training.checkpoints import save_state
 from clevrhope.training.evaluation import evaluate
 
@@ -256,13 +259,39 @@ def test_late_checkpoints_and_the_best_one_are_kept(run: Train, whole: Path, tmp
     assert read_about(tmp_path / "kept/weights/best.safetensors")["update"] == best["update"]
 
 
-def test_where_there_is_no_val_it_is_told_how_to_make_one(run: Train, tmp_path: Path) -> None:
-    bare = build_demo(tmp_path / "bare", images="h5")
+@pytest.mark.parametrize(
+    ("tune_on", "hop", "split", "recorded"),
+    [("val", HOP, "val_iid", "val_iid"), ("none:val", "none", "val", "none:val")],
+)
+def test_val_is_the_split_of_the_pair_and_that_of_none_only_by_name(
+    tune_on: str,
+    hop: str,
+    split: str,
+    recorded: str,
+    run: Train,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened = []
+
+    def recording(layout: Layout, hop: str, split: str, **keywords: Any) -> Any:
+        opened.append((hop, split))
+        return open_split(layout, hop, split, **keywords)
+
+    monkeypatch.setattr(training_run, "open_split", recording)
+    run(tune_on=tune_on, tune_every=30)
+    assert opened == [(hop, split)]
+    assert json.loads((tmp_path / "run/run.json").read_text())["tune"]["on"] == recorded
+
+
+def test_where_a_split_for_tuning_is_missing_the_message_says_how_to_build_it(
+    run: Train, tmp_path: Path
+) -> None:
+    bare = build_demo(tmp_path / "bare", images="h5", splits=("train", "complex_iid"))
     make_features(bare, kind="pixels", size=(24, 16))
-    with pytest.raises(
-        ConfigError, match=r"the val split of none, which is not there; build it .* --hop none"
-    ):
-        run(dataset=bare, tune_on="val")
+    for tune_on, of in (("val", "split val_iid of rubber_cylinder"), ("none:val", "split val of none")):
+        with pytest.raises(ConfigError, match=f"there is no {of}; build it into the folder with --hop"):
+            run(dataset=bare, tune_on=tune_on)
 
 
 def test_a_loss_that_is_no_number_stops_the_run(run: Train, tmp_path: Path) -> None:

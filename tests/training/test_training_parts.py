@@ -221,8 +221,10 @@ def test_sizes() -> None:
 def test_nothing_is_chosen_by_a_test_set(name: str) -> None:
     with pytest.raises(ConfigError, match="is a test set, and what is chosen by it"):
         check_tune_on(name)
-    with pytest.raises(ConfigError, match='there is "val"'):
+    with pytest.raises(ConfigError, match=r'no set "vall" \(did you mean "val"\?\); there are "val"'):
         check_tune_on("vall")
+    for allowed in (None, "val", "none:val"):
+        check_tune_on(allowed)
 
 
 def test_requests_that_make_no_sense(tmp_path: Any) -> None:

@@ -235,14 +235,6 @@ def score(
 @click.option("--dataset", type=PATH, metavar="DIR", help="The dataset that files of predictions are about.")
 @click.option("--title", metavar="TEXT", help="Title of the page.")
 @click.option(
-    "--least-iid",
-    type=float,
-    metavar="PERCENT",
-    default=0.0,
-    help="In controlled diversity, count only runs with at least this IID accuracy on complex questions.  "
-    "[default: 0]",
-)
-@click.option(
     "--way",
     "ways",
     multiple=True,

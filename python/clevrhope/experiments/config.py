@@ -217,7 +217,6 @@ class Experiment:
         threads: per run; None for the cores divided by the jobs.
         datasets: to build or use.
         models: grids of runs.
-        least_iid: IID accuracy on complex questions, in per cent, that runs of controlled diversity need.
         ways: for models that answer in several ways, those to report; empty for all.
     """
 
@@ -228,19 +227,13 @@ class Experiment:
     threads: int | None
     datasets: tuple[DatasetConfig, ...]
     models: tuple[ModelConfig, ...]
-    least_iid: float = 0.0
     ways: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Report:
     title: str | None = None
-    least_iid: float = 0.0
     ways: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.least_iid <= 100:
-            raise ConfigError(f"least_iid is {shown(self.least_iid)}; expected a number from 0 to 100")
 
 
 @dataclass(frozen=True)
@@ -299,7 +292,6 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
             else replace(each, settings=_from_folder(each.settings, _PATHS_OF_MODELS, base))
             for each in found.model
         ),
-        least_iid=found.report.least_iid,
         ways=found.report.ways,
     )
 

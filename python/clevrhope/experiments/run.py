@@ -147,7 +147,6 @@ def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path
             there,
             plan.report,
             title=plan.experiment.title,
-            least_iid=plan.experiment.least_iid,
             ways=plan.experiment.ways,
             failures=[str(each) for each in failures],
             progress=progress,

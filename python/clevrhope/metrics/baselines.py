@@ -20,7 +20,7 @@ from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.splits.kinds import TRAIN
+from clevrhope.splits.kinds import SPLITS, TRAIN
 
 
 def baseline(
@@ -55,7 +55,7 @@ def baseline(
     else:
         names = [find_hop(layout, name) for name in hops] or hops_in(layout)
         chosen = tuple(
-            (hop, split) for hop in names for split in splits_in(layout, hop) if split != TRAIN.name
+            (hop, split) for hop in names for split in splits_in(layout, hop) if SPLITS[split].is_test_set
         )
     return _rows(layout, vocab, kind, chosen, size, suite)
 

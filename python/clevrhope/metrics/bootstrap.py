@@ -6,7 +6,7 @@ sets, which ask for a single value, whole sets are drawn. Sums over drawn images
 any number of runs and parts shares the draws: differences between them come from models, not from draws.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -31,16 +31,22 @@ def resample(sums: Floats, *, n_samples: int, seed: Sequence[int]) -> Floats:
     Each sample draws M rows with replacement. Sums of whole numbers below 2**53 are exact, so the result does
     not depend on the order in which a machine adds.
     """
-    n = len(sums)
-    generator = np.random.default_rng(seed)
     drawn_sums = np.empty((n_samples, sums.shape[1]))
+    begin = 0
+    for times_drawn in draws(len(sums), n_samples=n_samples, seed=seed):
+        _multiply(times_drawn, sums, out=drawn_sums[begin : begin + len(times_drawn)])
+        begin += len(times_drawn)
+    return drawn_sums
+
+
+def draws(n: int, *, n_samples: int, seed: Sequence[int]) -> Iterator[Floats]:
+    """How often each of n rows is drawn in each sample, in blocks (k, n) that make `n_samples` together."""
+    generator = np.random.default_rng(seed)
     for begin in range(0, n_samples, _SAMPLES_A_BLOCK):
         k = min(_SAMPLES_A_BLOCK, n_samples - begin)
         rows = generator.integers(n, size=(k, n))
         rows += n * np.arange(k)[:, np.newaxis]
-        times_drawn = np.bincount(rows.ravel(), minlength=k * n).reshape(k, n)
-        _multiply(times_drawn.astype(np.float64), sums, out=drawn_sums[begin : begin + k])
-    return drawn_sums
+        yield np.bincount(rows.ravel(), minlength=k * n).reshape(k, n).astype(np.float64)
 
 
 def _multiply(left: Floats, right: Floats, *, out: Floats) -> None:

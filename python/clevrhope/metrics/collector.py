@@ -16,6 +16,7 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.rows import Block, Indices, Target
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_KINDS, is_covr
+from clevrhope.splits.kinds import SPLITS
 
 AnswerNumbers = npt.NDArray[np.int16]
 """(N,) the number of the predicted answer to each question of a test set, or one of the two below."""
@@ -258,6 +259,8 @@ class Collector:
                 target = model._replace(split=split)
                 given = self.given.get(target)
                 if given is None:
+                    if split in SPLITS and not SPLITS[split].is_test_set:
+                        continue
                     n = len(self._key.test_set(target.hop, split))
                     self.problems.note("missing", n, [f"{target}: all {n:,}"])
                 elif n_missing := int(np.count_nonzero(given == NOT_GIVEN)):

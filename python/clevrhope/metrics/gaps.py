@@ -52,7 +52,10 @@ def gap_by_diversity(rows: Iterable[Mapping[str, Any]]) -> dict[GapKey, float]:
 
 
 def gaps_by_run(rows: Iterable[Mapping[str, Any]]) -> dict[GapKey, Mean]:
-    """Mean, deviation and number of the gaps of all HOPs and runs; keys and errors as `gap_by_diversity`."""
+    """Mean, deviation and number of the gaps of all HOPs and runs; keys and errors as `gap_by_diversity`.
+
+    The deviation is that of a population (ddof 0), as in the paper's tables.
+    """
     name_of = {split: name for name, gap in SYSTEMATICITY_GAPS.items() for split in (gap.name, gap.baseline)}
     pairs: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
@@ -79,4 +82,4 @@ def gaps_by_run(rows: Iterable[Mapping[str, Any]]) -> dict[GapKey, Mean]:
             gap = SYSTEMATICITY_GAPS[name]
             points = systematicity_gap(halves[gap.name], halves[gap.baseline])
             found.setdefault((model, str(name), diversity, size), []).append(points)
-    return {key: mean_of(points) for key, points in found.items()}
+    return {key: mean_of(points, ddof=0) for key, points in found.items()}

@@ -5,11 +5,12 @@ kind: it also measures that the former are longer, of other families, and about 
 gap takes only those IID questions that mention a pair of the same two types together (a seen one, as the
 held-out pair is never mentioned there), and weights them so that families and numbers of objects are as
 frequent as in OOD. Cells of family and number of objects in which IID has no such question have no match:
-their OOD questions are left out, and counted. A choice of this project; the paper has only the plain gap.
+their OOD questions are left out, and counted. So that both gaps are about the same OOD questions, there is a
+plain gap without them as well. A choice of this project; the paper has only the plain gap of all questions.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,9 @@ import numpy.typing as npt
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.bootstrap import Floats, draws, ratio
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
+from clevrhope.metrics.estimates import N_DRAWS, Estimate, draw_seed
 from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, OOD
 
@@ -31,8 +34,7 @@ class MatchedGap:
     Attributes:
         points: OOD minus IID accuracy over the cells with a match, in percentage points; None where no cell
             has one.
-        ood_percent: accuracy on the OOD questions of these cells.
-        iid_percent: accuracy on the IID questions that mention a seen pair, each cell weighted as in OOD.
+        plain: accuracy on the OOD questions of these cells minus that on all IID questions; None likewise.
         n_cells: cells of family and number of objects with OOD questions.
         n_cells_unmatched: those of them in which no IID question mentions a seen pair.
         n_ood: OOD questions with a prediction.
@@ -40,9 +42,8 @@ class MatchedGap:
         n_iid: IID questions that were counted.
     """
 
-    points: float | None
-    ood_percent: float | None
-    iid_percent: float | None
+    points: Estimate | None
+    plain: Estimate | None
     n_cells: int
     n_cells_unmatched: int
     n_ood: int
@@ -50,38 +51,72 @@ class MatchedGap:
     n_iid: int
 
 
-def match_cells(ood_right: Flags, ood_cells: Ints, iid_right: Flags, iid_cells: Ints) -> MatchedGap:
-    """The gap over the cells that both have.
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Answered questions of one test set.
 
-    Args:
-        ood_right: (N,) whether each OOD question was answered correctly.
-        ood_cells: (N, C) the properties that must agree, such as family and number of objects.
-        iid_right: (M,) the same for the IID questions that may be matches.
-        iid_cells: (M, C) the same.
+    Attributes:
+        right: (N,) whether each was answered correctly.
+        counts: (N,) whether it counts: it has a prediction, and may be a match.
+        cells: (N, C) the properties that must agree, such as family and number of objects.
+        images: (N,) the image of each.
+        seed: of the draws of images.
     """
-    cells, at = np.unique(np.concatenate([ood_cells, iid_cells]), axis=0, return_inverse=True)
+
+    right: Flags
+    counts: Flags
+    cells: Ints
+    images: Ints
+    seed: Sequence[int]
+
+
+def match_cells(ood: Questions, iid: Questions, all_iid: Estimate) -> MatchedGap:
+    """The gaps over the cells that both have; `all_iid` is the accuracy on all IID questions in per cent."""
+    cells = [ood.cells[ood.counts], iid.cells[iid.counts]]
+    _, at = np.unique(np.concatenate(cells), axis=0, return_inverse=True)
     at = at.reshape(-1)
-    ood_at, iid_at = at[: len(ood_cells)], at[len(ood_cells) :]
-    n_ood = np.bincount(ood_at, minlength=len(cells))
-    n_iid = np.bincount(iid_at, minlength=len(cells))
-    right_ood = np.bincount(ood_at, ood_right, minlength=len(cells))
-    right_iid = np.bincount(iid_at, iid_right, minlength=len(cells))
-    both = (n_ood > 0) & (n_iid > 0)
-    ood = iid = None
+    n_cells = int(at.max(initial=-1)) + 1
+    n_ood, right_ood = _sums(ood, at[: len(cells[0])], n_cells)
+    n_iid, right_iid = _sums(iid, at[len(cells[0]) :], n_cells)
+    both = (n_ood[0] > 0) & (n_iid[0] > 0)
+    points = plain = None
     if both.any():
-        weight = n_ood[both].sum()
-        ood = 100 * float(right_ood[both].sum() / weight)
-        iid = 100 * float((n_ood[both] * right_iid[both] / n_iid[both]).sum() / weight)
+        # A draw of images can leave a cell without IID questions; its OOD questions then have no match.
+        weight = np.where(both & (n_iid > 0), n_ood, 0)
+        of_ood = _estimate(ratio(np.where(weight > 0, right_ood, 0).sum(axis=1), weight.sum(axis=1)))
+        matched = weight * right_iid / np.maximum(n_iid, 1)
+        of_iid = _estimate(ratio(matched.sum(axis=1), weight.sum(axis=1)))
+        of_all = _estimate(ratio(right_ood[:, both].sum(axis=1), n_ood[:, both].sum(axis=1)))
+        points, plain = of_ood.minus(of_iid), of_all.minus(all_iid)
     return MatchedGap(
-        points=None if ood is None or iid is None else ood - iid,
-        ood_percent=ood,
-        iid_percent=iid,
-        n_cells=int((n_ood > 0).sum()),
-        n_cells_unmatched=int(((n_ood > 0) & ~both).sum()),
-        n_ood=len(ood_right),
-        n_ood_unmatched=int(n_ood[~both].sum()),
-        n_iid=int(n_iid[both].sum()),
+        points=points,
+        plain=plain,
+        n_cells=int((n_ood[0] > 0).sum()),
+        n_cells_unmatched=int(((n_ood[0] > 0) & ~both).sum()),
+        n_ood=int(n_ood[0].sum()),
+        n_ood_unmatched=int(n_ood[0, ~both].sum()),
+        n_iid=int(n_iid[0, both].sum()),
     )
+
+
+def _sums(questions: Questions, at: Ints, n_cells: int) -> tuple[Floats, Floats]:
+    """Questions and right answers of each cell, (1 + N_DRAWS, n_cells) each: as found, then in each draw."""
+    images, image_of = np.unique(questions.images, return_inverse=True)
+    image_of, right = image_of[questions.counts], questions.right[questions.counts]
+    blocks = [np.ones((1, len(images))), *draws(len(images), n_samples=N_DRAWS, seed=questions.seed)]
+    n: list[Floats] = []
+    n_right: list[Floats] = []
+    for block in blocks:
+        times = block[:, image_of]  # (k, N)
+        places = (at + n_cells * np.arange(len(block))[:, np.newaxis]).ravel()
+        for found, weights in ((n, times), (n_right, times * right)):
+            sums = np.bincount(places, weights.ravel(), minlength=n_cells * len(block))
+            found.append(sums.reshape(len(block), n_cells).astype(np.float64))
+    return np.concatenate(n), np.concatenate(n_right)
+
+
+def _estimate(shares: Floats) -> Estimate:
+    return Estimate(100 * float(shares[0]), 100 * shares[1:])
 
 
 class Matcher:
@@ -92,35 +127,37 @@ class Matcher:
         self._cells: dict[tuple[str, str], Ints] = {}
         self._mentions: dict[str, Flags] = {}
 
-    def gap(self, hop: str, given: Mapping[str, AnswerNumbers]) -> MatchedGap | None:
+    def gap(
+        self, hop: str, given: Mapping[str, AnswerNumbers], all_iid: Estimate | None
+    ) -> MatchedGap | None:
         """The matched gap of one run's answers, by split; None for a HOP without a pair or one of the splits.
 
-        Questions without a prediction are left out.
+        Questions without a prediction are left out. `all_iid` is the accuracy on all IID questions.
 
         Raises:
             DatasetError: a file of the folder is missing or not whole.
             PredictionsError: the number of answers is not the number of questions.
         """
         types = self._types(hop)
-        if not types or not {OOD, IID} <= given.keys() & self._key.splits[hop]:
+        if all_iid is None or not types or not {OOD, IID} <= given.keys() & self._key.splits[hop]:
             return None
-        right, there = {}, {}
-        for split in (OOD, IID):
-            answers = self._key.test_set(hop, split).answers
-            if len(answers) != len(given[split]):
-                raise PredictionsError(
-                    f"{len(given[split]):,} answers to {hop} {split}, which has {len(answers):,} questions"
-                )
-            right[split] = given[split] == answers
-            there[split] = given[split] != NOT_GIVEN
         if hop not in self._mentions:
             self._mentions[hop] = self._key.mentions_together(hop, IID, types)
-        there[IID] &= self._mentions[hop]
-        return match_cells(
-            right[OOD][there[OOD]],
-            self._cells_of(hop, OOD)[there[OOD]],
-            right[IID][there[IID]],
-            self._cells_of(hop, IID)[there[IID]],
+        ood, iid = (self._questions(hop, split, given[split]) for split in (OOD, IID))
+        return match_cells(ood, replace(iid, counts=iid.counts & self._mentions[hop]), all_iid)
+
+    def _questions(self, hop: str, split: str, given: AnswerNumbers) -> Questions:
+        test_set = self._key.test_set(hop, split)
+        if len(test_set) != len(given):
+            raise PredictionsError(
+                f"{len(given):,} answers to {hop} {split}, which has {len(test_set):,} questions"
+            )
+        return Questions(
+            right=given == test_set.answers,
+            counts=given != NOT_GIVEN,
+            cells=self._cells_of(hop, split),
+            images=test_set.images,
+            seed=draw_seed(hop, test_set.pool),
         )
 
     def _types(self, hop: str) -> tuple[str, ...]:

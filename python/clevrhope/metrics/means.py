@@ -1,7 +1,8 @@
-"""Means over runs or HOPs, with the deviation that the paper's tables have."""
+"""Means over runs, configurations or held-out pairs, with their standard deviation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -12,7 +13,7 @@ class Mean:
 
     Attributes:
         value: the mean.
-        deviation: the standard deviation with ddof 0, as in the paper's tables.
+        deviation: the standard deviation; 0 for a single value.
         n: the number of values.
     """
 
@@ -21,6 +22,10 @@ class Mean:
     n: int
 
 
-def mean_of(values: Sequence[float]) -> Mean:
-    """The mean of one value or more."""
-    return Mean(float(np.mean(values)), float(np.std(values)), len(values))
+def mean_of(values: Sequence[float], *, ddof: Literal[0, 1] = 1) -> Mean:
+    """The mean of one value or more.
+
+    `ddof` 1 is the deviation of a sample; 0, that of a population, is what the paper's tables have.
+    """
+    deviation = float(np.std(values, ddof=ddof)) if len(values) > 1 else 0.0
+    return Mean(float(np.mean(values)), deviation, len(values))

@@ -98,7 +98,7 @@ def write_requests(
     if trained is not None:
         raise ConfigError(f"--split: {trained} is not a test set; name another, or leave out --split for all")
     there = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
-    chosen = [each for each in there if KINDS[each[1]].role != "train"]
+    chosen = [each for each in there if each[1] in splits or SPLITS[each[1]].is_test_set]
     n = write_predictions(out, _requests(layout, out, chosen, suite, limit), marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")

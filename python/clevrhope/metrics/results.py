@@ -28,7 +28,7 @@ class Accuracy:
     n_pictures: int
     """Images of these questions, which the bootstrap draws (of preliminary sets, whole sets at once)."""
     deviation: float | None = None
-    """Standard deviation over two or more runs, with ddof 0; else None."""
+    """Standard deviation over two or more runs (ddof 1); else None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import BREAKDOWNS, AnswerKey
 from clevrhope.metrics.bootstrap import Floats, interval
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector
+from clevrhope.metrics.estimates import draw_seed
 from clevrhope.metrics.predictions import read_origin, read_predictions
 from clevrhope.metrics.results import Accuracy, Condition, Gap, Part, Run, Scored, Scores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.tallies import AnsweredSplit, Rates, Tallies, tally
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.kinds import GAPS
+from clevrhope.splits.kinds import GAPS, SPLITS
 
 DEFAULT_BOOTSTRAP = 1000
 
@@ -159,14 +160,17 @@ def _score_condition(
         questions = key.test_set(hop, split)
         none = np.full(len(questions), NOT_GIVEN, dtype=np.int16)
         rows = np.stack([given.get(Target(hop, split, run, size), none) for run in runs])
-        if n_missing := int(np.count_nonzero(rows == NOT_GIVEN)):
+        n_missing = int(np.count_nonzero(rows == NOT_GIVEN))
+        if n_missing == rows.size and not SPLITS[split].is_test_set:
+            continue
+        if n_missing:
             missing[split] = n_missing
         if n_missing < rows.size:
             parts = {name: key.parts(name, questions) for name in by}
             by_pool.setdefault(questions.pool, []).append(AnsweredSplit(questions, rows, parts))
     tallies: dict[str, Tallies] = {}
     for pool, each in by_pool.items():
-        tallies |= tally(each, n_samples=bootstrap, seed=(seed, *f"{hop}/{pool}".encode()))
+        tallies |= tally(each, n_samples=bootstrap, seed=draw_seed(hop, pool, seed))
     there = [split for split in splits if split in tallies]
     rates = {split: tallies[split].runs for split in there}
     return Condition(
@@ -234,8 +238,8 @@ def _gaps(rates: Mapping[str, Rates]) -> dict[str, Gap]:
 
 
 def _deviation(found: Floats) -> float | None:
-    """The deviation of a population (ddof 0), as in the paper and in reports, in percentage points."""
-    return 100 * float(found.std()) if len(found) > 1 else None
+    """The deviation over runs (ddof 1), in percentage points."""
+    return 100 * float(found.std(ddof=1)) if len(found) > 1 else None
 
 
 def _parts(name: str, tallies: Mapping[str, Tallies], key: AnswerKey, hop: str) -> tuple[Part, ...]:

@@ -4,7 +4,7 @@ Each diversity has the same colour and marker in every figure. The paper's value
 brackets. Needs matplotlib.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Literal
 
@@ -15,14 +15,15 @@ from matplotlib.figure import Figure as Drawn
 from matplotlib.lines import Line2D
 
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
+from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.means import Mean, mean_of
-from clevrhope.report.diversity import LateRun
 from clevrhope.report.document import Figure
+from clevrhope.report.groups import Group, complex_gap, matched_gap
 from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.tables import with_sign
 from clevrhope.splits.hops import NAME_ORDER
-from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS
+from clevrhope.splits.kinds import PAIR_TEST_SPLITS
 
 _LOOKS: Mapping[int, tuple[str, str]] = {
     4: ("#D55E00", "o"),
@@ -33,6 +34,9 @@ _LOOKS: Mapping[int, tuple[str, str]] = {
 }
 """Diversity -> colour (Okabe and Ito's) and marker."""
 _OTHER = ("#444444", "v")
+
+_LINES = [(colour, marker) for colour, marker in (_LOOKS[24], _LOOKS[4], _LOOKS[8], _LOOKS[6], _LOOKS[16])]
+"""Colours and markers of lines that do not stand for a diversity."""
 
 _FEWEST_IN_A_BOX = 3
 """Fewest pairs for a box, since fewer have no useful quartiles."""
@@ -55,7 +59,7 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
             for k, diversity in enumerate(diversities):
                 colour, marker = _LOOKS.get(diversity, _OTHER)
                 of_level = [each for each in own if each.diversity == diversity]
-                points = _by_size((e.train_size or 0, e.gap(kind)) for e in of_level)
+                points = _by_size((e.train_size or 0, _value(e.gap(kind))) for e in of_level)
                 nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
                 if points:
                     axes.errorbar(
@@ -99,7 +103,7 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
             for hop in dict.fromkeys(each.hop for each in own):
                 of_hop = [each for each in own if each.hop == hop]
                 colour, marker = _LOOKS.get(of_hop[0].diversity, _OTHER)
-                means = _by_size((e.train_size or 0, e.accuracies.get(split)) for e in of_hop)
+                means = _by_size((e.train_size or 0, _value(e.accuracies.get(split))) for e in of_hop)
                 points = [(size, mean.value) for size, mean in means]
                 if points:
                     axes.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=5,
@@ -137,7 +141,7 @@ def box_plots(results: Sequence[Result], model: str) -> Figure | None:
                 of_hop = [
                     mean_of(gaps).value
                     for hop in dict.fromkeys(e.hop for e in own if e.diversity == diversity)
-                    if (gaps := [g for e in own if e.hop == hop and (g := e.gap(kind)) is not None])
+                    if (gaps := [g.value for e in own if e.hop == hop and (g := e.gap(kind))])
                 ]
                 if not of_hop:
                     continue
@@ -181,7 +185,7 @@ def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
     for kind in kinds:
         cells = np.full((len(down), len(across)), np.nan)
         for a, b in combinations(types, 2):
-            gaps = [g for e in own if {*e.types} == {a, b} and (g := e.gap(kind)) is not None]
+            gaps = [g.value for e in own if {*e.types} == {a, b} and (g := e.gap(kind))]
             if gaps:
                 cells[down.index(b), across.index(a)] = mean_of(gaps).value
         tables[kind] = cells
@@ -222,56 +226,63 @@ def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
         )
 
 
-def diversity_plot(runs: Sequence[LateRun], model: str, *, least_iid: float) -> Figure | None:
-    """Plain and matched complex gap over controlled diversity, for grid and for random combinations."""
-    own = [run for run in runs if run.result.model == model and run.iid >= least_iid]
-    if not own:
-        return None
-    modes = [mode for mode in ("random", "grid") if any(run.result.mode == mode for run in own)]
-    modes += sorted({run.result.mode for run in own} - set(modes))
-    looks = {"random": ("#0072B2", "o"), "grid": ("#D55E00", "D")}
-    levels = sorted({run.result.diversity for run in own})
-    with figure(f"{model}: controlled diversity", width_in=10, height_in=4.8) as drawn:
-        panels = drawn.subplots(1, 2, sharey=True)
-        for axes, what in zip(panels, ("plain", "matched"), strict=True):
-            for k, mode in enumerate(modes):
-                colour, marker = looks.get(mode, _OTHER)
-                means = []
-                nudge = 0.16 * (k - (len(modes) - 1) / 2)
-                for place, level in enumerate(levels):
-                    cell = [run for run in own if (run.result.mode, run.result.diversity) == (mode, level)]
-                    cell = [run for run in cell if what == "plain" or run.matched is not None]
-                    values = [run.gap if what == "plain" else run.matched or 0.0 for run in cell]
-                    if not values:
-                        continue
-                    means.append((place + nudge, mean_of(values).value))
-                    axes.plot([place + nudge] * len(values), values, linestyle="none", marker=marker,
-                              color=colour, markerfacecolor="none", markersize=6, alpha=0.8)  # fmt: skip
-                    if what == "plain":
-                        for run in cell:
-                            axes.vlines(place + nudge, run.lowest, run.highest, color=colour, linewidth=0.9,
-                                        alpha=0.5)  # fmt: skip
-                if means:
-                    axes.plot(
-                        *zip(*means, strict=True), color=colour, marker=marker, markersize=8, linewidth=2
-                    )
-            _gap_axes(axes, f"{what} complex gap")
-            _level_axis(axes, levels, "diversity: combinations of the two types, the pair's included")
+def diversity_plots(groups: Sequence[Group]) -> Iterator[Figure]:
+    """Complex gaps and transfer over controlled diversity, a figure for each train size."""
+    controlled = [each for each in groups if each.combinations]
+    for size in dict.fromkeys(each.train_size for each in controlled):
+        yield _diversity_plot([each for each in controlled if each.train_size == size], size)
+
+
+def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
+    """Each model and way of choosing combinations is a line with intervals; dots are palettes."""
+    kinds: Mapping[str, Callable[[Group], Estimate | None]] = {
+        "plain complex gap": lambda group: group.estimate(complex_gap),
+        "matched complex gap": lambda group: group.estimate(matched_gap),
+        "normalised transfer": lambda group: group.transfer,
+    }
+    shown = {name: pick for name, pick in kinds.items() if any(map(pick, groups))}
+    lines = list(dict.fromkeys((each.model, each.combinations) for each in groups))
+    levels = sorted({each.diversity for each in groups})
+    with figure("controlled diversity", width_in=1.5 + 4.3 * len(shown), height_in=4.8) as drawn:
+        panels = drawn.subplots(1, len(shown), squeeze=False)[0]
+        for axes, (name, pick) in zip(panels, shown.items(), strict=True):
+            for k, line in enumerate(lines):
+                of_line = [each for each in groups if (each.model, each.combinations) == line]
+                nudge = 0.16 * (k - (len(lines) - 1) / 2)
+                _plot_estimates(
+                    axes,
+                    [(levels.index(e.diversity) + nudge, found) for e in of_line if (found := pick(e))],
+                    *_LINES[k % len(_LINES)],
+                )
+            _gap_axes(axes, name)
+            _level_axis(axes, levels, "combinations, the held-out one included")
         panels[0].set_ylabel(_GAP)
         handles = [
-            Line2D([], [], color=looks.get(mode, _OTHER)[0], marker=looks.get(mode, _OTHER)[1], linewidth=2,
-                   label=f"{mode} combinations")
-            for mode in modes
-        ]  # fmt: skip
-        drawn.legend(handles=handles, loc="outside lower left", ncols=4)
-        counted = f" Only runs with {least_iid:g}% or more on {IID}." if least_iid else ""
+            Line2D([], [], color=colour, marker=marker, linewidth=2, label=", ".join(line))
+            for line, (colour, marker) in zip(lines, _LINES * len(lines), strict=False)
+        ]
+        drawn.legend(handles=handles, loc="outside lower left", ncols=3)
         return Figure(
-            name=f"diversity_{_file(model)}",
-            title=f"Controlled diversity: gap of {model}",
+            name=f"diversity_{size or 'unknown'}",
+            title=f"Controlled diversity, trained on {_questions(size or 0)}",
             png=png(drawn),
-            note="Hollow markers are runs, as means over their late checkpoints, with their range; filled "
-            f"ones are means over runs.{counted}",
+            note="Means over palettes with 95% intervals. A transfer of 1 means that the image adds as many "
+            "points to the question alone OOD as IID, 0 that it adds none OOD.",
         )
+
+
+def _plot_estimates(axes: Axes, points: Sequence[tuple[float, Estimate]], colour: str, marker: str) -> None:
+    """Draws figures at their places, with their intervals and a line through them."""
+    if not points:
+        return
+    places = [place for place, _ in points]
+    axes.plot(
+        places, [each.value for _, each in points], color=colour, marker=marker, markersize=8, linewidth=2
+    )
+    for place, each in points:
+        interval = each.interval
+        if interval is not None:
+            axes.vlines(place, interval.low, interval.high, color=colour, linewidth=1.4)
 
 
 def figures_of(results: Sequence[Result], model: str) -> Iterator[Figure]:
@@ -369,6 +380,10 @@ def _level_axis(axes: Axes, levels: Sequence[int], label: str) -> None:
     axes.set_xticks(range(len(levels)), [str(level) for level in levels])
     axes.set_xlim(-0.6, len(levels) - 0.4)
     axes.set_xlabel(label)
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return None if estimate is None else estimate.value
 
 
 def _questions(size: int) -> str:

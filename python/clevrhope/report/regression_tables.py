@@ -79,7 +79,7 @@ def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iter
             rows=[*_rows(unseen), *_published()],
             note="In each configuration one of the sets of pairs is the target: the accuracy on its changed "
             f"questions is predicted from D and D' of all other sets ({kinds}). Mean \N{PLUS-MINUS SIGN} "
-            "deviation over configurations (ddof 0). Source: Rosenberg et al., section 4. The published rows "
+            "deviation over configurations (ddof 1). Source: Rosenberg et al., section 4. The published rows "
             "are of photographs, and their instances differ in dropped questions alone.",
         )
     if gaps and draws:

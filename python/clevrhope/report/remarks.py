@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from clevrhope.metrics.paper import size_name
 from clevrhope.metrics.predictions import NOT_TRAINED
 from clevrhope.report.document import Block, Cell, Table, Text
 from clevrhope.report.results import QUESTION_ONLY, Result
@@ -24,6 +25,7 @@ def remarks(results: Sequence[Result]) -> Iterator[Block]:
             f"In italics: the mean {IID} accuracy does not beat the question-only baseline, so the gap says "
             "nothing."
         )
+    yield from _other_sizes(results)
     missing = [each for each in results if each.n_missing]
     if missing:
         n = sum(each.n_missing for each in missing)
@@ -34,6 +36,20 @@ def remarks(results: Sequence[Result]) -> Iterator[Block]:
         if note == NOT_TRAINED:
             sentence += " Since it is not known what was seen in training, these are not systematicity gaps."
         yield Text(sentence)
+
+
+def _other_sizes(results: Sequence[Result]) -> Iterator[Block]:
+    """A sentence on results beside which question-only runs of another train size stand."""
+    other = {
+        f"{each.size} ({size_name(each.blind.train_size)})": None
+        for each in results
+        if each.blind is not None and each.blind.train_size != each.train_size
+    }
+    if other:
+        yield Text(
+            f"There are no runs of {QUESTION_ONLY} at some train sizes; the nearest one (in brackets) stands "
+            f"in for it: {', '.join(other)}."
+        )
 
 
 def notes_of(results: Sequence[Result], model: str) -> Iterator[Block]:
@@ -66,7 +82,7 @@ def collapsed_table(results: Sequence[Result]) -> Table | None:
         head=["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
         rows=[
             [Cell(e.model), Cell(e.hop), Cell(e.size), Cell(e.run),
-             Cell(f"{e.accuracies[IID]:.1f}"), Cell(f"{e.floor:.1f}"), Cell(e.floor_from)]
+             Cell(f"{e.accuracies[IID].value:.1f}"), Cell(f"{e.floor:.1f}"), Cell(e.floor_from)]
             for e in collapsed
         ],
         note="No run is judged on an OOD set. Cells with such runs show the mean without them after a slash.",

@@ -11,13 +11,14 @@ from clevrhope.errors import ClevrhopeError, ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import BASELINES, train_accuracy_floor
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector
+from clevrhope.metrics.estimates import Estimate, QuestionOnly, accuracies, mean_of_runs
 from clevrhope.metrics.matched_gap import MatchedGap, Matcher
 from clevrhope.metrics.paper import size_name
 from clevrhope.metrics.predictions import read_predictions
 from clevrhope.report.runs import LAST, Source
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import parse_hop
-from clevrhope.splits.kinds import IID, SYSTEMATICITY_GAPS
+from clevrhope.splits.kinds import IID, SPLITS, SYSTEMATICITY_GAPS
 from clevrhope.splits.palettes import MARK, parse_diversity
 
 QUESTION_ONLY = "question_only"
@@ -41,13 +42,15 @@ class Result:
         mode: "random" or "grid" for controlled diversity; "" for a plain pair.
         train_size: Number of questions trained on; None if unknown.
         run: Name of the run among others of its kind.
-        accuracies: Test set -> accuracy in per cent.
+        accuracies: Test set -> accuracy in per cent, with its draws.
         n_missing: Number of questions without a prediction, which are left out.
         n_asked: Test set -> number of questions with a prediction.
         n_unanswered: Test set -> number of predictions that are not an answer, which count as wrong.
         matched: The matched complex gap; None if it is unknown.
+        blind: The runs of question_only on the same sub-dataset, at the train size nearest to this one's;
+            None if there are none.
         floor: Complex_iid accuracy of the question-only baseline in per cent; None if unknown.
-        floor_from: The model or baseline that gives the baseline.
+        floor_from: The model or baseline that gives the floor.
         note: What has to be said wherever the result is shown.
         suites: Suites of paired tests that the file also has predictions about.
     """
@@ -62,11 +65,12 @@ class Result:
     mode: str
     train_size: int | None
     run: str
-    accuracies: Mapping[str, float]
+    accuracies: Mapping[str, Estimate]
     n_missing: int = 0
     n_asked: Mapping[str, int] = field(default_factory=dict)
     n_unanswered: Mapping[str, int] = field(default_factory=dict)
     matched: MatchedGap | None = None
+    blind: QuestionOnly | None = None
     floor: float | None = None
     floor_from: str = ""
     note: str = ""
@@ -89,13 +93,18 @@ class Result:
         if self.source.model in (QUESTION_ONLY, *BASELINES):
             return False
         iid = self.accuracies.get(IID)
-        return iid is not None and self.floor is not None and iid < self.floor
+        return iid is not None and self.floor is not None and iid.value < self.floor
 
-    def gap(self, kind: str) -> float | None:
+    def gap(self, kind: str) -> Estimate | None:
         """The complex or minimal gap in points; None unless both of its test sets are there."""
         gap = SYSTEMATICITY_GAPS[kind]
         ood, iid = self.accuracies.get(gap.name), self.accuracies.get(gap.baseline)
-        return None if ood is None or iid is None else ood - iid
+        return None if ood is None or iid is None else ood.minus(iid)
+
+    @property
+    def sub_dataset(self) -> tuple[Path, str]:
+        """The dataset and HOP that it was trained on."""
+        return self.source.dataset.resolve(), self.hop
 
 
 @dataclass
@@ -174,13 +183,13 @@ def _result(
     size = source.train_size if size is None else size
     run = run if run is not None else source.run
     nothing = key.answers.get(NO_ANSWER)
-    accuracies, n_missing, n_asked, n_unanswered = {}, 0, {}, {}
+    found = accuracies(key, hop, given)
+    n_missing, n_asked, n_unanswered = 0, {}, {}
     for split in key.splits[hop]:
         answers = key.test_set(hop, split).answers
         there = given[split] != NOT_GIVEN if split in given else np.zeros(len(answers), dtype=bool)
-        n_missing += int(np.count_nonzero(~there))
+        n_missing += int(np.count_nonzero(~there)) if SPLITS[split].is_test_set or there.any() else 0
         if there.any():
-            accuracies[split] = 100 * float((given[split] == answers)[there].mean())
             n_asked[split] = int(np.count_nonzero(there))
             n_unanswered[split] = 0 if nothing is None else int(np.count_nonzero(given[split] == nothing))
     pair, types, diversity, mode = _pair(hop, key)
@@ -198,11 +207,11 @@ def _result(
         mode=mode,
         train_size=size,
         run=run or "",
-        accuracies=accuracies,
+        accuracies=found,
         n_missing=n_missing,
         n_asked=n_asked,
         n_unanswered=n_unanswered,
-        matched=dataset.matcher.gap(hop, given),
+        matched=dataset.matcher.gap(hop, given, found.get(IID)),
         floor=floor,
         floor_from="" if floor is None else "majority_by_family",
         note=source.note,
@@ -247,19 +256,29 @@ def _floor(folder: Path, hop: str, size: int | None) -> float | None:
 
 
 def _with_question_only(results: Sequence[Result]) -> list[Result]:
-    """The results with baselines from question-only runs on the same dataset, pair and train size."""
-    read: dict[tuple[Path, str, int | None], list[float]] = {}
+    """The results with the accuracies of question-only runs on the same sub-dataset."""
+    by_size: dict[tuple[Path, str], dict[int | None, list[Result]]] = {}
     for each in results:
         is_last = each.checkpoint == LAST and not each.source.after
         if each.source.model == QUESTION_ONLY and is_last and IID in each.accuracies:
-            read.setdefault(_trained_on(each), []).append(each.accuracies[IID])
-    return [
-        replace(each, floor=float(np.mean(read[_trained_on(each)])), floor_from=QUESTION_ONLY)
-        if _trained_on(each) in read
-        else each
-        for each in results
-    ]
+            by_size.setdefault(each.sub_dataset, {}).setdefault(each.train_size, []).append(each)
+    blind = {
+        place: {size: _question_only(runs) for size, runs in of_place.items()}
+        for place, of_place in by_size.items()
+    }
+    return [_beside(each, [*blind.get(each.sub_dataset, {}).values()]) for each in results]
 
 
-def _trained_on(result: Result) -> tuple[Path, str, int | None]:
-    return result.source.dataset.resolve(), result.hop, result.train_size
+def _question_only(runs: Sequence[Result]) -> QuestionOnly:
+    splits = set.intersection(*(set(each.accuracies) for each in runs))
+    means = {split: mean_of_runs([each.accuracies[split] for each in runs]) for split in splits}
+    return QuestionOnly(means, runs[0].train_size, len(runs))
+
+
+def _beside(result: Result, known: Sequence[QuestionOnly]) -> Result:
+    """The result with the question-only runs of the nearest train size; of two as near, the larger."""
+    if not known:
+        return result
+    size = result.train_size or 0
+    nearest = min(known, key=lambda each: (abs((each.train_size or 0) - size), -(each.train_size or 0)))
+    return replace(result, blind=nearest, floor=nearest.accuracies[IID].value, floor_from=QUESTION_ONLY)

@@ -162,16 +162,22 @@ def _datasets_mix(sources: Sequence[Source], model: str) -> bool:
     """Whether runs of a model on different datasets would share a cell.
 
     They would if they are on one sub-dataset. Gaps of plain pairs are averaged over pairs, so these would
-    also if their worlds or templates differ.
+    also if their worlds or templates differ. Datasets that differ in their seed alone are replicates, of
+    which means are taken.
     """
     found: dict[str, set[str]] = {}
     for each in sources:
         if each.model == model and each.hop:
-            found.setdefault(each.hop, set()).add(json_text(_dataset_setup(each)))
+            lasting = {name: value for name, value in each.known.items() if name not in _REPLICATED}
+            found.setdefault(each.hop, set()).add(json_text(lasting))
             if MARK not in each.hop:
                 world = [each.known.get(name) for name in ("world", "templates")]
                 found.setdefault("", set()).add(json.dumps(world))
     return any(len(several) > 1 for several in found.values())
+
+
+_REPLICATED = ("seed", "palette")
+"""What differs between datasets that are replicates of each other."""
 
 
 def _dataset_setup(source: Source) -> Setup:

@@ -1,11 +1,13 @@
 """The paper's tables of results, with the paper's numbers and the differences beside ours.
 
-Accuracies are in per cent, gaps in percentage points. A cell has mean and deviation (ddof 0, like the paper).
+Accuracies are in per cent, gaps in percentage points. A cell has mean and deviation; beside the
+paper's numbers the deviation has ddof 0, as theirs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import Literal
 
 from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.metrics.means import mean_of
@@ -67,49 +69,26 @@ def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
             for size in sizes:
                 cell = [e for e in found if (e.diversity, e.train_size) == (diversity, size)]
                 theirs = paper_gap(name, kind, diversity, size or 0, {e.hop for e in cell})
-                row += _cells(cell, [e.gap(kind) or 0.0 for e in cell], theirs, bool(printed), signed=True)
+                row += _cells(
+                    cell,
+                    [gap.value for e in cell if (gap := e.gap(kind))],
+                    theirs,
+                    bool(printed),
+                    signed=True,
+                )
             rows.append(row)
         yield Table(
             title=f"{_number(printed)}{kind.capitalize()} gap of {model}, points",
             head=["diversity", *_heads(sizes, with_paper=bool(printed))],
             rows=rows,
             note=" ".join([
-                "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs.",
+                "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs"
+                + (" (ddof 0, as in the paper)." if printed else "."),
                 *(["The paper's gaps are over the same pairs; if these are not all, from its tables 4 to 15."]
                   if printed else []),
                 *([difference_note(own)] if printed and difference_note(own) else []),
             ]),
         )  # fmt: skip
-
-
-def matched_table(results: Sequence[Result], model: str) -> Table | None:
-    """The plain beside the matched complex gap, by diversity and train size; None if there are none."""
-    own = [each for each in results if each.model == model and each.diversity and each.matched is not None]
-    rows = []
-    for size in _sizes(own):
-        for diversity in sorted({e.diversity for e in own if e.train_size == size}, reverse=True):
-            cell = [e for e in own if (e.diversity, e.train_size) == (diversity, size)]
-            matched = [e for e in cell if e.matched is not None and e.matched.points is not None]
-            plain = [e.gap("complex") or 0.0 for e in matched]
-            points = [e.matched.points or 0.0 for e in matched if e.matched is not None]
-            collapsed = [e.collapsed for e in matched]
-            grey = is_grey(cell)
-            text_of = partial(spread, signed=True)
-            rows.append([
-                Cell(f"{diversity}, {size_name(size) or 'unknown size'}"),
-                Cell(with_uncollapsed(plain, collapsed, text_of) if matched else "", grey),
-                Cell(with_uncollapsed(points, collapsed, text_of) if matched else "", grey),
-                *unmatched_cells(cell),
-            ])  # fmt: skip
-    if not rows:
-        return None
-    return Table(
-        title=f"Plain and matched complex gap of {model}, points",
-        head=["diversity, train size", "plain gap", "matched gap", *UNMATCHED],
-        rows=rows,
-        note="Matched: IID questions that mention a seen pair of the same two types, weighted by OOD's "
-        "families and numbers of objects (docs/report.md). A pair's cells count once, not once for each run.",
-    )
 
 
 def difference_note(own: Sequence[Result]) -> str:
@@ -119,9 +98,6 @@ def difference_note(own: Sequence[Result]) -> str:
 
 
 # Cells
-
-UNMATCHED = ("cells without a match", "OOD questions in them")
-"""Heads of the columns on what a matched gap leaves out."""
 
 
 def unmatched_cells(results: Iterable[Result]) -> list[Cell]:
@@ -176,7 +152,7 @@ def _accuracy_cells(
         cell = [e for e in own if (e.hop, e.train_size) == (hop, size) and split in e.accuracies]
         found = printed.get((hop, size_name(size)))
         theirs = PaperValue(found.mean_percent, found.std_percent) if found else None
-        row += _cells(cell, [e.accuracies[split] for e in cell], theirs, bool(printed))
+        row += _cells(cell, [e.accuracies[split].value for e in cell], theirs, bool(printed))
     return row
 
 
@@ -190,7 +166,8 @@ def _cells(
 ) -> list[Cell]:
     """Our value and, if the paper has the table, the paper's value and the difference."""
     collapsed = [each.collapsed for each in cell]
-    text = with_uncollapsed(values, collapsed, partial(spread, signed=signed)) if values else ""
+    text_of = partial(spread, signed=signed, ddof=0 if with_paper else 1)
+    text = with_uncollapsed(values, collapsed, text_of) if values else ""
     found = [Cell(text, is_grey(cell))]
     if with_paper:
         found.append(Cell(_paper_text(theirs, signed=signed) if theirs else ""))
@@ -211,7 +188,7 @@ def _paper_text(theirs: PaperValue, *, signed: bool) -> str:
 def is_grey(cell: Sequence[Result]) -> bool:
     """Whether some runs are known not to beat the question-only baseline on the IID test set."""
     return below_question_only(
-        [e.accuracies[IID] for e in cell if IID in e.accuracies], [e.floor for e in cell]
+        [e.accuracies[IID].value for e in cell if IID in e.accuracies], [e.floor for e in cell]
     )
 
 
@@ -221,9 +198,9 @@ def below_question_only(iid: Sequence[float], floors: Iterable[float | None]) ->
     return bool(iid and known) and mean_of(iid).value <= mean_of(known).value
 
 
-def spread(values: Sequence[float], *, signed: bool = False) -> str:
+def spread(values: Sequence[float], *, signed: bool = False, ddof: Literal[0, 1] = 1) -> str:
     """Mean, deviation and number of values as text."""
-    mean = mean_of(values)
+    mean = mean_of(values, ddof=ddof)
     text = _point(mean.value, signed=signed) + (_plus_minus(mean.deviation) if mean.n > 1 else "")
     return f"{text} ({mean.n})"
 

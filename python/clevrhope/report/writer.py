@@ -13,8 +13,8 @@ from clevrhope.metrics.covr.results import CovrScores
 from clevrhope.metrics.pairs import PairScores
 from clevrhope.metrics.predictions import is_about_sets
 from clevrhope.report.covr import covr_blocks, covr_rows, measure_covr
-from clevrhope.report.diversity import diversity_tables, late_runs
 from clevrhope.report.document import Block, Figure, Heading, Text
+from clevrhope.report.groups import groups_of, matched_gap
 from clevrhope.report.html import html
 from clevrhope.report.instances import measure_instances
 from clevrhope.report.markdown import FIGURES, markdown
@@ -25,7 +25,8 @@ from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.setups import drops_types
 from clevrhope.report.suite_tables import suite_blocks
 from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
-from clevrhope.report.tables import accuracy_tables, gap_tables, matched_table, models_of
+from clevrhope.report.summary import runs_table, summary_tables
+from clevrhope.report.tables import accuracy_tables, gap_tables, models_of
 from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
 
@@ -65,7 +66,6 @@ def report(
     model: str | None = None,
     dataset: Path | None = None,
     title: str | None = None,
-    least_iid: float = 0.0,
     ways: Sequence[str] = (),
     failures: Sequence[str] = (),
     progress: Progress | None = None,
@@ -78,7 +78,6 @@ def report(
         model: Name of the model, for files that do not say it.
         dataset: The dataset of files, and of runs whose dataset was moved.
         title: Title of the report; None for one that fits its results.
-        least_iid: Complex_iid accuracy in per cent from which runs count in controlled diversity.
         ways: Ways of answering to report, for models that have several; empty for all.
         failures: Sentences on runs that failed, which the report lists.
         progress: Shows how far it is.
@@ -104,7 +103,7 @@ def report(
     instances = measure_instances(results)
     shown = _shown(results)
     page = [
-        *_document(results, shown, title or _title(results), skipped, failures, least_iid, progress),
+        *_document(results, shown, title or _title(results), skipped, failures, progress),
         *covr_blocks(covr),
         *suite_blocks([each for each in paired if each.result in shown], instances),
         *regression_blocks(instances, draws=_can_draw() is None),
@@ -143,12 +142,10 @@ def _document(
     title: str,
     skipped: Sequence[str],
     failures: Sequence[str],
-    least_iid: float,
     progress: Progress,
 ) -> Iterator[Block]:
     final = [each for each in results if each.checkpoint == LAST]
     plain = [each for each in shown if each.checkpoint == LAST and not each.mode]
-    controlled = [each for each in shown if each.mode]
     yield Heading(title, 1)
     if results:
         yield Text(_summary(results))
@@ -174,37 +171,28 @@ def _document(
         if table:
             yield Heading(heading)
             yield table
+    groups = groups_of([each for each in shown if each.checkpoint == LAST])
+    yield from summary_tables(groups)
+    if draws is None and any(each.combinations for each in groups):
+        from clevrhope.report.figures import diversity_plots
+
+        yield from diversity_plots(groups)
     models = models_of(plain)
-    runs = late_runs(controlled)
-    if not (models or runs):
-        return
-    with progress.stage("Writing", total=len(models) + bool(runs), unit="sections") as advance:
-        if runs:
-            yield Heading("Controlled diversity")
-            for name in models_of(controlled):
-                yield from notes_of(controlled, name)
-            if draws is None:
-                from clevrhope.report.figures import diversity_plot
+    if models:
+        with progress.stage("Writing", total=len(models), unit="sections") as advance:
+            for name in models:
+                yield Heading(name)
+                yield from notes_of(plain, name)
+                if draws is None:
+                    from clevrhope.report.figures import figures_of
 
-                for name in models_of(controlled):
-                    drawn = diversity_plot(runs, name, least_iid=least_iid)
-                    if drawn:
-                        yield drawn
-            yield from diversity_tables(runs, least_iid=least_iid)
-            advance(1)
-        for name in models:
-            yield Heading(name)
-            yield from notes_of(plain, name)
-            if draws is None:
-                from clevrhope.report.figures import figures_of
-
-                yield from figures_of(plain, name)
-            yield from gap_tables(plain, name)
-            matched = matched_table(plain, name)
-            if matched:
-                yield matched
-            yield from accuracy_tables(plain, name)
-            advance(1)
+                    yield from figures_of(plain, name)
+                yield from gap_tables(plain, name)
+                yield from accuracy_tables(plain, name)
+                advance(1)
+    if groups:
+        yield Heading("Runs")
+        yield runs_table(groups)
 
 
 def _summary(results: Sequence[Result]) -> str:
@@ -212,9 +200,8 @@ def _summary(results: Sequence[Result]) -> str:
     return (
         f"{counted(len(results), 'set')} of predictions of {counted(n_models, 'model')} on "
         f"{counted(n_hops, 'held-out pair')}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "
-        "percentage points. Cells have mean \N{PLUS-MINUS SIGN} deviation (ddof 0) and, in brackets, the "
-        "number of runs, or for gaps of pairs and runs. The paper's numbers are from tables 4 to 21 of "
-        "Berlot-Attwell et al."
+        "percentage points. Square brackets hold 95% intervals. The paper's numbers are from tables 4 to 21 "
+        "of Berlot-Attwell et al."
     )
 
 
@@ -245,11 +232,11 @@ def _csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequenc
 def _rows(result: Result) -> list[dict[str, Any]]:
     """A row for each accuracy, then for each gap, with the columns of the paper's results."""
     numbers: list[tuple[str, str, float]] = [
-        *(("accuracy", split, percent) for split, percent in result.accuracies.items()),
-        *(("gap", kind, gap) for kind in KINDS if (gap := result.gap(kind)) is not None),
+        *(("accuracy", split, each.value) for split, each in result.accuracies.items()),
+        *(("gap", kind, gap.value) for kind in KINDS if (gap := result.gap(kind)) is not None),
     ]
-    if result.matched is not None and result.matched.points is not None:
-        numbers.append(("matched_gap", "complex", result.matched.points))
+    if (matched := matched_gap(result)) is not None:
+        numbers.append(("matched_gap", "complex", matched.value))
     return [
         {
             **_row(result, metric, split, number),

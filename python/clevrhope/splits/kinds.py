@@ -69,6 +69,11 @@ class SplitKind:
         return self.baseline or ("train" if beside_train else "")
 
     @property
+    def is_test_set(self) -> bool:
+        """Whether models answer it as a matter of course: not a train set, nor what a pair is tuned on."""
+        return self.role == "test" or (self.role == "tune" and "pair" not in self.of)
+
+    @property
     def unit(self) -> str:
         """What its size counts."""
         return {"stream": "questions", "places": "places"}.get(self.drawn, "sets")
@@ -286,7 +291,7 @@ def splits_of_dataset(*datasets: Dataset) -> tuple[str, ...]:
 PAIR_SPLITS = splits_of_dataset("pair")
 """Splits of a held-out pair."""
 
-PAIR_TEST_SPLITS = tuple(name for name in PAIR_SPLITS if SPLITS[name].role == "test")
+PAIR_TEST_SPLITS = tuple(name for name in PAIR_SPLITS if SPLITS[name].is_test_set)
 """Test sets of a held-out pair."""
 
 PLAIN_SPLITS = splits_of_dataset("plain")

@@ -37,7 +37,6 @@ from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_TRAIN, is_covr
-from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
@@ -402,7 +401,7 @@ def chosen_splits(
     Raises:
         ConfigError: no such split, or one that was trained or tuned on.
     """
-    known = tuple(split for split in there if _is_tested(split, hop))
+    known = tuple(split for split in there if _is_tested(split))
     for name in wanted or ():
         if name not in known:
             raise ConfigError(
@@ -412,12 +411,11 @@ def chosen_splits(
     return tuple(wanted or known)
 
 
-def _is_tested(split: str, hop: str) -> bool:
+def _is_tested(split: str) -> bool:
     """Whether predictions for a split are wanted."""
     if is_covr(split):
         return split != COVR_TRAIN
-    # `score` reads the val split of `none`.
-    return SPLITS[split].role not in (("train",) if hop == NONE else ("train", "tune"))
+    return SPLITS[split].is_test_set
 
 
 def _check_no_suite(folder: RunFolder, suite: str | None) -> None:

@@ -7,6 +7,7 @@ from enum import Enum
 
 from clevrhope._core import AuditViolation
 from clevrhope.audit.report import Fault
+from clevrhope.describe.markdown import listed
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -156,7 +157,7 @@ def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
             else "Held out by --strictness implied: through likenesses alone (something with one value that "
             "is or may be like something with the other)"
         )
-        yield f"{how}, {' and '.join(counted)} ask for a {hop.noun}."
+        yield f"{how}, {listed(counted)} ask for a {hop.noun}."
 
 
 class Violations:

@@ -90,7 +90,7 @@ def covr_accuracy(right: Flags, images: Numbers, *, bootstrap: int, seed: int) -
         interval=interval(100 * ratio(drawn[:, 1], len(right) * drawn[:, 0])),
         n_questions=right.shape[1],
         n_pictures=len(sums),
-        deviation=float(by_run.std()) if len(right) > 1 else None,
+        deviation=float(by_run.std(ddof=1)) if len(right) > 1 else None,
     )
 
 

@@ -33,7 +33,7 @@ class Share:
             value=100 * float(found.mean()),
             n=n,
             interval=interval(100 * drawn.value[:, defined].mean(axis=1)) if len(drawn.value) else None,
-            deviation=100 * float(found.std()) if len(found) > 1 else None,
+            deviation=100 * float(found.std(ddof=1)) if len(found) > 1 else None,
         )
 
 

@@ -74,7 +74,7 @@ class R2Means:
     """Means and deviations of R2 over configurations, None where an R2 is; the fields of `Regression`.
 
     A configuration is a choice of D, D' and target; RAD, table 4, has four. Its deviation does not say
-    whether it is that of a population or of a sample; here it is that of a population (ddof 0).
+    whether it is that of a population or of a sample; here it is that of a sample (ddof 1).
     """
 
     together: Mean | None

@@ -17,7 +17,7 @@ class Measure:
     interval: Interval | None = None
     """None without a bootstrap. It covers the sampling of images, not that of runs."""
     deviation: float | None = None
-    """Standard deviation over two or more runs, with ddof 0; else None."""
+    """Standard deviation over two or more runs (ddof 1); else None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,130 @@
+"""Figures with their uncertainty: a value, and what the bootstrap drew for it.
+
+Within a run, images are drawn (see `bootstrap`): draw k has the same images for all models that answered a
+test set, so that differences between models are paired. Between palettes, pairs and datasets, these are
+drawn as well.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.bootstrap import Floats, interval
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
+from clevrhope.metrics.results import Interval
+from clevrhope.metrics.tallies import AnsweredSplit, Tallies, tally
+
+N_DRAWS = 1_000
+
+LEAST_DENOMINATOR = 10.0
+"""Points by which IID accuracy has to exceed the question-only model's for a transfer to be given."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """A percentage, a number of percentage points, or a ratio.
+
+    Attributes:
+        value: the figure itself.
+        drawn: (`N_DRAWS`,) the figure in each draw of the bootstrap.
+    """
+
+    value: float
+    drawn: Floats
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95% interval; None where some draw leaves the figure undefined."""
+        return None if np.isnan(self.drawn).any() else interval(self.drawn)
+
+    def minus(self, other: "Estimate") -> "Estimate":
+        """The difference, draw by draw."""
+        return Estimate(self.value - other.value, self.drawn - other.drawn)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionOnly:
+    """A model that reads the question alone, as means over its runs on a sub-dataset.
+
+    Attributes:
+        accuracies: test set -> accuracy in per cent.
+        train_size: questions that it was trained on; None if unknown.
+        n_runs: how many runs of it there are.
+    """
+
+    accuracies: Mapping[str, Estimate]
+    train_size: int | None
+    n_runs: int
+
+
+def accuracies(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> dict[str, Estimate]:
+    """The accuracies of a run in per cent, by test set; sets without any prediction are left out.
+
+    Args:
+        key: the right answers.
+        hop: the sub-dataset.
+        given: test set -> (N,) the run's answers; questions without one are left out.
+    """
+    by_pool: dict[str, list[AnsweredSplit]] = {}
+    for split in key.splits[hop]:
+        if split in given and (given[split] != NOT_GIVEN).any():
+            questions = key.test_set(hop, split)
+            by_pool.setdefault(questions.pool, []).append(AnsweredSplit(questions, given[split][None], {}))
+    tallies: dict[str, Tallies] = {}
+    for pool, answered in by_pool.items():
+        tallies |= tally(answered, n_samples=N_DRAWS, seed=draw_seed(hop, pool))
+    return {
+        split: Estimate(100 * float(tallies[split].runs.found[0]), 100 * tallies[split].runs.drawn[:, 0])
+        for split in key.splits[hop]
+        if split in tallies
+    }
+
+
+def draw_seed(hop: str, pool: str, seed: int = 0) -> tuple[int, ...]:
+    """The seed of the draws of a pool's images, the same for all models."""
+    return (seed, *f"{hop}/{pool}".encode())
+
+
+def mean_of_runs(runs: Sequence[Estimate]) -> Estimate:
+    """The mean over runs on one sub-dataset, whose draws are of the same images."""
+    drawn = np.mean([each.drawn for each in runs], axis=0)
+    return Estimate(float(np.mean([each.value for each in runs])), drawn)
+
+
+def mean_of_datasets(datasets: Sequence[Estimate]) -> Estimate:
+    """The mean over palettes, pairs or datasets, which are drawn with replacement, with images within each.
+
+    A single one has the interval of its images. Intervals of a few are too narrow: those of n values spread
+    by a factor of sqrt((n - 1) / n) too little.
+    """
+    if len(datasets) == 1:
+        return datasets[0]
+    n = len(datasets)
+    chosen = np.random.default_rng(n).integers(n, size=(N_DRAWS, n))
+    drawn = np.stack([each.drawn for each in datasets])  # (n, draws)
+    means = drawn[chosen, np.arange(N_DRAWS)[:, np.newaxis]].mean(axis=1)
+    return Estimate(float(np.mean([each.value for each in datasets])), means)
+
+
+def transfer(ood: Estimate, iid: Estimate, blind_ood: Estimate, blind_iid: Estimate) -> Estimate | None:
+    """Normalised transfer: (OOD - blind OOD) / (IID - blind IID), where "blind" reads the question alone.
+
+    1: the image adds as many points out of distribution as in distribution. 0: there it adds nothing.
+    Negative: there the model does worse than without an image. A gap has another floor at each diversity,
+    since the fewer combinations a train set has, the more its questions give away; this ratio does not. A
+    model that is always right has 1 where the question gives away as much OOD as IID, and more than 1 where
+    it gives away less.
+
+    Source: a choice of this project.
+
+    Returns:
+        None where IID accuracy exceeds the question-only model's by less than `LEAST_DENOMINATOR` points.
+    """
+    gained, possible = ood.minus(blind_ood), iid.minus(blind_iid)
+    if possible.value < LEAST_DENOMINATOR:
+        return None
+    is_positive = possible.drawn > 0
+    drawn = np.divide(gained.drawn, possible.drawn, out=np.full(N_DRAWS, np.nan), where=is_positive)
+    return Estimate(gained.value / possible.value, drawn)

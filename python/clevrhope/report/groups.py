@@ -1,0 +1,122 @@
+"""Groups of runs that share a row: one model, one way of choosing combinations, one diversity and train size.
+
+A figure of a group is the mean over sub-datasets (pairs, palettes, datasets) of the mean over runs on each.
+Its 95% interval is a bootstrap over both: over sub-datasets, and over images within each.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from clevrhope.metrics.estimates import Estimate, mean_of_datasets, mean_of_runs, transfer
+from clevrhope.metrics.paper import size_name
+from clevrhope.report.results import Result
+from clevrhope.splits.kinds import IID, OOD
+
+Pick = Callable[[Result], Estimate | None]
+"""Takes a figure of one run from its result; None where the run does not have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Some runs.
+
+    Attributes:
+        model: the model's name.
+        combinations: the pair and how its combinations were chosen, as "cyan_cylinder, random"; "" for plain
+            pairs, which differ.
+        diversity: combinations of the two attributes' values, the held-out one included.
+        train_size: questions trained on; None if unknown.
+        results: of the runs.
+        n_collapsed: runs that were left out since they collapsed.
+    """
+
+    model: str
+    combinations: str
+    diversity: int
+    train_size: int | None
+    results: tuple[Result, ...]
+    n_collapsed: int = 0
+
+    @property
+    def size(self) -> str:
+        """The train size as the paper writes it."""
+        return size_name(self.train_size)
+
+    @property
+    def sub_datasets(self) -> dict[tuple[Path, str], list[Result]]:
+        """The runs on each sub-dataset."""
+        found: dict[tuple[Path, str], list[Result]] = {}
+        for each in self.results:
+            found.setdefault(each.sub_dataset, []).append(each)
+        return found
+
+    def of_each(self, pick: Pick) -> list[Estimate]:
+        """The mean over the runs on each sub-dataset that has the figure."""
+        found = [[pick(each) for each in runs] for runs in self.sub_datasets.values()]
+        there = [[each for each in of_runs if each is not None] for of_runs in found]
+        return [mean_of_runs(each) for each in there if each]
+
+    def estimate(self, pick: Pick) -> Estimate | None:
+        """The group's figure; None where no run has it."""
+        of_each = self.of_each(pick)
+        return mean_of_datasets(of_each) if of_each else None
+
+    @property
+    def transfer(self) -> Estimate | None:
+        """Normalised transfer, from means over the sub-datasets with question-only runs; None without any."""
+        picks = (accuracy(OOD), accuracy(IID), blind(OOD), blind(IID))
+        whole = [each for each in self.results if all(pick(each) is not None for pick in picks)]
+        if not whole:
+            return None
+        group = replace(self, results=tuple(whole))
+        ood, iid, blind_ood, blind_iid = (mean_of_datasets(group.of_each(pick)) for pick in picks)
+        return transfer(ood, iid, blind_ood, blind_iid)
+
+    def without_collapsed(self) -> "Group | None":
+        """The group without its collapsed runs; None where there are none, or nothing is left."""
+        left = tuple(each for each in self.results if not each.collapsed)
+        n = len(self.results) - len(left)
+        return replace(self, results=left, n_collapsed=n) if n and left else None
+
+
+def groups_of(results: Iterable[Result]) -> list[Group]:
+    """The groups of results with a complex gap, in order: plain pairs first, by size, falling diversity."""
+    found: dict[tuple[str, str, int, int | None], list[Result]] = {}
+    for each in results:
+        if each.gap("complex") is not None and each.diversity:
+            combinations = f"{each.pair}, {each.mode}" if each.mode else ""
+            key = (each.model, combinations, each.diversity, each.train_size)
+            found.setdefault(key, []).append(each)
+    order = sorted(found, key=lambda key: (key[1], key[3] or 0, -key[2]))
+    return [Group(*key, tuple(found[key])) for key in order]
+
+
+def accuracy(split: str) -> Pick:
+    """Takes the accuracy on a test set."""
+    return lambda result: result.accuracies.get(split)
+
+
+def blind(split: str) -> Pick:
+    """Takes the accuracy of the question alone on a test set."""
+    return lambda result: None if result.blind is None else result.blind.accuracies.get(split)
+
+
+def complex_gap(result: Result) -> Estimate | None:
+    """Takes the plain complex gap."""
+    return result.gap("complex")
+
+
+def matched_gap(result: Result) -> Estimate | None:
+    """Takes the matched gap."""
+    return None if result.matched is None else result.matched.points
+
+
+def plain_beside_matched(result: Result) -> Estimate | None:
+    """Takes the plain gap on the OOD questions that have a match."""
+    return None if result.matched is None else result.matched.plain
+
+
+def models_in(groups: Sequence[Group]) -> list[str]:
+    """The models' names, each once."""
+    return list(dict.fromkeys(each.model for each in groups))

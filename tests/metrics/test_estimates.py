@@ -1,0 +1,76 @@
+"""Figures with intervals: the ends of normalised transfer, and bootstraps that cover what they should."""
+
+import numpy as np
+import pytest
+
+from clevrhope.metrics.estimates import (
+    N_DRAWS,
+    Estimate,
+    mean_of_datasets,
+    mean_of_runs,
+    transfer,
+)
+
+
+def estimate(value: float, *, spread: float = 0.0, seed: int = 0) -> Estimate:
+    drawn = value + spread * np.random.default_rng(seed).standard_normal(N_DRAWS)
+    return Estimate(value, drawn)
+
+
+def test_transfer_has_the_same_ends_whatever_the_question_gives_away() -> None:
+    for blind_ood, blind_iid in ((34.0, 41.0), (50.0, 62.0)):
+        blind = estimate(blind_ood), estimate(blind_iid)
+        perfect = transfer(estimate(100), estimate(100), *blind)
+        none = transfer(estimate(blind_ood), estimate(95), *blind)
+        worse = transfer(estimate(blind_ood - 10), estimate(blind_iid + 40), *blind)
+        assert perfect is not None
+        assert none is not None
+        assert worse is not None
+        assert none.value == 0
+        assert worse.value == pytest.approx(-0.25), "negative transfer is kept"
+        # An oracle's gap is 0; what remains is the gap of the question alone.
+        assert perfect.value == pytest.approx((100 - blind_ood) / (100 - blind_iid))
+    even = transfer(estimate(100), estimate(100), estimate(40), estimate(40))
+    assert even is not None
+    assert even.value == 1
+
+
+def test_there_is_no_ratio_below_ten_points() -> None:
+    blind = estimate(40), estimate(50)
+    assert transfer(estimate(45), estimate(59.9), *blind) is None
+    assert transfer(estimate(45), estimate(60), *blind) is not None
+
+
+def test_a_denominator_that_may_be_nothing_leaves_no_interval() -> None:
+    certain = transfer(estimate(45), estimate(61, spread=1), estimate(40), estimate(50))
+    uncertain = transfer(estimate(45), estimate(61, spread=20), estimate(40), estimate(50))
+    assert certain is not None
+    assert uncertain is not None
+    assert certain.interval is not None
+    assert certain.interval.low < certain.value < certain.interval.high
+    assert uncertain.interval is None
+
+
+def test_runs_on_the_same_images_are_paired_and_datasets_are_drawn() -> None:
+    first, second = estimate(50, spread=3, seed=1), estimate(54, spread=3, seed=1)
+    difference = first.minus(second).interval
+    assert difference is not None
+    assert (difference.low, difference.high) == pytest.approx((-4, -4)), "the same draws cancel"
+    both = mean_of_runs([first, second]).interval
+    assert both is not None
+    assert both.high - both.low == pytest.approx(4 * 3, rel=0.15)
+    assert mean_of_datasets([first]) is first
+
+
+def test_the_interval_of_a_mean_over_datasets_covers_the_truth() -> None:
+    """20 palettes, each with its own deviation and the noise of its images: 95% intervals, 400 times."""
+    covered = 0
+    for number in range(400):
+        generator = np.random.default_rng([7, number])
+        truths = 70 + 5 * generator.standard_normal(20)
+        found = truths + 2 * generator.standard_normal(20)
+        datasets = [estimate(value, spread=2, seed=k + 100 * number) for k, value in enumerate(found)]
+        interval = mean_of_datasets(datasets).interval
+        assert interval is not None
+        covered += interval.low <= 70 <= interval.high
+    assert 0.90 < covered / 400 < 0.99
