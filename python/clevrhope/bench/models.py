@@ -129,21 +129,21 @@ def measure_models(
 
 @contextmanager
 def counted_lstms(model: nn.Module) -> Iterator[list[float]]:
-    """The floating-point operations of each call of an LSTM within a block, which torch does not count.
+    """The floating-point operations of each call of an LSTM or a GRU in a block, which torch does not count.
 
     Only matrix products count, as for torch; the gradients of weights and inputs cost as much again each.
     """
     found: list[float] = []
 
     def count(module: nn.Module, inputs: tuple[Any, ...], output: object) -> None:
-        assert isinstance(module, nn.LSTM)
+        assert isinstance(module, nn.RNNBase)
         given = inputs[0]
         n_words = len(given.data) if isinstance(given, PackedSequence) else given.shape[0] * given.shape[1]
         n_weights = sum(each.numel() for each in module.parameters() if each.ndim == 2)
         ways = 3 if torch.is_grad_enabled() and module.weight_ih_l0.requires_grad else 1
         found.append(2.0 * n_words * n_weights * ways)
 
-    hooks = [each.register_forward_hook(count) for each in model.modules() if isinstance(each, nn.LSTM)]
+    hooks = [each.register_forward_hook(count) for each in model.modules() if isinstance(each, nn.RNNBase)]
     try:
         yield found
     finally:
