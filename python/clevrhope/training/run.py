@@ -41,7 +41,7 @@ from clevrhope.training.order import derived_seed
 from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
 from clevrhope.training.rehearsal import rehearse
 from clevrhope.training.request import TUNE_SET, Precision, TrainRequest, TrainSummary
-from clevrhope.training.run_folder import RunFolder
+from clevrhope.training.run_folder import RunFolder, current_recipe
 from clevrhope.training.some_rows import SomeRows
 from clevrhope.training.train_sets import find_train_set
 from clevrhope.version import software_version
@@ -284,7 +284,7 @@ def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, fold
     """The precision of a resumed run, or else the requested one or what the device allows of the recipe's."""
     if request.precision is None and folder.is_started and folder.run.exists():
         run = folder.read()
-        if run["recipe"] == as_json_values(asdict(recipe)):
+        if current_recipe(run["recipe"]) == as_json_values(asdict(recipe)):
             own: Precision = run["precision"]
             return own
     return chosen_precision(request.precision, recipe.precision, device)
