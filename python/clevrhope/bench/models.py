@@ -128,7 +128,7 @@ def measure_models(
 
 
 @contextmanager
-def counted_lstms(model: nn.Module) -> Iterator[list[float]]:
+def counted_rnns(model: nn.Module) -> Iterator[list[float]]:
     """The floating-point operations of each call of an LSTM or a GRU in a block, which torch does not count.
 
     Only matrix products count, as for torch; the gradients of weights and inputs cost as much again each.
@@ -177,7 +177,7 @@ def _timed(
             nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
         optimiser.step()
 
-    with FlopCounterMode(display=False) as counted, counted_lstms(model) as of_lstms:
+    with FlopCounterMode(display=False) as counted, counted_rnns(model) as of_rnns:
         update()
     for _ in range(min(_WARM_UP, updates)):
         update()
@@ -185,7 +185,7 @@ def _timed(
     for _ in range(updates):
         update()
     rate = updates / (now(where) - began)
-    teraflop = (counted.get_total_flops() + sum(of_lstms)) / 1e12
+    teraflop = (counted.get_total_flops() + sum(of_rnns)) / 1e12
     return StageSpeed(
         model=name,
         stage=stage.name,

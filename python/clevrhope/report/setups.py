@@ -122,8 +122,8 @@ def differences(setups: Sequence[Setup]) -> list[str]:
 def differences_from_paper(model: str, run: Mapping[str, Any] | None) -> str:
     """How the training of one of the paper's models differs from the package's default for it.
 
-    The default follows the paper (docs/models.md). Returns "" if nothing differs, and for other models. `run`
-    is None if there are only predictions.
+    The default follows the paper, or the public code where the paper does (docs/models.md). Returns "" if
+    nothing differs, and for other models. `run` is None if there are only predictions.
     """
     if model not in _PAPER:
         return ""
