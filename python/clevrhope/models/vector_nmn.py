@@ -96,6 +96,7 @@ class VectorNmn(BaseModel):
         self.feature_kind = config.features
         self.arities = _core.program_arities(vocab.programs())
         self.stem = make_stem(config)
+        # A choice: the public code's modules read the stem's maps, without coordinates.
         self.enter = nn.Conv2d(config.channels + 2, config.channels, 1)
         self.tokens = nn.Embedding(len(vocab.programs()), config.channels)
         self.module = SteeredModule(config.channels, config.layers)
