@@ -11,9 +11,9 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from clevrhope.__main__ import commands
 from clevrhope.bench import models as bench
-from clevrhope.bench.models import counted_lstms, measure_models, text_lines
+from clevrhope.bench.models import counted_rnns, measure_models, text_lines
 from clevrhope.bench.tensor_nmn import measure_forms
-from clevrhope.models.lstm import Lstm
+from clevrhope.models.lstm import Gru, Lstm
 
 NMN = {
     **{"features": "pixels", "picture_width": 48, "picture_height": 32, "halvings": 3, "channels": 8},
@@ -66,15 +66,19 @@ def test_the_forms_of_tensor_nmn_are_timed_in_one_run() -> None:
     assert "8 channels" in told
 
 
-def test_lstms_are_counted_which_torch_does_not() -> None:
+def test_lstms_and_grus_are_counted_which_torch_does_not() -> None:
     """2 operations a weight and word; three times that with the way back."""
     model = torch.nn.ModuleDict({"lstm": Lstm(3, 5, 2, batch_first=True, bidirectional=True)})
     n_weights = 2 * 4 * 5 * (3 + 5) + 2 * 4 * 5 * (10 + 5)
     packed = pack_padded_sequence(torch.randn(2, 4, 3), torch.tensor([4, 2]), batch_first=True)
-    with counted_lstms(model) as found:
+    with counted_rnns(model) as found:
         model["lstm"](torch.randn(2, 4, 3))
         with torch.no_grad():
             model["lstm"](packed)
     assert found == [3 * 2 * 8 * n_weights, 2 * 6 * n_weights]
     model["lstm"](packed)
     assert len(found) == 2
+    gru = Gru(3, 5, batch_first=True)
+    with counted_rnns(gru) as found:
+        gru(torch.randn(2, 4, 3))
+    assert found == [3 * 2 * 8 * 3 * 5 * (3 + 5)]

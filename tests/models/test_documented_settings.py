@@ -1,4 +1,4 @@
-"""docs/models.md names every setting of every model, with its default."""
+"""The table of docs/models.md has every setting of every model, with the default that the code has."""
 
 import re
 from dataclasses import fields
@@ -9,59 +9,59 @@ import pytest
 
 pytest.importorskip("torch")
 
-from clevrhope.models.film import FilmConfig
-from clevrhope.models.lxmert.config import LxmertConfig
-from clevrhope.models.mac import MacConfig
-from clevrhope.models.maps import MapsConfig
-from clevrhope.models.object_transformer import ObjectTransformerConfig
-from clevrhope.models.question_only import QuestionOnlyConfig
-from clevrhope.models.tensor_nmn.config import TensorNmnConfig
-from clevrhope.models.vector_nmn import VectorNmnConfig
+from clevrhope.models.names import MODELS, find_model
+from clevrhope.models.recipe import Recipe, Stage
 
 PAGE = (Path(__file__).parents[2] / "docs/models.md").read_text("utf-8")
-LXMERT = PAGE.split("## LXMERT")[1].split("\n## ")[0]
-NMN = PAGE.split("## Tensor-NMN")[1].split("\n## ")[0]
-OTHERS = PAGE.split("## Other models")[1].split("| updates |")[0]
-SHARED = {each.name for each in fields(MapsConfig)}
+NOT_SET = ("name", "loss", "trains", "evaluated")
+"""Fields of a stage that say what it does."""
 
 
-def settings(kind: Any) -> list[Any]:
-    return [each for each in fields(kind) if each.name not in SHARED]
+@pytest.mark.parametrize("name", MODELS)
+def test_the_table_has_every_default_of_a_model(name: str) -> None:
+    model: Any = find_model(name)
+    config = {each.name: each.default for each in fields(model.settings)}
+    assert documented(name, model.recipe) == {**config, **recipe_defaults(model.recipe)}
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("film", FilmConfig),
-        ("mac", MacConfig),
-        ("vector_nmn", VectorNmnConfig),
-        ("object_transformer", ObjectTransformerConfig),
-        ("question_only", QuestionOnlyConfig),
-    ],
-)
-def test_settings_of_the_others_are_told_with_their_defaults(name: str, kind: Any) -> None:
-    (row,) = re.findall(rf"^\| `{name}` \| (.*) \|$", OTHERS, re.MULTILINE)
-    told = re.findall(r"`(\w+)` ([\d.]+)", row)
-    assert told == [(each.name, str(each.default)) for each in settings(kind)]
+def recipe_defaults(recipe: Recipe) -> dict[str, Any]:
+    """What a recipe has, by the names of `train --set`, each of each stage."""
+    found: dict[str, Any] = {"recipe.precision": recipe.precision}
+    for stage in recipe.stages:
+        values = {each.name: getattr(stage, each.name) for each in fields(Stage) if each.name not in NOT_SET}
+        optimiser, schedule = vars(values.pop("optimiser")), vars(values.pop("schedule"))
+        values |= {"optimiser" if name == "kind" else name: value for name, value in optimiser.items()}
+        values |= {"schedule" if name == "kind" else name: value for name, value in schedule.items()}
+        found |= {f"recipe.{stage.name}.{name}": value for name, value in values.items()}
+    return found
 
 
-def test_settings_of_lxmert_are_told_with_their_defaults() -> None:
-    said = LXMERT.replace("\n", " ")
-    for each in settings(LxmertConfig):
-        assert "weights=FILE" in said if each.name == "weights" else f"`{each.name}` {each.default}" in said
+def documented(model: str, recipe: Recipe) -> dict[str, Any]:
+    """What the table says of a model; a setting of all stages is one of each of them."""
+    told: dict[str, Any] = {}
+    table = PAGE.split("| model | setting | default | source |")[1]
+    for models, names, values, source in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \| (.+?) \|$", table, re.M):
+        assert source.strip()
+        if f"`{model}`" not in models.split(", "):
+            continue
+        for name, value in zip(re.findall(r"`([\w.]+)`", names), values.split(", "), strict=True):
+            _, _, field = name.rpartition("recipe.")
+            stages = [name]
+            if name.startswith("recipe.") and name != "recipe.precision" and "." not in field:
+                stages = [f"recipe.{stage.name}.{field}" for stage in recipe.stages]
+            for each in stages:
+                assert each not in told, f"{model}: {each} is in two rows"
+                told[each] = read(value, empty="" if name == "weights" else None)
+    return told
 
 
-def test_settings_of_tensor_nmn_are_told_with_their_defaults_and_origins() -> None:
-    told: dict[str, str] = {}
-    for names, defaults, origin in re.findall(r"^\| (`.*?`) \| (.*?) \| (.*?) \|", NMN, re.MULTILINE):
-        several = re.findall(r"`(\w+)`", names)
-        if origin.split(",")[0] in ("paper", "public code", "choice"):
-            told |= dict(zip(several, defaults.replace("`", "").split(", "), strict=True))
-    assert told.pop("features") == "resnet101"
-    assert told.pop("channels") == str(TensorNmnConfig().channels)
-    assert told == {each.name: str(each.default) for each in settings(TensorNmnConfig)}
-
-
-@pytest.mark.parametrize("name", sorted(SHARED - {"features"}))
-def test_what_models_of_maps_share_is_told(name: str) -> None:
-    assert f"`{name}`" in PAGE.split("## Tensor-NMN")[0]
+def read(text: str, *, empty: Any) -> Any:
+    """A value as the table has it: 218,750 or 1e-8, none, two numbers with "and" between them, or a word."""
+    if text == "none":
+        return empty
+    if " and " in text:
+        return tuple(float(each) for each in text.split(" and "))
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return text

@@ -1,4 +1,4 @@
-"""LSTMs under autocast on the CPU."""
+"""LSTMs and GRUs under autocast on the CPU."""
 
 import pytest
 
@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch")
 
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from clevrhope.models.lstm import Lstm
+from clevrhope.models.lstm import Gru, Lstm
 
 
 def test_an_lstm_stays_in_float32_on_a_cpu() -> None:
@@ -25,3 +25,15 @@ def test_an_lstm_stays_in_float32_on_a_cpu() -> None:
     torch.testing.assert_close(of_bfloat16, expected, rtol=0, atol=0.02)
     of_bfloat16.sum().backward()
     assert all(each.grad is not None for each in lstm.parameters())
+
+
+def test_a_gru_stays_in_float32_on_a_cpu() -> None:
+    torch.manual_seed(0)
+    gru, words, state = Gru(6, 5, batch_first=True), torch.randn(3, 4, 6), torch.randn(1, 3, 5)
+    expected = gru(words, state)[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        made = gru(words, state)[0]
+        of_bfloat16 = gru(words.bfloat16(), state.bfloat16())[0]
+    assert made.dtype == of_bfloat16.dtype == torch.float32
+    assert torch.equal(made, expected)
+    torch.testing.assert_close(of_bfloat16, expected, rtol=0, atol=0.02)

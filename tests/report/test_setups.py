@@ -134,6 +134,19 @@ def test_features_and_updates_and_classes_tell_runs_apart(dataset: Path, tmp_pat
     }  # fmt: skip
 
 
+def test_a_run_of_an_earlier_version_is_a_seed_of_those_trained_like_it(
+    dataset: Path, tmp_path: Path
+) -> None:
+    """Its recipe also says where each value comes from."""
+    earlier = trained()
+    earlier["recipe"]["stages"][0]["origins"] = {"updates": "paper"}
+    for seed, way in enumerate((earlier, trained())):
+        write_run(
+            tmp_path / "runs", dataset, model="film", hop=HOP, size=60, seed=seed, wrong={}, trained=way
+        )
+    assert names(tmp_path / "runs") == ["film", "film"]
+
+
 def test_datasets_tell_runs_apart_only_where_they_meet(dataset: Path, tmp_path: Path) -> None:
     other = shutil.copytree(dataset, tmp_path / "copy")
     way = trained()

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
-from clevrhope.models.tensor_nmn.recipe import THREE_STAGES
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import Position, derived_seed, permutation
 from clevrhope.training.recipe_settings import apply_settings, split_settings
@@ -155,20 +154,6 @@ def test_settings_of_recipes() -> None:
     (alone,) = apply_settings(RECIPE, {"stages": "engine", "engine.updates": 9}, None).stages
     assert (alone.name, alone.updates) == ("engine", 9)
     assert split_settings({"channels": 4, "recipe.rate": 1.0}) == ({"channels": 4}, {"rate": 1.0})
-
-
-def test_what_is_set_is_no_longer_from_the_paper() -> None:
-    (stage,) = THREE_STAGES.stages[1:2]
-    settings = {"engine.rate": 3e-3, "engine.optimiser": "muon", "engine.batch_size": stage.batch_size}
-    made = apply_settings(THREE_STAGES, settings, 8_000).stages[1].origins
-    changed = {"updates", "optimiser.rate", "optimiser.kind"}
-    assert {name for name, origin in made.items() if origin == "setting"} == changed
-    assert made["batch_size"] == "paper", "set to what it was"
-    assert {name: made[name] for name in set(made) - changed} == {
-        name: stage.origins[name] for name in set(stage.origins) - changed
-    }
-    warm = apply_settings(RECIPE, {"schedule": "linear", "both.warmup": 0.5}, None).stages
-    assert [each.origins["schedule"] for each in warm] == ["setting"] * 3
 
 
 @pytest.mark.parametrize(

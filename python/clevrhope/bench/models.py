@@ -128,22 +128,22 @@ def measure_models(
 
 
 @contextmanager
-def counted_lstms(model: nn.Module) -> Iterator[list[float]]:
-    """The floating-point operations of each call of an LSTM within a block, which torch does not count.
+def counted_rnns(model: nn.Module) -> Iterator[list[float]]:
+    """The floating-point operations of each call of an LSTM or a GRU in a block, which torch does not count.
 
     Only matrix products count, as for torch; the gradients of weights and inputs cost as much again each.
     """
     found: list[float] = []
 
     def count(module: nn.Module, inputs: tuple[Any, ...], output: object) -> None:
-        assert isinstance(module, nn.LSTM)
+        assert isinstance(module, nn.RNNBase)
         given = inputs[0]
         n_words = len(given.data) if isinstance(given, PackedSequence) else given.shape[0] * given.shape[1]
         n_weights = sum(each.numel() for each in module.parameters() if each.ndim == 2)
         ways = 3 if torch.is_grad_enabled() and module.weight_ih_l0.requires_grad else 1
         found.append(2.0 * n_words * n_weights * ways)
 
-    hooks = [each.register_forward_hook(count) for each in model.modules() if isinstance(each, nn.LSTM)]
+    hooks = [each.register_forward_hook(count) for each in model.modules() if isinstance(each, nn.RNNBase)]
     try:
         yield found
     finally:
@@ -177,7 +177,7 @@ def _timed(
             nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
         optimiser.step()
 
-    with FlopCounterMode(display=False) as counted, counted_lstms(model) as of_lstms:
+    with FlopCounterMode(display=False) as counted, counted_rnns(model) as of_rnns:
         update()
     for _ in range(min(_WARM_UP, updates)):
         update()
@@ -185,7 +185,7 @@ def _timed(
     for _ in range(updates):
         update()
     rate = updates / (now(where) - began)
-    teraflop = (counted.get_total_flops() + sum(of_lstms)) / 1e12
+    teraflop = (counted.get_total_flops() + sum(of_rnns)) / 1e12
     return StageSpeed(
         model=name,
         stage=stage.name,

@@ -7,7 +7,7 @@ from typing import Any
 
 from clevrhope.metrics.results import Accuracy, Condition, Gap, Part, Scored, Scores
 from clevrhope.splits.hops import PRELIM
-from clevrhope.splits.kinds import VALUE_SPLITS
+from clevrhope.splits.kinds import SPLITS, VALUE_SPLITS
 
 _NAME_WIDTH = 24
 
@@ -67,7 +67,7 @@ def _breakdown(by: str, parts: Sequence[Part]) -> Iterator[str]:
     """Only splits with more than one part: a minimal set has one family and one object."""
     splits = Counter(name for part in parts for name in part.scored.splits)
     gaps = Counter(name for part in parts for name in part.scored.gaps)
-    heads = {name: name for name in sorted(splits) if splits[name] > 1}
+    heads = {name: name for name in SPLITS if splits[name] > 1}
     heads |= {name: f"{name} gap" for name in sorted(gaps) if gaps[name] > 1}
     columns = list(heads)
     if not columns:

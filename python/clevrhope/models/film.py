@@ -1,7 +1,6 @@
 """FiLM: residual blocks over image maps, each channel scaled and shifted as the question says.
 
-Source: Perez et al. 2018. Reading the question with an LSTM (theirs is a GRU) and the number of updates are
-choices of this project.
+Source: Perez et al. 2018 and its public script. Layers that batch norm follows have no bias of their own.
 """
 
 from dataclasses import dataclass
@@ -10,12 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.models.base import BaseModel, two_layers
+from clevrhope.errors import ConfigError
+from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
-from clevrhope.models.lstm import QuestionEncoder
+from clevrhope.models.lstm import Gru, encode
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
-from clevrhope.models.stems import make_stem, with_coordinates
+from clevrhope.models.stems import make_maps, with_coordinates
 from clevrhope.runtime.settings import check_at_least
 
 
@@ -26,7 +26,7 @@ class FilmConfig(MapsConfig):
     Attributes:
         blocks: the number of residual blocks that the question modulates.
         words: size of the word embeddings.
-        hidden: units of the question's LSTM.
+        hidden: units of the question's GRU.
         classifier_channels: channels of the classifier's maps.
         classifier_hidden: units of its hidden layer.
     """
@@ -66,28 +66,49 @@ class Film(BaseModel):
 
     name = "film"
     settings = FilmConfig
-    recipe = single_stage(updates=500_000, optimiser=Optimiser(rate=3e-4, decay=1e-5), origin="model's paper")
+    recipe = single_stage(updates=500_000, optimiser=Optimiser(rate=3e-4, decay=1e-5))
 
     def __init__(self, config: FilmConfig, vocab: Vocab) -> None:
         super().__init__()
         self.config = config
         self.feature_kind = config.features
-        self.stem = make_stem(config)
-        self.enter = nn.Conv2d(config.channels + 2, config.channels, 3, padding=1)
-        self.reader = QuestionEncoder(len(vocab.questions()), config.words, config.hidden)
+        self.maps, n = make_maps(config)
+        self.stem = nn.Sequential(
+            nn.Conv2d(n + 2, config.channels, 3, padding=1, bias=False),
+            nn.BatchNorm2d(config.channels),
+            nn.ReLU(),
+        )
+        self.words = nn.Embedding(len(vocab.questions()), config.words)
+        self.reader = Gru(config.words, config.hidden, batch_first=True)
         self.steer = nn.Linear(config.hidden, config.blocks * 2 * config.channels)
         self.blocks = nn.ModuleList(FilmBlock(config.channels) for _ in range(config.blocks))
-        self.look = nn.Conv2d(config.channels + 2, config.classifier_channels, 1)
-        self.classifier = two_layers(
-            config.classifier_channels, config.classifier_hidden, len(vocab.answers())
+        self.look = nn.Sequential(
+            nn.Conv2d(config.channels + 2, config.classifier_channels, 1, bias=False),
+            nn.BatchNorm2d(config.classifier_channels),
+            nn.ReLU(),
+        )
+        self.classifier = nn.Sequential(
+            nn.Linear(config.classifier_channels, config.classifier_hidden, bias=False),
+            nn.BatchNorm1d(config.classifier_hidden),
+            nn.ReLU(),
+            nn.Linear(config.classifier_hidden, len(vocab.answers())),
         )
 
     def predict(self, batch: Batch) -> Tensor:
-        """(B, A) scores."""
-        whole = self.reader(batch.questions, batch.question_lengths).whole
-        film = self.steer(whole).view(len(batch), self.config.blocks, 2, self.config.channels)
-        x = torch.relu(self.enter(with_coordinates(self.stem(batch.features))))  # (B, C, H, W)
+        """(B, A) scores.
+
+        Raises:
+            ConfigError: one question alone in training, where batch norm needs several.
+        """
+        if self.training and len(batch) == 1:
+            raise ConfigError(
+                "film: batch norm needs two questions or more; set recipe.batch_size to more than 1"
+            )
+        _, _, last = encode(self.reader, self.words(batch.questions), batch.question_lengths)
+        film = self.steer(last[-1]).view(len(batch), self.config.blocks, 2, self.config.channels)
+        x = self.stem(with_coordinates(self.maps(batch.features)))  # (B, C, H, W)
         for block, (scale, shift) in zip(self.blocks, film.permute(1, 2, 0, 3), strict=True):
             x = block(x, 1 + scale, shift)
-        pooled = torch.relu(self.look(with_coordinates(x))).amax((2, 3))
+        # torch's pooling layer has no deterministic gradient on a GPU.
+        pooled = self.look(with_coordinates(x)).amax((2, 3))
         return self.classifier(pooled)  # type: ignore[no-any-return]

@@ -1,5 +1,6 @@
-"""LSTMs over questions: one that runs on every processor under autocast, and an encoder built on it."""
+"""LSTMs and GRUs over questions, which run on every processor under autocast, and an encoder of words."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -15,27 +16,42 @@ class Lstm(nn.LSTM):
 
     def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> Any:
         """As `nn.LSTM`, for a tensor or a packed sequence."""
-        on_cpu = (input.data if isinstance(input, PackedSequence) else input).device.type == "cpu"
-        if not (on_cpu and torch.is_autocast_enabled("cpu")):
-            return super().forward(input, hx)
-        state = None if hx is None else (hx[0].float(), hx[1].float())
-        with torch.autocast("cpu", enabled=False):
-            return super().forward(input.float(), state)
+        return _in_float32(super().forward, input, hx)
 
-    def encode(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
-        """Runs over padded rows, (B, Q, E) of which the first `lengths` (B,) are tokens.
 
-        Returns:
-            Outputs (B, Q, D), 0 at the padding; a (B, Q) bool mask of the tokens; the last hidden and cell
-            states, (layers * directions, B, H) each.
-        """
-        # On a GPU this waits for `lengths`: packing needs them on the CPU.
-        packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        output, state = self(packed)
-        n_tokens = embedded.shape[1]
-        padded, _ = pad_packed_sequence(output, batch_first=True, total_length=n_tokens)
-        mask = torch.arange(n_tokens, device=embedded.device) < lengths.unsqueeze(1)
-        return padded, mask, state
+class Gru(nn.GRU):
+    """`nn.GRU` that computes in float32 on a CPU even under autocast, as `Lstm` does."""
+
+    def forward(self, input: Any, hx: Tensor | None = None) -> Any:
+        """As `nn.GRU`, for a tensor or a packed sequence."""
+        return _in_float32(super().forward, input, hx)
+
+
+def _in_float32(forward: Callable[[Any, Any], Any], input: Any, hx: Any) -> Any:
+    """What a network gives, outside of the CPU's autocast; its state is a tensor, a pair of them, or None."""
+    on_cpu = (input.data if isinstance(input, PackedSequence) else input).device.type == "cpu"
+    if not (on_cpu and torch.is_autocast_enabled("cpu")):
+        return forward(input, hx)
+    if hx is not None:
+        hx = hx.float() if isinstance(hx, Tensor) else tuple(each.float() for each in hx)
+    with torch.autocast("cpu", enabled=False):
+        return forward(input.float(), hx)
+
+
+def encode(rnn: Lstm | Gru, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Any]:
+    """Runs over padded rows, (B, Q, E) of which the first `lengths` (B,) are tokens.
+
+    Returns:
+        Outputs (B, Q, D), 0 at the padding; a (B, Q) bool mask of the tokens; the last state, one tensor
+        (layers * directions, B, H) of a GRU, and a hidden and a cell state of an LSTM.
+    """
+    # On a GPU this waits for `lengths`: packing needs them on the CPU.
+    packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    output, state = rnn(packed)
+    n_tokens = embedded.shape[1]
+    padded, _ = pad_packed_sequence(output, batch_first=True, total_length=n_tokens)
+    mask = torch.arange(n_tokens, device=embedded.device) < lengths.unsqueeze(1)
+    return padded, mask, state
 
 
 class EncodedQuestions(NamedTuple):
@@ -64,5 +80,5 @@ class QuestionEncoder(nn.Module):
 
     def forward(self, questions: Tensor, lengths: Tensor) -> EncodedQuestions:
         """Encodes (B, Q) tokens of `lengths` (B,)."""
-        words, mask, (last, _) = self.lstm.encode(self.embedding(questions), lengths)
+        words, mask, (last, _) = encode(self.lstm, self.embedding(questions), lengths)
         return EncodedQuestions(words, mask, last.transpose(0, 1).flatten(1))

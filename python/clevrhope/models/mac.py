@@ -1,7 +1,7 @@
 """MAC: a memory that is rewritten in steps, each of which attends to the words and then to the image.
 
 Source: Hudson and Manning 2018; a cell's control, read and write units as in its section 3, without the
-variants of its appendix. The number of updates is a choice of this project.
+variants of its appendix. The knowledge base, the maps that a cell reads, is made as in its authors' code.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import ConfigError
 from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import EncodedQuestions, QuestionEncoder
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
-from clevrhope.models.stems import make_stem, with_coordinates
+from clevrhope.models.stems import make_maps, with_coordinates
 from clevrhope.runtime.settings import check_at_least
 
 
@@ -28,18 +29,23 @@ class MacConfig(MapsConfig):
         words: size of the word embeddings.
         hidden: units of control, memory and all other layers; an odd number is rounded down.
         steps: how often the memory is rewritten.
+        knowledge_dropout: dropout before each convolution of the knowledge base.
         dropout: dropout in the classifier.
     """
 
     words: int = 300
     hidden: int = 512
     steps: int = 12
+    knowledge_dropout: float = 0.18
     dropout: float = 0.15
 
     def __post_init__(self) -> None:
         self.check_maps()
         check_at_least(1, words=self.words, steps=self.steps)
         check_at_least(2, hidden=self.hidden)
+        for name in ("knowledge_dropout", "dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; expected 0 or more, below 1")
 
 
 class Cell(nn.Module):
@@ -78,18 +84,22 @@ class Mac(BaseModel):
 
     name = "mac"
     settings = MacConfig
-    # Only its authors' code clips gradients; the paper does not mention it.
-    recipe = single_stage(
-        updates=500_000, optimiser=Optimiser(rate=1e-4, clip_norm=8.0), origin="model's paper"
-    )
+    recipe = single_stage(updates=500_000, optimiser=Optimiser(rate=1e-4, clip_norm=8.0))
 
     def __init__(self, config: MacConfig, vocab: Vocab) -> None:
         super().__init__()
         self.config = config
         self.feature_kind = config.features
         hidden = config.hidden - config.hidden % 2
-        self.stem = make_stem(config)
-        self.enter = nn.Conv2d(config.channels + 2, hidden, 1)
+        self.maps, n = make_maps(config)
+        self.knowledge = nn.Sequential(
+            nn.Dropout(config.knowledge_dropout),
+            nn.Conv2d(n + 2, hidden, 3, padding=1),
+            nn.ELU(),
+            nn.Dropout(config.knowledge_dropout),
+            nn.Conv2d(hidden, hidden, 3, padding=1),
+            nn.ELU(),
+        )
         self.reader = QuestionEncoder(len(vocab.questions()), config.words, hidden, bidirectional=True)
         self.asked = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(config.steps))
         self.cell = Cell(hidden)
@@ -105,8 +115,8 @@ class Mac(BaseModel):
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""
-        maps = F.elu(self.enter(with_coordinates(self.stem(batch.features))))  # (B, D, H, W)
-        image = maps.flatten(2).transpose(1, 2)  # (B, H * W, D)
+        knowledge = self.knowledge(with_coordinates(self.maps(batch.features)))  # (B, D, H, W)
+        image = knowledge.flatten(2).transpose(1, 2)  # (B, H * W, D)
         encoded = self.reader(batch.questions, batch.question_lengths)
         control, memory = (first.expand(len(batch), -1) for first in (self.first_control, self.first_memory))
         for view in self.asked:

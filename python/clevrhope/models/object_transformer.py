@@ -121,7 +121,6 @@ class ObjectTransformer(ImageSetModel):
         updates=200_000,
         optimiser=Optimiser(rate=1e-4, clip_norm=1.0),
         schedule=Schedule("warmup_linear", warmup=0.02),
-        origin="choice",
     )
 
     def __init__(self, config: ObjectTransformerConfig, vocab: Vocab) -> None:

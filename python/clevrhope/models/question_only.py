@@ -34,7 +34,7 @@ class QuestionOnly(BaseModel):
     name = "question_only"
     settings = QuestionOnlyConfig
     feature_kind = "none"
-    recipe = single_stage(updates=50_000, optimiser=Optimiser(rate=5e-4), origin="choice")
+    recipe = single_stage(updates=50_000, optimiser=Optimiser(rate=5e-4))
 
     def __init__(self, config: QuestionOnlyConfig, vocab: Vocab) -> None:
         super().__init__()

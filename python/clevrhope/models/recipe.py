@@ -1,13 +1,10 @@
-"""How a model is trained, as data: stages, each with a loss, an optimiser and a schedule. No torch."""
+"""How a model is trained, as data: stages, each with a loss, an optimiser and a schedule. No torch.
 
-from collections.abc import Mapping
+Where the numbers of the package's recipes come from is said in the tables of docs/models.md.
+"""
+
 from dataclasses import dataclass, field
 from typing import Literal
-
-Origin = Literal["paper", "public code", "model's paper", "choice", "setting"]
-"""Where a value comes from: the CLEVR-HOPE paper, the public code that it followed, the paper of a model that
-CLEVR-HOPE does not have, a choice of this project, or a setting of the run."""
-
 
 OptimiserKind = Literal["adam", "bert_adam", "muon"]
 ScheduleKind = Literal["constant", "linear", "warmup_linear"]
@@ -76,7 +73,6 @@ class Stage:
         trains: the model's submodules whose weights are updated; empty for all.
         optimiser: its state starts anew with the stage.
         schedule: of the learning rate.
-        origins: where the values of the fields above come from; "optimiser.rate" names a field of a field.
         evaluated: whether the weights at the stage's end are kept and evaluated; the last stage's always are.
     """
 
@@ -87,7 +83,6 @@ class Stage:
     trains: tuple[str, ...] = ()
     optimiser: Optimiser = field(default_factory=Optimiser)
     schedule: Schedule = field(default_factory=Schedule)
-    origins: Mapping[str, Origin] = field(default_factory=dict)
     evaluated: bool = False
 
 
@@ -106,14 +101,8 @@ class Recipe:
 
 
 def single_stage(
-    *, updates: int, optimiser: Optimiser, origin: Origin, schedule: Schedule | None = None
+    *, updates: int, optimiser: Optimiser, batch_size: int = 64, schedule: Schedule | None = None
 ) -> Recipe:
-    """A recipe of one stage, called "train", on batches of 64 questions.
-
-    `origin` is that of all values but the number of updates, which is a choice of this project.
-    """
-    origins: dict[str, Origin] = {"updates": "choice", "batch_size": origin, "optimiser": origin}
-    if schedule is not None:
-        origins["schedule"] = origin
-    stage = Stage("train", updates, 64, optimiser=optimiser, schedule=schedule or Schedule(), origins=origins)
+    """A recipe of one stage, called "train"."""
+    stage = Stage("train", updates, batch_size, optimiser=optimiser, schedule=schedule or Schedule())
     return Recipe((stage,))

@@ -74,21 +74,11 @@ def shifted(images: Tensor, most: int) -> Tensor:
     return pixels.index_select(0, indices.flatten()).view(n, height, width, n_channels).permute(0, 3, 1, 2)
 
 
-class ResnetStem(nn.Module):
-    """Two 3 x 3 convolutions without batch norm: 1024 channels to 64 to those of the model.
-
-    Source: the public Tensor-NMN that the paper followed.
-    """
-
-    MIDDLE = 64
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(RESNET_CHANNELS, self.MIDDLE, 3, padding=1)
-        self.second = nn.Conv2d(self.MIDDLE, channels, 3, padding=1)
+class ResnetMaps(nn.Module):
+    """ResNet-101's maps as they are, for models that begin with layers of their own."""
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
-        """(B, 1024, 14, 14) float16 `maps` to (B, channels, 14, 14).
+        """(B, 1024, 14, 14) float16 `maps` to the same in float32.
 
         Raises:
             ConfigError: maps of another size; says how to make the right ones.
@@ -99,13 +89,39 @@ class ResnetStem(nn.Module):
                 f"the features are maps of {width} x {height} cells, but models of resnet101 are made for "
                 f"{RESNET_SIDE} x {RESNET_SIDE}; make them without --size, whose default is 224x224"
             )
-        maps = features["maps"].to(self.first.weight.dtype)
+        return features["maps"].float()
+
+
+class ResnetStem(nn.Module):
+    """Two 3 x 3 convolutions without batch norm: 1024 channels to 64 to those of the model.
+
+    Source: the public Tensor-NMN that the paper followed.
+    """
+
+    MIDDLE = 64
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.maps = ResnetMaps()
+        self.first = nn.Conv2d(RESNET_CHANNELS, self.MIDDLE, 3, padding=1)
+        self.second = nn.Conv2d(self.MIDDLE, channels, 3, padding=1)
+
+    def forward(self, features: Mapping[str, Tensor]) -> Tensor:
+        """(B, 1024, 14, 14) float16 `maps` to (B, channels, 14, 14); errors as of `ResnetMaps`."""
+        maps = self.maps(features).to(self.first.weight.dtype)
         return torch.relu(self.second(torch.relu(self.first(maps))))
 
 
 def make_stem(config: MapsConfig) -> nn.Module:
-    """The stem for the kind of features in a configuration."""
+    """The stem of the two module networks, for the kind of features in a configuration."""
     return PixelStem(config) if config.features == "pixels" else ResnetStem(config.channels)
+
+
+def make_maps(config: MapsConfig) -> tuple[nn.Module, int]:
+    """What gives a model with convolutions of its own its maps, and their channels."""
+    if config.features == "pixels":
+        return PixelStem(config), config.channels
+    return ResnetMaps(), RESNET_CHANNELS
 
 
 def with_coordinates(maps: Tensor) -> Tensor:

@@ -2,8 +2,7 @@
 
 Source: Bahdanau et al. 2019 (CLOSURE). All modules share their convolutions, which the token and the inputs'
 vectors scale and shift, so one call runs a whole level of a batch whatever its tokens. The model answers on
-true programs. Sizes are the published ones as far as they are known; the number of updates is a choice of
-this project.
+true programs.
 """
 
 from collections.abc import Mapping
@@ -29,32 +28,58 @@ class VectorNmnConfig(MapsConfig):
     """Settings of a Vector-NMN, added to those of `MapsConfig`. Vectors are as long as maps have channels.
 
     Attributes:
-        hidden: units of the layer that modulates a module, and of the classifier.
+        layers: residual layers of a module, of two convolutions each.
+        classifier_hidden: units of the classifier's hidden layer.
     """
 
-    hidden: int = 1024
+    layers: int = 2
+    classifier_hidden: int = 1024
 
     def __post_init__(self) -> None:
         self.check_maps()
-        check_at_least(1, hidden=self.hidden)
+        check_at_least(1, layers=self.layers, classifier_hidden=self.classifier_hidden)
+
+
+class SteeredConvolution(nn.Module):
+    """A convolution before which each channel of its input is scaled and shifted, as a network says."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.steer = two_layers(3 * channels, 3 * channels, 2 * channels)
+        self.convolution = nn.Conv2d(channels, channels, 3, padding=1)
+
+    def forward(self, maps: Tensor, condition: Tensor) -> Tensor:
+        """(n, C, H, W) maps and (n, 3 C) vectors to (n, C, H, W)."""
+        scale, shift = self.steer(condition)[..., None, None].chunk(2, dim=1)  # (n, C, 1, 1)
+        return self.convolution(maps * (1 + 2 * torch.tanh(scale)) + shift)  # type: ignore[no-any-return]
+
+
+class SteeredLayer(nn.Module):
+    """A residual layer of two such convolutions."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = SteeredConvolution(channels)
+        self.second = SteeredConvolution(channels)
+
+    def forward(self, maps: Tensor, condition: Tensor) -> Tensor:
+        """(n, C, H, W) maps and (n, 3 C) vectors to (n, C, H, W)."""
+        hidden = torch.relu(self.first(maps, condition))
+        return torch.relu(maps + self.second(hidden, condition))
 
 
 class SteeredModule(nn.Module):
-    """A modulated residual block over the image, then the maximum of each channel."""
+    """Residual layers over the image, then the maximum of each channel."""
 
-    def __init__(self, channels: int, hidden: int) -> None:
+    def __init__(self, channels: int, layers: int) -> None:
         super().__init__()
-        self.steer = two_layers(3 * channels, hidden, 4 * channels)
-        self.first = nn.Conv2d(channels, channels, 3, padding=1)
-        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+        self.layers = nn.ModuleList(SteeredLayer(channels) for _ in range(layers))
 
-    def forward(self, image: Tensor, condition: Tensor) -> Tensor:
+    def forward(self, maps: Tensor, condition: Tensor) -> Tensor:
         """(n, C, H, W) maps and (n, 3 C) vectors of the token and its inputs to (n, C)."""
-        film = self.steer(condition).unflatten(1, (4, -1))[..., None, None]  # (n, 4, C, 1, 1)
-        scale, shift, second_scale, second_shift = film.unbind(1)
-        hidden = torch.relu(self.first(image) * (1 + scale) + shift)
-        hidden = self.second(hidden) * (1 + second_scale) + second_shift
-        return torch.relu(image + hidden).amax((2, 3))
+        for layer in self.layers:
+            maps = layer(maps, condition)
+        return maps.amax((2, 3))
 
 
 class VectorNmn(BaseModel):
@@ -62,7 +87,7 @@ class VectorNmn(BaseModel):
 
     name = "vector_nmn"
     settings = VectorNmnConfig
-    recipe = single_stage(updates=500_000, optimiser=Optimiser(rate=1e-4), origin="model's paper")
+    recipe = single_stage(updates=500_000, optimiser=Optimiser(rate=1e-4), batch_size=128)
     ways: Mapping[str, str] = {"true_programs": "predict"}
 
     def __init__(self, config: VectorNmnConfig, vocab: Vocab) -> None:
@@ -71,10 +96,11 @@ class VectorNmn(BaseModel):
         self.feature_kind = config.features
         self.arities = _core.program_arities(vocab.programs())
         self.stem = make_stem(config)
+        # A choice: the public code's modules read the stem's maps, without coordinates.
         self.enter = nn.Conv2d(config.channels + 2, config.channels, 1)
         self.tokens = nn.Embedding(len(vocab.programs()), config.channels)
-        self.module = SteeredModule(config.channels, config.hidden)
-        self.classifier = two_layers(config.channels, config.hidden, len(vocab.answers()))
+        self.module = SteeredModule(config.channels, config.layers)
+        self.classifier = two_layers(config.channels, config.classifier_hidden, len(vocab.answers()))
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy over the questions whose programs are well-formed."""

@@ -5,13 +5,13 @@ Runs that were trained in different ways are not seeds of one another, so they g
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from hashlib import sha256
 from typing import Any
 
 from clevrhope.models.lxmert.config import LxmertConfig
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
-from clevrhope.models.recipe import Recipe
+from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.recipe import THREE_STAGES
 from clevrhope.runtime.json_text import as_json_values
@@ -32,7 +32,8 @@ _IRRELEVANT = ("form", "weights")
 _OF_RECIPE = "recipe."
 _DROPPED = "dropped "
 """Begins the name of a setting: the share of a type of train questions that a run left out."""
-_LEFT_OUT = ("name", "origins", "evaluated")
+_COMPARED = {each.name for each in fields(Stage)} - {"name", "evaluated"}
+"""Fields of a stage that decide what a run learns; a run.json of an earlier version has others too."""
 _SHORT_DIGEST = 8
 
 
@@ -121,8 +122,8 @@ def differences(setups: Sequence[Setup]) -> list[str]:
 def differences_from_paper(model: str, run: Mapping[str, Any] | None) -> str:
     """How the training of one of the paper's models differs from the package's default for it.
 
-    The default follows the paper (docs/models.md). Returns "" if nothing differs, and for other models. `run`
-    is None if there are only predictions.
+    The default follows the paper, or the public code where the paper does (docs/models.md). Returns "" if
+    nothing differs, and for other models. `run` is None if there are only predictions.
     """
     if model not in _PAPER:
         return ""
@@ -164,7 +165,7 @@ def _parts(stage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in stage.items():
         if name in ("optimiser", "schedule") and isinstance(value, Mapping):
             yield from ((name if key == "kind" else key, each) for key, each in value.items())
-        elif name not in _LEFT_OUT:
+        elif name in _COMPARED:
             yield name, value
 
 

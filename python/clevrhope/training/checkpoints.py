@@ -164,10 +164,19 @@ _STATE = Fields(
 
 
 def load_state(
-    tensors: Mapping[str, Tensor], model: nn.Module, optimiser: torch.optim.Optimizer | None
+    folder: Path,
+    tensors: Mapping[str, Tensor],
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer | None,
 ) -> None:
-    """Restores the model, the optimiser and torch's generators from a state."""
-    model.load_state_dict(_below("model", tensors))
+    """Restores the model, the optimiser and torch's generators from a state that was read from a folder.
+
+    Raises:
+        DatasetError: the state has weights of other names or shapes than the model.
+    """
+    weights = _below("model", tensors)
+    _check_weights(folder, weights, model)
+    model.load_state_dict(weights)
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in _below("optimiser", tensors).items():
         number, _, key = name.partition(".")
@@ -215,15 +224,21 @@ def load_weights(path: Path, model: nn.Module) -> None:
         DatasetError: not a checkpoint, or one of another model.
     """
     tensors = read_tensors(path, "a whole checkpoint")
-    own = model.state_dict()
-    for name in (*own, *tensors):
-        if name not in tensors or name not in own:
-            lacking = "the checkpoint" if name in own else "the model"
-            raise DatasetError(f"{path}: of another model: {lacking} has no {name}")
-        if tensors[name].shape != own[name].shape:
-            shapes = f"{tuple(tensors[name].shape)} there, {tuple(own[name].shape)} in the model"
-            raise DatasetError(f"{path}: of another model: {name} is {shapes}")
+    _check_weights(path, tensors, model)
     model.load_state_dict(tensors)
+
+
+def _check_weights(path: Path, weights: Mapping[str, Tensor], model: nn.Module) -> None:
+    """Checks that weights have the names and shapes of a model's; errors as of `load_weights`."""
+    own = model.state_dict()
+    what = "of another model, or of this one in another version of clevrhope"
+    for name in (*own, *weights):
+        if name not in weights or name not in own:
+            lacking = "the checkpoint" if name in own else "the model"
+            raise DatasetError(f"{path}: {what}: {lacking} has no {name}")
+        if weights[name].shape != own[name].shape:
+            shapes = f"{tuple(weights[name].shape)} there, {tuple(own[name].shape)} in the model"
+            raise DatasetError(f"{path}: {what}: {name} is {shapes}")
 
 
 def read_tensors(path: Path, what: str, *, remedy: str = "") -> dict[str, Tensor]:

@@ -93,7 +93,7 @@ class Trainer:
         weights = select_weights(self.model, stage, self._trainable)
         optimiser = make_optimiser(stage.optimiser, weights)
         if tensors is not None:
-            load_state(tensors, self.model, optimiser if self.done.update > 0 else None)
+            load_state(self.folder.state, tensors, self.model, optimiser if self.done.update > 0 else None)
         if self.done.update == 0:
             torch.manual_seed(derived_seed(self.request.seed, f"stage {number}"))
         title = f"{self.about['model']} {stage.name}"

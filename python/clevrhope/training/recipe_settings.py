@@ -146,11 +146,8 @@ def _scaled(stages: list[Stage], updates: int) -> list[Stage]:
 
 
 def _changed(stage: Stage, path: str, value: Any) -> Stage:
-    """The stage with a value at "field" or "field.field"; a value that differs gets the origin "setting"."""
+    """The stage with a value at "field" or "field.field"."""
     part, _, name = path.partition(".")
     if name:
         value = replace(getattr(stage, part), **{name: value})
-    changed = replace(stage, **{part: value})
-    if changed == stage:
-        return stage
-    return replace(changed, origins={**stage.origins, part if part == "schedule" else path: "setting"})
+    return replace(stage, **{part: value})

@@ -49,7 +49,7 @@ from clevrhope.training.request import (
     TrainSummary,
     tune_split,
 )
-from clevrhope.training.run_folder import RunFolder
+from clevrhope.training.run_folder import RunFolder, current_recipe
 from clevrhope.training.some_rows import SomeRows
 from clevrhope.training.train_sets import find_train_set
 from clevrhope.version import software_version
@@ -306,7 +306,7 @@ def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, fold
     """The precision of a resumed run, or else the requested one or what the device allows of the recipe's."""
     if request.precision is None and folder.is_started and folder.run.exists():
         run = folder.read()
-        if run["recipe"] == as_json_values(asdict(recipe)):
+        if current_recipe(run["recipe"]) == as_json_values(asdict(recipe)):
             own: Precision = run["precision"]
             return own
     return chosen_precision(request.precision, recipe.precision, device)

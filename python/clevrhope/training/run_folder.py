@@ -15,13 +15,15 @@ Every folder and file that exists is complete.
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
+from clevrhope.models.recipe import Stage
 from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.forms import COUNT, INDEX, NAME, OBJECT, SEED, SHA256, TEXT, Fields, check_form
+from clevrhope.runtime.forms import COUNT, INDEX, NAME, OBJECT, SEED, SHA256, TEXT, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 
 FORMAT = 2
@@ -37,7 +39,7 @@ RUN = Fields(
     {
         "split": TEXT,
         "settings": OBJECT,
-        "recipe": OBJECT,
+        "recipe": Fields({"stages": ListOf(OBJECT)}),
         "precision": TEXT,
         "features": OBJECT,
         "dataset": OBJECT,
@@ -118,6 +120,8 @@ class RunFolder:
             self._write(request)
             return
         there = {name: value for name, value in self.read().items() if name not in _FREE}
+        if "recipe" in there:
+            there["recipe"] = current_recipe(there["recipe"])
         here = {name: value for name, value in request.items() if name not in _FREE}
         if there == here:
             return
@@ -145,3 +149,13 @@ class RunFolder:
             raise DatasetError(f"{self.run}: of another version of clevrhope; evaluate it with that one")
         check_form(raw, RUN, self.run)
         return raw
+
+
+def current_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """The recipe of a run.json without fields of stages that there are no longer.
+
+    Earlier versions of the package also wrote where each value came from.
+    """
+    names = {each.name for each in fields(Stage)}
+    stages = [{name: value for name, value in stage.items() if name in names} for stage in recipe["stages"]]
+    return {**recipe, "stages": stages}

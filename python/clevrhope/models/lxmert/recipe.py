@@ -1,20 +1,6 @@
 """How LXMERT is trained, from published weights and from scratch. No torch."""
 
-from clevrhope.models.recipe import Optimiser, Origin, Recipe, Schedule, Stage
-
-_ORIGINS: dict[str, Origin] = {
-    "updates": "paper",
-    "batch_size": "paper",
-    "loss": "public code",
-    "optimiser.rate": "paper",
-    "optimiser.kind": "public code",
-    "optimiser.betas": "public code",
-    "optimiser.epsilon": "public code",
-    "optimiser.decay": "public code",
-    "optimiser.clip_norm": "public code",
-    "schedule": "public code",
-    "precision": "choice",
-}
+from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 
 
 def _recipe(*, rate: float, updates: int) -> Recipe:
@@ -27,7 +13,6 @@ def _recipe(*, rate: float, updates: int) -> Recipe:
         ),
         # As in the public code, the first update of the warm-up has the rate 0.
         schedule=Schedule(kind="warmup_linear", warmup=0.1),
-        origins=_ORIGINS,
         evaluated=True,
     )
     return Recipe(stages=(stage,), precision="bf16")

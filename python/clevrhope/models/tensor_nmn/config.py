@@ -1,4 +1,4 @@
-"""Settings of a Tensor-NMN; the defaults are the paper's model. No torch."""
+"""Settings of a Tensor-NMN; the defaults are those of the code that CLEVR-HOPE followed. No torch."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -27,12 +27,13 @@ class TensorNmnConfig(MapsConfig):
         classifier_hidden: units of its hidden layer.
         module_init: how the modules' initial weights are drawn.
         form: how modules are run; "auto" chooses by the device.
-        stages: "all" for the paper's three, or "engine" for an engine on true programs and no generator.
+        stages: "all" for the public code's three, or "engine" for an engine on true programs and no
+            generator.
         generator: "attention" with two layers; "attention_one_layer"; or "plain", two layers without it. The
             paper's number of parameters, 42 million, fits the last two, the public trainer the first two.
         generator_words: size of the generator's embeddings.
         generator_hidden: units of the generator's LSTMs, in each direction.
-        longest_program: most tokens that the generator writes for a program, <END> included.
+        longest_program: most tokens of a program that the generator writes, <START> and <END> included.
         baseline_decay: decay of the moving average of rewards.
     """
 

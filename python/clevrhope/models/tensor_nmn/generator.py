@@ -1,8 +1,8 @@
 """Tensor-NMN's program generator: an LSTM encoder and decoder, with or without attention.
 
-Source: sizes and numbers of parameters are those of the public code that the CLEVR-HOPE paper followed. With
-attention, the encoder is bidirectional; the mean of its two directions' last states is the decoder's initial
-state, a choice of this project that adds no parameters.
+Source: the public code that the CLEVR-HOPE paper followed. The decoder starts from zeros, and reads with each
+token a context, which is what it knows of the question. With attention, the context of a step comes from the
+output of the step before, and is zeros at first; without, it is always the encoder's last output.
 """
 
 from typing import NamedTuple
@@ -11,13 +11,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.models.lstm import Lstm
+from clevrhope.models.lstm import Lstm, encode
 
 NULL, START, END = 0, 1, 2
 """Special tokens, the same in all vocabularies."""
 
-State = tuple[Tensor, Tensor]
-"""Hidden and cell state of an LSTM, (layers, B, H) each."""
+
+class State(NamedTuple):
+    """What one step of the decoder hands to the next."""
+
+    hidden: Tensor  # (layers, B, H)
+    cell: Tensor  # (layers, B, H)
+    context: Tensor  # (B, D) what the next step reads of the question
 
 
 class Written(NamedTuple):
@@ -30,11 +35,10 @@ class Written(NamedTuple):
 class Encoded(NamedTuple):
     """Encoded questions, for the decoder."""
 
-    words: Tensor  # (B, Q, D) state at each word
+    words: Tensor  # (B, Q, D) output at each word
     mask: Tensor  # (B, Q) bool, true at words, false at padding
     keys: Tensor  # (B, Q, H) the words' part of the attention's hidden layer; (B, 0, 0) without attention
-    last: Tensor  # (B, D) state after the last word, each step's context in a decoder without attention
-    state: State
+    start: State  # of the first step
 
 
 class ProgramGenerator(nn.Module):
@@ -69,23 +73,30 @@ class ProgramGenerator(nn.Module):
         if attention:
             self.attend = nn.Linear(encoded + hidden, hidden)
             self.score = nn.Linear(hidden, 1, bias=False)
-        self.output = nn.Linear(hidden + (encoded if attention else 0), n_tokens)
+        self.classifier = nn.Linear(hidden + (encoded if attention else 0), n_tokens)
 
     def loss(self, questions: Tensor, lengths: Tensor, programs: Tensor) -> Tensor:
-        """Mean cross-entropy of the true tokens up to <END>, each given the true tokens before it."""
+        """Cross-entropy of the true tokens up to <END>, each given the true tokens before it.
+
+        It is summed over the tokens of a program, and the mean over the programs.
+        """
         targets = programs[:, 1:]
         scores = self._teach(self._encode(questions, lengths), programs[:, :-1])  # (B, P - 1, T)
-        return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=NULL)
+        total = F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=NULL, reduction="sum")
+        return total / len(programs)
 
     def write(self, questions: Tensor, lengths: Tensor, longest: int, *, sample: bool) -> Written:
-        """Writes up to `longest` tokens after <START>, each the likeliest, or drawn at temperature 1."""
+        """Writes programs of up to `longest` tokens, <START> included.
+
+        Each token after <START> is the likeliest, or drawn at temperature 1.
+        """
         encoded = self._encode(questions, lengths)
-        state, n = encoded.state, len(questions)
+        state, n = encoded.start, len(questions)
         token = questions.new_full((n,), START)
         written = [token]
         total = encoded.words.new_zeros(n)
         going = torch.ones_like(token, dtype=torch.bool)
-        for _ in range(longest):
+        for _ in range(longest - 1):
             scores, state = self._step(encoded, state, token)
             log_p = F.log_softmax(scores.float(), dim=1)  # (B, T)
             token = torch.multinomial(log_p.exp(), 1).squeeze(1) if sample else log_p.argmax(1)
@@ -99,36 +110,40 @@ class ProgramGenerator(nn.Module):
         return Written(torch.stack(written, dim=1), total)
 
     def _encode(self, questions: Tensor, lengths: Tensor) -> Encoded:
-        words, mask, state = self.encoder.encode(self.words(questions), lengths)
+        words, mask, (last, _) = encode(self.encoder, self.words(questions), lengths)
+        zeros = words.new_zeros(self.decoder.num_layers, len(words), self.hidden)
         if not self.attention:
-            return Encoded(words, mask, words[:, :0, :0], state[0][-1], state)
-        # (layers * 2, B, H), the two directions of a layer next to each other
-        hidden, cell = (each.view(-1, 2, *each.shape[1:]).mean(1) for each in state)
+            return Encoded(words, mask, words[:, :0, :0], State(zeros, zeros, last[-1]))
         keys = F.linear(words, self.attend.weight[:, self.hidden :])
-        return Encoded(words, mask, keys, words[:, 0], (hidden, cell))
+        return Encoded(words, mask, keys, State(zeros, zeros, torch.zeros_like(words[:, 0])))
 
     def _teach(self, encoded: Encoded, tokens: Tensor) -> Tensor:
         """Scores (B, P, T) of the token after each of the true tokens (B, P)."""
         if self.attention:
-            state, steps = encoded.state, []
+            state, steps = encoded.start, []
             for token in tokens.unbind(1):
                 scores, state = self._step(encoded, state, token)
                 steps.append(scores)
             return torch.stack(steps, dim=1)
-        last = encoded.last.unsqueeze(1).expand(-1, tokens.shape[1], -1)
-        hidden, _ = self.decoder(torch.cat([self.tokens(tokens), last], dim=2), encoded.state)
-        return self.output(hidden)  # type: ignore[no-any-return]
+        hidden, cell, context = encoded.start
+        contexts = context.unsqueeze(1).expand(-1, tokens.shape[1], -1)
+        output, _ = self.decoder(torch.cat([self.tokens(tokens), contexts], dim=2), (hidden, cell))
+        return self.classifier(output)  # type: ignore[no-any-return]
 
     def _step(self, encoded: Encoded, state: State, token: Tensor) -> tuple[Tensor, State]:
         """Scores (B, T) of the token after a token (B,), and the state after it."""
-        context = self._attended(encoded, state[0][-1]) if self.attention else encoded.last
-        hidden, state = self.decoder(torch.cat([self.tokens(token), context], dim=1).unsqueeze(1), state)
-        hidden = hidden.squeeze(1)
-        return self.output(torch.cat([hidden, context], dim=1) if self.attention else hidden), state
+        hidden, cell, context = state
+        given = torch.cat([self.tokens(token), context], dim=1).unsqueeze(1)
+        output, (hidden, cell) = self.decoder(given, (hidden, cell))
+        output = output.squeeze(1)  # (B, H)
+        if not self.attention:
+            return self.classifier(output), State(hidden, cell, context)
+        context = self._attended(encoded, output)
+        return self.classifier(torch.cat([output, context], dim=1)), State(hidden, cell, context)
 
-    def _attended(self, encoded: Encoded, state: Tensor) -> Tensor:
-        """The words' states (B, D), weighted by attention of the decoder's state (B, H)."""
-        query = F.linear(state, self.attend.weight[:, : self.hidden], self.attend.bias)
+    def _attended(self, encoded: Encoded, output: Tensor) -> Tensor:
+        """The words' outputs (B, D), weighted by attention of the decoder's output (B, H)."""
+        query = F.linear(output, self.attend.weight[:, : self.hidden], self.attend.bias)
         scores = self.score(torch.tanh(encoded.keys + query.unsqueeze(1))).squeeze(2)  # (B, Q)
         weights = scores.masked_fill(~encoded.mask, -torch.inf).softmax(1)
         return torch.einsum("bq,bqd->bd", weights, encoded.words)

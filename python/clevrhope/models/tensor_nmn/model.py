@@ -60,7 +60,7 @@ class TensorNmn(BaseModel):
         self.register_buffer("ill_formed", torch.zeros(()))
 
     def generator_loss(self, batch: Batch) -> Tensor:
-        """The generator's cross-entropy on true programs."""
+        """The generator's cross-entropy on true programs, summed over tokens; the mean over questions."""
         return self._generator().loss(batch.questions, batch.question_lengths, batch.programs)
 
     def engine_loss(self, batch: Batch) -> Tensor:
@@ -75,8 +75,7 @@ class TensorNmn(BaseModel):
 
         The reward is 1 for a right answer and 0 for a wrong one or an ill-formed program, which has no part
         in the engine's loss. The baseline is a moving average of the rewards of earlier batches (a choice of
-        this
-        project: with a batch's own rewards, the baseline would depend on the draw).
+        this project: with a batch's own rewards, the baseline would depend on the draw).
         """
         generator = self._generator()
         drawn = generator.write(

@@ -1,18 +1,8 @@
-"""How a Tensor-NMN is trained: in the paper's three stages, or the engine's alone. No torch."""
+"""How a Tensor-NMN is trained: in the three stages of the public code, or the engine's alone. No torch."""
 
-from clevrhope.models.recipe import Optimiser, Origin, Recipe, Stage
+from clevrhope.models.recipe import Optimiser, Recipe, Stage
 
 _BATCH = 64
-_SHARED: dict[str, Origin] = {
-    "batch_size": "paper",
-    "updates": "paper",
-    "optimiser.kind": "public code",
-    "optimiser.betas": "public code",
-    "optimiser.epsilon": "public code",
-    "optimiser.decay": "public code",
-    "optimiser.clip_norm": "public code",
-    "schedule": "public code",
-}
 
 GENERATOR = Stage(
     name="generator",
@@ -21,7 +11,6 @@ GENERATOR = Stage(
     loss="generator_loss",
     trains=("generator",),
     optimiser=Optimiser(rate=7e-4),
-    origins={**_SHARED, "optimiser.rate": "paper", "loss": "public code"},
 )
 
 ENGINE = Stage(
@@ -33,7 +22,6 @@ ENGINE = Stage(
     optimiser=Optimiser(rate=1e-4),
     # No paper states the rate of the next stage, so the weights before it are evaluated as well.
     evaluated=True,
-    origins={**_SHARED, "optimiser.rate": "paper", "loss": "public code", "evaluated": "choice"},
 )
 
 REINFORCE = Stage(
@@ -45,7 +33,6 @@ REINFORCE = Stage(
     optimiser=Optimiser(rate=5e-4),
     evaluated=True,
     # The rate is the public trainer's default, five times that of the engine's own stage.
-    origins={**_SHARED, "optimiser.rate": "public code", "loss": "public code"},
 )
 
 THREE_STAGES = Recipe(stages=(GENERATOR, ENGINE, REINFORCE))
