@@ -101,6 +101,18 @@ class NoJson(Colors):
     options: ClassVar[Mapping[str, Any]] = {"names": {1, 2}}
 
 
+class NoSize(Colors):
+    """Has one number where width and height belong."""
+
+    size: Any = 224
+
+
+class NoBatch(Colors):
+    """Wants no images at a time."""
+
+    batch_size = 0
+
+
 class NoBase:
     """Is not derived from `Extractor`."""
 
@@ -157,6 +169,8 @@ def test_features_of_other_weights_or_options_never_share_a_store(
         (f"{HERE}:NoWeights", "the class sets no weights (docs/models_of_your_own.md)"),
         (f"{HERE}:NoDtype", 'arrays.mean.dtype is "float31"; expected the name of a numpy dtype'),
         (f"{HERE}:Indices", "its arrays need names, other than indices and sums"),
+        (f"{HERE}:NoSize", "size is 224; expected width and height, as (224, 224)"),
+        (f"{HERE}:NoBatch", "batch_size is 0; expected 1 or more"),
         (f"{HERE}:NoJson", "its options cannot be written as JSON (Object of type set is not JSON serial"),
         ("pixel", 'no kind "pixel" (did you mean "pixels"?); there are: pixels, attributes, scene-boxes,'),
         (":Colors", 'no kind ":Colors"; there are: '),

@@ -46,11 +46,20 @@ def make_extractor(kind: str, options: ExtractorOptions) -> Extractor:
     for name in ("arrays", "weights"):
         if not hasattr(extractor, name):
             raise ConfigError(f'features "{kind}": the class sets no {name} (docs/models_of_your_own.md)')
+    size = extractor.size
+    if size is not None and not (isinstance(size, tuple) and len(size) == 2 and all(map(_is_count, size))):
+        raise ConfigError(f'features "{kind}": size is {size!r}; expected width and height, as (224, 224)')
+    if not _is_count(extractor.batch_size):
+        raise ConfigError(f'features "{kind}": batch_size is {extractor.batch_size!r}; expected 1 or more')
     if options.size is not None and extractor.size != options.size:
         raise ConfigError(f"features of kind {kind} take no --size")
     if options.weights is not None and extractor.weights is None:
         raise ConfigError(f"features of kind {kind} take no --weights")
     return extractor
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value >= 1
 
 
 def _find_class(kind: str) -> type[Extractor]:
