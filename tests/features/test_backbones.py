@@ -18,7 +18,6 @@ from safetensors.torch import save_file
 import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
-from clevrhope.features.backbone import AdaptiveBatches
 from clevrhope.features.device import chosen_device
 from clevrhope.features.extraction import make_features
 from clevrhope.features.store import open_store
@@ -83,8 +82,8 @@ def test_maps_are_torchvisions(folder: Path, net: torch.nn.Module, weights: Path
     )
 
 
-def test_the_papers_size_is_the_default(folder: Path) -> None:
-    from clevrhope.features.extractor import ExtractorOptions, Sample
+def test_the_papers_size_is_the_default() -> None:
+    from clevrhope.features.extractor import ExtractorOptions
     from clevrhope.features.kinds import make_extractor
 
     options = ExtractorOptions(
@@ -97,8 +96,8 @@ def test_the_papers_size_is_the_default(folder: Path) -> None:
         image_size=(48, 32),
     )
     extractor = make_extractor("resnet101", options)
-    image = clevrhope.load(folder, HOP, "train")[0]["image"]
-    assert extractor.rows([Sample(0, image, None)])["maps"].shape == (1, 1024, 14, 14)
+    assert extractor.size == (224, 224)
+    assert extractor.rows(np.zeros((1, 224, 224, 3), np.uint8), [])["maps"].shape == (1, 1024, 14, 14)
     assert extractor.note == "random weights, not the paper's"
     assert extractor.suffix == "-random"
 
@@ -123,33 +122,6 @@ def test_vectors_of_true_boxes(folder: Path) -> None:
         assert (boxes[:n, :2] < boxes[:n, 2:]).all()
 
 
-def test_batches_are_halved_until_they_fit() -> None:
-    tried = []
-
-    def compute(first: int, stop: int) -> torch.Tensor:
-        tried.append(stop - first)
-        if stop - first > 3:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return torch.arange(first, stop)
-
-    batches = AdaptiveBatches(torch.device("cpu"))
-    assert batches(compute, 11).tolist() == list(range(11))
-    assert tried == [11, 8, 4, 2, 2, 2, 2, 2, 1]
-    assert batches.size == 2, "the next block does not try again"
-
-    def never(first: int, stop: int) -> torch.Tensor:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    with pytest.raises(ConfigError, match="not enough memory for one image"):
-        batches(never, 2)
-
-    def broken(first: int, stop: int) -> torch.Tensor:
-        raise RuntimeError("shapes differ")
-
-    with pytest.raises(RuntimeError, match="shapes differ"):
-        AdaptiveBatches(torch.device("cpu"))(broken, 2)
-
-
 def test_weights_that_are_missing_or_others(
     folder: Path, tmp_path: Path, weights: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -162,7 +134,7 @@ def test_weights_that_are_missing_or_others(
     shaped = tmp_path / "shaped.pth"
     torch.save({**torch.load(weights, weights_only=True), "conv1.weight": torch.zeros(64, 3, 3, 3)}, shaped)
     coded = tmp_path / "coded.pth"
-    torch.save({"model": AdaptiveBatches}, coded)
+    torch.save({"model": np.dtype}, coded)
     for given, told in (
         ([], "--weights PATH (weights are never downloaded here), or try things out with --weights random\n"),
         (["--weights", str(nothing)], f"{nothing}: no such file; put torchvision's ResNet-101"),

@@ -16,7 +16,7 @@ import yaml
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
-from clevrhope.features.extractor import ExtractorOptions, Sample
+from clevrhope.features.extractor import ExtractorOptions, ImageArray
 from clevrhope.features.frcnn import FrcnnFeatures
 from clevrhope.features.frcnn_checkpoint import read_config, read_frcnn
 from clevrhope.features.frcnn_network import Frcnn, FrcnnConfig, anchor_boxes, moved, preprocess
@@ -94,9 +94,8 @@ def options(folder: Path | str | None) -> ExtractorOptions:
     return ExtractorOptions(None, folder, "cpu", {}, (480, 320), 10, (48, 32))
 
 
-def samples(n: int) -> list[Sample]:
-    rng = np.random.default_rng(1)
-    return [Sample(k, rng.integers(0, 256, (32, 48, 3), dtype=np.uint8), None) for k in range(n)]
+def images(n: int) -> ImageArray:
+    return np.random.default_rng(1).integers(0, 256, (n, 32, 48, 3), dtype=np.uint8)
 
 
 def test_the_published_layout_has_the_papers_parameters() -> None:
@@ -134,8 +133,8 @@ def test_each_weight_of_the_checkpoint_finds_its_place(folder: Path) -> None:
 @pytest.mark.slow
 def test_boxes_and_vectors(folder: Path) -> None:
     features = FrcnnFeatures(options(folder), SMALL)
-    some = samples(3)
-    rows = features.rows(some)
+    some = images(3)
+    rows = features.rows(some, [])
     assert {name: (each.dtype.name, each.shape) for name, each in rows.items()} == {
         "vectors": ("float16", (3, 36, 2048)),
         "boxes": ("float32", (3, 36, 4)),
@@ -150,14 +149,14 @@ def test_boxes_and_vectors(folder: Path) -> None:
         assert not boxes[n:].any()
         assert not vectors[n:].any()
     assert (rows["n_boxes"] == 36).any(), "overlaps are let through until there are 36"
-    alone = features.rows(some[1:2])
+    alone = features.rows(some[1:2], [])
     np.testing.assert_allclose(alone["boxes"][0], rows["boxes"][1], atol=1e-5)
 
 
 @pytest.mark.slow
 def test_vectors_are_those_of_proposals_and_boxes_the_best_classes(folder: Path) -> None:
     net = read_frcnn(folder, SMALL)
-    image = torch.from_numpy(samples(1)[0].image).permute(2, 0, 1)[None]
+    image = torch.from_numpy(images(1)).permute(0, 3, 1, 2)
     ready = preprocess(image, net.config)
     with torch.no_grad():
         mapped = net.map(ready)

@@ -74,6 +74,11 @@ OF_DATASETS = {
         'kind = "resnet101"',
         "dataset[0].features[0]: features of kind resnet101 need weights",
     ),
+    "own kind": (
+        KIND,
+        'kind = "nowhere:Dino"',
+        'dataset[0].features[0]: features "nowhere:Dino": no module nowhere, neither installed nor in the',
+    ),
     "needless weights": (KIND, f'{KIND}\nweights = "random"', "features of kind pixels take no --weights"),
     "name": ('name = "d"', 'name = "../d"', 'dataset[0].name is "../d"; expected the name of a folder'),
     "NUL": ('name = "d"', 'name = "d\\u0000"', "has a NUL character"),

@@ -84,6 +84,9 @@ weights = "random"
 [[dataset.features]]
 kind = "resnet101"
 weights = "/elsewhere/resnet101.pth"
+[[dataset.features]]
+kind = "mine:Dino"
+weights = "small"
 [[model]]
 name = "lxmert_p"
 sizes = [10]
@@ -106,7 +109,7 @@ def test_paths_are_meant_from_where_the_file_lies(tmp_path: Path, monkeypatch: p
     plan = make_plan(experiment)
     build, *features = (" ".join(step.arguments) for step in plan.datasets["d"].steps)
     assert "--palette papers/mine.json " in build
-    weights = ["papers/weights/frcnn", "random", "/elsewhere/resnet101.pth"]
+    weights = ["papers/weights/frcnn", "random", "/elsewhere/resnet101.pth", "small"]
     assert [each.partition("--weights ")[2].split()[0] for each in features] == weights
     ours, theirs = (run.chain.steps[0].arguments for run in plan.runs)
     assert 'weights="papers/weights/lxmert.safetensors"' in ours

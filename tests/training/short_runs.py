@@ -54,7 +54,12 @@ def run(dataset: Path, tmp_path: Path) -> Train:
     """Trains `Tiny`, or what is asked for instead, into the test's folder, on one thread."""
 
     def go(
-        name: str = "run", *, progress: Any = None, tell: Any = lambda _: None, **changes: Any
+        name: str = "run",
+        *,
+        progress: Any = None,
+        tell: Any = lambda _: None,
+        on_log: Any = None,
+        **changes: Any,
     ) -> TrainSummary:
         wanted = {
             "model": "tiny_models:Tiny",
@@ -66,7 +71,7 @@ def run(dataset: Path, tmp_path: Path) -> Train:
             "device": "cpu",
             **changes,
         }
-        return train(TrainRequest(**wanted), progress, tell=tell)
+        return train(TrainRequest(**wanted), progress, tell=tell, on_log=on_log)
 
     return go
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +20,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features import kinds
 from clevrhope.features.extraction import make_features
-from clevrhope.features.extractor import ExtractorOptions, Sample
-from clevrhope.features.store import Array, ArraySpec
+from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 from clevrhope.models.names import find_model
 from clevrhope.training import loop
 from clevrhope.training.evaluation import evaluate
@@ -46,27 +45,24 @@ LXMERT: dict[str, Any] = {
 WAYS = ("predicted_programs", "symbolic", "true_programs")
 
 
-class NoiseBoxes:
+class NoiseBoxes(Extractor):
     """Features of the kind scene-boxes without a backbone: noise that depends on the scene alone."""
 
     reads = ("scene",)
-    options: ClassVar[Mapping[str, Any]] = {}
-    suffix = ""
     weights = "random"
-    code = 1
     note = "noise"
 
     def __init__(self, asked: ExtractorOptions) -> None:
         shapes = {"vectors": ("float16", (36, 2048)), "boxes": ("float32", (36, 4)), "n_boxes": ("int32", ())}
         self.arrays = {name: ArraySpec(*each) for name, each in shapes.items()}
 
-    def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
+    def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
         made: dict[str, list[Array]] = {name: [] for name in self.arrays}
-        for sample in samples:
-            rng = np.random.default_rng(sample.index)
+        for scene in scenes:
+            rng = np.random.default_rng(scene["image_index"])
             made["vectors"].append(rng.random((36, 2048)).astype(np.float16))
             made["boxes"].append(rng.random((36, 4), dtype=np.float32))
-            made["n_boxes"].append(np.asarray(len((sample.scene or {})["objects"]), dtype=np.int32))
+            made["n_boxes"].append(np.asarray(len(scene["objects"]), dtype=np.int32))
         return {name: np.stack(each) for name, each in made.items()}
 
 

@@ -53,6 +53,7 @@ def test_real_questions_in_the_datasets_numbers(clevr: Path, dataset: Path) -> N
     ((first, questions, programs),) = split.blocks()
     assert (first, len(split), len(rows)) == (0, len(rows), len(questions))
     words, functions, answers = vocab.questions(), vocab.programs(), vocab.answers()
+    assert split.sentences() == [row["question"] for row in rows]
     for k, row in enumerate(rows):
         n = int(split.question_lengths[k])
         said = [words[token] for token in questions[k, :n]]

@@ -39,7 +39,8 @@ _device = click.option(
     "--kind",
     required=True,
     metavar="NAME",
-    help="pixels, attributes (the true ones), scene-boxes (the true boxes), resnet101 or frcnn.",
+    help="pixels, attributes (the true ones), scene-boxes (the true boxes), resnet101, frcnn, or a class of "
+    "your own as package.module:Class.",
 )
 @click.option(
     "--size",
@@ -50,8 +51,8 @@ _device = click.option(
 @click.option(
     "--weights",
     metavar="PATH",
-    help="Weights of the backbone: a local file (for frcnn, a folder), or random, except for frcnn. Whatever "
-    "is made from features of random weights says so.",
+    help="Weights of the backbone: a local file (for frcnn, a folder), or random, except for frcnn; or what "
+    "a class of your own takes. Whatever is made from features of random weights says so.",
 )
 @click.option("--out", type=PATH, help="Folder of the store.  [default: DIR/features/KIND...]")
 @click.option("--pools", multiple=True, metavar="NAMES", help="Only these pools, separated by commas.")

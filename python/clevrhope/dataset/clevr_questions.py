@@ -48,6 +48,7 @@ class ClevrSplit:
         path = questions_file(folder, split)
         self.split = self.pool = split
         questions, answers, images, families = [], [], [], []
+        self._sentences: list[str] = []
         for n, row in enumerate(read_list(path, "questions")):
             check_form(row, _ROW, path, place=f"questions[{n}]")
             try:
@@ -56,6 +57,7 @@ class ClevrSplit:
                 answers.append(vocab.answer_token_to_idx[str(row["answer"])])
                 images.append(row["image_index"])
                 families.append(row["question_family_index"])
+                self._sentences.append(row["question"])
             except KeyError as error:
                 raise DatasetError(
                     f"{path}: questions[{n}].answer is {shown(row['answer'])}, which is not in the dataset"
@@ -82,6 +84,10 @@ class ClevrSplit:
 
     def __repr__(self) -> str:
         return f"<{len(self):,} questions of CLEVR's {self.split}>"
+
+    def sentences(self) -> list[str]:
+        """The sentences of all questions."""
+        return self._sentences
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
         """All rows in one block: the first one's number, questions (N, Q), programs (N, P)."""

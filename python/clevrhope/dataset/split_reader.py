@@ -12,6 +12,7 @@ import h5py
 import numpy.typing as npt
 
 from clevrhope.dataset.covr_h5 import SET_COLUMNS, SET_QUESTIONS, check_set_columns, set_attributes
+from clevrhope.dataset.detokenizer import all_sentences
 from clevrhope.dataset.hdf5 import MAX_ROWS, Schema
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_n_questions
@@ -118,6 +119,12 @@ class SplitReader:
     def _check(self, name: str, numbers: Ints) -> None:
         if self._vocab is not None:
             check_numbers(self.path, name, numbers, len(getattr(self._vocab, name)()))
+
+    def sentences(self) -> list[str]:
+        """The sentences of all questions, as in the split's JSON file; only where a vocabulary was given."""
+        if self._vocab is None:
+            raise ValueError("without a vocabulary there are no words")
+        return all_sentences(self, self._vocab)
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
         """All rows in order, a few thousand at a time: the first one's number, questions, programs."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.detokenizer import all_sentences
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.questions_h5 import Ints, check_columns, check_numbers
@@ -53,6 +54,7 @@ class SuiteReader:
         Raises:
             DatasetError: the file is missing, cut off, or not a file of pairs, or a token is not in `vocab`.
         """
+        self._vocab = vocab
         pairs = read_pairs(path)
         all_rows = pairs.rows
         for name in ("questions", "programs", "answers"):
@@ -78,6 +80,10 @@ class SuiteReader:
 
     def __repr__(self) -> str:
         return f"<{len(self):,} questions that a suite made on {self.hop}/{self.split}>"
+
+    def sentences(self) -> list[str]:
+        """The sentences of all questions, as in the suite's JSON file."""
+        return all_sentences(self, self._vocab)
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
         """All questions in one block: the first one's number, questions (N, Q), programs (N, P)."""

@@ -45,7 +45,12 @@ class FeaturesConfig:
     kind: str
     size: str | None = None
     weights: str | None = None
-    """A path, or "random"."""
+    """A path, or "random"; for a class of one's own, whatever that takes."""
+
+    @property
+    def has_file(self) -> bool:
+        """Whether the weights are a path."""
+        return self.weights not in (None, "random") and ":" not in self.kind
 
 
 @dataclass(frozen=True)
@@ -322,7 +327,7 @@ def find_file(file: Path) -> Path:
 def _with_paths(dataset: DatasetConfig, base: Path) -> DatasetConfig:
     """A dataset whose paths in strings and tables are relative to the working directory."""
     features = tuple(
-        each if each.weights in (None, "random") else replace(each, weights=str(base / str(each.weights)))
+        replace(each, weights=str(base / str(each.weights))) if each.has_file else each
         for each in dataset.features
     )
     config = _from_folder(dataset.config, _PATHS_OF_BUILD, base.resolve())

@@ -251,7 +251,7 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
             arguments += ["--size", features.size]
         if features.weights:
             arguments += ["--weights", features.weights]
-        name = f"features-{dataset.name}-{features.kind}-{k}"
+        name = f"features-{dataset.name}-{features.kind.rpartition(':')[2]}-{k}"
         step = _step(experiment, name, [*arguments, "--quiet"], folder / "features")
         steps.append(replace(step, inputs=DatasetInputs(folder, images=True)))
     for suite, tests in dataset.suites.items():

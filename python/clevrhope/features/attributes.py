@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from clevrhope.errors import DatasetError
-from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
-from clevrhope.features.store import Array, ArraySpec
+from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 
 OBJECTS = 10
 """Rows per scene; more if scenes of the world have more objects."""
@@ -19,18 +18,17 @@ class Attributes(Extractor):
     """`attributes`, `places` and `n_boxes`, in the order of the scene's objects.
 
     - `attributes`, (10, types) int64: each value's index among those of its type, types as in the manifest;
-    -1
-      after the last object.
+      -1 after the last object.
     - `places`, (10, 3) float32: 3d_coords divided by 3; 0 after the last object.
     - `n_boxes`, () int64: the number of objects.
     """
 
     reads = ("scene",)
+    weights = None
     note = "true attributes, nothing seen"
 
     def __init__(self, options: ExtractorOptions) -> None:
         n = max(OBJECTS, options.most_objects)
-        self.options = {}
         self.arrays = {
             "attributes": ArraySpec("int64", (n, len(options.attributes))),
             "places": ArraySpec("float32", (n, 3)),
@@ -40,28 +38,26 @@ class Attributes(Extractor):
             kind: {value: k for k, value in enumerate(values)} for kind, values in options.attributes.items()
         }
 
-    def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
-        """The arrays of these samples.
+    def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
+        """The arrays of these scenes.
 
         Raises:
             DatasetError: too many objects, or an attribute value that the world does not have.
         """
         n, types = self.arrays["attributes"].shape
-        attributes = np.full((len(samples), n, types), -1, dtype=np.int64)
-        places = np.zeros((len(samples), n, 3), dtype=np.float32)
-        n_boxes = np.zeros(len(samples), dtype=np.int64)
-        for k, sample in enumerate(samples):
-            objects = (sample.scene or {})["objects"]
+        attributes = np.full((len(scenes), n, types), -1, dtype=np.int64)
+        places = np.zeros((len(scenes), n, 3), dtype=np.float32)
+        n_boxes = np.zeros(len(scenes), dtype=np.int64)
+        for k, scene in enumerate(scenes):
+            index, objects = scene["image_index"], scene["objects"]
             n_boxes[k] = len(objects)
             if len(objects) > n:
-                raise DatasetError(
-                    f"scene {sample.index} has {len(objects)} objects, but the world has at most {n}"
-                )
+                raise DatasetError(f"scene {index} has {len(objects)} objects, but the world has at most {n}")
             for row, each in enumerate(objects):
                 for column, (kind, indices) in enumerate(self._indices.items()):
                     if each.get(kind) not in indices:
                         raise DatasetError(
-                            f"scene {sample.index}, objects[{row}].{kind}: {each.get(kind)!r} is not a value "
+                            f"scene {index}, objects[{row}].{kind}: {each.get(kind)!r} is not a value "
                             "of the dataset's world"
                         )
                     attributes[k, row, column] = indices[each[kind]]

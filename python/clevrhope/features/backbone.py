@@ -1,16 +1,14 @@
-"""ResNet-101 as a frozen backbone, run on batches as large as memory allows."""
+"""ResNet-101 as a frozen backbone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torchvision.models import resnet101
 
-from clevrhope.errors import ConfigError
+from clevrhope.features.extractor import ImageArray
 from clevrhope.features.kinds import RANDOM, RESNET, given_weights
 from clevrhope.features.weights import file_digest, load_into, read_weights
 
@@ -39,46 +37,24 @@ def read_resnet101(weights: Path | str | None, kind: str) -> tuple[nn.Module, st
     return net.eval().requires_grad_(False), digest
 
 
-def normalised(images: Sequence[npt.NDArray[np.uint8]], device: torch.device) -> Tensor:
-    """(n, 3, height, width) float32 of n RGB images, with ImageNet's mean and deviation removed."""
-    stacked = torch.from_numpy(np.stack(images)).to(device)  # (n, height, width, 3)
-    mean = torch.tensor(IMAGENET_MEAN, device=device)
-    deviation = torch.tensor(IMAGENET_DEVIATION, device=device)
-    return ((stacked.float() / 255 - mean) / deviation).permute(0, 3, 1, 2).contiguous()
+def normalised(
+    images: ImageArray,
+    device: torch.device,
+    mean: Sequence[float] = IMAGENET_MEAN,
+    deviation: Sequence[float] = IMAGENET_DEVIATION,
+) -> Tensor:
+    """(n, 3, height, width) float32 of (n, height, width, 3) uint8 RGB images, scaled to 0 to 1.
+
+    Mean and deviation of each channel are removed: ImageNet's, or those that are given.
+    """
+    pixels = torch.from_numpy(images).to(device).float() / 255
+    pixels = (pixels - torch.tensor(mean, device=device)) / torch.tensor(deviation, device=device)
+    return pixels.permute(0, 3, 1, 2).contiguous()
 
 
-class AdaptiveBatches:
-    """Runs a function over rows in batches, whose size is halved whenever memory runs out."""
-
-    def __init__(self, device: torch.device, *, on_gpu: int = 256, on_cpu: int = 16) -> None:
-        self._device = device
-        self.size = on_gpu if device.type == "cuda" else on_cpu
-        """Rows per batch, as the last call left it."""
-
-    def __call__(self, compute: Callable[[int, int], Tensor], n: int) -> Tensor:
-        """`compute(first, stop)` of all n rows, joined, on the CPU.
-
-        Raises:
-            ConfigError: there is not enough memory for a single row.
-        """
-        done: list[Tensor] = []
-        first = 0
-        while first < n:
-            try:
-                stop = min(first + self.size, n)
-                done.append(compute(first, stop).cpu())
-                first = stop
-            except RuntimeError as error:
-                if not (isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)):
-                    raise
-                if self.size == 1:
-                    raise ConfigError(
-                        f"--device: {self._device} has not enough memory for one image; choose another"
-                    ) from error
-                self.size //= 2
-                if self._device.type == "cuda":
-                    torch.cuda.empty_cache()
-        return torch.cat(done)
+def batch_size(device: torch.device) -> int:
+    """Images that a ResNet-101 computes at a time."""
+    return 256 if device.type == "cuda" else 16
 
 
 def up_to_layer3(net: nn.Module) -> nn.Sequential:

@@ -18,9 +18,6 @@ from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import as_json_values
 
-OF_SCENES = ("attributes", "scene-boxes")
-"""Kinds of features that are made from scene files, alone or with images."""
-
 Ints = npt.NDArray[np.int32]
 
 
@@ -53,8 +50,8 @@ class BuiltDataset:
         # Through JSON, like the other side of every comparison.
         return dict(as_json_values(described))
 
-    def digest(self, pool: str, *, kind: str, images: bool) -> str:
-        """SHA-256 of the manifest's checksums of all files that a pool's features are made from.
+    def digest(self, pool: str, *, images: bool, scenes: bool) -> str:
+        """SHA-256 of the manifest's checksums of all images, scene files or both of a pool.
 
         Where a pool's images are stored as HDF5 and as PNG, the HDF5 file counts.
         """
@@ -65,7 +62,7 @@ class BuiltDataset:
             h5 = layout.relative(layout.images_h5(pool))
             prefix = f"{layout.relative(layout.images(pool))}/"
             chosen += [h5] if h5 in files else [each for each in files if each.startswith(prefix)]
-        if kind in OF_SCENES:
+        if scenes:
             prefix = f"{layout.relative(layout.scenes(pool))}/"
             chosen += [each for each in files if each.startswith(prefix)]
         return _digest({name: files[name].sha256 for name in chosen})
@@ -103,7 +100,7 @@ class ClevrFolder:
         """As `BuiltDataset.described`, but no more than a name: the folder does not describe itself."""
         return {"rendering": "CLEVR's own"} if images else {"world": "CLEVR's own"}
 
-    def digest(self, pool: str, *, kind: str, images: bool) -> str:
+    def digest(self, pool: str, *, images: bool, scenes: bool) -> str:
         """SHA-256 of the names and sizes of a split's images."""
         folder = images_folder(self.root, pool)
         try:

@@ -15,16 +15,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.clevr_json import read_scene_indices, scenes_of
-from clevrhope.dataset.image_source import Images
-from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference
-from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.features.batches import Batches
 from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
-from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
+from clevrhope.features.extractor import Extractor, ExtractorOptions
 from clevrhope.features.kinds import make_extractor
-from clevrhope.features.store import FOLDER, Array, StoreInfo, map_array, read_info
+from clevrhope.features.source import DIGEST_BYTES, Block, PoolSource
+from clevrhope.features.store import FOLDER, STORE_FORM, Array, StoreInfo, map_array, read_info
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
 from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
@@ -39,7 +37,8 @@ STORE = "store.json"
 BLOCK = 256
 """Images between two records of progress: the most that a killed run repeats."""
 
-DIGEST_BYTES = 16
+_OWN_ARRAYS = frozenset({"indices", "sums"})
+"""Arrays of every pool, beside those of its kind."""
 
 
 @dataclass(frozen=True)
@@ -81,35 +80,26 @@ def make_features(
 
     Args:
         dataset: the folder of a finished dataset, or of CLEVR v1.0 as it was published.
-        kind: a name in `KINDS`.
+        kind: a name in `KINDS`, or "package.module:Class".
         size: width and height that images are resized to; "image" for their own, None for the kind's
             default.
-        weights: a local file of the backbone's weights, or "random" for the kinds that allow it.
-        out: the store's folder; None for `features/<kind><suffix>` below the dataset.
+        weights: a local file of the backbone's weights, or "random" for the kinds that allow it; for a class
+            of one's own, whatever that takes.
+        out: the store's folder; None for `features/<kind><suffix>` below the dataset, where the kind of a
+            class of one's own is the class's name.
         pools: pools to make features of; None for all.
         device: where a backbone runs.
         progress: displays progress.
 
     Raises:
-        ConfigError: no such kind, pool or weights, or an option that the kind does not take.
+        ConfigError: no such kind, pool or weights, an option that the kind does not take, or a class of one's
+            own that does not give what it declares.
         DatasetError: the dataset is not finished or lacks images, or `out` holds another store.
     """
     folder = open_folder(Path(dataset))
     extractor = make_extractor(kind, _options(folder, size, weights, device))
-    if isinstance(folder, ClevrFolder) and "scene" in extractor.reads:
-        raise ConfigError(
-            f"{folder.root}: {kind} reads scenes, but of CLEVR's own folder only images can be read"
-        )
-    info = StoreInfo(
-        kind=kind,
-        options=extractor.options,
-        arrays=extractor.arrays,
-        weights=extractor.weights,
-        code=extractor.code,
-        note=extractor.note,
-        dataset=folder.described(images="image" in extractor.reads),
-    )
-    store = out or folder.root / FOLDER / f"{kind}{extractor.suffix}"
+    info = _store_info(kind, extractor, folder)
+    store = out or folder.root / FOLDER / f"{kind.rpartition(':')[2]}{extractor.suffix}"
     known = folder.pools()
     for name in pools or ():
         if name not in known:
@@ -119,14 +109,19 @@ def make_features(
     n_made = 0
     with locked(store):
         is_new = _check_bound(store, info)
-        sources = {pool: _Source(folder, pool, extractor) for pool in known if pools is None or pool in pools}
-        writers = [_PoolWriter(store / pool, source, info, extractor) for pool, source in sources.items()]
+        sources = {
+            pool: PoolSource(folder, pool, extractor) for pool in known if pools is None or pool in pools
+        }
+        batches = Batches(kind, extractor, device=device)
+        writers = [_PoolWriter(store / pool, source, info, batches) for pool, source in sources.items()]
         if is_new:
             write_whole(store / STORE, (json.dumps(info.as_json(), indent=2) + "\n").encode())
         total = sum(len(each.indices) for each in sources.values())
         with (progress or Silent()).stage(f"Features of kind {kind}", total=total, unit="images") as advance:
             for pool, writer in zip(sources, writers, strict=True):
-                for n_rows, n_new in writer.make(folder.digest(pool, kind=kind, images=info.of_images)):
+                for n_rows, n_new in writer.make(
+                    folder.digest(pool, images=info.of_images, scenes=info.of_scenes)
+                ):
                     n_made += n_new
                     advance(n_rows - n_new, there=True)
                     advance(n_new)
@@ -139,6 +134,38 @@ def make_features(
         note=info.note,
         n_skipped=sum(each.n_skipped for each in sources.values()),
     )
+
+
+def _store_info(kind: str, extractor: Extractor, folder: DatasetFolder) -> StoreInfo:
+    """What store.json says of an extractor's features of a dataset.
+
+    Raises:
+        ConfigError: an attribute of the extractor has another form, or it reads scenes of CLEVR's folder.
+    """
+    place = f'features "{kind}"'
+    if isinstance(folder, ClevrFolder) and "scene" in extractor.reads:
+        raise ConfigError(
+            f"{folder.root}: {kind} reads scenes, but of CLEVR's own folder only images can be read"
+        )
+    size = extractor.size
+    info = StoreInfo(
+        kind=kind,
+        reads=extractor.reads,
+        options={**extractor.options, **({} if size is None else {"width": size[0], "height": size[1]})},
+        arrays=extractor.arrays,
+        weights=extractor.weights,
+        code=extractor.code,
+        note=extractor.note,
+        dataset=folder.described(images="image" in extractor.reads),
+    )
+    try:
+        content = as_json_values(info.as_json())
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{place}: its options cannot be written as JSON ({error})") from error
+    check_form(content, STORE_FORM, place, error=ConfigError)
+    if not info.arrays or _OWN_ARRAYS & set(info.arrays):
+        raise ConfigError(f"{place}: its arrays need names, other than {' and '.join(sorted(_OWN_ARRAYS))}")
+    return info
 
 
 def _options(
@@ -191,59 +218,15 @@ def _check_bound(folder: Path, info: StoreInfo) -> bool:
     return False
 
 
-class _Source:
-    """The scenes of a pool that get features, and the images and scene records to make these from."""
-
-    def __init__(self, folder: DatasetFolder, pool: str, extractor: Extractor) -> None:
-        self._layout, self._pool = Layout(folder.root), pool
-        self._images: Images | None = None
-        self._scenes = "scene" in extractor.reads
-        if "image" in extractor.reads:
-            self.indices: Ints = folder.image_indices(pool)
-            if not len(self.indices):
-                raise DatasetError(
-                    f"{folder.root / 'images'}: no images of pool {pool}; build it without --no-render"
-                )
-            self._images = folder.images(pool, self.indices)
-        else:
-            found = [read_scene_indices(shard) for shard in self._layout.scene_files(pool)]
-            self.indices = np.sort(np.concatenate([np.zeros(0, dtype=np.int32), *found])).astype(np.int32)
-        self.n_skipped = 0
-        if self._scenes and parse_suite_pool(pool) is not None:
-            # Of an image that was edited pixel by pixel, a scene would tell what the image hides.
-            is_skipped = is_pixel_edit(self.indices)
-            self.n_skipped = int(is_skipped.sum())
-            self.indices = self.indices[~is_skipped]
-
-    def block(self, first: int) -> tuple[list[Sample], npt.NDArray[np.uint8]]:
-        """The samples of the block that starts at row `first`, and a digest of each, (n, 16) uint8."""
-        indices = self.indices[first : first + BLOCK]
-        found = scenes_of(self._layout, self._pool, indices) if self._scenes else ()
-        scenes = {scene["image_index"]: scene for scene in found}
-        samples, sums = [], []
-        for index in indices.tolist():
-            image = None if self._images is None else self._images.pixels(index)
-            sample = Sample(index, image, scenes.get(index))
-            samples.append(sample)
-            digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
-            if image is not None:
-                digest.update(repr(image.shape).encode())
-                digest.update(np.ascontiguousarray(image).data)
-            if sample.scene is not None:
-                digest.update(json.dumps(sample.scene, sort_keys=True).encode())
-            sums.append(np.frombuffer(digest.digest(), dtype=np.uint8))
-        return samples, np.stack(sums)
-
-
 class _PoolWriter:
     """Makes a pool's arrays in a hidden folder, which is renamed when it is complete."""
 
-    def __init__(self, folder: Path, source: _Source, info: StoreInfo, extractor: Extractor) -> None:
+    def __init__(self, folder: Path, source: PoolSource, info: StoreInfo, batches: Batches) -> None:
         """Makes nothing yet; raises a DatasetError for a user's files where files are put or removed."""
-        self._folder, self._source, self._info, self._extractor = folder, source, info, extractor
+        self._folder, self._source, self._info, self._batches = folder, source, info, batches
         self._work = folder.with_name(f"{OWN_PREFIX}{folder.name}.work")
         self._old = folder.with_name(f"{OWN_PREFIX}{folder.name}.old")
-        arrays = "|".join(map(re.escape, ("indices", "sums", *info.arrays)))
+        arrays = "|".join(map(re.escape, (*sorted(_OWN_ARRAYS), *info.arrays)))
         self._names = re.compile(rf"(?:{arrays})\.npy|progress\.json|pool\.json")
         for each in (self._folder, self._work, self._old):
             self._own(each).check()
@@ -265,17 +248,15 @@ class _PoolWriter:
             arrays, done = self._open(identity)
             yield done, 0
             old = _OldRows.read(self._folder if self._folder.is_dir() else self._old, info)
-            firsts = range(done, n, BLOCK)
-            for first, (samples, sums) in zip(
-                firsts, map_in_threads(source.block, firsts, threads=1), strict=True
-            ):
-                known = old.places(source.indices[first : first + BLOCK], sums)
-                self._fill(arrays, first, samples, sums, old, known)
+            parts = [slice(first, first + BLOCK) for first in range(done, n, BLOCK)]
+            for part, block in zip(parts, map_in_threads(source.block, parts, threads=1), strict=True):
+                known = old.places(source.indices[part], block.sums)
+                self._fill(arrays, part.start, block, old, known)
                 for each in arrays.values():
                     if isinstance(each, np.memmap):
                         each.flush()
-                self._mark(identity, first + len(samples))
-                yield len(samples), int((known < 0).sum())
+                self._mark(identity, part.start + len(block))
+                yield len(block), int((known < 0).sum())
             self._finish(digest)
 
     def _is_whole(self, digest: str) -> bool:
@@ -319,20 +300,19 @@ class _PoolWriter:
         self,
         arrays: Mapping[str, Array],
         first: int,
-        samples: Sequence[Sample],
-        sums: npt.NDArray[np.uint8],
+        block: Block,
         old: "_OldRows",
         known: npt.NDArray[np.int64],
     ) -> None:
         new = np.flatnonzero(known < 0)
         kept = np.flatnonzero(known >= 0)
-        made = self._extractor.rows([samples[k] for k in new]) if len(new) else {}
+        made = self._batches.rows(*block.chosen(new)) if len(new) else {}
         for name in self._info.arrays:
             if len(new):
                 arrays[name][first + new] = made[name]
             if len(kept):
                 arrays[name][first + kept] = old.arrays[name][known[kept]]
-        arrays["sums"][first : first + len(samples)] = sums
+        arrays["sums"][first : first + len(block)] = block.sums
 
     def _mark(self, identity: str, rows: int) -> None:
         content = json.dumps({"identity": identity, "rows": rows})

@@ -1,31 +1,20 @@
-"""The interface of a kind of features: images and scenes to rows of arrays."""
+"""What makes features of a kind: a class that turns images or scenes into rows of arrays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.features.store import Array, ArraySpec
+from clevrhope.features.store import Array, ArraySpec, Source
+
+__all__ = ["Array", "ArraySpec", "Extractor", "ExtractorOptions", "ImageArray", "Scene"]
 
 ImageArray = npt.NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One scene of a pool.
-
-    Attributes:
-        index: the scene's index in its pool.
-        image: (height, width, 3) uint8 RGB; None for a kind that reads no images.
-        scene: the record of CLEVR's scene files; None for a kind that reads no scenes.
-    """
-
-    index: int
-    image: ImageArray | None
-    scene: Mapping[str, Any] | None
+Scene = Mapping[str, Any]
+"""A record of CLEVR's scene files."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +23,7 @@ class ExtractorOptions:
 
     Attributes:
         size: width and height that images are resized to; None for the kind's default.
-        weights: a local file, or "random" for the kinds that allow it.
+        weights: `--weights` as it was given; None where it was not.
         device: as torch spells it, or "auto".
         attributes: attribute type -> its values in the dataset's world.
         raster: width and height of the images that boxes in the scene files refer to.
@@ -51,30 +40,45 @@ class ExtractorOptions:
     image_size: tuple[int, int] | None
 
 
-class Extractor(Protocol):
-    """Computes the rows of one store.
+class Extractor:
+    """The base of every kind of features, this package's and users' (docs/models_of_your_own.md).
+
+    Every class sets `arrays` and `weights`; the other attributes have defaults.
 
     Attributes:
-        reads: "image", "scene" or both.
-        options: what distinguishes stores of the kind.
-        suffix: of the store's name, from the options.
-        arrays: name -> dtype and shape of a row.
-        weights: as in `StoreInfo`.
-        code: as in `StoreInfo`.
-        note: as in `StoreInfo`.
+        arrays: array name -> dtype and shape of an image's row.
+        weights: a digest of the network's weights (`features.weights.weights_digest`), None without a
+            network. Features of other weights, options or size never get into the same store.
+        options: whatever else changes the numbers, as JSON can hold it.
+        size: width and height that images are resized to, by Pillow's bicubic filter; None for their own.
+        reads: what features are made from: "image", "scene" or both.
+        batch_size: most images at a time; it is halved whenever memory runs out.
+        suffix: of the store's default name.
+        code: raised by a change of the class after which it gives other numbers.
+        note: a remark that results of these features must carry; None for none.
     """
 
-    reads: tuple[str, ...]
-    options: Mapping[str, Any]
-    suffix: str = ""
     arrays: Mapping[str, ArraySpec]
-    weights: str | None = None
-    code: int = 1
+    weights: str | None
+    options: Mapping[str, Any] = {}
+    size: tuple[int, int] | None = None
+    reads: ClassVar[tuple[Source, ...]] = ("image",)
+    batch_size: int = 16
+    suffix: str = ""
+    code: ClassVar[int] = 1
     note: str | None = None
 
-    def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
-        """The arrays of n samples by name, each (n, ...).
+    def __init__(self, options: ExtractorOptions) -> None:
+        """Gets ready; a class without a network or options of its own needs no `__init__`."""
+
+    def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
+        """The rows of n images, of the dtypes and shapes in `arrays`: array name -> (n, ...), on the CPU.
+
+        Args:
+            images: (n, height, width, 3) uint8 RGB, of `size`; (n, 0, 0, 3) where images are not read.
+            scenes: n records of CLEVR's scene files; empty where scenes are not read.
 
         Raises:
             DatasetError: a scene that lacks what is needed.
         """
+        raise NotImplementedError

@@ -4,16 +4,13 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
 
-from clevrhope.features.backbone import AdaptiveBatches
 from clevrhope.features.device import chosen_device
-from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
+from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 from clevrhope.features.frcnn_checkpoint import read_frcnn
 from clevrhope.features.frcnn_network import FrcnnConfig, preprocess
 from clevrhope.features.kinds import given_weights
-from clevrhope.features.store import Array, ArraySpec
 from clevrhope.features.weights import file_digest
 
 WIDTH = 2048
@@ -26,8 +23,6 @@ class FrcnnFeatures(Extractor):
     - `boxes`, (36, 4) float32: x1, y1, x2, y2 as fractions of the image's width and height.
     - `n_boxes`, () int64: 36, or fewer for an image with fewer proposals.
     """
-
-    reads = ("image",)
 
     def __init__(self, options: ExtractorOptions, shapes: FrcnnConfig | None = None) -> None:
         path = Path(given_weights("frcnn", options.weights))
@@ -44,20 +39,19 @@ class FrcnnFeatures(Extractor):
             "n_boxes": ArraySpec("int64", ()),
         }
         # Small batches to start with: the images are seven times as large as a ResNet's.
-        self._batches = AdaptiveBatches(self._device, on_gpu=16, on_cpu=2)
+        self.batch_size = 16 if self._device.type == "cuda" else 2
 
     @torch.inference_mode()
-    def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
-        """The arrays of these samples."""
-        images = np.stack([each.image for each in samples if each.image is not None])
-        rows = self._batches(lambda first, stop: self._detect(images[first:stop]), len(images))
+    def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
+        """The arrays of these images."""
+        rows = self._detect(images).cpu()
         return {
             "vectors": rows[:, :, 4:-1].half().numpy(),
             "boxes": rows[:, :, :4].numpy(),
             "n_boxes": rows[:, 0, -1].long().numpy(),
         }
 
-    def _detect(self, images: Array) -> torch.Tensor:
+    def _detect(self, images: ImageArray) -> torch.Tensor:
         """(n, 36, 4 + 2048 + 1) float32 of (n, h, w, 3) images: boxes, vectors and the number of boxes."""
         raw = torch.from_numpy(images).to(self._device).permute(0, 3, 1, 2)
         prepared = preprocess(raw, self.config)

@@ -1,11 +1,11 @@
-"""The kinds of features by name; each one's module is imported when it is used."""
+"""Finds what makes features: our kinds by name, a user's class as package.module:Class. Imports no torch."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 
 from clevrhope.errors import ConfigError, shown
 from clevrhope.features.extractor import Extractor, ExtractorOptions
+from clevrhope.runtime.classes import import_class, is_class_name
 from clevrhope.runtime.extras import check_torch
 from clevrhope.runtime.settings import suggestion
 
@@ -35,27 +35,59 @@ def make_extractor(kind: str, options: ExtractorOptions) -> Extractor:
     """The extractor of a kind.
 
     Raises:
-        ConfigError: no such kind, options or weights that do not fit it, or torch is missing.
+        ConfigError: no such kind or class, options or weights that do not fit it, images that it reads and
+            that the dataset lacks, or torch is missing.
     """
     check_options(kind, size=options.size, weights=options.weights)
+    found = _find_class(kind)
+    if "image" in found.reads and options.image_size is None:
+        raise ConfigError("the dataset has no images; build it without --no-render")
+    extractor = found(options)
+    for name in ("arrays", "weights"):
+        if not hasattr(extractor, name):
+            raise ConfigError(f'features "{kind}": the class sets no {name} (docs/models_of_your_own.md)')
+    size = extractor.size
+    if size is not None and not (isinstance(size, tuple) and len(size) == 2 and all(map(_is_count, size))):
+        raise ConfigError(f'features "{kind}": size is {size!r}; expected width and height, as (224, 224)')
+    if not _is_count(extractor.batch_size):
+        raise ConfigError(f'features "{kind}": batch_size is {extractor.batch_size!r}; expected 1 or more')
+    if options.size is not None and extractor.size != options.size:
+        raise ConfigError(f"features of kind {kind} take no --size")
+    if options.weights is not None and extractor.weights is None:
+        raise ConfigError(f"features of kind {kind} take no --weights")
+    return extractor
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value >= 1
+
+
+def _find_class(kind: str) -> type[Extractor]:
     if kind in _WEIGHTS:
         check_torch()
-    module, _, name = KINDS[kind].partition(":")
-    extractor: Extractor = getattr(import_module(module), name)(options)
-    return extractor
+    found = import_class(KINDS.get(kind, kind), f'features "{kind}"')
+    if not (isinstance(found, type) and issubclass(found, Extractor)):
+        raise ConfigError(
+            f'features "{kind}": {found!r} is not a subclass of clevrhope.features.extractor.Extractor '
+            "(docs/models_of_your_own.md)"
+        )
+    return found
 
 
 def check_options(kind: str, *, size: object, weights: Path | str | None) -> None:
     """Checks the options of a kind of features.
 
     Raises:
-        ConfigError: no such kind, an option that it does not take, or weights that it needs and that are
-            missing.
+        ConfigError: no such kind or class, an option that it does not take, or weights that it needs and that
+            are missing.
     """
-    if kind not in KINDS:
+    if not is_class_name(KINDS.get(kind, kind)):
         raise ConfigError(
-            f"--kind: no kind {shown(kind)}{suggestion(kind, KINDS)}; there are: {', '.join(KINDS)}"
+            f"--kind: no kind {shown(kind)}{suggestion(kind, KINDS)}; there are: {', '.join(KINDS)}; name a "
+            "class of your own as package.module:Class"
         )
+    if kind not in KINDS:
+        _find_class(kind)
     given = {"size": size, "weights": weights}
     for name in _INVALID_OPTIONS.get(kind, ()):
         if given[name] is not None:

@@ -7,12 +7,10 @@ import torch
 from torchvision.ops import roi_align
 
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.backbone import AdaptiveBatches, normalised, read_resnet101, up_to_layer3
+from clevrhope.features.backbone import batch_size, normalised, read_resnet101, up_to_layer3
 from clevrhope.features.device import chosen_device
-from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
+from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 from clevrhope.features.kinds import RANDOM
-from clevrhope.features.pixels import resized
-from clevrhope.features.store import Array, ArraySpec
 
 BOXES = 36
 """Rows per image, as many as Faster R-CNN gives; those after the last object are 0."""
@@ -37,11 +35,10 @@ class SceneBoxes(Extractor):
         size = options.size or options.image_size
         if size is None:
             raise ConfigError("the dataset has no images; build it without --no-render")
-        self.size = size
+        self.size: tuple[int, int] = size
         net, self.weights = read_resnet101(options.weights, "scene-boxes")
         random = self.weights == RANDOM
         self.note = "true boxes" + (" and random weights" if random else "") + ", not the paper's"
-        self.options = {"width": size[0], "height": size[1]}
         self.suffix = f"-{size[0]}x{size[1]}" + ("-random" if random else "")
         self.arrays = {
             "vectors": ArraySpec("float16", (BOXES, WIDTH)),
@@ -52,40 +49,37 @@ class SceneBoxes(Extractor):
         self._device = chosen_device(options.device)
         self._maps = up_to_layer3(net).to(self._device)
         self._head = net.get_submodule("layer4").to(self._device)
-        self._batches = AdaptiveBatches(self._device)
+        self.batch_size = batch_size(self._device)
 
     @torch.inference_mode()
-    def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
-        """The arrays of these samples.
+    def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
+        """The arrays of these images and scenes.
 
         Raises:
             DatasetError: too many objects, or one without a bbox.
         """
-        found = [self._boxes(each) for each in samples]
-        boxes = np.zeros((len(samples), BOXES, 4), dtype=np.float32)
+        found = [self._boxes(each) for each in scenes]
+        boxes = np.zeros((len(scenes), BOXES, 4), dtype=np.float32)
         n_boxes = np.asarray([len(each) for each in found], dtype=np.int64)
         for k, each in enumerate(found):
             boxes[k, : len(each)] = each
-        images = [resized(each.image, self.size) for each in samples if each.image is not None]
-        vectors = self._batches(
-            lambda first, stop: self._vectors(images[first:stop], found[first:stop]), len(samples)
-        )
-        return {"vectors": vectors.numpy(), "boxes": boxes, "n_boxes": n_boxes}
+        vectors = self._vectors(images, found).cpu().numpy()
+        return {"vectors": vectors, "boxes": boxes, "n_boxes": n_boxes}
 
-    def _boxes(self, sample: Sample) -> Array:
+    def _boxes(self, scene: Scene) -> Array:
         """(objects, 4) float32 boxes as fractions of the width and height."""
-        objects = (sample.scene or {})["objects"]
+        index, objects = scene["image_index"], scene["objects"]
         if len(objects) > BOXES:
-            raise DatasetError(f"scene {sample.index} has {len(objects)} objects; expected at most {BOXES}")
+            raise DatasetError(f"scene {index} has {len(objects)} objects; expected at most {BOXES}")
         for k, each in enumerate(objects):
             if "bbox" not in each:
                 raise DatasetError(
-                    f"scene {sample.index}, objects[{k}]: no bbox, which CLEVR's own scenes do not have; "
+                    f"scene {index}, objects[{k}]: no bbox, which CLEVR's own scenes do not have; "
                     "choose another kind of features"
                 )
         return np.asarray([each["bbox"] for each in objects], dtype=np.float32).reshape(-1, 4) / self._raster
 
-    def _vectors(self, images: Sequence[Array], boxes: Sequence[Array]) -> torch.Tensor:
+    def _vectors(self, images: ImageArray, boxes: Sequence[Array]) -> torch.Tensor:
         """(n, 36, 2048) float16 of n images and their boxes."""
         maps = self._maps(normalised(images, self._device))  # (n, 1024, height / 16, width / 16)
         scale = torch.tensor((*self.size, *self.size), dtype=torch.float32, device=self._device)

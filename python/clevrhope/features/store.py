@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ FOLDER = "features"
 NOTHING = "none"
 """The kind of features of models that read no image."""
 
-FORMAT = 1
+FORMAT = 2
 
 ARRAYS: Mapping[str, frozenset[str]] = {
     "pixels": frozenset({"pixels"}),
@@ -57,6 +57,9 @@ ARRAYS: Mapping[str, frozenset[str]] = {
 """The arrays of each kind, by the names that models read them by."""
 
 Array = npt.NDArray[Any]
+
+Source = Literal["image", "scene"]
+"""What features can be made from: images, records of CLEVR's scene files."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +76,18 @@ class StoreInfo:
 
     Attributes:
         kind: kind of features, such as "pixels".
+        reads: what they are made from.
         options: options of the kind, such as the size of images.
         arrays: array name -> dtype and shape of a row.
-        weights: SHA-256 of the file of weights; "random" for random ones; None without weights.
+        weights: SHA-256 of the file of weights, or of the weights themselves; "random" for random ones; None
+            without weights.
         code: version of the kind's code, raised when it gives other numbers.
         note: a remark that results of these features must carry; None for none.
         dataset: what the dataset's scenes and images depend on.
     """
 
     kind: str
+    reads: tuple[Source, ...]
     options: Mapping[str, Any]
     arrays: Mapping[str, ArraySpec]
     weights: str | None
@@ -95,8 +101,13 @@ class StoreInfo:
 
     @property
     def of_images(self) -> bool:
-        """Whether the features depend on images, not on scenes alone."""
-        return "rendering" in self.dataset
+        """Whether the features are made from images, not from scenes alone."""
+        return "image" in self.reads
+
+    @property
+    def of_scenes(self) -> bool:
+        """Whether the features are made from scene files, alone or with images."""
+        return "scene" in self.reads
 
     @property
     def fingerprint(self) -> str:
@@ -172,7 +183,7 @@ class FeatureStore:
             raise DatasetError(f"{folder}: no features of pool {pool} yet; {remedy}")
         record = read_object(folder / "pool.json", "a record of finished features", remedy=remedy)
         info = self.info
-        if record.get("source") != self._dataset.digest(pool, kind=info.kind, images=info.of_images):
+        if record.get("source") != self._dataset.digest(pool, images=info.of_images, scenes=info.of_scenes):
             raise DatasetError(f"{folder}: it was made before the pool's images or scenes changed; {remedy}")
         # Copy-on-write: torch takes such an array without a copy or a warning, and no file can change.
         map_here = partial(map_array, mode="c", remedy=remedy)
@@ -197,7 +208,7 @@ class NoFeatures(FeatureStore):
         """Errors as those of `BuiltDataset.described`."""
         self.folder = dataset.root
         described = dataset.described(images=False)
-        self.info = StoreInfo(NOTHING, {}, {}, None, code=1, note=None, dataset=described)
+        self.info = StoreInfo(NOTHING, (), {}, {}, None, code=1, note=None, dataset=described)
 
     def pool(self, pool: str) -> PoolFeatures:
         """No arrays, for any scene of any pool."""
@@ -273,7 +284,9 @@ def _command(root: Path, info: StoreInfo, folder: Path | None = None) -> str:
     """The command that makes such a store; a store does not know the path of its weights."""
     width, height = (info.options.get(name) for name in ("width", "height"))
     size = f" --size {width}x{height}" if width and height else ""
-    weights = f" --weights {info.weights if info.weights == 'random' else 'PATH'}" if info.weights else ""
+    # Only a user's own class knows where its weights come from.
+    has_file = info.weights and info.kind in ARRAYS
+    weights = f" --weights {info.weights if info.weights == 'random' else 'PATH'}" if has_file else ""
     out = f" --out {folder}" if folder else ""
     return f"clevrhope features {root} --kind {info.kind}{size}{weights}{out}"
 
@@ -293,24 +306,27 @@ def read_info(folder: Path) -> StoreInfo:
     raw = read_object(path, "a feature store", remedy="make one with clevrhope features")
     if raw.get("format") != FORMAT:
         raise DatasetError(
-            f"{path}: it was made by another version of clevrhope; make it again with clevrhope features"
+            f"{path}: it was made by another version of clevrhope; remove its folder, and make it again with "
+            "clevrhope features"
         )
-    check_form(raw, _STORE, path)
+    check_form(raw, STORE_FORM, path)
     arrays = {name: ArraySpec(each["dtype"], tuple(each["shape"])) for name, each in raw["arrays"].items()}
     if set(arrays) != ARRAYS.get(raw["kind"], set(arrays)):
         raise DatasetError(
             f"{path}: arrays are {', '.join(sorted(arrays)) or 'none'}; expected "
             f"{', '.join(sorted(ARRAYS[raw['kind']]))}, those of kind {raw['kind']}"
         )
-    names = (each.name for each in fields(StoreInfo) if each.name != "arrays")
-    return StoreInfo(arrays=arrays, **{name: raw[name] for name in names})
+    names = (each.name for each in fields(StoreInfo) if each.name not in ("arrays", "reads"))
+    return StoreInfo(arrays=arrays, reads=tuple(raw["reads"]), **{name: raw[name] for name in names})
 
 
 _DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "int64", "float16", "float32", "float64", "bool")
 _DTYPE = Kind("the name of a numpy dtype, such as float32", lambda value: value in _DTYPES)
-_STORE = Fields(
+_SOURCE = Kind('"image" or "scene"', lambda value: value in get_args(Source))
+STORE_FORM = Fields(
     {
         "kind": TEXT,
+        "reads": ListOf(_SOURCE),
         "options": OBJECT,
         "arrays": MapOf(Fields({"dtype": _DTYPE, "shape": ListOf(COUNT)}), keys=NAME),
         "weights": Nullable(TEXT),

@@ -76,6 +76,15 @@ def load_into(module: torch.nn.Module, weights: Mapping[str, Tensor], *, path: P
     module.load_state_dict({name: weights.get(name, value) for name, value in own.items()})
 
 
+def weights_digest(module: torch.nn.Module) -> str:
+    """The SHA-256 of a module's weights, in hexadecimal: of the name, dtype, shape and bytes of each."""
+    digest = hashlib.sha256()
+    for name, value in sorted(module.state_dict().items()):
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        digest.update(value.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
 def file_digest(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:

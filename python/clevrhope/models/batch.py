@@ -1,11 +1,13 @@
 """One training step's input: questions, programs, answers and image features as tensors."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from clevrhope.errors import ConfigError
 
 ABSENT = -1
 """In place of a row of features, after the last image of a set."""
@@ -28,6 +30,7 @@ class Batch:
             batch, however many questions have it.
         images: (B, I) int64, the rows in `features` of each question's images, `ABSENT` after the last one;
             None where each question is about one image.
+        sentences: gives the sentences of all questions of the split; `text` is what models use.
     """
 
     questions: Tensor
@@ -39,6 +42,7 @@ class Batch:
     rows: Tensor
     features: Mapping[str, Tensor]
     images: Tensor | None = None
+    sentences: Callable[[], Sequence[str]] | None = None
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -47,6 +51,20 @@ class Batch:
         shapes = "".join(f", {name} {tuple(array.shape)}" for name, array in self.features.items())
         return f"Batch({len(self)} questions on {self.answers.device}{shapes})"
 
+    def text(self) -> list[str]:
+        """The sentences of the B questions, as in the dataset's question file: "What color is the cube?".
+
+        They have all words of the dataset, also those that are <UNK> in `questions`. The first call for a
+        split makes the sentences of all its questions, about 100 bytes each.
+
+        Raises:
+            ConfigError: the batch was not made of a split, so it has no sentences.
+        """
+        if self.sentences is None:
+            raise ConfigError("the batch was not made of the questions of a split, so it has no text")
+        sentences = self.sentences()
+        return [sentences[row] for row in self.rows.tolist()]
+
     def first(self, n: int) -> "Batch":
         """The first n questions."""
 
@@ -54,7 +72,7 @@ class Batch:
             return tensor[:n]
 
         features = _mapped(self.features, first) if self.images is None else self.features
-        return Batch(**self._columns(first), features=features)
+        return replace(self, **self._columns(first), features=features)
 
     def to(self, device: torch.device | str) -> "Batch":
         """A copy of the batch on another device."""
@@ -62,7 +80,7 @@ class Batch:
         def moved(tensor: Tensor) -> Tensor:
             return tensor.to(device, non_blocking=True)
 
-        return Batch(**self._columns(moved), features=_mapped(self.features, moved))
+        return replace(self, **self._columns(moved), features=_mapped(self.features, moved))
 
     def image_rows(self) -> Tensor:
         """(B, I) `images`, also where each question is about one image."""
@@ -81,7 +99,7 @@ class Batch:
         questions, images = is_there.nonzero()[:, 0], self.images[is_there]
         columns = self._columns(lambda tensor: tensor.index_select(0, questions))
         features = _mapped(self.features, lambda array: array.index_select(0, images))
-        return Batch(**{**columns, "images": None}, features=features)
+        return replace(self, **{**columns, "images": None}, features=features)
 
     def _columns(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
         """The tensors with a row for each question, changed."""
@@ -89,7 +107,7 @@ class Batch:
         return {name: each if each is None else change(each) for name, each in columns.items()}
 
 
-_COLUMNS = tuple(each.name for each in fields(Batch) if each.name != "features")
+_COLUMNS = tuple(each.name for each in fields(Batch) if each.name not in ("features", "sentences"))
 
 
 def _mapped(features: Mapping[str, Tensor], change: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:

@@ -1,12 +1,10 @@
 """Finds a model's class: ours by name, a user's as package.module:Class. Imports no torch by itself."""
 
-import sys
 from collections.abc import Mapping
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrhope.errors import ConfigError, first_sentence, shown
+from clevrhope.runtime.classes import import_class, is_class_name
 from clevrhope.runtime.extras import check_torch
 from clevrhope.runtime.settings import suggestion
 
@@ -42,10 +40,9 @@ def find_model(name: str) -> "type[Model]":
         ConfigError: no such name, module or class; a class that lacks a method; torch is missing.
     """
     check_name(name)
-    module_name, _, class_name = MODELS.get(name, name).partition(":")
-    found = getattr(_module(name, module_name), class_name, None)
-    if found is None:
-        raise ConfigError(f'model "{name}": {module_name} has no {class_name}')
+    check_torch()
+    remedy = ": pip install 'clevrhope[train]'" if name in MODELS else ""
+    found = import_class(MODELS.get(name, name), f'model "{name}"', remedy=remedy)
 
     from torch.nn import Module
 
@@ -66,8 +63,7 @@ def check_name(name: str) -> None:
     Raises:
         ConfigError: it is neither.
     """
-    module_name, colon, class_name = MODELS.get(name, name).partition(":")
-    if not (module_name and colon and class_name):
+    if not is_class_name(MODELS.get(name, name)):
         raise ConfigError(
             f"no model {shown(name)}{suggestion(name, MODELS)}; there are: {', '.join(MODELS)}; "
             "name one of your own as package.module:Class"
@@ -123,28 +119,3 @@ def _prepare_for_sets(name: str, model: "Module") -> None:
             f'model "{name}": it answers questions about one image, not about sets of images; for those '
             f"there are {', '.join(SET_MODELS)}"
         )
-
-
-def _module(name: str, module_name: str) -> Any:
-    check_torch()
-    here = str(Path.cwd())
-    added = here not in sys.path
-    if added:
-        # A console script's path starts with its own folder, not with the user's, where the model's file is.
-        sys.path.append(here)
-    try:
-        return import_module(module_name)
-    except ModuleNotFoundError as error:
-        missing = error.name or module_name
-        if module_name == missing or module_name.startswith(f"{missing}."):
-            where = "neither installed nor in the working directory"
-            raise ConfigError(f'model "{name}": no module {missing}, {where}') from error
-        raise ConfigError(
-            f'model "{name}": its module needs {missing}, which is not installed'
-            + (": pip install 'clevrhope[train]'" if name in MODELS else "")
-        ) from error
-    except (ImportError, SyntaxError, ValueError) as error:
-        raise ConfigError(f'model "{name}": {module_name} cannot be imported ({error})') from error
-    finally:
-        if added:
-            sys.path.remove(here)

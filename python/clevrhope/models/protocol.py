@@ -13,10 +13,13 @@ from clevrhope.models.batch import Batch
 class Model(Protocol):
     """A torch.nn.Module with three methods, and any others it likes.
 
+    It reads questions as tokens of vocab.json, or as sentences (`Batch.text`) with a tokenizer of its own.
+
     Optional attributes of the class, or of the model that `build` returns where its configuration decides
     them (so they are read from the model, not from its class):
 
-    - `feature_kind`: the kind of image features that the model reads; "pixels" by default, "none" for none.
+    - `feature_kind`: the kind of image features that the model reads; "pixels" by default, "none" for none,
+      "package.module:Class" for those of a class of one's own.
     - `recipe`: a `Recipe`, how it is trained; by default one stage of Adam on `loss`.
     - `ways`: a mapping from a name to the method that predicts in that way, for a model with several ways to
       answer ("true_programs", "predicted_programs"); by default `predict` alone.

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import tee
 from typing import Any, Protocol
 
@@ -43,6 +44,10 @@ class Split(Protocol):
         """All rows in order, in blocks: index of the first row, questions, programs."""
         ...
 
+    def sentences(self) -> Sequence[str]:
+        """The sentences of all questions, with all their words."""
+        ...
+
 
 class Questions:
     """The questions of a split, or the first of them.
@@ -61,6 +66,7 @@ class Questions:
         self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
         self.image_idxs = reader.image_idxs
         self.answers = reader.answers
+        self._sentences = cache(reader.sentences)
         self.device = device
         tokens = [(questions, programs) for _, questions, programs in reader.blocks()]
         columns = {
@@ -94,7 +100,7 @@ class Questions:
         rows_of_parts = [(order[part], on_device[part]) for part in parts]
         for (_, rows), (features, images) in zip(rows_of_parts, self._images(rows_of_parts), strict=True):
             columns = {name: each.index_select(0, rows).long() for name, each in self._columns.items()}
-            yield Batch(rows=rows, features=features, images=images, **columns)
+            yield Batch(rows=rows, features=features, images=images, sentences=self._sentences, **columns)
 
     def _images(
         self, rows_of_parts: Sequence[tuple[Numbers, Tensor]]

@@ -28,7 +28,6 @@ from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.suite_reader import open_suite
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
-from clevrhope.features.dataset_folder import OF_SCENES
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model, find_model
@@ -162,8 +161,7 @@ def evaluate(
     ways, program_ways = answer_methods(model)
     parts = [Part("", split) for split in chosen]
     parts += [Part(suite, split) for split in chosen if suite is not None]
-    kind = info["features"]["kind"]
-    read = {part: _asked(layout, hop, part, here=vocab, features=kind) for part in parts}
+    read = {part: _asked(layout, hop, part, here=vocab, of_scenes=store.info.of_scenes) for part in parts}
     # A suite may have no pairs on a split.
     asked = {part: each for part, each in read.items() if each.rows or not part.suite}
     into = RunFolder(out) if out else folder
@@ -266,15 +264,13 @@ class _Asked:
     """Questions that are left out, as the model's features are of scenes."""
 
 
-def _asked(layout: Layout, hop: str, part: Part, *, here: Vocab, features: str) -> _Asked:
-    """The questions of a part; `here` is the vocabulary of the model."""
+def _asked(layout: Layout, hop: str, part: Part, *, here: Vocab, of_scenes: bool) -> _Asked:
+    """The questions of a part, for a model with the vocabulary `here` and features of scenes or not."""
     reader: Split
     n_skipped = 0
     if part.suite:
         there = read_vocab(layout.suite_vocab(hop, part.suite))
-        of_suite = open_suite(
-            layout, hop, part.suite, part.split, vocab=there, without_pixel_edits=features in OF_SCENES
-        )
+        of_suite = open_suite(layout, hop, part.suite, part.split, vocab=there, without_pixel_edits=of_scenes)
         reader, rows, n_skipped = of_suite, of_suite.rows.tolist(), of_suite.n_skipped
         place = layout.suite_h5(hop, part.suite, part.split)
     else:

@@ -1,20 +1,29 @@
-"""The log of a run: lines of JSON and, optionally, TensorBoard files."""
+"""The log of a run: lines of JSON and, optionally, TensorBoard files and a function of the user's."""
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import ConfigError
 
+OnLog = Callable[[dict[str, Any]], object]
+"""Is called with each record of the log, and with `step`, the number of updates in all stages, in it."""
+
 
 class Log:
     """An open log. Every line in its file is complete."""
 
     def __init__(
-        self, path: Path, *, length: int = 0, step: int = 0, tensorboard: Path | None = None
+        self,
+        path: Path,
+        *,
+        length: int = 0,
+        step: int = 0,
+        tensorboard: Path | None = None,
+        on_log: OnLog | None = None,
     ) -> None:
         """Opens the log and cuts it to `length` bytes: a resumed run writes the rest again.
 
@@ -23,10 +32,12 @@ class Log:
             length: bytes of it to keep.
             step: the update that these bytes go up to; TensorBoard drops what was drawn after it.
             tensorboard: the folder of the TensorBoard files; None for none.
+            on_log: is called with each record once it is written.
 
         Raises:
             ConfigError: TensorBoard files are requested, but TensorBoard is not installed.
         """
+        self._on_log = on_log
         self._writer = _writer(tensorboard, step) if tensorboard else None
         path.touch()
         os.truncate(path, min(length, path.stat().st_size))
@@ -38,13 +49,23 @@ class Log:
         return self._file.tell()
 
     def add(self, line: Mapping[str, Any], *, step: int) -> None:
-        """Writes a line; `step`, the number of updates in all stages, is its place in TensorBoard."""
+        """Writes a line; `step`, the number of updates in all stages, is its place in TensorBoard.
+
+        Raises:
+            Exception: any exception in `on_log`, with the step as a note.
+        """
         self._file.write(json.dumps(line).encode() + b"\n")
         self._file.flush()
         if self._writer is not None:
             for name, value in line.items():
                 if isinstance(value, int | float) and name != "update":
                     self._writer.add_scalar(f"{line['stage']}/{name}", value, step)
+        if self._on_log is not None:
+            try:
+                self._on_log({**line, "step": step})
+            except Exception as error:
+                error.add_note(f"(raised in on_log at update {step:,}; the same call resumes the run)")
+                raise
 
     def sync(self) -> None:
         """Flushes the file to disk, so that what was written survives a loss of power."""

@@ -36,7 +36,7 @@ from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.dropped_types import KeptSplit
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
 from clevrhope.training.interrupts import interrupts
-from clevrhope.training.log import Log
+from clevrhope.training.log import Log, OnLog
 from clevrhope.training.loop import Trainer, check_stage, updates_made
 from clevrhope.training.order import derived_seed
 from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
@@ -60,6 +60,7 @@ def train(
     progress: Progress | None = None,
     *,
     tell: Callable[[Sequence[str]], None] = lambda _: None,
+    on_log: OnLog | None = None,
 ) -> TrainSummary:
     """Trains a model, or resumes a run that an earlier call with the same request left unfinished.
 
@@ -71,6 +72,9 @@ def train(
         progress: displays progress.
         tell: called once, before the first update and after all checks of the request, with sentences on
             what is held out of covr_train, and on the run that this one starts from.
+        on_log: called with each record of log.jsonl as a dictionary, to which `step` is added, the number of
+            updates in all stages. A resumed run repeats the records after its last state. An exception in it
+            stops the run and passes to the caller; the same call resumes from the last state.
 
     Raises:
         ConfigError: an unknown model, HOP, size, setting or device, or some that do not fit together.
@@ -160,6 +164,7 @@ def train(
             length=resumed[0].log_bytes if resumed else 0,
             step=updates_made(recipe.stages, resumed[0]) if resumed else 0,
             tensorboard=folder.tensorboard if request.tensorboard else None,
+            on_log=on_log,
         )
         try:
             with (

@@ -14,6 +14,7 @@ class SomeRows:
 
     def __init__(self, split: Split, rows: npt.NDArray[np.int64]) -> None:
         """Reads all rows and keeps those with these numbers."""
+        self._all, self._rows = split, rows
         self.hop, self.split, self.pool = split.hop, split.split, split.pool
         blocks = [(questions, programs) for _, questions, programs in split.blocks()]
         self._questions: Ints = np.concatenate([each for each, _ in blocks])[rows]
@@ -25,6 +26,11 @@ class SomeRows:
 
     def __len__(self) -> int:
         return len(self.answers)
+
+    def sentences(self) -> list[str]:
+        """The sentences of the rows."""
+        sentences = self._all.sentences()
+        return [sentences[row] for row in self._rows]
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
         """All rows in one block, in the form of `Split.blocks`."""

@@ -4,7 +4,7 @@ Such are test sets from other templates, CLOSURE's for one: their functions and 
 words mostly so, but the indices differ.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -43,6 +43,7 @@ class MappedSplit:
         Raises:
             DatasetError: an answer or a function that the model's vocabulary lacks, unless it may.
         """
+        self._split = split
         self.hop, self.split, self.pool = split.hop, split.split, split.pool
         self.image_idxs, self.question_families = split.image_idxs, split.question_families
         self.question_lengths, self.program_lengths = split.question_lengths, split.program_lengths
@@ -67,6 +68,10 @@ class MappedSplit:
 
     def __len__(self) -> int:
         return len(self.answers)
+
+    def sentences(self) -> Sequence[str]:
+        """The sentences of the split, with the words that the model's vocabulary lacks."""
+        return self._split.sentences()
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
         """All rows in one block, in the form of `Split.blocks`."""

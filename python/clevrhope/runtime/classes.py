@@ -1,0 +1,48 @@
+"""Imports a class by package.module:Class, from Python's path or the working directory."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from clevrhope.errors import ConfigError
+
+
+def is_class_name(name: str) -> bool:
+    """Whether a name has the form package.module:Class."""
+    return all(name.partition(":"))
+
+
+def import_class(name: str, what: str, *, remedy: str = "") -> Any:
+    """The object of that name; an exception in the module itself, other than a failing import, passes.
+
+    Args:
+        name: of the form package.module:Class.
+        what: begins messages, such as 'model "film"'.
+        remedy: ends the message on another module that the class's module needs.
+
+    Raises:
+        ConfigError: no such module or class, or one that cannot be imported.
+    """
+    module_name, _, class_name = name.partition(":")
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:
+        # A console script's path starts with its own folder, not with the user's, where the module is.
+        sys.path.append(here)
+    try:
+        module = import_module(module_name)
+    except ModuleNotFoundError as error:
+        missing = error.name or module_name
+        if module_name == missing or module_name.startswith(f"{missing}."):
+            where = "neither installed nor in the working directory"
+            raise ConfigError(f"{what}: no module {missing}, {where}") from error
+        raise ConfigError(f"{what}: its module needs {missing}, which is not installed{remedy}") from error
+    except (ImportError, SyntaxError, ValueError) as error:
+        raise ConfigError(f"{what}: {module_name} cannot be imported ({error})") from error
+    finally:
+        if added:
+            sys.path.remove(here)
+    if not hasattr(module, class_name):
+        raise ConfigError(f"{what}: {module_name} has no {class_name}")
+    return getattr(module, class_name)

@@ -1,0 +1,252 @@
+"""Classes of one's own that make features: what they declare, what they give, and what is refused."""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import clevrhope
+from clevrhope.__main__ import run_command
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.features.batches import Batches
+from clevrhope.features.extraction import make_features
+from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
+from clevrhope.features.store import open_store
+
+HERE = "test_extractors"
+
+
+class Colors(Extractor):
+    """The mean color of an image of 8 x 6 pixels, and the color of its first pixel."""
+
+    arrays: ClassVar[Mapping[str, ArraySpec]] = {
+        "mean": ArraySpec("float32", (3,)),
+        "first": ArraySpec("uint8", (3,)),
+    }
+    weights = None
+    size = (8, 6)
+    batch_size = 7
+
+    def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
+        assert images.shape[1:] == (6, 8, 3)
+        assert len(images) <= 7
+        assert not scenes
+        return {"mean": images.mean((1, 2), dtype=np.float32), "first": images[:, 0, 0]}
+
+
+class Both(Colors):
+    """Reads scenes, too, and images of their own size."""
+
+    reads = ("image", "scene")
+    arrays: ClassVar[Mapping[str, ArraySpec]] = {"numbers": ArraySpec("int64", (2,))}
+    size = None
+
+    def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
+        assert images.shape[1:] == (32, 48, 3)
+        numbers = [(each["image_index"], len(each["objects"])) for each in scenes]
+        return {"numbers": np.asarray(numbers)}
+
+
+class Weighted(Colors):
+    """Has weights, which `--weights` says, and a setting."""
+
+    def __init__(self, options: ExtractorOptions) -> None:
+        self.weights = f"digest of {options.weights}"
+        self.options = {"setting": 1}
+
+
+class Wrong(Colors):
+    """What it gives is what a test puts here."""
+
+    given: ClassVar[Any] = None
+
+    def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
+        rows = {**super().rows(images, scenes)}
+        changed: Mapping[str, Array] = self.given(rows)
+        return changed
+
+
+class NoArrays(Extractor):
+    """Lacks its arrays."""
+
+    weights = None
+
+
+class NoWeights(Extractor):
+    """Lacks its weights."""
+
+    arrays = Colors.arrays
+
+
+class NoDtype(Colors):
+    """Has an array of no dtype that a file can have."""
+
+    arrays: ClassVar[Mapping[str, ArraySpec]] = {"mean": ArraySpec("float31", (3,))}
+
+
+class Indices(Colors):
+    """Has an array with the name of one of the store's own."""
+
+    arrays: ClassVar[Mapping[str, ArraySpec]] = {"indices": ArraySpec("float32", (3,))}
+
+
+class NoJson(Colors):
+    """Has options that no JSON can hold."""
+
+    options: ClassVar[Mapping[str, Any]] = {"names": {1, 2}}
+
+
+class NoSize(Colors):
+    """Has one number where width and height belong."""
+
+    size: Any = 224
+
+
+class NoBatch(Colors):
+    """Wants no images at a time."""
+
+    batch_size = 0
+
+
+class NoBase:
+    """Is not derived from `Extractor`."""
+
+
+@pytest.fixture
+def folder(pristine: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(pristine, tmp_path / "demo"))
+
+
+def test_a_class_of_ones_own_gets_resized_images_and_its_rows_are_stored(folder: Path) -> None:
+    made = make_features(folder, kind=f"{HERE}:Colors")
+    assert made.folder == folder / "features/Colors"
+    info = json.loads((made.folder / "store.json").read_text())
+    assert (info["kind"], info["reads"], info["weights"]) == (f"{HERE}:Colors", ["image"], None)
+    assert info["options"] == {"width": 8, "height": 6}
+    questions = clevrhope.load(folder, "rubber_cylinder", "complex_ood")
+    pool = open_store(folder, kind=f"{HERE}:Colors").pool(questions.pool)
+    item = questions[3]
+    small = np.asarray(Image.fromarray(item["image"]).resize((8, 6), Image.Resampling.BICUBIC))
+    (row,) = pool.rows(np.asarray([item["image_index"]]))
+    np.testing.assert_array_equal(pool.arrays["first"][row], small[0, 0])
+    np.testing.assert_allclose(pool.arrays["mean"][row], small.mean((0, 1)), rtol=1e-6)
+    assert make_features(folder, kind=f"{HERE}:Colors").n_made == 0
+
+
+def test_a_class_can_read_images_and_scenes(folder: Path) -> None:
+    make_features(folder, kind=f"{HERE}:Both", pools=["train"])
+    pool = open_store(folder, kind=f"{HERE}:Both").pool("train")
+    scenes = json.loads((folder / "scenes/train/0000.json").read_text())["scenes"]
+    expected = {scene["image_index"]: len(scene["objects"]) for scene in scenes}
+    assert {int(index): int(n) for index, n in pool.arrays["numbers"]} == expected
+
+
+def test_features_of_other_weights_or_options_never_share_a_store(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual: Any = {"kind": f"{HERE}:Weighted", "pools": ["test_ood"]}
+    make_features(folder, weights="a", **usual)
+    with pytest.raises(DatasetError, match=r"another feature store is there .weights is .digest of a"):
+        make_features(folder, weights="b", **usual)
+    monkeypatch.setattr(Weighted, "size", (4, 4))
+    with pytest.raises(DatasetError, match=r"another feature store is there .options.width is 8"):
+        make_features(folder, weights="a", **usual)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("nowhere:Colors", 'features "nowhere:Colors": no module nowhere, neither installed nor in the'),
+        (f"{HERE}:Nothing", f'features "{HERE}:Nothing": {HERE} has no Nothing'),
+        (f"{HERE}:NoBase", "NoBase'> is not a subclass of clevrhope.features.extractor.Extractor (docs/"),
+        (f"{HERE}:HERE", "'test_extractors' is not a subclass of clevrhope.features.extractor.Extractor"),
+        (f"{HERE}:NoArrays", "the class sets no arrays (docs/models_of_your_own.md)"),
+        (f"{HERE}:NoWeights", "the class sets no weights (docs/models_of_your_own.md)"),
+        (f"{HERE}:NoDtype", 'arrays.mean.dtype is "float31"; expected the name of a numpy dtype'),
+        (f"{HERE}:Indices", "its arrays need names, other than indices and sums"),
+        (f"{HERE}:NoSize", "size is 224; expected width and height, as (224, 224)"),
+        (f"{HERE}:NoBatch", "batch_size is 0; expected 1 or more"),
+        (f"{HERE}:NoJson", "its options cannot be written as JSON (Object of type set is not JSON serial"),
+        ("pixel", 'no kind "pixel" (did you mean "pixels"?); there are: pixels, attributes, scene-boxes,'),
+        (":Colors", 'no kind ":Colors"; there are: '),
+    ],
+)
+def test_a_class_that_makes_no_features_gets_one_sentence(
+    name: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["features", str(folder), "--kind", name, "--quiet"]) == 2
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert told in sentence
+    assert not (folder / "features").exists()
+
+
+def test_options_that_a_class_does_not_take_are_refused(folder: Path) -> None:
+    for options, told in (({"size": (9, 9)}, "take no --size"), ({"weights": "x"}, "take no --weights")):
+        with pytest.raises(ConfigError, match=f"features of kind {HERE}:Colors {told}"):
+            make_features(folder, kind=f"{HERE}:Colors", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (lambda rows: None, "its method rows returns NoneType; its arrays are mean, first"),
+        (lambda rows: {"mean": rows["mean"]}, "its method rows returns mean; its arrays are mean, first"),
+        (lambda rows: {**rows, "first": rows["first"].tolist()}, "returns first as a list; expected a numpy"),
+        (
+            lambda rows: {**rows, "mean": rows["mean"].astype("float64")},
+            "returns mean as float64 (7, 3); expected float32 (7, 3), as its arrays say, for 7 images",
+        ),
+        (
+            lambda rows: {**rows, "mean": rows["mean"][:-1]},
+            "returns mean as float32 (6, 3); expected float32 (7",
+        ),
+        (lambda rows: {**rows, "mean": rows["mean"] / 0}, "returns mean with NaN or infinite numbers in it"),
+        (lambda rows: {**rows, "mean": rows["mean"] * np.float32("nan")}, "returns mean with NaN"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*encountered in divide:RuntimeWarning")
+def test_rows_of_another_form_get_one_sentence(
+    given: Any, told: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Wrong, "given", staticmethod(given))
+    assert run_command(["features", str(folder), "--kind", f"{HERE}:Wrong", "--quiet"]) == 2
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert f'features "{HERE}:Wrong": ' in sentence
+    assert told in sentence
+
+
+class Numbers(Extractor):
+    """The first number of each image, of at most `most` images at a time."""
+
+    weights = None
+    arrays: ClassVar[Mapping[str, ArraySpec]] = {"number": ArraySpec("uint8", ())}
+
+    def __init__(self, most: int, problem: str) -> None:
+        self.most, self.problem, self.tried = most, problem, list[int]()
+
+    def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
+        self.tried.append(len(images))
+        if len(images) > self.most:
+            raise RuntimeError(self.problem)
+        return {"number": images[:, 0, 0, 0]}
+
+
+def test_batches_are_halved_until_they_fit() -> None:
+    pytest.importorskip("torch")
+    images = np.zeros((11, 1, 1, 3), np.uint8)
+    images[:, 0, 0, 0] = range(11)
+    full = "CUDA out of memory. Tried to allocate 2 GiB"
+    numbers = Numbers(3, full)
+    batches = Batches("numbers", numbers, device="cpu")
+    assert batches.rows(images, [])["number"].tolist() == list(range(11))
+    assert numbers.tried == [11, 8, 4, 2, 2, 2, 2, 2, 1]
+    assert batches.size == 2, "the next block does not try again"
+    with pytest.raises(ConfigError, match="--device: cpu has not enough memory for one image"):
+        Batches("numbers", Numbers(0, full), device="cpu").rows(images, [])
+    with pytest.raises(RuntimeError, match="shapes differ"):
+        Batches("numbers", Numbers(0, "shapes differ"), device="cpu").rows(images, [])
