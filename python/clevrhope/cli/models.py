@@ -264,6 +264,19 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
     metavar="NAME",
     help="Only this checkpoint; repeatable.  [default: all that were kept]",
 )
+@click.option(
+    "--reaching",
+    type=float,
+    metavar="PERCENT",
+    help="Only the last weights, and the first two kept checkpoints in a row with this accuracy on the set "
+    "that the run was tuned on.",
+)
+@click.option(
+    "--hop",
+    metavar="HOP",
+    help="Another sub-dataset of the same pair whose test sets are answered, such as one with fewer "
+    "combinations.  [default: the run's own]",
+)
 @only_splits
 @click.option(
     "--suite",
@@ -297,6 +310,8 @@ def evaluate(run: Path, **choices: Any) -> None:
             dataset=choices["dataset"],
             features=choices["features"],
             checkpoints=choices["checkpoints"] or None,
+            reaching=choices["reaching"],
+            hop=choices["hop"],
             splits=read_names(choices["splits"]) or None,
             suite=suite,
             out=choices["out"],

@@ -61,7 +61,7 @@ def check_plan(plan: Plan) -> None:
     """
     ways: set[str] = set()
     every_way_is_known = True
-    for k, dataset in enumerate(plan.experiment.datasets):
+    for k, dataset in zip(plan.experiment.tables, plan.experiment.datasets, strict=True):
         at = f"{plan.experiment.file}: dataset[{k}]"
         steps = {step.name: step for step in plan.datasets[dataset.name].steps}
         runs = [run for run in plan.runs if run.dataset == dataset.name]

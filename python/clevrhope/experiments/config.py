@@ -60,7 +60,9 @@ class DatasetConfig:
     Attributes:
         name: of its folder below the experiment's, and in the `datasets` of models.
         builds: one or more.
-        seed: as for build; None where nothing is built.
+        seed: as for build; None where nothing is built, or where there are `seeds`.
+        seeds: for replicates of the dataset, one with each seed: palettes are drawn with it, too. Each is
+            called by the name and its seed, such as "hour-1"; the name alone means all of them.
         splits: those to build; empty for all.
         templates: names of the package's template files, such as zero_hop; empty for all.
         asks: functions that templates may end with, such as count or query_color; empty for all.
@@ -78,6 +80,7 @@ class DatasetConfig:
     name: str
     builds: tuple[BuildConfig, ...] = field(metadata={"key": "build"})
     seed: int | None = None
+    seeds: tuple[int, ...] = ()
     splits: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
@@ -94,15 +97,26 @@ class DatasetConfig:
         _check_name("name", self.name)
         if not self.builds:
             raise ConfigError("build is empty; a dataset needs [[dataset.build]] with hops")
-        if self.seed is None and self.folder is None:
+        if self.seed is None and not self.seeds and self.folder is None:
             raise ConfigError("seed is missing; it decides the dataset")
-        check_at_least(0, seed=self.seed)
+        if self.seeds and (self.seed is not None or self.folder is not None):
+            other = "seed" if self.folder is None else "folder"
+            raise ConfigError(f"seeds does not go with {other}; give one of the two")
+        _check_unique("seeds", list(map(str, self.seeds)))
+        check_at_least(0, seed=self.seed, seeds=min(self.seeds, default=None))
         if self.suites and (self.asks or self.mentions):
             left_out = "asks" if self.asks else "mentions"
             raise ConfigError(
                 f"suites do not go with {left_out}: their tests name templates by file and number; choose "
                 "whole files with templates"
             )
+
+    @property
+    def replicates(self) -> tuple["DatasetConfig", ...]:
+        """A dataset for each of its seeds; itself if it has one seed."""
+        if not self.seeds:
+            return (self,)
+        return tuple(replace(self, name=f"{self.name}-{seed}", seed=seed, seeds=()) for seed in self.seeds)
 
     @property
     def has_templates(self) -> bool:
@@ -145,6 +159,7 @@ class ModelConfig:
         init_from: label of an earlier [[model]] with one size, from whose run of the same dataset, pair and
             seed each run starts.
         updates, keep_last, keep_every, features: as the options of `train`.
+        reaching: as for `evaluate --reaching`; None to evaluate all checkpoints.
         options: further options of `train`.
         evaluate: further options of `evaluate`.
         label: begins the names of its runs' folders; None for its name.
@@ -164,6 +179,7 @@ class ModelConfig:
     init_from: str | None = None
     keep_last: int = 1
     keep_every: int | None = None
+    reaching: float | None = None
     features: str | None = None
     options: tuple[str, ...] = ()
     evaluate: tuple[str, ...] = ()
@@ -220,7 +236,8 @@ class Experiment:
         out: the folder for everything.
         jobs: parallel runs; None for one per core.
         threads: per run; None for the cores divided by the jobs.
-        datasets: to build or use.
+        datasets: to build or use, with replicates one by one.
+        tables: the numbers of their [[dataset]] tables.
         models: grids of runs.
         ways: for models that answer in several ways, those to report; empty for all.
     """
@@ -231,6 +248,7 @@ class Experiment:
     jobs: int | None
     threads: int | None
     datasets: tuple[DatasetConfig, ...]
+    tables: tuple[int, ...]
     models: tuple[ModelConfig, ...]
     ways: tuple[str, ...] = ()
 
@@ -257,8 +275,9 @@ class _File:
         check_at_least(1, jobs=None if self.jobs == "cores" else self.jobs, threads=self.threads)
         if not self.dataset or not self.model:
             raise ConfigError("an experiment needs a [[dataset]] and a [[model]]")
-        names = [each.name for each in self.dataset]
-        _check_unique("dataset", names)
+        replicates = [own.name for each in self.dataset for own in each.replicates]
+        _check_unique("dataset", replicates)
+        names = list(dict.fromkeys([*(each.name for each in self.dataset), *replicates]))
         for k, model in enumerate(self.model):
             for name in model.datasets:
                 if name not in names:
@@ -289,14 +308,9 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
         out=out or Path(found.out or Path("out") / file.stem),
         jobs=None if found.jobs == "cores" else found.jobs,
         threads=found.threads,
-        datasets=tuple(_with_paths(each, base) for each in found.dataset),
-        models=tuple(
-            # Only a user's own model knows what its settings mean.
-            each
-            if ":" in each.name
-            else replace(each, settings=_from_folder(each.settings, _PATHS_OF_MODELS, base))
-            for each in found.model
-        ),
+        datasets=tuple(_with_paths(own, base) for each in found.dataset for own in each.replicates),
+        tables=tuple(k for k, each in enumerate(found.dataset) for _ in each.replicates),
+        models=tuple(_on_replicates(_model_with_paths(each, base), found.dataset) for each in found.model),
         ways=found.report.ways,
     )
 
@@ -332,6 +346,22 @@ def _with_paths(dataset: DatasetConfig, base: Path) -> DatasetConfig:
     )
     config = _from_folder(dataset.config, _PATHS_OF_BUILD, base.resolve())
     return replace(dataset, features=features, config=config)
+
+
+def _model_with_paths(model: ModelConfig, base: Path) -> ModelConfig:
+    """A model whose settings that are paths are relative to the working directory."""
+    if ":" in model.name:  # only a user's own model knows what its settings mean
+        return model
+    return replace(model, settings=_from_folder(model.settings, _PATHS_OF_MODELS, base))
+
+
+def _on_replicates(model: ModelConfig, datasets: Sequence[DatasetConfig]) -> ModelConfig:
+    """A model on the replicates of the datasets that it names."""
+    named = set(model.datasets)
+    own = [
+        each.name for dataset in datasets for each in dataset.replicates if named & {dataset.name, each.name}
+    ]
+    return replace(model, datasets=tuple(own))
 
 
 def _from_folder(table: Mapping[str, Any], names: Sequence[str], base: Path) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.settings import suggestion
 from clevrhope.runtime.toml import toml_text, toml_value
 from clevrhope.splits.covr.kinds import COVR_TRAIN
+from clevrhope.splits.kinds import OOD
 from clevrhope.splits.palettes import diversity_name
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import covr_part_name
@@ -211,6 +212,22 @@ def names_of(build: BuildConfig) -> Sequence[str]:
     return build.hops
 
 
+def smallest_palette(dataset: DatasetConfig, hop: str) -> str | None:
+    """The sub-dataset of a pair whose combinations all others have, too, and whose test set they answer.
+
+    None where the pair has no diversities of which each contains the smaller ones, or `hop` is the smallest.
+    """
+    for build in dataset.builds:
+        names = names_of(build)
+        if hop not in names or not build.diversity or build.mode != "nested":
+            continue
+        of_pair = len(build.diversity)
+        number = names.index(hop) // of_pair
+        smallest = names[number * of_pair + build.diversity.index(min(build.diversity))]
+        return smallest if smallest != hop else None
+    return None
+
+
 def build_arguments(dataset: DatasetConfig, build: BuildConfig, places: Places) -> list[str]:
     """The command line of a build."""
     arguments = ["build", "--out", str(places.data), "--seed", str(dataset.seed)]
@@ -300,13 +317,21 @@ def _run_chain(
         train += ["--init-from", str(source.folder)]
     train += _options_of(model, variant)
     train += [*model.options, "--quiet"]
-    evaluate = ["evaluate", str(run), *model.evaluate, "--quiet"]
+    answer = ["evaluate", str(run)]
+    if model.reaching is not None:
+        answer += ["--reaching", f"{model.reaching:g}"]
+    evaluate = [*answer, *model.evaluate, "--quiet"]
     trained = _step(experiment, f"train-{name}", train, run / "finished.json")
     evaluated = _step(experiment, f"evaluate-{name}", evaluate, run / "predictions")
     steps = [
         replace(trained, inputs=DatasetInputs(data), holds=run),
         replace(evaluated, inputs=DatasetInputs(data, tests_of=hop)),
     ]
+    smallest = smallest_palette(dataset, hop)
+    if smallest is not None:
+        elsewhere = [*answer, "--hop", smallest, "--splits", OOD, "--quiet"]
+        step = _step(experiment, f"smallest-{name}", elsewhere, RunFolder(run).other_hop(smallest))
+        steps.append(replace(step, inputs=DatasetInputs(data, tests_of=smallest)))
     if dataset.suites:
         answer = evaluate[:-1]
         for suite in dataset.suites:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clevrhope.dataset.contents import same_hop
 from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.errors import ClevrhopeError, ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
@@ -53,6 +54,7 @@ class Result:
         floor_from: The model or baseline that gives the floor.
         note: What has to be said wherever the result is shown.
         suites: Suites of paired tests that the file also has predictions about.
+        trained_diversity: Diversity of the sub-dataset that the run was trained on; 0 if unknown.
     """
 
     source: Source
@@ -75,6 +77,7 @@ class Result:
     floor_from: str = ""
     note: str = ""
     suites: tuple[str, ...] = ()
+    trained_diversity: int = 0
 
     @property
     def size(self) -> str:
@@ -100,6 +103,11 @@ class Result:
         gap = SYSTEMATICITY_GAPS[kind]
         ood, iid = self.accuracies.get(gap.name), self.accuracies.get(gap.baseline)
         return None if ood is None or iid is None else ood.minus(iid)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the test sets are of another sub-dataset of the pair than the run was trained on."""
+        return bool(self.source.hop) and not same_hop(self.source.hop, self.hop)
 
     @property
     def sub_dataset(self) -> tuple[Path, str]:
@@ -188,7 +196,8 @@ def _result(
     for split in key.splits[hop]:
         answers = key.test_set(hop, split).answers
         there = given[split] != NOT_GIVEN if split in given else np.zeros(len(answers), dtype=bool)
-        n_missing += int(np.count_nonzero(~there)) if SPLITS[split].is_test_set or there.any() else 0
+        is_asked = SPLITS[split].is_test_set and hop == (source.hop or hop)
+        n_missing += int(np.count_nonzero(~there)) if is_asked or there.any() else 0
         if there.any():
             n_asked[split] = int(np.count_nonzero(there))
             n_unanswered[split] = 0 if nothing is None else int(np.count_nonzero(given[split] == nothing))
@@ -215,6 +224,7 @@ def _result(
         floor=floor,
         floor_from="" if floor is None else "majority_by_family",
         note=source.note,
+        trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
     )
 
 

@@ -20,6 +20,7 @@ from clevrhope.report.setups import (
 from clevrhope.runtime.forms import COUNT, NAME, SEED, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.palettes import MARK
+from clevrhope.training.run_folder import OTHER_HOPS
 
 RUN_FILE = "run.json"
 """The file that every run's folder has."""
@@ -212,9 +213,9 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
         PredictionsError: the run is incomplete, or not evaluated yet.
     """
     run = _read_run(folder / RUN_FILE)
-    files = sorted(
-        path for path in (folder / "predictions").glob("[!.]*") if path.suffix in _SUFFIXES and path.is_file()
-    )
+    places = (folder, *sorted((folder / OTHER_HOPS).glob("*/")))
+    found = (path for place in places for path in sorted((place / "predictions").glob("[!.]*")))
+    files = [path for path in found if path.suffix in _SUFFIXES and path.is_file()]
     if not files:
         raise PredictionsError(f"{folder}: no predictions yet; make them with clevrhope evaluate {folder}")
     model = name or str(run["model"]).rpartition(":")[2]

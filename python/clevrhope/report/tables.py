@@ -213,9 +213,9 @@ def _point(value: float, *, signed: bool) -> str:
     return with_sign(value) if signed else f"{value:.1f}"
 
 
-def with_sign(value: float) -> str:
-    """A number of points with its sign."""
-    return f"{value:+.1f}".replace("-", MINUS)
+def with_sign(value: float, digits: int = 1) -> str:
+    """A number with its sign."""
+    return f"{value:+.{digits}f}".replace("-", MINUS)
 
 
 def _heads(sizes: Sequence[int | None], *, with_paper: bool) -> list[str]:

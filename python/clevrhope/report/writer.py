@@ -23,6 +23,7 @@ from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_t
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.setups import drops_types
+from clevrhope.report.slopes import slope_blocks
 from clevrhope.report.suite_tables import suite_blocks
 from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
 from clevrhope.report.summary import runs_table, summary_tables
@@ -177,6 +178,7 @@ def _document(
         from clevrhope.report.figures import diversity_plots
 
         yield from diversity_plots(groups)
+    yield from slope_blocks(shown, draws=draws is None)
     models = models_of(plain)
     if models:
         with progress.stage("Writing", total=len(models), unit="sections") as advance:

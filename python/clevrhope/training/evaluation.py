@@ -1,5 +1,6 @@
 """Evaluates trained runs: predicts on the test sets and writes what `clevrhope score` reads."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from torch import nn
 from clevrhope.dataset.contents import (
     covr_splits_in,
     find_hop,
+    same_hop,
     splits_in,
     suite_splits,
     suite_splits_in,
@@ -32,11 +34,13 @@ from clevrhope.features.device import chosen_device
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model, find_model
 from clevrhope.models.protocol import answer_methods
+from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_TRAIN, is_covr
 from clevrhope.splits.kinds import SPLITS, TRAIN
+from clevrhope.splits.palettes import MARK
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
@@ -89,6 +93,8 @@ def evaluate(
     dataset: Path | None = None,
     features: str | None = None,
     checkpoints: Sequence[str] | None = None,
+    reaching: float | None = None,
+    hop: str | None = None,
     splits: Sequence[str] | None = None,
     suite: str | None = None,
     out: Path | None = None,
@@ -105,8 +111,12 @@ def evaluate(
             become <UNK>.
         features: a store, as in `TrainRequest`.
         checkpoints: names of checkpoints; None for all.
-        splits: splits of the run's HOP; None for all but those trained or tuned on. Existing predictions for
-            other splits are kept.
+        reaching: in place of `checkpoints`: the last weights, and the first two kept checkpoints in a row
+            with this accuracy in per cent on the set that the run was tuned on.
+        hop: another sub-dataset of the same pair, with fewer combinations for one, whose test sets are
+            answered; None for the run's own. Predictions go to `other_hops/HOP` in the run's folder.
+        splits: splits of the HOP; None for all but those trained or tuned on. Existing predictions for other
+            splits are kept.
         suite: a suite of paired tests whose questions are answered. Questions of its splits are answered
             only where the file of predictions lacks their answers; everything else in it is kept. Words,
             answers and functions that the model lacks are no error: see `MappedSplit`.
@@ -116,13 +126,16 @@ def evaluate(
         progress: displays progress.
 
     Raises:
-        ConfigError: no such checkpoint, split, suite or device; another dataset without an `out` of its own;
-            or chosen splits, while the file there has other splits' predictions by other weights.
+        ConfigError: no such checkpoint, HOP, split, suite or device; a HOP with another pair; another
+            dataset without an `out` of its own; or chosen splits, while the file there has other splits'
+            predictions by other weights.
         DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
     """
     folder = RunFolder(Path(run))
     info = folder.read()
-    names = _chosen(folder, checkpoints)
+    if checkpoints and reaching is not None:
+        raise ConfigError("--checkpoint and --reaching: both choose checkpoints; give one of the two")
+    names = _chosen(folder, checkpoints) if reaching is None else _reaching(folder, reaching)
     root = dataset or Path(info["places"]["dataset"])
     layout = Layout(root)
     store = _store(root, info, features)
@@ -131,20 +144,24 @@ def evaluate(
     vocab = read_vocab(folder.vocab if folder.vocab.exists() else layout.vocab_of(train_split))
     for name in names:
         _check_own(folder.checkpoint(name), info, vocab)
-    hop = find_hop(layout, info["hop"])
+    trained_hop = find_hop(layout, info["hop"])
+    hop = trained_hop if hop is None else _same_pair(layout, hop, trained_hop)
+    if out is None and hop != trained_hop:
+        out = folder.other_hop(hop)
     if is_covr(train_split):
         _check_no_suite(folder, suite)
     built = covr_splits_in(layout, hop) if is_covr(train_split) else splits_in(layout, hop)
     every = chosen_splits(built, hop, None)
     tested = built if suite is None else suite_splits(layout, hop, suite)
     chosen = chosen_splits(tested, hop, splits, place=f"{root}: ")
-    about = identity(finished_manifest(layout.manifest), there, hop=hop, images=store.info.of_images)
+    images = store.info.of_images
+    about = identity(finished_manifest(layout.manifest), there, hop=trained_hop, images=images)
     differs = ""
     if about != info["dataset"]:
         differs = difference(info["dataset"], about, sides=("in training", "here"))
     elif _has_other_sets(info, layout, hop):
         differs = f"other questions in {COVR_TRAIN}"
-    elif not _has_own_tests(info, layout, hop, every, images=store.info.of_images):
+    elif not _has_own_tests(info, layout, trained_hop, hop, every, images=images):
         differs = "other questions in its test sets"
     # Reports take any folder with a run.json for that of a run, and its predictions for that run's.
     if differs and (out is None or RunFolder(out).run.exists()):
@@ -387,6 +404,33 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(wanted or known)
 
 
+def _reaching(folder: RunFolder, percent: float) -> tuple[str, ...]:
+    """The last weights, after the first two kept checkpoints in a row that reach an accuracy, if any do.
+
+    Reports read from reached.json which they are.
+    """
+    _chosen(folder, ("last",))
+    found = folder.first_reaching(percent)
+    content = {"percent": percent, "checkpoints": found}
+    write_whole(folder.reached, (json.dumps(content, indent=2) + "\n").encode())
+    return tuple(dict.fromkeys((*found, "last")))
+
+
+def _same_pair(layout: Layout, name: str, trained: str) -> str:
+    """Another sub-dataset that holds out the pair of the one that was trained on.
+
+    Raises:
+        ConfigError: there is no such sub-dataset, or it holds out something else.
+    """
+    hop = find_hop(layout, name)
+    if not same_hop(hop.partition(MARK)[0], trained.partition(MARK)[0]):
+        raise ConfigError(
+            f"--hop: the run holds out {trained}, and {hop} another pair, which the run may have seen; name "
+            "a sub-dataset of the same pair"
+        )
+    return hop
+
+
 def chosen_splits(
     there: Sequence[str], hop: str, wanted: Sequence[str] | None, *, place: str = ""
 ) -> tuple[str, ...]:
@@ -468,9 +512,15 @@ def _has_other_sets(info: Mapping[str, Any], layout: Layout, hop: str) -> bool:
 
 
 def _has_own_tests(
-    info: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str], *, images: bool
+    info: Mapping[str, Any],
+    layout: Layout,
+    trained_hop: str,
+    hop: str,
+    splits: Sequence[str],
+    *,
+    images: bool,
 ) -> bool:
-    """Whether a copy of the dataset that a run was trained on still has its test sets.
+    """Whether a copy of the dataset that a run was trained on still has its test sets, those of `hop`.
 
     True if the original is no longer in its place: then nothing can be compared.
     """
@@ -478,7 +528,7 @@ def _has_own_tests(
     there = read_manifest(trained_on.manifest)
     if there is None or not trained_on.vocab.exists() or layout.root.resolve() == trained_on.root:
         return True
-    if identity(there, read_vocab(trained_on.vocab), hop=hop, images=images) != info["dataset"]:
+    if identity(there, read_vocab(trained_on.vocab), hop=trained_hop, images=images) != info["dataset"]:
         return True
     here = finished_manifest(layout.manifest)
     names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]

@@ -8,6 +8,8 @@ RUN/state/<update>/tensors.safetensors  weights, optimiser and generators: what 
 RUN/state/<update>/state.json           and its scalars
 RUN/weights/<checkpoint>.safetensors  checkpoints: last, best, the end of a stage, late ones
 RUN/predictions/<checkpoint>.<way>.jsonl  what clevrhope evaluate wrote
+RUN/other_hops/<hop>/predictions/     the same about other sub-datasets of the pair
+RUN/reached.json                      the checkpoints that evaluate --reaching chose, and by which accuracy
 RUN/finished.json                     written when all updates are made
 ```
 Every folder and file that exists is complete.
@@ -16,6 +18,7 @@ Every folder and file that exists is complete.
 import json
 from collections.abc import Mapping
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from clevrhope.models.recipe import Stage
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import COUNT, INDEX, NAME, OBJECT, SEED, SHA256, TEXT, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
+from clevrhope.runtime.reading import reading
 
 FORMAT = 2
 
@@ -57,6 +61,9 @@ RUN = Fields(
 )
 """The form of run.json."""
 
+OTHER_HOPS = "other_hops"
+"""Below a run's folder: predictions about other sub-datasets of its pair."""
+
 _FREE = ("versions", "places")
 """Keys that may differ when a run is resumed: where its data lies, and with which torch it started."""
 
@@ -74,6 +81,7 @@ class RunFolder:
         self.predictions = root / "predictions"
         self.finished = root / "finished.json"
         self.tensorboard = root / "tensorboard"
+        self.reached = root / "reached.json"
 
     def __repr__(self) -> str:
         return f"RunFolder({self.root}, {'finished' if self.finished.exists() else 'not finished'})"
@@ -90,6 +98,30 @@ class RunFolder:
         """The names of all checkpoints, "last" at the end."""
         names = (path.stem for path in self.weights.glob("[!.]*.safetensors"))
         return tuple(sorted(names, key=lambda name: (name == "last", name)))
+
+    def other_hop(self, hop: str) -> Path:
+        """The folder for predictions about another sub-dataset of the run's pair."""
+        return self.root / OTHER_HOPS / hop
+
+    def first_reaching(self, percent: float) -> tuple[str, ...]:
+        """The first two kept checkpoints in a row with an accuracy on the tune set; empty without any.
+
+        They are in a row if there is no evaluation on that set between them.
+
+        Raises:
+            DatasetError: the run was not tuned on any set.
+        """
+        with reading(self.log, "a run's log"):
+            records = [json.loads(line) for line in self.log.read_text("utf-8").splitlines()]
+        evaluated = [each for each in records if "tuned_on" in each]
+        if not evaluated:
+            raise DatasetError(f"{self.log}: the run was trained without --tune-on; train it with that")
+        kept = set(self.checkpoints())
+        for before, after in pairwise(evaluated):
+            names = [_kept_as(each) for each in (before, after)]
+            if min(before["accuracy"], after["accuracy"]) >= percent and kept.issuperset(names):
+                return tuple(names)
+        return ()
 
     @property
     def is_started(self) -> bool:
@@ -159,3 +191,14 @@ def current_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
     names = {each.name for each in fields(Stage)}
     stages = [{name: value for name, value in stage.items() if name in names} for stage in recipe["stages"]]
     return {**recipe, "stages": stages}
+
+
+def late_checkpoint(stage: str, update: int) -> str:
+    """The name of a checkpoint that is kept before the end of the last stage."""
+    return f"{stage}-{update:07d}"
+
+
+def _kept_as(record: Mapping[str, Any]) -> str:
+    """The checkpoint with the weights that a line of the log is about."""
+    is_end = record["update"] == record["of"]
+    return "last" if is_end else late_checkpoint(record["stage"], record["update"])

@@ -1,0 +1,52 @@
+"""The figure of accuracy over diversity, with a thin line for each palette. Needs matplotlib."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
+from clevrhope.report.document import Figure
+from clevrhope.report.slopes import Curves
+
+_MEAN = "#0072B2"
+_WRAPPED = 34
+
+
+def slope_figure(curves: Sequence[Curves], title: str) -> Figure:
+    """Small multiples that share the axis of combinations; percentages share theirs, too."""
+    shown = [each for each in curves if each.palettes]
+    with figure(title, width_in=1.0 + 3.1 * len(shown), height_in=4.4) as drawn:
+        panels = drawn.subplots(1, len(shown), squeeze=False)[0]
+        percent = [
+            value for each in shown if each.digits == 1 for curve in each.palettes for value in curve.values()
+        ]
+        for axes, each in zip(panels, shown, strict=True):
+            levels = sorted(each.palettes[0])
+            for curve in each.palettes:
+                values = [curve[k] for k in levels]
+                axes.plot(levels, values, color=FAINT, linewidth=1, marker="o", markersize=3)
+            means = [float(np.mean([curve[k] for curve in each.palettes])) for k in levels]
+            axes.plot(levels, means, color=_MEAN, linewidth=2.5, marker="o", markersize=7)
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(levels, [str(k) for k in levels])
+            axes.minorticks_off()
+            axes.set_xlabel("combinations K")
+            axes.grid(axis="y", color=GRID, linewidth=0.8)
+            axes.set_title(_wrapped(each.name), fontsize=9)
+            if each.digits == 1:
+                axes.set_ylim(min(percent) - 3, min(max(percent) + 3, 101))
+        return Figure(
+            name="slopes_" + "".join(letter if letter.isalnum() else "_" for letter in title),
+            title=f"Accuracy over diversity: {title}",
+            png=png(drawn),
+            note="A thin line for each palette; the thick one is their mean.",
+        )
+
+
+def _wrapped(text: str) -> str:
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= _WRAPPED:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join(lines)
