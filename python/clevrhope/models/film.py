@@ -84,7 +84,7 @@ class Film(BaseModel):
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""
-        whole = self.reader(batch.questions, batch.question_lengths).whole
+        whole = self.reader(batch.questions, self.planned(batch)).whole
         film = self.steer(whole).view(len(batch), self.config.blocks, 2, self.config.channels)
         x = torch.relu(self.enter(with_coordinates(self.stem(batch.features))))  # (B, C, H, W)
         for block, (scale, shift) in zip(self.blocks, film.permute(1, 2, 0, 3), strict=True):

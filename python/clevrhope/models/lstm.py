@@ -25,17 +25,25 @@ class Lstm(nn.LSTM):
     def encode(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
         """Runs over padded rows, (B, Q, E) of which the first `lengths` (B,) are tokens.
 
+        Packing needs `lengths` on the CPU.
+
         Returns:
             Outputs (B, Q, D), 0 at the padding; a (B, Q) bool mask of the tokens; the last hidden and cell
             states, (layers * directions, B, H) each.
         """
-        # On a GPU this waits for `lengths`: packing needs them on the CPU.
-        packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        # Sorted here, as torch would read the order back from the device.
+        lengths, order = lengths.sort(descending=True)
+        back = order.argsort()
+        on_device = torch.stack([lengths, order, back]).to(embedded.device, non_blocking=True)
+        order, back = on_device[1:]
+        packed = pack_padded_sequence(embedded.index_select(0, order), lengths, batch_first=True)
         output, state = self(packed)
         n_tokens = embedded.shape[1]
         padded, _ = pad_packed_sequence(output, batch_first=True, total_length=n_tokens)
+        lengths = on_device[0].index_select(0, back)
         mask = torch.arange(n_tokens, device=embedded.device) < lengths.unsqueeze(1)
-        return padded, mask, state
+        hidden, cell = (each.index_select(1, back) for each in state)
+        return padded.index_select(0, back), mask, (hidden, cell)
 
 
 class EncodedQuestions(NamedTuple):
@@ -63,6 +71,6 @@ class QuestionEncoder(nn.Module):
         self.lstm = Lstm(word_size, hidden // n_directions, batch_first=True, bidirectional=bidirectional)
 
     def forward(self, questions: Tensor, lengths: Tensor) -> EncodedQuestions:
-        """Encodes (B, Q) tokens of `lengths` (B,)."""
+        """Encodes (B, Q) tokens of `lengths` (B,), which are on the CPU."""
         words, mask, (last, _) = self.lstm.encode(self.embedding(questions), lengths)
         return EncodedQuestions(words, mask, last.transpose(0, 1).flatten(1))

@@ -107,7 +107,7 @@ class Mac(BaseModel):
         """(B, A) scores."""
         maps = F.elu(self.enter(with_coordinates(self.stem(batch.features))))  # (B, D, H, W)
         image = maps.flatten(2).transpose(1, 2)  # (B, H * W, D)
-        encoded = self.reader(batch.questions, batch.question_lengths)
+        encoded = self.reader(batch.questions, self.planned(batch))
         control, memory = (first.expand(len(batch), -1) for first in (self.first_control, self.first_memory))
         for view in self.asked:
             control, memory = self.cell(control, memory, view(encoded.whole), encoded, image)

@@ -228,7 +228,8 @@ class _Updates:
         """The rest of an epoch from a position on."""
         size, questions = self._stage.batch_size, self._trainer.questions
         order = permutation(self._trainer.request.seed, position.epoch, len(questions))
-        return questions.batches(order[position.index * size : self._per_epoch * size], size)
+        rest = order[position.index * size : self._per_epoch * size]
+        return questions.batches(rest, size, getattr(self._trainer.model, "plan", None))
 
     def _after(self, made: int, now: float) -> None:
         """Does what is due after an update: a line of the log, tuning, a checkpoint, a state."""

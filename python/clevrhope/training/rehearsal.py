@@ -51,7 +51,8 @@ def rehearse(
     with torch.random.fork_rng(devices=gpus):
         try:
             for stage in stages:
-                (batch,) = questions.batches(np.arange(stage.batch_size), stage.batch_size)
+                first = np.arange(stage.batch_size)
+                (batch,) = questions.batches(first, stage.batch_size, getattr(copied, "plan", None))
                 select_weights(copied, stage, trainable)
                 with casting(questions.device, precision):
                     loss = getattr(copied, stage.loss)(batch)

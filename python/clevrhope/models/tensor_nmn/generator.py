@@ -78,7 +78,10 @@ class ProgramGenerator(nn.Module):
         return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=NULL)
 
     def write(self, questions: Tensor, lengths: Tensor, longest: int, *, sample: bool) -> Written:
-        """Writes up to `longest` tokens after <START>, each the likeliest, or drawn at temperature 1."""
+        """Writes up to `longest` tokens after <START>, each the likeliest, or drawn at temperature 1.
+
+        As in `loss`, `lengths` of the questions are on the CPU.
+        """
         encoded = self._encode(questions, lengths)
         state, n = encoded.state, len(questions)
         token = questions.new_full((n,), START)
@@ -88,13 +91,13 @@ class ProgramGenerator(nn.Module):
         for _ in range(longest):
             scores, state = self._step(encoded, state, token)
             log_p = F.log_softmax(scores.float(), dim=1)  # (B, T)
-            token = torch.multinomial(log_p.exp(), 1).squeeze(1) if sample else log_p.argmax(1)
+            token = _drawn(log_p.exp()) if sample else log_p.argmax(1)
             chosen = log_p.gather(1, token.unsqueeze(1)).squeeze(1)
             total = total + torch.where(going, chosen, 0.0)
             token = torch.where(going, token, NULL)
             written.append(token)
             going = going & (token != END)
-            if not questions.is_cuda and not going.any():  # on a GPU this would wait for the result
+            if questions.device.type == "cpu" and not going.any():  # on a GPU this would wait for it
                 break
         return Written(torch.stack(written, dim=1), total)
 
@@ -132,3 +135,11 @@ class ProgramGenerator(nn.Module):
         scores = self.score(torch.tanh(encoded.keys + query.unsqueeze(1))).squeeze(2)  # (B, Q)
         weights = scores.masked_fill(~encoded.mask, -torch.inf).softmax(1)
         return torch.einsum("bq,bqd->bd", weights, encoded.words)
+
+
+def _drawn(p: Tensor) -> Tensor:
+    """(B,) a token drawn from each row of (B, T) probabilities: the first of exponential waiting times.
+
+    `torch.multinomial` draws one the same way, but first reads whether the probabilities are valid.
+    """
+    return (p / torch.empty_like(p).exponential_()).argmax(1)
