@@ -33,9 +33,9 @@ _DIGITS = 9
 _NAME = "[0-9]" * _DIGITS
 
 
-@dataclass(frozen=True)
+@dataclass
 class RunProgress:
-    """How far a run is: the scalars of its state.
+    """How far a run is: the scalars of its state, which the training loop counts up.
 
     Attributes:
         stage: index of the current stage; the number of stages when all are done.

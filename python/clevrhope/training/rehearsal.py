@@ -17,7 +17,7 @@ from clevrhope.training.checks import check_loss, check_programs, check_scores
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.request import Precision
-from clevrhope.training.stage_weights import select_weights, trainable_weights
+from clevrhope.training.stages import select_weights, trainable_weights
 
 WANTED = "rehearses"
 """Attribute of a model; if it is False, nothing is tried."""

@@ -1,4 +1,4 @@
-"""Selects the weights that a stage of training updates; all others are frozen."""
+"""A stage of a recipe and a model: whether they fit together, and the weights that the stage updates."""
 
 from collections.abc import Set
 
@@ -7,6 +7,29 @@ from torch.nn import Parameter
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Stage
+
+
+def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:
+    """Checks that a model can be trained in a stage.
+
+    Raises:
+        ConfigError: no such method or submodule, or fewer questions than a batch has.
+    """
+    kind = type(model).__name__
+    if not callable(getattr(model, stage.loss, None)):
+        raise ConfigError(f"{kind}: no method {stage.loss}, which stage {stage.name} of its recipe names")
+    for name in stage.trains:
+        try:
+            model.get_submodule(name)
+        except AttributeError as error:
+            raise ConfigError(
+                f"{kind}: no submodule {name}, which stage {stage.name} of its recipe names"
+            ) from error
+    if stage.batch_size > n_questions:
+        raise ConfigError(
+            f"--size: {n_questions:,} questions, but a batch of stage {stage.name} has {stage.batch_size:,}; "
+            "use more questions, or set recipe.batch_size"
+        )
 
 
 def trainable_weights(model: nn.Module) -> frozenset[str]:
