@@ -1,4 +1,4 @@
-"""An update never waits for a GPU: it runs where no number can be read back."""
+"""No update reads a number back from its device, for which it would wait on a GPU."""
 
 from dataclasses import replace
 from typing import Any
