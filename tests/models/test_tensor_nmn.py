@@ -154,7 +154,8 @@ def test_scores_do_not_depend_on_what_else_is_in_the_batch() -> None:
     together = model.predict_true_programs(batch)
     alone = replace(batch, programs=batch.programs[5:6], features={"pixels": batch.features["pixels"][5:6]})
     torch.testing.assert_close(
-        model._predict(replace(alone, answers=batch.answers[5:6]), alone.programs), together[5:6]
+        model._predict(replace(alone, answers=batch.answers[5:6]), model.engine.plan(alone.programs)),
+        together[5:6],
     )
 
 

@@ -105,6 +105,32 @@ def test_stopped_at_any_update_and_resumed_equals_uninterrupted(
     assert not (tmp_path / "stopped/state").exists(), "what a resumed run needs is given back at the end"
 
 
+def test_averaged_weights_are_kept_and_tuned_and_resume_as_well(
+    run: Train, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    usual: dict[str, Any] = {"settings": {"recipe.averaging": 0.8}, "keep_last": 18, "keep_every": 1}
+    run("plain", keep_last=18, keep_every=1)
+    run("averaged", **usual, tune_on="val", tune_every=9)
+    for k, left in enumerate((6, 12, 5)):
+        with pytest.raises(KeyboardInterrupt):
+            run("stopped", progress=StopsAt(left), **usual, tune_on="val", tune_every=9)
+        assert [path.name for path in (tmp_path / "stopped/state").iterdir()] == [f"{(6, 18, 23)[k]:09d}"]
+    run("stopped", **usual, tune_on="val", tune_every=9)
+    assert weights(tmp_path / "stopped") == weights(tmp_path / "averaged")
+    assert log(tmp_path / "stopped") == log(tmp_path / "averaged")
+    # By hand, from the weights after each update of the last stage, which averaging does not change.
+    average: dict[str, torch.Tensor] = {}
+    names = [*(f"all-{update:07d}" for update in range(1, 18)), "last"]
+    for update, name in enumerate(names, 1):
+        now = load_file(tmp_path / f"plain/weights/{name}.safetensors")
+        share = max(0.2, 1 / update)
+        now = {key: each for key, each in now.items() if each.is_floating_point()}
+        average = {key: now[key].lerp(average.get(key, now[key]), 1 - share) for key in now}
+        kept = load_file(tmp_path / f"averaged/weights/{name}.safetensors")
+        assert all(torch.allclose(kept[key], average[key], atol=1e-6) for key in now), name
+
+
 def test_muon_in_bfloat16_resumes_as_well(
     run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

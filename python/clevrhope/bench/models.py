@@ -162,8 +162,9 @@ def _timed(
         height=getattr(config, "picture_height", 224),
         width=getattr(config, "picture_width", 224),
     ).first(stage.batch_size)
-    batch = batch.to(where)
     model.to(where).train()
+    plan = getattr(model, "plan", None)
+    batch = replace(batch.to(where), plan=plan(batch) if plan else None)  # as it is loaded in training
     weights = [each for each in model.parameters() if each.requires_grad]
     optimiser = make_optimiser(replace(stage.optimiser, rate=0.0), weights)  # nothing is learned from noise
     loss = getattr(model, stage.loss)

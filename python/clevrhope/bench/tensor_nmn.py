@@ -6,6 +6,7 @@ forward and backward. The table has the median of the rounds, and how far the sc
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 
 import torch
@@ -56,25 +57,27 @@ def measure_forms(
     settings = TensorNmnConfig(**config)  # type: ignore[arg-type]
     size = {"height": settings.picture_height, "width": settings.picture_width}
     # As in a shuffled train set, questions of a batch are about different images.
-    batch, vocab = synthetic_batch(n, 1, kind=settings.features, **size).to(device), clevr_vocab()
-    models = {}
+    on_cpu, vocab = synthetic_batch(n, 1, kind=settings.features, **size), clevr_vocab()
+    models, batches = {}, {}
     for form in forms:
         torch.manual_seed(0)
         models[form] = TensorNmn.build({**config, "stages": "engine", "form": form}, vocab).to(device)
+        # As in training, the programs are planned before the step.
+        batches[form] = replace(on_cpu.to(device), plan=models[form].plan(on_cpu))
     scores, seconds = {}, {form: list[float]() for form in forms}
     for number in range(rounds + 1):
         for form, model in models.items():
             began = now(torch.device(device))
             model.zero_grad()
-            model.loss(batch).backward()  # type: ignore[no-untyped-call]
+            model.loss(batches[form]).backward()  # type: ignore[no-untyped-call]
             if number:  # the first round warms up
                 seconds[form].append(now(torch.device(device)) - began)
     for form, model in models.items():
         model.eval()
         with torch.no_grad():
-            scores[form] = model.predict(batch)
+            scores[form] = model.predict(batches[form])
     arities = models[forms[0]].engine.arities
-    levels, runs = (plan_levels(batch.programs, arities, by_token=each) for each in (False, True))
+    levels, runs = (plan_levels(on_cpu.programs, arities, by_token=each) for each in (False, True))
     shape = (
         f"{n} questions, {len(levels)} nodes on {len(levels.sets)} levels or in {len(runs.sets)} runs; "
         f"{config['features']}, {config['channels']} channels; {device}, {torch.get_num_threads()} threads; "

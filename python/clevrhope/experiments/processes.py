@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -45,15 +46,36 @@ class Failure:
         return f"{self.step}: {self.message}"
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The place of a running chain beside others.
+
+    Attributes:
+        gpu: the GPU that its processes see, as `CUDA_VISIBLE_DEVICES` has it; None to leave that as it is.
+        side_by_side: number of chains that share the device.
+    """
+
+    gpu: str | None = None
+    side_by_side: int = 1
+
+
+def deal_slots(jobs: int, gpus: Sequence[str]) -> list[Slot]:
+    """A slot for each of some parallel chains; the GPUs are dealt out in turn."""
+    if not gpus:
+        return [Slot(side_by_side=jobs)] * jobs
+    dealt = [gpus[number % len(gpus)] for number in range(jobs)]
+    return [Slot(gpu, dealt.count(gpu)) for gpu in dealt]
+
+
 def run_chain(
-    chain: Chain, *, threads: int, side_by_side: int = 1, stop: Event | None = None
+    chain: Chain, *, threads: int, slot: Slot = Slot(), stop: Event | None = None
 ) -> Failure | None:
     """Runs the steps of a chain that are not done, in order.
 
     Args:
         chain: the steps.
         threads: of each process.
-        side_by_side: number of chains that share a device meanwhile.
+        slot: its place beside the chains that run meanwhile.
         stop: ends the running step when it is set; that step is then a failure, "stopped".
 
     Returns:
@@ -67,7 +89,7 @@ def run_chain(
         try:
             if step.holds is not None:  # an earlier process may have been killed just now
                 wait_until_free(step.holds, seconds=_GRACE_S, stop=stop)
-            failure = _run(step, threads=threads, side_by_side=side_by_side, stop=stop)
+            failure = _run(step, environment(step, threads=threads, slot=slot), stop)
         except DatasetError as error:
             failure = Failure(step.name, str(error))
         if failure is not None:
@@ -76,11 +98,22 @@ def run_chain(
     return None
 
 
-def _run(step: Step, *, threads: int, side_by_side: int, stop: Event | None) -> Failure | None:
+def environment(step: Step, *, threads: int, slot: Slot) -> dict[str, str]:
+    """The variables of a step's process that differ from ours.
+
+    A step that names a GPU by its number keeps that one, so its process sees all GPUs.
+    """
     limits = dict.fromkeys(
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), str(threads)
     )
-    limits[SIDE_BY_SIDE] = str(side_by_side)
+    limits[SIDE_BY_SIDE] = str(slot.side_by_side)
+    if slot.gpu is not None and not any(each.startswith("cuda:") for each in step.arguments):
+        limits["CUDA_VISIBLE_DEVICES"] = slot.gpu
+    # Unbuffered, so that lines keep their order: the last one is reported.
+    return {**limits, "PYTHONUNBUFFERED": "1"}
+
+
+def _run(step: Step, changes: Mapping[str, str], stop: Event | None) -> Failure | None:
     with disk_errors(step.log):
         step.log.parent.mkdir(parents=True, exist_ok=True)
         with step.log.open("wb") as log:
@@ -89,8 +122,7 @@ def _run(step: Step, *, threads: int, side_by_side: int, stop: Event | None) -> 
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                # Unbuffered, so that lines keep their order: the last one is reported.
-                env={**os.environ, **limits, "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, **changes},
                 start_new_session=True,  # so that Ctrl-C reaches it once, through us
             )
             with process:

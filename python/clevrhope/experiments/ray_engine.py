@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from clevrhope.experiments.plan import Chain
-from clevrhope.experiments.processes import Failure, run_chain
+from clevrhope.experiments.processes import Failure, Slot, run_chain
 from clevrhope.images.ray.cluster import connect, import_ray
 
 _RETRIES = 3
@@ -59,4 +59,5 @@ def _task_resources(nodes: Sequence[Mapping[str, float]], threads: int, per_gpu:
 def _run_in(folder: Path, chain: Chain, *, threads: int, per_gpu: int) -> Failure | None:
     """Runs a chain in the folder that its paths are relative to; Ray's workers start elsewhere."""
     os.chdir(folder)
-    return run_chain(chain, threads=threads, side_by_side=per_gpu)
+    # Ray shows each task the GPU that it was given.
+    return run_chain(chain, threads=threads, slot=Slot(side_by_side=per_gpu))

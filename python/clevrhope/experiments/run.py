@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Event
 
 from clevrhope.errors import PredictionsError
 from clevrhope.experiments.build_files import places_below, write_settings
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.plan import Chain, Plan
-from clevrhope.experiments.processes import Failure, run_chain
+from clevrhope.experiments.processes import Failure, Slot, deal_slots, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
 from clevrhope.runtime.cores import available_cores
 from clevrhope.runtime.lock import locked
@@ -118,11 +119,19 @@ def run_experiment(
 def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[tuple[Chain, Failure | None]]:
     """Runs chains, `jobs` at a time; gives each with its failure, or None, as they end."""
     stop = Event()
+    free: SimpleQueue[Slot] = SimpleQueue()
+    for slot in deal_slots(jobs, _gpus()):
+        free.put(slot)
+
+    def run(chain: Chain) -> Failure | None:
+        slot = free.get()  # there is one, as there are as many as threads
+        try:
+            return run_chain(chain, threads=threads, slot=slot, stop=stop)
+        finally:
+            free.put(slot)
+
     with ThreadPoolExecutor(jobs) as pool:
-        under_way: dict[Future[Failure | None], Chain] = {
-            pool.submit(run_chain, chain, threads=threads, side_by_side=jobs, stop=stop): chain
-            for chain in chains
-        }
+        under_way: dict[Future[Failure | None], Chain] = {pool.submit(run, chain): chain for chain in chains}
         try:
             while under_way:
                 ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
@@ -133,6 +142,15 @@ def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[t
             for each in under_way:
                 each.cancel()
             raise
+
+
+def _gpus() -> list[str]:
+    """The GPUs to deal out; none without torch, which runs need but other steps do not."""
+    try:
+        from clevrhope.features.device import visible_gpus
+    except ModuleNotFoundError:
+        return []
+    return visible_gpus()
 
 
 def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path | None:

@@ -1,4 +1,6 @@
-"""The torch device that a name stands for."""
+"""The torch device that a name stands for, and the GPUs that there are."""
+
+import os
 
 import torch
 
@@ -23,3 +25,12 @@ def chosen_device(name: str) -> torch.device:
         known = ", ".join(["auto", "cpu", *(f"cuda:{number}" for number in range(n_gpus))])
         raise ConfigError(f'--device: no "{name}" here{why}; there are: {known}') from error
     return device
+
+
+def visible_gpus() -> list[str]:
+    """The GPUs that this process sees, each by its name in `CUDA_VISIBLE_DEVICES`."""
+    n = torch.cuda.device_count()
+    numbers = [str(number) for number in range(n)]
+    outer = os.environ.get("CUDA_VISIBLE_DEVICES")
+    # CUDA leaves out all from the first name on that is none of a GPU, and so does the count.
+    return numbers if outer is None else [name.strip() for name in outer.split(",")][:n]

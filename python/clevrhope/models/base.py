@@ -36,6 +36,14 @@ class BaseModel(nn.Module):
         """
         return cls(read_model_settings(cls.settings, config, model=cls.name), vocab)
 
+    def plan(self, batch: Batch) -> Any:
+        """As of `protocol.Model`: here (B,) lengths of the questions on the CPU, by which LSTMs pack them."""
+        return batch.question_lengths.cpu()
+
+    def planned(self, batch: Batch) -> Any:
+        """The batch's plan, which is made here where its loader did not."""
+        return self.plan(batch) if batch.plan is None else batch.plan
+
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy of the answers."""
         return F.cross_entropy(self.predict(batch), batch.answers)

@@ -31,6 +31,7 @@ class Batch:
         images: (B, I) int64, the rows in `features` of each question's images, `ABSENT` after the last one;
             None where each question is about one image.
         sentences: gives the sentences of all questions of the split; `text` is what models use.
+        plan: what the model's `plan` returned for this batch; None where it was not called.
     """
 
     questions: Tensor
@@ -43,6 +44,7 @@ class Batch:
     features: Mapping[str, Tensor]
     images: Tensor | None = None
     sentences: Callable[[], Sequence[str]] | None = None
+    plan: Any = None
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -88,15 +90,23 @@ class Batch:
             return self.images
         return torch.arange(len(self), device=self.answers.device).unsqueeze(1)
 
-    def single_images(self) -> "Batch":
+    def image_places(self) -> Tensor:
+        """(K,) int64 places of images in the flattened `images`, absent ones left out. Waits for a GPU."""
+        return (self.image_rows() != ABSENT).flatten().nonzero().squeeze(1)
+
+    def single_images(self, places: Tensor | None = None) -> "Batch":
         """Each image with its question, as a batch of questions about one image.
 
         Rows are in the order of `images`, of which absent ones are left out.
+
+        Args:
+            places: `image_places`, where they are known already.
         """
         if self.images is None:
             return self
-        is_there = self.images != ABSENT
-        questions, images = is_there.nonzero()[:, 0], self.images[is_there]
+        places = self.image_places() if places is None else places
+        questions = places // self.images.shape[1]
+        images = self.images.flatten().index_select(0, places)
         columns = self._columns(lambda tensor: tensor.index_select(0, questions))
         features = _mapped(self.features, lambda array: array.index_select(0, images))
         return replace(self, **{**columns, "images": None}, features=features)
@@ -107,7 +117,7 @@ class Batch:
         return {name: each if each is None else change(each) for name, each in columns.items()}
 
 
-_COLUMNS = tuple(each.name for each in fields(Batch) if each.name not in ("features", "sentences"))
+_COLUMNS = tuple(each.name for each in fields(Batch) if each.name not in ("features", "sentences", "plan"))
 
 
 def _mapped(features: Mapping[str, Tensor], change: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:

@@ -104,7 +104,7 @@ class Film(BaseModel):
             raise ConfigError(
                 "film: batch norm needs two questions or more; set recipe.batch_size to more than 1"
             )
-        _, _, last = encode(self.reader, self.words(batch.questions), batch.question_lengths)
+        _, _, last = encode(self.reader, self.words(batch.questions), self.planned(batch))
         film = self.steer(last[-1]).view(len(batch), self.config.blocks, 2, self.config.channels)
         x = self.stem(with_coordinates(self.maps(batch.features)))  # (B, C, H, W)
         for block, (scale, shift) in zip(self.blocks, film.permute(1, 2, 0, 3), strict=True):

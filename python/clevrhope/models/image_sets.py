@@ -4,6 +4,8 @@ Source: the variant of VisualBERT for several images in COVR (Bogin et al. 2021)
 encoded together with the question and two more layers follow.
 """
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -35,16 +37,19 @@ class SetLayers(nn.Module):
         )
         self.transformer = nn.TransformerEncoder(layer, N_LAYERS, enable_nested_tensor=False)
 
-    def forward(self, states: Tensor, images: Tensor) -> Tensor:
+    def forward(self, states: Tensor, images: Tensor, places: Tensor) -> Tensor:
         """(B, D) states of the sets.
 
         Args:
             states: (K, D) of all images of all sets, in the order of `images`.
             images: (B, I), `ABSENT` where a set has no more images.
+            places: (K,) places of the states in the flattened `images`.
         """
         is_there = images != ABSENT  # (B, I)
-        of_images = self.token.new_zeros(*images.shape, len(self.token))  # (B, I, D)
-        of_images[is_there] = states.to(self.token.dtype)
+        of_images = self.token.new_zeros(images.numel(), len(self.token))
+        of_images = of_images.index_copy(0, places, states.to(self.token.dtype)).view(
+            *images.shape, -1
+        )  # (B, I, D)
         token = self.token.expand(len(images), 1, -1)
         padding = F.pad(~is_there, (1, 0))  # (B, 1 + I), in which the token is not masked
         joined = self.transformer(torch.cat([token, of_images], dim=1), src_key_padding_mask=padding)[:, 0]
@@ -66,6 +71,14 @@ class ImageSetModel(BaseModel):
         """Adds the layers that join images; called once, on a new model."""
         raise NotImplementedError
 
+    def plan(self, batch: Batch) -> Any:
+        """As of `protocol.Model`: here `Batch.image_places`; None where each question is about one image."""
+        return None if batch.images is None else batch.image_places()
+
+    def image_places(self, batch: Batch) -> Tensor:
+        """`Batch.image_places` as planned, on the batch's device."""
+        return self.planned(batch).to(batch.answers.device, non_blocking=True)  # type: ignore[no-any-return]
+
     def image_states(self, batch: Batch) -> Tensor:
         """(K, D) states of all images, each with its question, in the order of `Batch.image_rows`."""
         raise NotImplementedError
@@ -80,4 +93,4 @@ class ImageSetModel(BaseModel):
             return self.image_states(batch)
         if self.set_layers is None:
             raise ConfigError(f"{self.name}: it was built for one image, but the questions are about sets")
-        return self.set_layers(self.image_states(batch), batch.images)  # type: ignore[no-any-return]
+        return self.set_layers(self.image_states(batch), batch.images, self.image_places(batch))  # type: ignore[no-any-return]

@@ -39,19 +39,26 @@ def _in_float32(forward: Callable[[Any, Any], Any], input: Any, hx: Any) -> Any:
 
 
 def encode(rnn: Lstm | Gru, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Any]:
-    """Runs over padded rows, (B, Q, E) of which the first `lengths` (B,) are tokens.
+    """Runs over padded rows, (B, Q, E) of which the first `lengths` (B,), on the CPU, are tokens.
 
     Returns:
         Outputs (B, Q, D), 0 at the padding; a (B, Q) bool mask of the tokens; the last state, one tensor
         (layers * directions, B, H) of a GRU, and a hidden and a cell state of an LSTM.
     """
-    # On a GPU this waits for `lengths`: packing needs them on the CPU.
-    packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    # Sorted here, as torch would read the order back from the device.
+    lengths, order = lengths.sort(descending=True)
+    back = order.argsort()
+    on_device = torch.stack([lengths, order, back]).to(embedded.device, non_blocking=True)
+    order, back = on_device[1:]
+    packed = pack_padded_sequence(embedded.index_select(0, order), lengths, batch_first=True)
     output, state = rnn(packed)
     n_tokens = embedded.shape[1]
     padded, _ = pad_packed_sequence(output, batch_first=True, total_length=n_tokens)
+    lengths = on_device[0].index_select(0, back)
     mask = torch.arange(n_tokens, device=embedded.device) < lengths.unsqueeze(1)
-    return padded, mask, state
+    if isinstance(state, Tensor):
+        return padded.index_select(0, back), mask, state.index_select(1, back)
+    return padded.index_select(0, back), mask, tuple(each.index_select(1, back) for each in state)
 
 
 class EncodedQuestions(NamedTuple):
@@ -79,6 +86,6 @@ class QuestionEncoder(nn.Module):
         self.lstm = Lstm(word_size, hidden // n_directions, batch_first=True, bidirectional=bidirectional)
 
     def forward(self, questions: Tensor, lengths: Tensor) -> EncodedQuestions:
-        """Encodes (B, Q) tokens of `lengths` (B,)."""
+        """Encodes (B, Q) tokens of `lengths` (B,), which are on the CPU."""
         words, mask, (last, _) = encode(self.lstm, self.embedding(questions), lengths)
         return EncodedQuestions(words, mask, last.transpose(0, 1).flatten(1))

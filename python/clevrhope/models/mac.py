@@ -117,7 +117,7 @@ class Mac(BaseModel):
         """(B, A) scores."""
         knowledge = self.knowledge(with_coordinates(self.maps(batch.features)))  # (B, D, H, W)
         image = knowledge.flatten(2).transpose(1, 2)  # (B, H * W, D)
-        encoded = self.reader(batch.questions, batch.question_lengths)
+        encoded = self.reader(batch.questions, self.planned(batch))
         control, memory = (first.expand(len(batch), -1) for first in (self.first_control, self.first_memory))
         for view in self.asked:
             control, memory = self.cell(control, memory, view(encoded.whole), encoded, image)

@@ -7,7 +7,7 @@ perception can give. All its numbers are choices of this project.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
-from clevrhope.models.batch import ABSENT, Batch
+from clevrhope.models.batch import Batch
 from clevrhope.models.image_sets import ImageSetModel, SetLayers
 from clevrhope.models.recipe import Optimiser, Schedule, single_stage
 from clevrhope.runtime.settings import check_at_least
@@ -108,6 +108,14 @@ class ObjectLayer(nn.Module):
         return objects + self.dropout(self.feed_forward(self.norms[2](objects)))  # type: ignore[no-any-return]
 
 
+class ObjectPlan(NamedTuple):
+    """What the padding of a batch is trimmed by."""
+
+    places: Tensor | None  # (K,) `Batch.image_places`; None where each question is about one image
+    n_words: int  # tokens in the longest question
+    n_objects: int  # objects in the fullest image
+
+
 class ObjectTransformer(ImageSetModel):
     """Reads the words, then each image's objects with them, and answers from the state of an image's token.
 
@@ -182,6 +190,15 @@ class ObjectTransformer(ImageSetModel):
         """
         return self.classifier(self.norm(self.states(batch)))  # type: ignore[no-any-return]
 
+    def plan(self, batch: Batch) -> ObjectPlan:
+        """As of `protocol.Model`."""
+        n_words, n_objects = (int(each.max()) for each in (batch.question_lengths, batch.features["n_boxes"]))
+        return ObjectPlan(super().plan(batch), n_words, n_objects)
+
+    def image_places(self, batch: Batch) -> Tensor:
+        """As of `ImageSetModel`."""
+        return self.planned(batch).places.to(batch.answers.device, non_blocking=True)  # type: ignore[no-any-return]
+
     def image_states(self, batch: Batch) -> Tensor:
         """(K, D) states of the images' tokens; errors as of `predict`."""
         if batch.questions.shape[1] > len(self.places):
@@ -189,27 +206,27 @@ class ObjectTransformer(ImageSetModel):
                 f"the questions have {batch.questions.shape[1]} tokens; the model reads at most "
                 f"{len(self.places)}"
             )
-        questions, no_word = _trimmed(batch.questions, batch.question_lengths)  # (B, Q), (B, Q)
+        plan: ObjectPlan = self.planned(batch)
+        questions, no_word = _trimmed(batch.questions, batch.question_lengths, plan.n_words)  # (B, Q), (B, Q)
         words = self.words(questions) + self.places[: questions.shape[1]]
         words = self.word_layers(words, src_key_padding_mask=no_word)  # (B, Q, D)
         images = batch.image_rows()  # (B, I)
         objects = self.objects(batch.features)  # (U, M, D)
         objects = torch.cat([self.token.expand(len(objects), 1, -1), objects], dim=1)
-        objects, no_object = _trimmed(objects, batch.features["n_boxes"] + 1)  # (U, T, D), (U, T)
+        lengths = batch.features["n_boxes"] + 1
+        objects, no_object = _trimmed(objects, lengths, plan.n_objects + 1)  # (U, T, D), (U, T)
         # Absent images are replaced by the batch's first image, and their results are dropped.
         rows = images.clamp(min=0)
         objects, no_object = objects[rows], no_object[rows]  # (B, I, T, D), (B, I, T)
         for layer in self.object_layers:
             objects = layer(objects, no_object, words, no_word)
-        states = objects[:, :, 0]  # (B, I, D)
-        return states[:, 0] if batch.images is None else states[images != ABSENT]  # type: ignore[no-any-return]
+        states: Tensor = objects[:, :, 0]  # (B, I, D)
+        if batch.images is None:
+            return states[:, 0]
+        return states.flatten(0, 1)[self.image_places(batch)]
 
 
-def _trimmed(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows (N, W, ...) without the padding that all of them have, and whether a place (N, W) is padding.
-
-    On a GPU the rows keep their width, as reading the lengths would wait for the GPU.
-    """
-    if rows.device.type == "cpu":
-        rows = rows[:, : int(lengths.max())]
+def _trimmed(rows: Tensor, lengths: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+    """Rows (N, W, ...) without the padding that all of them have, and whether a place (N, W) is padding."""
+    rows = rows[:, :longest]
     return rows, torch.arange(rows.shape[1], device=rows.device) >= lengths.unsqueeze(1)

@@ -35,6 +35,10 @@ class Model(Protocol):
       differs.
     - `rehearses`: False where no batch of a stage can be tried before the run begins, for instance because it
       needs what an earlier stage left in a buffer.
+    - `plan`: a method that takes a batch on the CPU and returns what an update needs of its numbers there,
+      such as the longest question; it is called a batch ahead, in another thread, and the result is the
+      `plan` of the batch that the losses and ways take. An update that reads such numbers from a GPU waits
+      for it. Features of the batch are read from their files where they are used.
     - `log_values`: a method without arguments that returns a mapping from names to scalar tensors, for the
       log.
     """

@@ -43,4 +43,4 @@ class QuestionOnly(BaseModel):
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""
-        return self.classifier(self.reader(batch.questions, batch.question_lengths).whole)  # type: ignore[no-any-return]
+        return self.classifier(self.reader(batch.questions, self.planned(batch)).whole)  # type: ignore[no-any-return]

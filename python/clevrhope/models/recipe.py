@@ -73,6 +73,8 @@ class Stage:
         trains: the model's submodules whose weights are updated; empty for all.
         optimiser: its state starts anew with the stage.
         schedule: of the learning rate.
+        averaging: the decay of an exponential moving average of the weights, which is tuned, kept and
+            evaluated in place of the weights themselves; 0 for none. 0.99 averages some 100 updates.
         evaluated: whether the weights at the stage's end are kept and evaluated; the last stage's always are.
     """
 
@@ -83,6 +85,7 @@ class Stage:
     trains: tuple[str, ...] = ()
     optimiser: Optimiser = field(default_factory=Optimiser)
     schedule: Schedule = field(default_factory=Schedule)
+    averaging: float = 0.0
     evaluated: bool = False
 
 

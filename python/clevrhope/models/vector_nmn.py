@@ -19,7 +19,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
 from clevrhope.models.stems import make_stem, with_coordinates
-from clevrhope.models.tensor_nmn.levels import plan_levels
+from clevrhope.models.tensor_nmn.levels import Plan, plan_levels
 from clevrhope.runtime.settings import check_at_least
 
 
@@ -102,6 +102,10 @@ class VectorNmn(BaseModel):
         self.module = SteeredModule(config.channels, config.layers)
         self.classifier = two_layers(config.channels, config.classifier_hidden, len(vocab.answers()))
 
+    def plan(self, batch: Batch) -> Plan:
+        """As of `protocol.Model`."""
+        return plan_levels(batch.programs, self.arities)
+
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy over the questions whose programs are well-formed."""
         scores, rows = self._run(batch)
@@ -115,17 +119,16 @@ class VectorNmn(BaseModel):
     def _run(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Scores (R, A) of the well-formed programs, and their rows (R,) in the batch."""
         config = self.config
-        plan = plan_levels(batch.programs, self.arities)
+        plan: Plan = self.planned(batch)
         maps = torch.relu(self.enter(with_coordinates(self.stem(batch.features))))  # (B, C, H, W)
-        on_device = [torch.from_numpy(each).to(maps.device) for each in (plan.tokens, plan.rows)]
-        tokens, rows = self.tokens(on_device[0]), on_device[1]  # (N, C), (N,)
+        indices = plan.on(maps.device)
+        tokens = self.tokens(indices.tokens)  # (N, C)
         # Row 0 is a vector of zeros, the input where a token takes fewer than two; so operands count from 1.
-        operands = torch.from_numpy(plan.operands + 1).to(maps.device)
+        operands = torch.stack([indices.left, indices.right], dim=1) + 1  # (N, 2)
         vectors = maps.new_zeros(1, config.channels)
         for begin, end in plan.sets:
             here = slice(begin, end)
             inputs = vectors[operands[here]].flatten(1)  # (n, 2 C)
-            outputs = self.module(maps[rows[here]], torch.cat([tokens[here], inputs], dim=1))
+            outputs = self.module(maps[indices.rows[here]], torch.cat([tokens[here], inputs], dim=1))
             vectors = torch.cat([vectors, outputs])
-        roots = torch.from_numpy(plan.roots + 1).to(maps.device)
-        return self.classifier(vectors[roots]), torch.from_numpy(plan.well_formed).to(maps.device)
+        return self.classifier(vectors[indices.roots + 1]), indices.well_formed

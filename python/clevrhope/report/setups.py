@@ -15,6 +15,7 @@ from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.recipe import THREE_STAGES
 from clevrhope.runtime.json_text import as_json_values
+from clevrhope.training.run_folder import current_recipe
 
 Setup = Mapping[str, Any]
 """Name -> value of everything that decides what a run learns; names are those of `train --set`."""
@@ -60,7 +61,11 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
         found["features.weights"] = _shortened(features.get("weights"))
         found["features.code"] = features.get("code")
     recipe = run.get("recipe")
-    found |= _of_recipe(recipe) if recipe else {n: v for n, v in settings.items() if n not in found}
+    found |= (
+        _of_recipe(current_recipe(recipe))
+        if recipe
+        else {n: v for n, v in settings.items() if n not in found}
+    )
     return found
 
 

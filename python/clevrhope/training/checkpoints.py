@@ -33,9 +33,9 @@ _DIGITS = 9
 _NAME = "[0-9]" * _DIGITS
 
 
-@dataclass(frozen=True)
+@dataclass
 class RunProgress:
-    """How far a run is: the scalars of its state.
+    """How far a run is: the scalars of its state, which the training loop counts up.
 
     Attributes:
         stage: index of the current stage; the number of stages when all are done.
@@ -57,15 +57,24 @@ class RunProgress:
 
 
 def save_state(
-    folder: Path, done: RunProgress, total: int, model: nn.Module, optimiser: torch.optim.Optimizer | None
+    folder: Path,
+    done: RunProgress,
+    total: int,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer | None,
+    averaged: nn.Module | None = None,
 ) -> None:
     """Writes a state, named by the total number of updates, and then removes older states.
+
+    `averaged` has the moving average of the model's weights, if there is one.
 
     Raises:
         DatasetError: no space left, or no permission.
     """
     name = f"{total:0{_DIGITS}d}"
     tensors = {f"model.{key}": value for key, value in _tensors_of(model).items()}
+    if averaged is not None:
+        tensors |= {f"averaged.{key}": value for key, value in _tensors_of(averaged).items()}
     if optimiser is not None:
         for number, state in optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser.{number}.{key}": value for key, value in state.items()}
@@ -168,8 +177,9 @@ def load_state(
     tensors: Mapping[str, Tensor],
     model: nn.Module,
     optimiser: torch.optim.Optimizer | None,
+    averaged: nn.Module | None = None,
 ) -> None:
-    """Restores the model, the optimiser and torch's generators from a state that was read from a folder.
+    """Restores the model, the optimiser, averages and torch's generators from a state of a folder.
 
     Raises:
         DatasetError: the state has weights of other names or shapes than the model.
@@ -177,6 +187,8 @@ def load_state(
     weights = _below("model", tensors)
     _check_weights(folder, weights, model)
     model.load_state_dict(weights)
+    if averaged is not None:
+        averaged.load_state_dict(_below("averaged", tensors))
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in _below("optimiser", tensors).items():
         number, _, key = name.partition(".")

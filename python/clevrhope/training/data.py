@@ -1,9 +1,9 @@
 """Batches of a split's questions and of their images' features, on a device."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import tee
+from itertools import repeat, tee
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,7 +69,8 @@ class Questions:
         self._sentences = cache(reader.sentences)
         self.device = device
         tokens = [(questions, programs) for _, questions, programs in reader.blocks()]
-        columns = {
+        # As int32, half the size of a batch's int64: a paper-sized train set's tokens take 160 MB.
+        self._tokens = {
             "questions": np.concatenate([each for each, _ in tokens]),
             "question_lengths": reader.question_lengths,
             "programs": np.concatenate([each for _, each in tokens]),
@@ -77,8 +78,7 @@ class Questions:
             "answers": reader.answers,
             "families": reader.question_families,
         }
-        # As int32, half the size of a batch's int64: a paper-sized train set's tokens take 160 MB.
-        self._columns = {name: torch.from_numpy(each).to(device) for name, each in columns.items()}
+        self._columns = {name: torch.from_numpy(each).to(device) for name, each in self._tokens.items()}
         features = store.pool(reader.pool)
         self._sets: _ImageSets | None = None
         wanted = reader.image_idxs
@@ -93,14 +93,46 @@ class Questions:
     def __repr__(self) -> str:
         return f"Questions({len(self)} of {self.hop} {self.split}, on {self.device})"
 
-    def batches(self, order: Numbers, size: int) -> Iterator[Batch]:
-        """Batches of the questions in these rows, in this order; the last batch may be smaller."""
+    def batches(
+        self, order: Numbers, size: int, plan: Callable[[Batch], Any] | None = None
+    ) -> Iterator[Batch]:
+        """Batches of the questions in these rows, in this order; the last batch may be smaller.
+
+        With a model's `plan`, a thread plans the next batch while one is computed.
+        """
         on_device = torch.from_numpy(order).to(self.device)
         parts = [slice(first, first + size) for first in range(0, len(order), size)]
         rows_of_parts = [(order[part], on_device[part]) for part in parts]
-        for (_, rows), (features, images) in zip(rows_of_parts, self._images(rows_of_parts), strict=True):
-            columns = {name: each.index_select(0, rows).long() for name, each in self._columns.items()}
-            yield Batch(rows=rows, features=features, images=images, sentences=self._sentences, **columns)
+        plans: Iterable[Any] = repeat(None, len(parts))
+        if plan is not None:
+            on_cpu = (order[part] for part in parts)
+            plans = map_in_threads(lambda rows: plan(self._on_cpu(rows)), on_cpu, threads=1)
+        loaded = zip(rows_of_parts, self._images(rows_of_parts), plans, strict=True)
+        for (_, rows), (features, images), planned in loaded:
+            columns: dict[str, Any] = {
+                name: each.index_select(0, rows).long() for name, each in self._columns.items()
+            }
+            yield Batch(
+                rows=rows,
+                features=features,
+                images=images,
+                sentences=self._sentences,
+                plan=planned,
+                **columns,
+            )
+
+    def _on_cpu(self, rows: Numbers) -> Batch:
+        """A batch to plan by."""
+        used, images = (rows, None) if self._sets is None else self._sets.of(rows)
+        columns: dict[str, Any] = {
+            name: torch.from_numpy(each[rows].astype(np.int64)) for name, each in self._tokens.items()
+        }
+        return Batch(
+            rows=torch.from_numpy(rows),
+            features=self._features.on_cpu(used),
+            images=None if images is None else torch.from_numpy(images),
+            **columns,
+        )
 
     def _images(
         self, rows_of_parts: Sequence[tuple[Numbers, Tensor]]
@@ -135,6 +167,22 @@ class _ImageSets:
         return used, images
 
 
+class _Rows(Mapping[str, Tensor]):
+    """Rows of arrays that are read from their files where they are used."""
+
+    def __init__(self, arrays: Mapping[str, Array], rows: Numbers) -> None:
+        self._arrays, self._rows = arrays, rows
+
+    def __getitem__(self, name: str) -> Tensor:
+        return torch.from_numpy(self._arrays[name][self._rows])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+
 class _Features:
     """Features of images: arrays with a row per image of a store, and the row of each image that is used."""
 
@@ -154,6 +202,10 @@ class _Features:
             self._on_device = {name: _copied(each, used, device) for name, each in arrays.items()}
             self._row_of = torch.from_numpy(row_of).to(device)
 
+    def on_cpu(self, images: Numbers) -> Mapping[str, Tensor]:
+        """The arrays of images, each (n, ...), read where they are used."""
+        return _Rows(self._arrays, self._rows[images])
+
     def batches(self, images: Iterable[tuple[Numbers, Tensor]]) -> Iterator[dict[str, Tensor]]:
         """The arrays of each batch's images, each (n, ...), by their numbers, here and on the device."""
         if self._on_device is not None and self._row_of is not None:
@@ -166,8 +218,7 @@ class _Features:
             yield {name: each.to(self._device, non_blocking=True) for name, each in found.items()}
 
     def _read(self, images: Numbers) -> dict[str, Tensor]:
-        rows = self._rows[images]
-        found = {name: torch.from_numpy(each[rows]) for name, each in self._arrays.items()}
+        found = dict(self.on_cpu(images))
         if self._device.type != "cuda":
             return found
         return {name: each.pin_memory() for name, each in found.items()}

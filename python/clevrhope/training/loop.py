@@ -1,7 +1,7 @@
 """The training loop: stage by stage and update by update, with log, tuning, checkpoints and states."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 from time import monotonic, time
 from typing import Any
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import Parameter
 
-from clevrhope.errors import ConfigError, TrainingError
+from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Stage
 from clevrhope.runtime.progress import Advance, Progress
@@ -24,8 +24,8 @@ from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import Position, derived_seed, permutation
 from clevrhope.training.prediction import accuracy, predict_answers
 from clevrhope.training.request import Precision, TrainRequest
-from clevrhope.training.run_folder import RunFolder
-from clevrhope.training.stage_weights import select_weights, trainable_weights
+from clevrhope.training.run_folder import RunFolder, late_checkpoint
+from clevrhope.training.stages import average_weights, averaged_model, select_weights, trainable_weights
 
 SAVE_SECONDS = 300.0
 """Time between two states to resume from, without `save_every`. Saving changes no result."""
@@ -44,9 +44,15 @@ SHOW_SECONDS = 0.25
 
 @dataclass(repr=False)
 class Trainer:
-    """A run in progress: runs the stages, and writes checkpoints and states.
+    """A run: what it works with, which never changes, and then how far it is.
 
-    The first fields are what it works with and never changes; `about` is the metadata of its checkpoints.
+    Attributes:
+        about: the metadata of its checkpoints.
+        done: how far it is, which is all that a resumed run needs besides tensors.
+        last_loss: mean loss of the last line of the log; None if this process wrote none.
+        n_made: updates that this process made.
+        busy_seconds: the time that they took, without tuning and saving.
+        averaged: the moving average of the weights; None where the stage averages none.
     """
 
     model: nn.Module
@@ -63,81 +69,172 @@ class Trainer:
     interrupt: Interrupt
     done: RunProgress = field(default_factory=RunProgress)
     last_loss: float | None = None
-    busy_seconds: float = 0.0
     n_made: int = 0
-
-    def __post_init__(self) -> None:
-        self._trainable = trainable_weights(self.model)
+    busy_seconds: float = 0.0
+    averaged: nn.Module | None = None
 
     @property
-    def total(self) -> int:
-        """Updates made in all stages."""
-        return updates_made(self.stages, self.done)
+    def evaluated(self) -> nn.Module:
+        """The weights that are tuned, kept and evaluated."""
+        return self.model if self.averaged is None else self.averaged
 
-    def run(self, resumed: tuple[RunProgress, Mapping[str, Tensor]] | None) -> None:
+    def run(self, tensors: Mapping[str, Tensor] | None) -> None:
         """Makes all remaining updates, and writes the last weights.
+
+        Args:
+            tensors: of the state that the run resumes from; None for a new one.
 
         Raises:
             TrainingError: a loss or weights that are not finite.
             KeyboardInterrupt: the run was interrupted; its state is written.
         """
-        tensors: Mapping[str, Tensor] | None = None
-        if resumed is not None:
-            self.done, tensors = resumed
-        while self.done.stage < len(self.stages):
-            self._run_stage(self.stages[self.done.stage], tensors)
-            tensors = None
+        trainable = trainable_weights(self.model)
+        for stage in self.stages[self.done.stage :]:
+            weights = select_weights(self.model, stage, trainable)
+            optimiser = make_optimiser(stage.optimiser, weights)
+            self.averaged = averaged_model(self.model, stage)
+            if tensors is not None:
+                is_begun = self.done.update > 0
+                load_state(
+                    self.folder.state,
+                    tensors,
+                    self.model,
+                    optimiser if is_begun else None,
+                    self.averaged if is_begun else None,
+                )
+                tensors = None
+            if self.done.update == 0:
+                torch.manual_seed(derived_seed(self.request.seed, f"stage {self.done.stage}"))
+            title = f"{self.about['model']} {stage.name}"
+            with (
+                self.progress.stage(title, total=stage.updates, unit="updates") as advance,
+                determinism_errors(deterministic=self.request.deterministic),
+            ):
+                advance(self.done.update, there=True)
+                self._make_updates(stage, weights, optimiser, advance)
+            self._end_stage(stage)
 
-    def _run_stage(self, stage: Stage, tensors: Mapping[str, Tensor] | None) -> None:
-        number = self.done.stage
-        weights = select_weights(self.model, stage, self._trainable)
-        optimiser = make_optimiser(stage.optimiser, weights)
-        if tensors is not None:
-            load_state(self.folder.state, tensors, self.model, optimiser if self.done.update > 0 else None)
-        if self.done.update == 0:
-            torch.manual_seed(derived_seed(self.request.seed, f"stage {number}"))
-        title = f"{self.about['model']} {stage.name}"
-        with self.progress.stage(title, total=stage.updates, unit="updates") as advance:
-            advance(self.done.update, there=True)
-            with determinism_errors(deterministic=self.request.deterministic):
-                _Updates(self, stage, weights, optimiser, advance).run()
-        self._end_stage(stage)
+    def _make_updates(
+        self, stage: Stage, weights: list[Parameter], optimiser: torch.optim.Optimizer, advance: Advance
+    ) -> None:
+        """Makes the remaining updates of a stage, with all that is due between them."""
+        done, request, device = self.done, self.request, self.questions.device
+        per_epoch = len(self.questions) // stage.batch_size
+        log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
+        tune_every = request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
+        check_every = GPU_CHECK_UPDATES if device.type == "cuda" else 1
+        tunes = self.tune is not None and stage is self.stages[-1]
+        losses: list[Tensor] = []  # not checked yet
+        line_seconds = 0.0  # busy since the last line of the log
+        n_shown = 0  # made since the display last moved
+        clock = saved = shown = monotonic()
+        batches: Iterator[Batch] = iter(())
+        while done.update < stage.updates:
+            batch = next(batches, None)
+            if batch is None:
+                batches = self._rest_of_epoch(stage.batch_size, per_epoch)
+                batch = next(batches)
+            for group in optimiser.param_groups:
+                group["lr"] = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)
+            with casting(device, self.precision):
+                loss = getattr(self.model, stage.loss)(batch)
+            if done.update == 0:
+                check_loss(self.model, stage, loss)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            if stage.optimiser.clip_norm is not None:
+                nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
+            losses.append(loss.detach())
+            if len(losses) >= check_every:
+                self._check_losses(losses, stage, done.update + 1)
+            optimiser.step()
+            done.update += 1
+            if self.averaged is not None:
+                average_weights(self.averaged, self.model, stage, done.update)
+            done.position = done.position.after(per_epoch)
+            self.n_made += 1
+            n_shown += 1
+
+            # What is due after it.
+            now, ended = monotonic(), done.update == stage.updates
+            if now - shown >= SHOW_SECONDS or ended:
+                advance(n_shown)
+                n_shown, shown = 0, now
+            is_log = done.update % log_every == 0 or ended
+            is_tune = tunes and (done.update % tune_every == 0 or ended)
+            name = self._late_checkpoint(stage)
+            if request.save_every is None:
+                is_save = now - saved >= SAVE_SECONDS
+            else:
+                is_save = done.update % request.save_every == 0
+            is_save = (is_save or self.interrupt.is_set) and not ended
+            if not (is_log or is_tune or name or is_save):
+                continue
+            self._check_losses(losses, stage, done.update)
+            seconds = monotonic() - clock
+            self.busy_seconds += seconds
+            line_seconds += seconds
+            if is_log:
+                self._log_loss(stage, optimiser.param_groups[0]["lr"], line_seconds)
+                line_seconds = 0.0
+            if is_tune or name or is_save:
+                self._check_weights(stage)
+            if is_tune:
+                self._tune(stage)
+            if name:
+                self._keep(name, stage)
+            if is_save:
+                self.save(optimiser)
+                saved = monotonic()
+                if self.interrupt.is_set:
+                    raise KeyboardInterrupt
+            clock = monotonic()
 
     def _end_stage(self, stage: Stage) -> None:
-        is_last = self.done.stage + 1 == len(self.stages)
-        self.check_weights(stage)
-        if stage.evaluated and not is_last:
-            self.keep(stage.name, stage)
+        is_last = stage is self.stages[-1]
+        self._check_weights(stage)
         if is_last:
-            self.keep("last", stage)
-        epoch = self.done.position.epoch + (self.done.position.index > 0)
-        self.done = replace(
-            self.done,
-            stage=self.done.stage + 1,
-            update=0,
-            position=Position(epoch),
-            log_bytes=self.log.length,
-        )
+            self._keep("last", stage)
+        elif stage.evaluated:
+            self._keep(stage.name, stage)
+        done = self.done
+        done.stage, done.update = done.stage + 1, 0
+        done.position = Position(done.position.epoch + (done.position.index > 0))
         self.save(None)
         if not is_last and self.interrupt.is_set:
             raise KeyboardInterrupt
 
-    def keep(self, name: str, stage: Stage) -> None:
-        """Writes a checkpoint."""
-        about = {**self.about, "checkpoint": name, "stage": stage.name, "update": self.done.update}
-        save_weights(self.folder.checkpoint(name), self.model, about)
+    def _rest_of_epoch(self, size: int, per_epoch: int) -> Iterator[Batch]:
+        """The batches of the current epoch from the run's position on."""
+        position = self.done.position
+        order = permutation(self.request.seed, position.epoch, len(self.questions))
+        rest = order[position.index * size : per_epoch * size]
+        return self.questions.batches(rest, size, getattr(self.model, "plan", None))
 
-    def save(self, optimiser: torch.optim.Optimizer | None) -> None:
-        """Writes the state that a run resumes from."""
-        self.log.sync()
-        save_state(self.folder.state, self.done, self.total, self.model, optimiser)
+    def _late_checkpoint(self, stage: Stage) -> str | None:
+        """The name of the late checkpoint of the last stage that is due; the one at its end is "last"."""
+        left, every = stage.updates - self.done.update, self.request.keep_every
+        if stage is not self.stages[-1] or every is None or left == 0 or left % every:
+            return None
+        return (
+            late_checkpoint(stage.name, self.done.update) if left // every < self.request.keep_last else None
+        )
 
-    def write(self, line: Mapping[str, Any]) -> None:
-        """Adds a line to the log."""
-        self.log.add(line, step=self.total)
-        self.done = replace(self.done, log_bytes=self.log.length)
+    def _check_losses(self, losses: list[Tensor], stage: Stage, update: int) -> None:
+        """Checks that losses, the last of which is that of an update, are finite; adds and removes them.
 
-    def check_weights(self, stage: Stage) -> None:
+        Raises:
+            TrainingError: one is not; says at which update.
+        """
+        values = [losses[0].item()] if len(losses) == 1 else torch.stack(losses).tolist() if losses else []
+        losses.clear()
+        for number, value in enumerate(values, update - len(values) + 1):
+            if not isfinite(value):
+                raise self._failure(f"the loss is {value} at update {number:,}", stage)
+        self.done.losses += sum(values)
+        self.done.n_losses += len(values)
+
+    def _check_weights(self, stage: Stage) -> None:
         """Checks that all weights are finite.
 
         Raises:
@@ -145,9 +242,9 @@ class Trainer:
         """
         bad = [name for name, each in self.model.named_parameters() if not bool(each.isfinite().all())]
         if bad:
-            raise self.failure(f"non-finite weights ({bad[0]}) after update {self.done.update:,}", stage)
+            raise self._failure(f"non-finite weights ({bad[0]}) after update {self.done.update:,}", stage)
 
-    def failure(self, problem: str, stage: Stage) -> TrainingError:
+    def _failure(self, problem: str, stage: Stage) -> TrainingError:
         """An error that says why the run cannot continue, and what is kept of it."""
         saved = states_in(self.folder.state)
         kept = (
@@ -160,202 +257,54 @@ class Trainer:
             f"example with a smaller rate (--set recipe.{stage.name}.rate={stage.optimiser.rate / 10:g})"
         )
 
-
-class _Updates:
-    """The updates of one stage."""
-
-    def __init__(
-        self,
-        trainer: Trainer,
-        stage: Stage,
-        weights: list[Parameter],
-        optimiser: torch.optim.Optimizer,
-        advance: Advance,
-    ) -> None:
-        self._trainer, self._stage, self._weights, self._optimiser = trainer, stage, weights, optimiser
-        self._advance = advance
-        self._loss: Callable[[Batch], Tensor] = getattr(trainer.model, stage.loss)
-        self._per_epoch = len(trainer.questions) // stage.batch_size
-        self._is_last = stage is trainer.stages[-1]
-        self._log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
-        self._tune_every = trainer.request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
-        self._check_every = GPU_CHECK_UPDATES if trainer.questions.device.type == "cuda" else 1
-        self._losses: list[Tensor] = []
-        """Losses that have not been checked yet."""
-        self._seconds = 0.0
-        """Training time since the last line of the log."""
-        self._clock = monotonic()
-
-    def run(self) -> None:
-        """Makes the remaining updates."""
-        trainer, stage = self._trainer, self._stage
-        groups = self._optimiser.param_groups
-        clip = stage.optimiser.clip_norm
-        device, precision = trainer.questions.device, trainer.precision
-        batches: Iterator[Batch] = iter(())
-        self._saved = self._shown = self._clock = monotonic()
-        n_shown = 0
-        for update in range(trainer.done.update, stage.updates):
-            position = trainer.done.position
-            batch = next(batches, None)
-            if batch is None:
-                batches = self._batches(position)
-                batch = next(batches)
-            for group in groups:
-                group["lr"] = stage.optimiser.rate * stage.schedule.factor(update, stage.updates)
-            with casting(device, precision):
-                loss = self._loss(batch)
-            if update == 0:
-                check_loss(trainer.model, stage, loss)
-            self._optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            if clip is not None:
-                nn.utils.clip_grad_norm_(self._weights, clip)
-            self._losses.append(loss.detach())
-            if len(self._losses) >= self._check_every:
-                self._check_losses(update + 1)
-            self._optimiser.step()
-            trainer.done = replace(trainer.done, update=update + 1, position=position.after(self._per_epoch))
-            trainer.n_made += 1
-            n_shown += 1
-            now = monotonic()
-            if now - self._shown >= SHOW_SECONDS or update + 1 == stage.updates:
-                self._advance(n_shown)
-                n_shown, self._shown = 0, now
-            self._after(update + 1, now)
-
-    def _batches(self, position: Position) -> Iterator[Batch]:
-        """The rest of an epoch from a position on."""
-        size, questions = self._stage.batch_size, self._trainer.questions
-        order = permutation(self._trainer.request.seed, position.epoch, len(questions))
-        return questions.batches(order[position.index * size : self._per_epoch * size], size)
-
-    def _after(self, made: int, now: float) -> None:
-        """Does what is due after an update: a line of the log, tuning, a checkpoint, a state."""
-        trainer, stage, request = self._trainer, self._stage, self._trainer.request
-        is_end = made == stage.updates
-        is_log = made % self._log_every == 0 or is_end
-        is_tune = self._is_last and trainer.tune is not None and (made % self._tune_every == 0 or is_end)
-        name = self._kept_name(made)
-        if request.save_every is None:
-            is_save = now - self._saved >= SAVE_SECONDS
-        else:
-            is_save = made % request.save_every == 0
-        is_save = (is_save or trainer.interrupt.is_set) and not is_end
-        if not (is_log or is_tune or name or is_save):
-            return
-        self._check_losses(made)
-        seconds = monotonic() - self._clock
-        trainer.busy_seconds += seconds
-        self._seconds += seconds
-        if is_log:
-            self._write_line(made)
-        if is_tune or name or is_save:
-            trainer.check_weights(stage)
-        if is_tune:
-            self._tune(made)
-        if name:
-            trainer.keep(name, stage)
-        if is_save:
-            trainer.save(self._optimiser)
-            self._saved = monotonic()
-            if trainer.interrupt.is_set:
-                raise KeyboardInterrupt
-        self._clock = monotonic()
-
-    def _kept_name(self, made: int) -> str | None:
-        """The name of the late checkpoint of the last stage that is due; the one at its end is "last"."""
-        request = self._trainer.request
-        left = self._stage.updates - made
-        if not self._is_last or request.keep_every is None or left == 0 or left % request.keep_every:
-            return None
-        return f"{self._stage.name}-{made:07d}" if left // request.keep_every < request.keep_last else None
-
-    def _check_losses(self, made: int) -> None:
-        """Checks that the losses since the last check are finite.
-
-        Raises:
-            TrainingError: one is not; says at which update.
-        """
-        if not self._losses:
-            return
-        values = [self._losses[0].item()] if len(self._losses) == 1 else torch.stack(self._losses).tolist()
-        first = made - len(values) + 1
-        self._losses.clear()
-        for number, value in enumerate(values, first):
-            if not isfinite(value):
-                raise self._trainer.failure(f"the loss is {value} at update {number:,}", self._stage)
-        done = self._trainer.done
-        self._trainer.done = replace(
-            done, losses=done.losses + sum(values), n_losses=done.n_losses + len(values)
-        )
-
-    def _write_line(self, made: int) -> None:
-        trainer, stage = self._trainer, self._stage
-        n = trainer.done.n_losses
-        trainer.last_loss = trainer.done.losses / n
-        values: Mapping[str, Tensor] = getattr(trainer.model, "log_values", dict)()
-        trainer.write(
+    def _log_loss(self, stage: Stage, rate: float, seconds: float) -> None:
+        done = self.done
+        self.last_loss = done.losses / done.n_losses
+        values: Mapping[str, Tensor] = getattr(self.model, "log_values", dict)()
+        self._write(
+            stage,
             {
-                "stage": stage.name,
-                "update": made,
-                "of": stage.updates,
-                "epoch": trainer.done.position.epoch,
-                "loss": trainer.last_loss,
-                "rate": self._optimiser.param_groups[0]["lr"],
+                "epoch": done.position.epoch,
+                "loss": self.last_loss,
+                "rate": rate,
                 **{name: float(value) for name, value in values.items()},
-                "updates_a_second": round(min(n, trainer.n_made) / self._seconds, 3),
-                "time": round(time(), 3),
-            }
+                "updates_a_second": round(min(done.n_losses, self.n_made) / seconds, 3),
+            },
         )
-        trainer.done = replace(trainer.done, losses=0.0, n_losses=0)
-        self._seconds = 0.0
+        done.losses, done.n_losses = 0.0, 0
 
-    def _tune(self, made: int) -> None:
-        trainer = self._trainer
-        assert trainer.tune is not None
+    def _tune(self, stage: Stage) -> None:
+        """Evaluates the weights on the tune set, and keeps them if they are the best so far."""
+        assert self.tune is not None
         answers = predict_answers(
-            trainer.model, "predict", trainer.tune, n_answers=trainer.n_answers, precision=trainer.precision
+            self.evaluated, "predict", self.tune, n_answers=self.n_answers, precision=self.precision
         )
-        percent = accuracy(answers, trainer.tune)
-        trainer.write(
-            {
-                "stage": self._stage.name,
-                "update": made,
-                "of": self._stage.updates,
-                "tuned_on": trainer.request.tune_on,
-                "accuracy": percent,
-                "time": round(time(), 3),
-            }
+        percent = accuracy(answers, self.tune)
+        self._write(stage, {"tuned_on": self.request.tune_on, "accuracy": percent})
+        if self.done.best is None or percent > self.done.best:
+            self.done.best = percent
+            self._keep("best", stage)
+
+    def _write(self, stage: Stage, values: Mapping[str, Any]) -> None:
+        """Adds a line to the log."""
+        place = {"stage": stage.name, "update": self.done.update, "of": stage.updates}
+        self.log.add({**place, **values, "time": round(time(), 3)}, step=updates_made(self.stages, self.done))
+        self.done.log_bytes = self.log.length
+
+    def _keep(self, name: str, stage: Stage) -> None:
+        """Writes a checkpoint."""
+        about = {**self.about, "checkpoint": name, "stage": stage.name, "update": self.done.update}
+        save_weights(self.folder.checkpoint(name), self.evaluated, about)
+
+    def save(self, optimiser: torch.optim.Optimizer | None) -> None:
+        """Writes the state that a run resumes from."""
+        self.log.sync()
+        total = updates_made(self.stages, self.done)
+        save_state(
+            self.folder.state, self.done, total, self.model, optimiser, self.averaged if optimiser else None
         )
-        if trainer.done.best is None or percent > trainer.done.best:
-            trainer.done = replace(trainer.done, best=percent)
-            trainer.keep("best", self._stage)
 
 
 def updates_made(stages: Sequence[Stage], done: RunProgress) -> int:
     """The number of updates made in all stages."""
     return sum(stage.updates for stage in stages[: done.stage]) + done.update
-
-
-def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:
-    """Checks that a model can be trained in a stage.
-
-    Raises:
-        ConfigError: no such method or submodule, or fewer questions than a batch has.
-    """
-    kind = type(model).__name__
-    if not callable(getattr(model, stage.loss, None)):
-        raise ConfigError(f"{kind}: no method {stage.loss}, which stage {stage.name} of its recipe names")
-    for name in stage.trains:
-        try:
-            model.get_submodule(name)
-        except AttributeError as error:
-            raise ConfigError(
-                f"{kind}: no submodule {name}, which stage {stage.name} of its recipe names"
-            ) from error
-    if stage.batch_size > n_questions:
-        raise ConfigError(
-            f"--size: {n_questions:,} questions, but a batch of stage {stage.name} has {stage.batch_size:,}; "
-            "use more questions, or set recipe.batch_size"
-        )

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import Parameter
+from torch.optim.adamw import adamw
 
 from clevrhope.models.recipe import Optimiser
 
@@ -36,15 +37,10 @@ class BertAdam(torch.optim.Optimizer):
         assert closure is None
         for group in self.param_groups:
             params = _with_gradients(group)
-            if not params:
-                continue
-            means, squares = _moments(self, group, params)
-            divisors = torch._foreach_sqrt(squares)
-            torch._foreach_add_(divisors, group["eps"])
-            moves = torch._foreach_div(means, divisors)
-            if group["weight_decay"]:
-                torch._foreach_add_(moves, params, alpha=group["weight_decay"])
-            torch._foreach_add_(params, moves, alpha=-group["lr"])
+            if params:
+                # AdamW divides by 1 - b1^step and 1 - b2^step, which are 1 at an infinite step.
+                step = torch.full((), math.inf, device=params[0].device)
+                _fused_adamw(self, group, params, [step] * len(params))
 
 
 class Muon(torch.optim.Optimizer):
@@ -68,7 +64,8 @@ class Muon(torch.optim.Optimizer):
     def __init__(
         self, params: Iterable[Parameter], *, lr: float, betas: tuple[float, float], eps: float
     ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
+        # "fused" makes torch put the steps of a state that it loads on the weights' device.
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "fused": True})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -80,8 +77,11 @@ class Muon(torch.optim.Optimizer):
                 if each.dim() >= _CONVOLUTION:
                     self._move(each, group["lr"])
             others = [each for each in params if each.dim() < _CONVOLUTION]
+            for each in others:
+                if "step" not in self.state[each]:
+                    self.state[each]["step"] = torch.zeros((), device=each.device)
             if others:
-                self._adam(others, group)
+                _fused_adamw(self, group, others, [self.state[each]["step"] for each in others])
 
     def _move(self, weights: Tensor, rate: float) -> None:
         assert weights.grad is not None
@@ -114,18 +114,6 @@ class Muon(torch.optim.Optimizer):
         orthogonal: Tensor = product @ x
         return (orthogonal.mT if is_tall else orthogonal).contiguous()
 
-    def _adam(self, params: list[Tensor], group: Mapping[str, Any]) -> None:
-        means, squares = _moments(self, group, params)
-        for each in params:
-            self.state[each]["step"] = self.state[each].get("step", torch.zeros(())) + 1
-        steps = [self.state[each]["step"].item() for each in params]
-        b1, b2 = group["betas"]
-        divisors = torch._foreach_sqrt(squares)
-        torch._foreach_div_(divisors, [math.sqrt(1 - b2**step) for step in steps])
-        torch._foreach_add_(divisors, group["eps"])
-        torch._foreach_mul_(divisors, [1 - b1**step for step in steps])
-        torch._foreach_addcdiv_(params, means, divisors, value=-group["lr"])
-
 
 _CONVOLUTION = 4
 """Least number of dimensions of a convolution's weights: outputs, inputs, height, width."""
@@ -135,21 +123,30 @@ def _with_gradients(group: Mapping[str, Any]) -> list[Tensor]:
     return [each for each in group["params"] if each.grad is not None]
 
 
-def _moments(
-    optimiser: torch.optim.Optimizer, group: Mapping[str, Any], params: list[Tensor]
-) -> tuple[list[Tensor], list[Tensor]]:
-    """Adam's moving averages of gradients and of their squares, the current gradients included."""
+def _fused_adamw(
+    optimiser: torch.optim.Optimizer, group: Mapping[str, Any], params: list[Tensor], steps: list[Tensor]
+) -> None:
+    """Adds 1 to the steps and updates all weights in one kernel, which reads and writes each number once."""
     for each in params:
-        if not optimiser.state[each]:
-            optimiser.state[each] = {"exp_avg": torch.zeros_like(each), "exp_avg_sq": torch.zeros_like(each)}
-    grads = [each.grad for each in params if each.grad is not None]
-    means = [optimiser.state[each]["exp_avg"] for each in params]
-    squares = [optimiser.state[each]["exp_avg_sq"] for each in params]
-    b1, b2 = group["betas"]
-    torch._foreach_lerp_(means, grads, 1 - b1)
-    torch._foreach_mul_(squares, b2)
-    torch._foreach_addcmul_(squares, grads, grads, 1 - b2)
-    return means, squares
+        for name in ("exp_avg", "exp_avg_sq"):
+            if name not in optimiser.state[each]:
+                optimiser.state[each][name] = torch.zeros_like(each)
+    adamw(
+        params,
+        [each.grad for each in params if each.grad is not None],
+        [optimiser.state[each]["exp_avg"] for each in params],
+        [optimiser.state[each]["exp_avg_sq"] for each in params],
+        [],
+        steps,
+        fused=True,
+        amsgrad=False,
+        beta1=group["betas"][0],
+        beta2=group["betas"][1],
+        lr=group["lr"],
+        weight_decay=group.get("weight_decay", 0.0),
+        eps=group["eps"],
+        maximize=False,
+    )
 
 
 def make_optimiser(optimiser: Optimiser, weights: Iterable[Parameter]) -> torch.optim.Optimizer:

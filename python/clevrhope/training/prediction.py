@@ -93,12 +93,13 @@ def _outputs(
 ) -> Iterator[tuple[Batch, Tensor]]:
     """Each batch of all questions with what the method gives for it, in evaluation mode."""
     predict: Callable[[Batch], Tensor] = getattr(model, method)
+    order, plan = np.arange(len(questions)), getattr(model, "plan", None)
     modes = [(module, module.training) for module in model.modules()]
     gpus = [questions.device] if questions.device.type == "cuda" else []
     try:
         model.eval()
         with torch.random.fork_rng(devices=gpus), torch.no_grad(), casting(questions.device, precision):
-            for batch in questions.batches(np.arange(len(questions)), batch_size):
+            for batch in questions.batches(order, batch_size, plan):
                 yield batch, predict(batch)
     finally:
         for module, training in modes:

@@ -41,6 +41,7 @@ class _StageSettings:
     clip_norm: float | None = None
     schedule: ScheduleKind = "constant"
     warmup: float = 0.0
+    averaging: float = 0.0
 
     def __post_init__(self) -> None:
         check_at_least(1, updates=self.updates, batch_size=self.batch_size)
@@ -50,6 +51,8 @@ class _StageSettings:
                 raise ConfigError(f"{name} is {value:g}; expected a number above 0")
         if self.decay < 0:
             raise ConfigError(f"decay is {self.decay:g}; expected a number from 0")
+        if not 0 <= self.averaging < 1:
+            raise ConfigError(f"averaging is {self.averaging:g}; expected a decay from 0 and below 1")
         if not 0 <= self.warmup < 1:
             raise ConfigError(
                 f"warmup is {self.warmup:g}; expected a share of the updates, from 0 and below 1"

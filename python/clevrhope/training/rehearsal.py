@@ -17,7 +17,7 @@ from clevrhope.training.checks import check_loss, check_programs, check_scores
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.request import Precision
-from clevrhope.training.stage_weights import select_weights, trainable_weights
+from clevrhope.training.stages import select_weights, trainable_weights
 
 WANTED = "rehearses"
 """Attribute of a model; if it is False, nothing is tried."""
@@ -51,7 +51,8 @@ def rehearse(
     with torch.random.fork_rng(devices=gpus):
         try:
             for stage in stages:
-                (batch,) = questions.batches(np.arange(stage.batch_size), stage.batch_size)
+                first = np.arange(stage.batch_size)
+                (batch,) = questions.batches(first, stage.batch_size, getattr(copied, "plan", None))
                 select_weights(copied, stage, trainable)
                 with casting(questions.device, precision):
                     loss = getattr(copied, stage.loss)(batch)

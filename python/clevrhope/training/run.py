@@ -28,7 +28,7 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.covr.kinds import COVR_DEV
 from clevrhope.splits.hops import NONE
-from clevrhope.training.checkpoints import check_states, read_about, read_state, remove_states
+from clevrhope.training.checkpoints import RunProgress, check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import determinism_errors
 from clevrhope.training.covr_split import CovrSplit, choose_covr_split, covr_binding
 from clevrhope.training.data import Questions, Split
@@ -37,7 +37,7 @@ from clevrhope.training.dropped_types import KeptSplit
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
 from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import Log, OnLog
-from clevrhope.training.loop import Trainer, check_stage, updates_made
+from clevrhope.training.loop import Trainer, updates_made
 from clevrhope.training.order import derived_seed
 from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
 from clevrhope.training.rehearsal import rehearse
@@ -51,6 +51,7 @@ from clevrhope.training.request import (
 )
 from clevrhope.training.run_folder import RunFolder, current_recipe
 from clevrhope.training.some_rows import SomeRows
+from clevrhope.training.stages import check_stage
 from clevrhope.training.train_sets import find_train_set
 from clevrhope.version import software_version
 
@@ -158,11 +159,11 @@ def train(
             return TrainSummary(
                 request.out, total, total, monotonic() - began, 0.0, folder.checkpoints(), None
             )
-        resumed = read_state(folder.state)
+        done, tensors = read_state(folder.state) or (RunProgress(), None)
         log = Log(
             folder.log,
-            length=resumed[0].log_bytes if resumed else 0,
-            step=updates_made(recipe.stages, resumed[0]) if resumed else 0,
+            length=done.log_bytes,
+            step=updates_made(recipe.stages, done),
             tensorboard=folder.tensorboard if request.tensorboard else None,
             on_log=on_log,
         )
@@ -190,8 +191,9 @@ def train(
                     log=log,
                     progress=progress or Silent(),
                     interrupt=interrupt,
+                    done=done,
                 )
-                trainer.run(resumed)
+                trainer.run(tensors)
         finally:
             log.close()
         resumed_at = total - trainer.n_made

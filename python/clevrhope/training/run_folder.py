@@ -184,12 +184,15 @@ class RunFolder:
 
 
 def current_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe of a run.json without fields of stages that there are no longer.
+    """The recipe of a run.json with the fields that stages have now.
 
-    Earlier versions of the package also wrote where each value came from.
+    Earlier versions of the package also wrote where each value came from, and averaged no weights.
     """
     names = {each.name for each in fields(Stage)}
-    stages = [{name: value for name, value in stage.items() if name in names} for stage in recipe["stages"]]
+    stages = [
+        {"averaging": 0.0, **{name: value for name, value in stage.items() if name in names}}
+        for stage in recipe["stages"]
+    ]
     return {**recipe, "stages": stages}
 
 

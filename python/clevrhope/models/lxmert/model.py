@@ -55,7 +55,8 @@ class LxmertScratch(ImageSetModel):
 
     def image_states(self, batch: Batch) -> Tensor:
         """(K, D) pooled states of [CLS]."""
-        batch = batch.single_images()
+        if batch.images is not None:
+            batch = batch.single_images(self.image_places(batch))
         pieces, word_mask = self.pieces(batch.questions)
         vectors, boxes, n_boxes = (batch.features[name] for name in ("vectors", "boxes", "n_boxes"))
         box_mask = torch.arange(vectors.shape[1], device=vectors.device) < n_boxes.unsqueeze(1)
@@ -65,7 +66,11 @@ class LxmertScratch(ImageSetModel):
     def loss(self, batch: Batch) -> Tensor:
         """Binary cross-entropy with one-hot answers, summed over answers and averaged over questions."""
         scores = self(batch).float()
-        targets = F.one_hot(batch.answers - len(SPECIAL_TOKENS), len(self.answers)).to(scores.dtype)
+        # On a CPU, `F.one_hot` reads the answers to check them.
+        numbers = torch.arange(
+            len(SPECIAL_TOKENS), len(SPECIAL_TOKENS) + len(self.answers), device=scores.device
+        )
+        targets = (batch.answers.unsqueeze(1) == numbers).to(scores.dtype)  # (B, answers)
         return F.binary_cross_entropy_with_logits(scores, targets) * len(self.answers)
 
     def predict(self, batch: Batch) -> Tensor:

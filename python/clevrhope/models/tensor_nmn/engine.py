@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-import torch
 from torch import Tensor, nn
 
 from clevrhope import _core
 from clevrhope.models.stems import make_stem
 from clevrhope.models.tensor_nmn.bank import ModuleBank
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
-from clevrhope.models.tensor_nmn.forms import Arities, run_bucketed, run_gathered, run_modules
-from clevrhope.models.tensor_nmn.levels import Plan
+from clevrhope.models.tensor_nmn.forms import run_bucketed, run_gathered, run_modules
+from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices, plan_levels
 
-FORMS: Mapping[str, Callable[[ModuleBank, Tensor, Tensor, Arities], tuple[Tensor, Plan]]] = {
+FORMS: Mapping[str, Callable[[ModuleBank, Tensor, Plan, PlanIndices], Tensor]] = {
     "module": run_modules,
     "bucketed": run_bucketed,
     "gathered": run_gathered,
@@ -45,12 +44,20 @@ class Engine(nn.Module):
             nn.Linear(config.classifier_hidden, n_answers),
         )
 
-    def forward(self, features: Mapping[str, Tensor], programs: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores (R, A) of the R well-formed programs of (B, P) tokens, and their rows (R,) in the batch."""
+    @property
+    def form(self) -> str:
+        """How modules are run where the model is."""
+        if self.config.form != "auto":
+            return self.config.form
+        return "gathered" if self.bank.first_weights.is_cuda else "bucketed"
+
+    def plan(self, programs: Tensor) -> Plan:
+        """The order of the nodes of (B, P) programs; of those on a GPU this waits for it."""
+        return plan_levels(programs, self.arities, by_token=self.form == "bucketed")
+
+    def forward(self, features: Mapping[str, Tensor], plan: Plan) -> tuple[Tensor, Tensor]:
+        """Scores (R, A) of the R well-formed programs of a plan, and their rows (R,) in the batch."""
         maps = self.stem(features)  # (B, C, H, W)
-        form = self.config.form
-        if form == "auto":
-            form = "gathered" if maps.is_cuda else "bucketed"
-        answers, plan = FORMS[form](self.bank, maps, programs, self.arities)  # (R, C, H, W)
-        rows = torch.from_numpy(plan.well_formed).to(maps.device, non_blocking=True)
-        return self.classifier(answers), rows
+        indices = plan.on(maps.device)
+        answers = FORMS[self.form](self.bank, maps, plan, indices)  # (R, C, H, W)
+        return self.classifier(answers), indices.well_formed

@@ -10,35 +10,30 @@ a GPU waits for.
 """
 
 from collections.abc import Callable
-from itertools import pairwise
 
-import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from clevrhope.models.tensor_nmn.bank import Kernels, ModuleBank
-from clevrhope.models.tensor_nmn.levels import Plan, plan_levels
+from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices
 
-Arities = npt.NDArray[np.int8]
 Convolve = Callable[[Tensor, Tensor], Tensor]
 """Maps (n, C in, H, W) and tokens (n,) to maps (n, C, H, W)."""
 
 
-def run_modules(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arities) -> tuple[Tensor, Plan]:
+def run_modules(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
     """Runs one node at a time.
 
     Args:
         bank: the modules' weights.
         maps: (B, C, H, W) from the stem.
-        programs: (B, P) tokens.
-        arities: the number of inputs of each token.
+        plan: of the programs, by levels.
+        indices: of the plan, on the maps' device.
 
     Returns:
-        Maps (R, C, H, W) of the answers of the well-formed programs, and the plan that was followed.
+        Maps (R, C, H, W) of the answers of the well-formed programs.
     """
-    plan = plan_levels(programs, arities)
     outputs: list[Tensor] = []
     firsts, seconds, joins = (_one_by_one(each) for each in (bank.first, bank.second, bank.joins))
     for token, row, operands in zip(
@@ -52,14 +47,13 @@ def run_modules(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Ariti
         else:
             x = torch.relu(_convolve(torch.cat(inputs, dim=1), joins[bank.joining[token]]))
         outputs.append(_block(x, firsts[token], seconds[token]))
-    return (torch.cat([outputs[root] for root in plan.roots]) if len(plan.roots) else maps[:0]), plan
+    return torch.cat([outputs[root] for root in plan.roots]) if len(plan.roots) else maps[:0]
 
 
-def run_bucketed(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arities) -> tuple[Tensor, Plan]:
-    """As `run_modules`, but runs a set of nodes of one token at a time."""
-    plan = plan_levels(programs, arities, by_token=True)
+def run_bucketed(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
+    """As `run_modules`, but runs a set of nodes of one token at a time; the plan is by token."""
     if not len(plan.roots):
-        return maps[:0], plan
+        return maps[:0]
     # Weights are laid out like the maps once a step, or each convolution would do it anew.
     maps = maps.contiguous(memory_format=torch.channels_last)
     kernels = (_channels_last(each) for each in (bank.first, bank.second, bank.joins))
@@ -69,42 +63,34 @@ def run_bucketed(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arit
     def stacked(nodes: list[int]) -> Tensor:
         return torch.stack([outputs[node] for node in nodes]).permute(0, 3, 1, 2)
 
-    rows = torch.from_numpy(plan.rows).to(maps.device)
     tokens, operands = plan.tokens.tolist(), plan.operands.T.tolist()
     for begin, end in plan.sets:
         token, (left, right) = tokens[begin], (each[begin:end] for each in operands)
         if left[0] < 0:
-            x = maps[rows[begin:end]]
+            x = maps[indices.rows[begin:end]]
         elif right[0] < 0:
             x = stacked(left)
         else:
             pairs = torch.cat([stacked(left), stacked(right)], dim=1)
             x = torch.relu(_convolve(pairs, joins[bank.joining[token]]))
         outputs += _block(x, firsts[token], seconds[token]).permute(0, 2, 3, 1).unbind()
-    return stacked(plan.roots.tolist()), plan
+    return stacked(plan.roots.tolist())
 
 
-def run_gathered(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arities) -> tuple[Tensor, Plan]:
+def run_gathered(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
     """As `run_modules`, but runs each level as one batched matrix product."""
-    plan = plan_levels(programs, arities)
     if not len(plan.roots):
-        return maps[:0], plan
+        return maps[:0]
     first, second = (_gathered(each) for each in (bank.first, bank.second))
     join = _gathered(bank.joins, bank.join_places)
-    on_device = _indices(plan, maps.device)
-    tokens, rows, left, right = on_device[: 4 * len(plan)].view(4, -1)
     outputs: list[Tensor] = []
-    for begin, end in plan.sets:
-        here = slice(begin, end)
-        if outputs:
-            n_joins = int(np.count_nonzero(plan.operands[here, 1] >= 0))
-            x = _inputs(join, outputs, begin, end, n_joins, tokens, left, right)
-        else:
-            x = maps[rows[here]]
+    for (begin, end), n_joins in zip(plan.sets, plan.n_joins, strict=True):
+        tokens, rows = indices.tokens[begin:end], indices.rows[begin:end]
+        x = _inputs(join, outputs, begin, end, n_joins, indices) if outputs else maps[rows]
         # In place, as nothing else holds the output.
-        hidden = first(x, tokens[here]).relu_()
-        outputs.append(second(hidden, tokens[here]).add_(x).relu_())
-    return _answers(outputs, plan, on_device[4 * len(plan) :].view(2, -1)), plan
+        hidden = first(x, tokens).relu_()
+        outputs.append(second(hidden, tokens).add_(x).relu_())
+    return _answers(outputs, plan, indices)
 
 
 def _channels_last(kernels: Kernels) -> Kernels:
@@ -144,42 +130,25 @@ def _gathered(kernels: Kernels, places: Tensor | None = None) -> Convolve:
 
 
 def _inputs(
-    join: Convolve,
-    outputs: list[Tensor],
-    begin: int,
-    end: int,
-    n_joins: int,
-    tokens: Tensor,
-    left: Tensor,
-    right: Tensor,
+    join: Convolve, outputs: list[Tensor], begin: int, end: int, n_joins: int, indices: PlanIndices
 ) -> Tensor:
     """The inputs (n, C, H, W) of a level above the lowest; those of binary nodes are joined."""
     # The input of a unary node is always on the level right below.
     below = begin - len(outputs[-1])
     joining = slice(end - n_joins, end)
-    single = outputs[-1][left[begin : joining.start] - below]
+    single = outputs[-1][indices.left[begin : joining.start] - below]
     if not n_joins:
         return single
     earlier = torch.cat(outputs)
-    pairs = torch.cat([earlier[left[joining]], earlier[right[joining]]], dim=1)
-    return torch.cat([single, torch.relu(join(pairs, tokens[joining]))])
+    pairs = torch.cat([earlier[indices.left[joining]], earlier[indices.right[joining]]], dim=1)
+    return torch.cat([single, torch.relu(join(pairs, indices.tokens[joining]))])
 
 
-def _indices(plan: Plan, device: torch.device) -> Tensor:
-    """All indices that the device needs, in one transfer: tokens, rows and operands; roots in two orders."""
-    order = np.argsort(plan.roots)  # roots in the order of their levels
-    back = np.argsort(order)
-    lists = [plan.tokens, plan.rows, plan.operands[:, 0], plan.operands[:, 1], plan.roots[order], back]
-    return torch.from_numpy(np.concatenate(lists)).to(device, non_blocking=True)
-
-
-def _answers(outputs: list[Tensor], plan: Plan, roots: Tensor) -> Tensor:
+def _answers(outputs: list[Tensor], plan: Plan, indices: PlanIndices) -> Tensor:
     """The maps of the roots, (R, C, H, W), in the order of their programs."""
-    sorted_roots, back = roots
-    bounds = np.searchsorted(np.sort(plan.roots), plan.starts).tolist()
     taken = [
-        output[sorted_roots[begin:end] - first]
-        for output, (first, _), (begin, end) in zip(outputs, plan.sets, pairwise(bounds), strict=True)
+        output[indices.level_roots[begin:end] - first]
+        for output, (first, _), (begin, end) in zip(outputs, plan.sets, plan.root_bounds, strict=True)
         if begin < end
     ]
-    return torch.cat(taken)[back]
+    return torch.cat(taken)[indices.program_order]

@@ -89,6 +89,8 @@ class ProgramGenerator(nn.Module):
         """Writes programs of up to `longest` tokens, <START> included.
 
         Each token after <START> is the likeliest, or drawn at temperature 1.
+
+        As in `loss`, `lengths` of the questions are on the CPU.
         """
         encoded = self._encode(questions, lengths)
         state, n = encoded.start, len(questions)
@@ -99,13 +101,13 @@ class ProgramGenerator(nn.Module):
         for _ in range(longest - 1):
             scores, state = self._step(encoded, state, token)
             log_p = F.log_softmax(scores.float(), dim=1)  # (B, T)
-            token = torch.multinomial(log_p.exp(), 1).squeeze(1) if sample else log_p.argmax(1)
+            token = _drawn(log_p.exp()) if sample else log_p.argmax(1)
             chosen = log_p.gather(1, token.unsqueeze(1)).squeeze(1)
             total = total + torch.where(going, chosen, 0.0)
             token = torch.where(going, token, NULL)
             written.append(token)
             going = going & (token != END)
-            if not questions.is_cuda and not going.any():  # on a GPU this would wait for the result
+            if questions.device.type == "cpu" and not going.any():  # on a GPU this would wait for it
                 break
         return Written(torch.stack(written, dim=1), total)
 
@@ -147,3 +149,11 @@ class ProgramGenerator(nn.Module):
         scores = self.score(torch.tanh(encoded.keys + query.unsqueeze(1))).squeeze(2)  # (B, Q)
         weights = scores.masked_fill(~encoded.mask, -torch.inf).softmax(1)
         return torch.einsum("bq,bqd->bd", weights, encoded.words)
+
+
+def _drawn(p: Tensor) -> Tensor:
+    """(B,) a token drawn from each row of (B, T) probabilities: the first of exponential waiting times.
+
+    `torch.multinomial` draws one the same way, but first reads whether the probabilities are valid.
+    """
+    return (p / torch.empty_like(p).exponential_()).argmax(1)

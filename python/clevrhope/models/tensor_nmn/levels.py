@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,19 @@ from clevrhope import _core
 Ints = npt.NDArray[np.int64]
 
 
+class PlanIndices(NamedTuple):
+    """The indices of a `Plan` on the device of the maps, all int64."""
+
+    tokens: Tensor  # (N,)
+    rows: Tensor  # (N,)
+    left: Tensor  # (N,)
+    right: Tensor  # (N,)
+    roots: Tensor  # (R,)
+    well_formed: Tensor  # (R,)
+    level_roots: Tensor  # (R,) the roots in the order of their nodes
+    program_order: Tensor  # (R,) of these, in the order of the programs
+
+
 @dataclass(frozen=True)
 class Plan:
     """The N nodes of B programs, in sets that can each be run at once, on outputs of earlier sets.
@@ -21,29 +35,35 @@ class Plan:
         tokens: (N,) program token of each node.
         rows: (N,) the program that it belongs to.
         operands: (N, 2) the earlier nodes whose outputs are its inputs; -1 for none.
-        starts: where each set starts, and at the end N.
+        sets: the first node of each set, and the one after its last.
         roots: (R,) the nodes whose outputs are the answers of the well-formed programs.
         well_formed: (R,) the rows of these programs; the others are not trees and have no nodes.
+        n_joins: nodes of each set that have two inputs; in a level they are its last ones.
+        root_bounds: for each set, where its roots begin and end among the roots in the order of their nodes.
+        indices: all of `PlanIndices` in one row, for one transfer.
     """
 
     tokens: Ints
     rows: Ints
     operands: Ints
-    starts: Ints
+    sets: list[tuple[int, int]]
     roots: Ints
     well_formed: Ints
+    n_joins: list[int]
+    root_bounds: list[tuple[int, int]]
+    indices: Tensor
 
     def __len__(self) -> int:
         return len(self.tokens)
 
-    @property
-    def sets(self) -> list[tuple[int, int]]:
-        """The first node of each set, and the one after its last."""
-        return list(pairwise(self.starts.tolist()))
+    def on(self, device: torch.device) -> PlanIndices:
+        """The indices on a device."""
+        sizes = [len(self.tokens)] * 4 + [len(self.roots)] * 4
+        return PlanIndices(*torch.split(self.indices.to(device, non_blocking=True), sizes))
 
 
 def plan_levels(programs: Tensor, arities: npt.NDArray[np.int8], *, by_token: bool = False) -> Plan:
-    """Sorts the nodes of (B, P) prefix tokens into sets. On a GPU this waits for the programs.
+    """Sorts the nodes of (B, P) prefix tokens into sets. This waits for programs that are on a GPU.
 
     Sets are levels: the level of a node is one more than the highest of its inputs, and within a level nodes
     are sorted by number of inputs, token and row. With `by_token` each set has nodes of one token alone,
@@ -58,4 +78,19 @@ def plan_levels(programs: Tensor, arities: npt.NDArray[np.int8], *, by_token: bo
     plan = _core.plan_runs if by_token else _core.plan_levels
     tokens, rows, operands, starts, roots = plan(rows_of_tokens, arities)
     well_formed = np.flatnonzero(roots >= 0)
-    return Plan(tokens, rows, operands, starts, roots[well_formed], well_formed)
+    roots = roots[well_formed]
+    by_node = np.argsort(roots)
+    sets = list(pairwise(starts.tolist()))
+    left, right = operands.T
+    lists = [tokens, rows, left, right, roots, well_formed, roots[by_node], np.argsort(by_node)]
+    return Plan(
+        tokens,
+        rows,
+        operands,
+        sets,
+        roots,
+        well_formed,
+        n_joins=[int(np.count_nonzero(right[begin:end] >= 0)) for begin, end in sets],
+        root_bounds=list(pairwise(np.searchsorted(roots[by_node], starts).tolist())),
+        indices=torch.from_numpy(np.concatenate(lists)),
+    )

@@ -1,7 +1,7 @@
 """Tensor-NMN: the losses of its three training stages, and its answers on true or predicted programs."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -13,7 +13,8 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe
 from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
-from clevrhope.models.tensor_nmn.generator import ProgramGenerator
+from clevrhope.models.tensor_nmn.generator import ProgramGenerator, Written
+from clevrhope.models.tensor_nmn.levels import Plan
 from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, THREE_STAGES
 
 GENERATORS: Mapping[GeneratorKind, Mapping[str, Any]] = {
@@ -21,6 +22,13 @@ GENERATORS: Mapping[GeneratorKind, Mapping[str, Any]] = {
     "attention_one_layer": {"n_layers": 1, "attention": True},
     "plain": {"n_layers": 2, "attention": False},
 }
+
+
+class ProgramPlan(NamedTuple):
+    """What an update needs of a batch on the CPU."""
+
+    lengths: Tensor  # (B,) of the questions
+    true_programs: Plan
 
 
 class TensorNmn(BaseModel):
@@ -59,13 +67,17 @@ class TensorNmn(BaseModel):
         self.register_buffer("baseline", torch.zeros(()))
         self.register_buffer("ill_formed", torch.zeros(()))
 
+    def plan(self, batch: Batch) -> ProgramPlan:
+        """As of `protocol.Model`."""
+        return ProgramPlan(super().plan(batch), self.engine.plan(batch.programs))
+
     def generator_loss(self, batch: Batch) -> Tensor:
         """The generator's cross-entropy on true programs, summed over tokens; the mean over questions."""
-        return self._generator().loss(batch.questions, batch.question_lengths, batch.programs)
+        return self._generator().loss(batch.questions, self.planned(batch).lengths, batch.programs)
 
     def engine_loss(self, batch: Batch) -> Tensor:
         """The engine's mean cross-entropy of the answers on true programs."""
-        scores, rows = self.engine(batch.features, batch.programs)
+        scores, rows = self.engine(batch.features, self.planned(batch).true_programs)
         return _cross_entropy(scores, batch.answers[rows])
 
     loss = engine_loss
@@ -77,11 +89,8 @@ class TensorNmn(BaseModel):
         in the engine's loss. The baseline is a moving average of the rewards of earlier batches (a choice of
         this project: with a batch's own rewards, the baseline would depend on the draw).
         """
-        generator = self._generator()
-        drawn = generator.write(
-            batch.questions, batch.question_lengths, self.config.longest_program, sample=True
-        )
-        scores, rows = self.engine(batch.features, drawn.programs)
+        drawn = self._write(batch, sample=True)
+        scores, rows = self.engine(batch.features, self.engine.plan(drawn.programs))
         answers = batch.answers[rows]
         with torch.no_grad():
             rewards = torch.zeros_like(drawn.log_probabilities)
@@ -97,25 +106,27 @@ class TensorNmn(BaseModel):
         """(B, A) scores on the generator's likeliest programs; on the true ones without a generator."""
         if self.generator is None:
             return self.predict_true_programs(batch)
-        return self._predict(batch, self.predict_programs(batch))
+        return self._predict(batch, self.engine.plan(self.predict_programs(batch)))
 
     def predict_true_programs(self, batch: Batch) -> Tensor:
         """(B, A) scores on the true programs."""
-        return self._predict(batch, batch.programs)
+        return self._predict(batch, self.planned(batch).true_programs)
 
     def predict_programs(self, batch: Batch) -> Tensor:
         """(B, P) int64 tokens of the generator's likeliest programs, some of which may be ill-formed."""
-        longest = self.config.longest_program
-        written = self._generator().write(batch.questions, batch.question_lengths, longest, sample=False)
-        return written.programs
+        return self._write(batch, sample=False).programs
 
     def log_values(self) -> Mapping[str, Tensor]:
         """Moving averages of the share of ill-formed programs among those drawn, and of their reward."""
         return {"ill_formed": self.ill_formed, "reward": self.baseline} if self.generator else {}
 
-    def _predict(self, batch: Batch, programs: Tensor) -> Tensor:
+    def _write(self, batch: Batch, *, sample: bool) -> Written:
+        lengths, longest = self.planned(batch).lengths, self.config.longest_program
+        return self._generator().write(batch.questions, lengths, longest, sample=sample)
+
+    def _predict(self, batch: Batch, plan: Plan) -> Tensor:
         scores: Tensor
-        scores, rows = self.engine(batch.features, programs)
+        scores, rows = self.engine(batch.features, plan)
         return scores.new_full((len(batch), scores.shape[1]), torch.nan).index_copy(0, rows, scores)
 
     def _generator(self) -> ProgramGenerator:

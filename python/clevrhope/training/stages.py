@@ -1,0 +1,92 @@
+"""A stage of a recipe and a model: whether they fit together, the weights to update, and their average."""
+
+from collections.abc import Set
+from copy import deepcopy
+
+import torch
+from torch import nn
+from torch.nn import Parameter
+
+from clevrhope.errors import ConfigError
+from clevrhope.models.recipe import Stage
+
+
+def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:
+    """Checks that a model can be trained in a stage.
+
+    Raises:
+        ConfigError: no such method or submodule, or fewer questions than a batch has.
+    """
+    kind = type(model).__name__
+    if not callable(getattr(model, stage.loss, None)):
+        raise ConfigError(f"{kind}: no method {stage.loss}, which stage {stage.name} of its recipe names")
+    for name in stage.trains:
+        try:
+            model.get_submodule(name)
+        except AttributeError as error:
+            raise ConfigError(
+                f"{kind}: no submodule {name}, which stage {stage.name} of its recipe names"
+            ) from error
+    if stage.batch_size > n_questions:
+        raise ConfigError(
+            f"--size: {n_questions:,} questions, but a batch of stage {stage.name} has {stage.batch_size:,}; "
+            "use more questions, or set recipe.batch_size"
+        )
+
+
+def trainable_weights(model: nn.Module) -> frozenset[str]:
+    """Names of the weights that can be trained at all: a model may freeze some of them for good."""
+    return frozenset(name for name, each in model.named_parameters() if each.requires_grad)
+
+
+def select_weights(model: nn.Module, stage: Stage, trainable: Set[str]) -> list[Parameter]:
+    """The weights that a stage updates; the others get no gradient, and their modules are in evaluation mode.
+
+    The model itself is in training mode in any case, so that its losses can rely on it.
+
+    Args:
+        model: its weights and modules are set.
+        stage: a stage of the model's recipe.
+        trainable: `trainable_weights` of the model as it was built.
+
+    Raises:
+        ConfigError: the stage updates no weights.
+    """
+    prefixes = tuple(f"{name}." for name in stage.trains)
+    selected = []
+    for name, each in model.named_parameters():
+        each.grad = None
+        each.requires_grad_(name in trainable and (not prefixes or name.startswith(prefixes)))
+        if each.requires_grad:
+            selected.append(each)
+    if not selected:
+        raise ConfigError(f"stage {stage.name} trains no weights: all weights that it names are frozen")
+    model.train()
+    if prefixes:
+        for module in model.children():
+            module.eval()
+    for name in stage.trains:
+        model.get_submodule(name).train()
+    return selected
+
+
+def averaged_model(model: nn.Module, stage: Stage) -> nn.Module | None:
+    """A copy of the model for the moving average of its weights; None where the stage averages none."""
+    return deepcopy(model).requires_grad_(False) if stage.averaging else None
+
+
+@torch.no_grad()
+def average_weights(averaged: nn.Module, model: nn.Module, stage: Stage, update: int) -> None:
+    """Moves the average towards the weights after an update, which is counted from 1.
+
+    The first updates are averaged evenly, so that the weights at the start count for nothing. Buffers that
+    are numbers, such as the statistics of batch norm, are averaged as well; others are copied.
+    """
+    both = [[*each.parameters(), *each.buffers()] for each in (averaged, model)]
+    pairs = list(zip(*both, strict=True))
+    floats = [(own, each) for own, each in pairs if own.is_floating_point()]
+    towards = max(1 - stage.averaging, 1 / update)
+    torch._foreach_lerp_([own for own, _ in floats], [each for _, each in floats], towards)
+    for own, each in pairs:
+        if not own.is_floating_point():
+            own.copy_(each)

@@ -1,0 +1,82 @@
+"""No update reads a number back from its device, for which it would wait on a GPU."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from small_batches import small_batch
+from test_image_sets import KINDS, made, sets_of
+from test_other_models import TINY, tiny
+from torch import nn
+from torch.nn.utils import clip_grad_norm_
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from clevrhope.models.batch import Batch
+from clevrhope.models.recipe import Optimiser
+from clevrhope.training.optimisers import make_optimiser
+
+CASES = [(name, False) for name in TINY] + [(name, True) for name, _, _ in KINDS]
+
+
+def model_and_batch(name: str, of_sets: bool) -> tuple[Any, Batch]:
+    if of_sets:
+        config, kind = next((config, kind) for each, config, kind in KINDS if each == name)
+        return made(name, config), sets_of(kind)
+    # On a GPU "auto" is "gathered".
+    model = tiny(name, **({"form": "gathered"} if name == "tensor_nmn" else {}))
+    return model, small_batch(8, 8, kind=getattr(model, "feature_kind", "pixels"))
+
+
+@pytest.mark.parametrize(("name", "of_sets"), CASES)
+def test_no_update_reads_a_number_from_its_device(name: str, of_sets: bool) -> None:
+    """The device is torch's meta: its tensors have no values, and whatever reads one raises an error."""
+    model, on_cpu = model_and_batch(name, of_sets)
+    model = model.to("meta")
+    batch = replace(on_cpu.to("meta"), plan=model.plan(on_cpu))  # as the loader makes it
+    for stage in model.recipe.stages:
+        if stage.name == "reinforce":  # the programs that it draws are the one thing that it waits for
+            with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+                model.reinforce_loss(batch)
+            model.engine.plan = lambda programs: batch.plan.true_programs
+        model.zero_grad()
+        loss = getattr(model, stage.loss)(batch)
+        loss.backward()
+        assert loss.device.type == clip_grad_norm_(model.parameters(), 1.0).device.type == "meta"
+
+
+@pytest.mark.parametrize(("name", "of_sets"), [case for case in CASES if case != ("lxmert_s", False)])
+def test_an_update_that_has_no_plan_reads_numbers(name: str, of_sets: bool) -> None:
+    model, batch = model_and_batch(name, of_sets)
+    with pytest.raises((NotImplementedError, RuntimeError), match="meta"):
+        model.to("meta").loss(batch.to("meta"))
+
+
+class Reads(TorchDispatchMode):
+    """Counts operations that read a number from a tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.n += func in (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("kind", ["adam", "bert_adam", "muon"])
+def test_no_optimiser_reads_a_number(kind: Any) -> None:
+    """On a CPU, as torch's fused kernels have no form for meta."""
+    layers = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(16, 2))
+    optimiser = make_optimiser(Optimiser(kind, decay=0.0), layers.parameters())
+    for _ in range(2):  # the first step also makes the state
+        layers(torch.ones(1, 3, 4, 4)).sum().backward()
+        with Reads() as reads:
+            clip_grad_norm_(layers.parameters(), 1.0)
+            optimiser.step()
+        assert reads.n == 0
+    with Reads() as reads:
+        layers[2].bias.sum().item()
+    assert reads.n == 1
