@@ -17,8 +17,8 @@ from matplotlib.lines import Line2D
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
 from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.means import Mean, mean_of
-from clevrhope.report.document import Figure
 from clevrhope.report.groups import Group, complex_gap, matched_gap
+from clevrhope.report.page import Figure
 from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.tables import with_sign

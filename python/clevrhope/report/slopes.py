@@ -14,14 +14,13 @@ import numpy as np
 
 from clevrhope.errors import ConfigError
 from clevrhope.metrics.paper import size_name
-from clevrhope.report.document import Block, Cell, Heading, Table, Text
 from clevrhope.report.groups import Group
+from clevrhope.report.page import Block, Cell, Heading, Table, Text
 from clevrhope.report.results import Result
-from clevrhope.report.runs import LAST
+from clevrhope.report.runs import LAST, REACHED_FILE
 from clevrhope.report.tables import with_sign
 from clevrhope.runtime.extras import check_extra
 from clevrhope.splits.kinds import IID, OOD
-from clevrhope.training.run_folder import RunFolder
 
 Curve = Mapping[int, float]
 """Combinations K -> a figure of a palette's runs with K combinations."""
@@ -160,7 +159,7 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
     found: list[Result] = []
     percent, n_censored = None, 0
     for folder, of_run in runs.items():
-        path = RunFolder(folder).reached
+        path = folder / REACHED_FILE
         if not path.exists():
             continue
         content = json.loads(path.read_bytes())

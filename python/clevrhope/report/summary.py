@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR, Estimate
-from clevrhope.report.document import Cell, Table
 from clevrhope.report.groups import (
     Group,
     accuracy,
@@ -12,6 +11,7 @@ from clevrhope.report.groups import (
     matched_gap,
     plain_beside_matched,
 )
+from clevrhope.report.page import Cell, Table
 from clevrhope.report.tables import is_grey, unmatched_cells, with_sign
 from clevrhope.splits.kinds import IID, OOD
 

@@ -12,7 +12,7 @@ from typing import Literal
 from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.metrics.means import mean_of
 from clevrhope.metrics.paper import ResultRow, paper_results, size_name
-from clevrhope.report.document import Cell, Table
+from clevrhope.report.page import Cell, Table
 from clevrhope.report.paper_values import PaperValue, paper_gap
 from clevrhope.report.results import KINDS, Result
 from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS

@@ -13,11 +13,9 @@ from clevrhope.metrics.covr.results import CovrScores
 from clevrhope.metrics.pairs import PairScores
 from clevrhope.metrics.predictions import is_about_sets
 from clevrhope.report.covr import covr_blocks, covr_rows, measure_covr
-from clevrhope.report.document import Block, Figure, Heading, Text
 from clevrhope.report.groups import groups_of, matched_gap
-from clevrhope.report.html import html
 from clevrhope.report.instances import measure_instances
-from clevrhope.report.markdown import FIGURES, markdown
+from clevrhope.report.page import FIGURES, Block, Figure, Heading, Text, html, markdown
 from clevrhope.report.regression_tables import regression_blocks
 from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_tables, unanswered_table
 from clevrhope.report.results import KINDS, Result, measure
