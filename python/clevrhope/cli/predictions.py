@@ -235,6 +235,9 @@ def score(
 @click.option("--dataset", type=PATH, metavar="DIR", help="The dataset that files of predictions are about.")
 @click.option("--title", metavar="TEXT", help="Title of the page.")
 @click.option(
+    "--question", metavar="TEXT", help="What was asked, which the page begins with.  [default: the paper's]"
+)
+@click.option(
     "--way",
     "ways",
     multiple=True,
@@ -248,7 +251,7 @@ def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool,
     RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
     """
     from clevrhope.report import report as run
-    from clevrhope.report.writer import counted
+    from clevrhope.report.tables import counted
 
     made = run(runs, out, **choices, ways=read_names(ways), progress=shown_progress({"quiet": quiet}))
     for sentence in made.skipped:
