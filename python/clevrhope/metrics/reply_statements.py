@@ -1,0 +1,149 @@
+"""The statements of a model's reply, without its thoughts, its markup and what it withdraws."""
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_THOUGHT = r"(?:think|thinking|thoughts?|reasoning|analysis|scratchpad|reflection)"
+_OPENED = re.compile(rf"[<\[\u25c1]\|?(?:begin_of_)?{_THOUGHT}\|?[>\]\u25b7]")
+_CLOSED = re.compile(rf"[<\[\u25c1](?:\|?/\|?|\|?end_of_){_THOUGHT}\|?[>\]\u25b7]")
+
+_MARKED = re.compile(r"<\|?answer\|?>|<\|?/\|?answer\|?>")
+_SPECIAL_TOKEN = re.compile(r"<\|[^<>|]*\|>|</?s>|\[/?inst\]")
+_BOXED = re.compile(r"\\boxed\s*\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\(?!boxed)[a-z]+\s*\{([^{}]*)\}")
+_SPACING = re.compile(r"\\[a-z]+|[\\$*_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z])")
+_TURN = re.compile(r"^\s*(?:question|q|user|human|prompt|assistant|system)\s*:", re.MULTILINE)
+
+_ITEM = re.compile(r"(?:^|(?<=[\s:,]))\(?(\d+)[.)]\s+(?=[a-z])", re.MULTILINE)
+_YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
+_ASIDE = re.compile(r"\((?:[^()]*)\)")
+
+_END = re.compile(r"(?:(?<=[.!?;])|(?<=\u3002))(?=\s|$)|\n")
+_ANSWER_IS = re.compile(
+    r"(?:\b(?:answer|option|choice)(?:\s+to\s+(?:the|your|this|that)\s+question)?|^a)"
+    r"\s*(?:(?::|=|-+>?|\bis\b|\bwould be\b|\bmust be\b|\bshould be\b|$)\s*)+"
+)
+_SO = re.compile(
+    r"(?:^|,|\band|\bthen|[\u2014:-])\s*"
+    r"(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall|in summary|in total|total)\b[:,=]?"
+)
+_BUT = re.compile(r",?\s*\b(?:but|however|though|although|whereas|while)\b,?|,\s+and\s+(?=the\b)|\s\u2014\s|\s-+\s")
+_WITHDRAWN = re.compile(
+    r"(?:^|[,.;:!?\n\u2014\u2026-])\s*(?:no,\s+|oh,\s+|hmm,\s+|oops,\s+)?(?:wait|actually|correction|sorry|hold on|scratch that|"
+    r"on second thought|on closer|i mean|i meant|let me (?:re-?check|double|correct|look again)|my mistake|"
+    r"oops|or rather)\b[,:.!\u2026]*"
+)
+_REASON = re.compile(r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed)\b")
+_REFUSED = re.compile(
+    r"\b(?:can(?:no|')t|can not|could(?:n't| not)|unable|impossible|hard|difficult|(?:am|is|are|be) not able|"
+    r"do(?:n't| not)|too \w+)\s(?:\w+\s){0,2}?"
+    r"(?:determine|tell|say|answer|know|identify|view|access|open|see (?:\w+ )?(?:image|picture|photo)s?)\b"
+    r"|\bno (?:image|picture|photo)s? (?:\w+ )?(?:provided|available|attached|given|uploaded|found|here)\b"
+    r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient)\b"
+)
+_BROKEN_OFF = re.compile(r"\b(?:an?|the|is|are|and|or|of|to|in|that|with)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A part of a reply that says one thing."""
+
+    text: str
+    """In lower case, without markup."""
+    is_answer: bool = False
+    """Whether it is marked as the reply's answer, as after "answer:"."""
+    is_conclusion: bool = False
+    """Whether it begins with a word such as "so"."""
+    is_refusal: bool = False
+    """Whether it says that there is no answer."""
+
+
+def read_statements(question: str, reply: str) -> list[Statement]:
+    """The statements of a reply, in order. Only those marked as its answer count in a thought without an end."""
+    text, ends = _after_thoughts(plain(reply))
+    text = _after_withdrawal(_in_lines(_own_turn(plain(question), text)))
+    statements = list(_split(_without_items(text)))
+    return statements if ends else [each for each in statements if each.is_answer]
+
+
+def plain(text: str) -> str:
+    """Lower case; one character for each that looks alike; entities as what they stand for."""
+    text = unicodedata.normalize("NFKC", html.unescape(text)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    return re.sub("[\N{VARIATION SELECTOR-16}\N{COMBINING ENCLOSING KEYCAP}]", "", text).lower()
+
+
+def _after_thoughts(text: str) -> tuple[str, bool]:
+    """A reply without the thoughts between tags, and whether the last of them ends."""
+    text = re.sub(rf"{_OPENED.pattern}.*?{_CLOSED.pattern}", "\n", text, flags=re.DOTALL)
+    text = _CLOSED.split(text)[-1]
+    return _OPENED.sub("\n", text), _OPENED.search(text) is None
+
+
+def _own_turn(question: str, text: str) -> str:
+    """A reply without the question that it repeats, up to where it goes on with another question."""
+    text = _SPECIAL_TOKEN.sub("\n", text.replace(question.strip(), " "))
+    for turn in _TURN.finditer(text):
+        if any(letter.isalnum() for letter in _TURN.sub("", text[: turn.start()])):
+            return text[: turn.start()]
+    return _TURN.sub("", text)
+
+
+def _in_lines(text: str) -> str:
+    """A reply with "answer: ..." on a line of its own for what HTML, LaTeX or JSON marks as one."""
+    text = _MARKED.sub(lambda tag: "\n" if "/" in tag[0] else "\nanswer: ", text)
+    while (unwrapped := _COMMAND.sub(r" \1 ", text)) != text:
+        text = unwrapped
+    text = _BOXED.sub(r"\nanswer: \1\n", text)
+    text = re.sub(r",\s*(?=\"\w+\"\s*:)|[{}]", "\n", text)
+    text = re.sub(r"(?<=\w)_(?=\w)", " ", text)
+    return _SPACING.sub(" ", text)
+
+
+def _after_withdrawal(text: str) -> str:
+    """What follows the last "wait" or "actually": what stood before it is withdrawn."""
+    return _WITHDRAWN.split(text)[-1]
+
+
+def _without_items(text: str) -> str:
+    """A text without the numbers of a list's items: 1., 2. and so on in order."""
+    items = list(_ITEM.finditer(text))
+    if [item[1] for item in items][:2] != ["1", "2"]:
+        return text
+    return _ITEM.sub("\n", text)
+
+
+def _split(text: str) -> Iterator[Statement]:
+    text = _YES_OR_NO.sub(" ", text)
+    text = re.sub(r"\b(answer)\s*[:\-]*\s*\n\s*", r"\1: ", text)
+    for part in _END.split(text):
+        part = part.replace(", however,", "").strip()
+        if part.endswith("?") or not part.strip(" .!;"):
+            continue
+        answer = list(_ANSWER_IS.finditer(part))
+        if answer:
+            rest = part[answer[-1].end() :]
+            yield _statement(rest, is_answer=True)
+            continue
+        for k, whole in enumerate(_SO.split(part)):
+            for clause in _BUT.split(whole):
+                if clause.strip(" .,!;:"):
+                    yield _statement(clause, is_conclusion=k > 0)
+
+
+def _statement(text: str, *, is_answer: bool = False, is_conclusion: bool = False) -> Statement:
+    text = text.strip(" ,:.!;\u3002")
+    refuses = _REFUSED.search(text) is not None
+    return Statement(_said(text), is_answer, is_conclusion, refuses)
+
+
+def _said(text: str) -> str:
+    """A statement without asides and reasons; nothing where it breaks off."""
+    text = (_ASIDE.sub(" ", text).strip() or text)
+    reason = _REASON.search(text)
+    if reason:
+        text = text[: reason.start()] or text.partition(",")[2]
+    text = text.strip(" ,:.!;")
+    return "" if _BROKEN_OFF.search(text) else text
