@@ -14,7 +14,7 @@ The rules, each a choice of this project (docs/predictions.md describes them for
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from clevrhope.metrics.reply_questions import read_question
+from clevrhope.metrics.reply_questions import COUNT, YES_NO, read_question
 from clevrhope.metrics.reply_statements import Statement, plain, read_statements
 from clevrhope.metrics.reply_values import Given, given_answers
 from clevrhope.metrics.reply_words import NOTHING, OTHER, TOKEN, Words
@@ -41,7 +41,7 @@ class ReplyReader:
         answer = self._single_word(statements)
         if answer is None:
             given = [given_answers(each.text, read, self._words) for each in statements]
-            answer = _decided(statements, given)
+            answer = _decided(statements, given, read.kind)
         return answer if answer in (asked or self._answers) else None
 
     def kind(self, question: str) -> str | None:
@@ -50,28 +50,32 @@ class ReplyReader:
 
     def _single_word(self, statements: Sequence[Statement]) -> str | None:
         """The answer that a reply of one word is; "none" and the like depend on the question."""
-        words = [token for each in statements for token in TOKEN.findall(each.text) if token[0].isalnum()]
-        if len(words) != 1 or words[0] in NOTHING:
+        words = [token for each in statements if not each.is_answer for token in TOKEN.findall(each.text) if token[0].isalnum()]
+        if len(statements) != 1 or len(words) != 1 or words[0] in NOTHING:
             return None
         (token,) = (token for each in statements for token in self._words.tokens(each.text) if token[0].isalnum())
         return self._words.single(token)
 
 
-def _decided(statements: Sequence[Statement], given: Sequence[Given]) -> str | None:
+def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str | None) -> str | None:
     """The answer of the statements that decide."""
     marked = [k for k, each in enumerate(statements) if each.is_answer and (given[k] or each.is_refusal)]
     if marked:
-        return None if statements[marked[-1]].is_refusal else _only([given[marked[-1]]])
-    if not statements or statements[-1].is_refusal:
-        return None
+        final = [k for k in marked if statements[k].is_final] or marked
+        return None if any(statements[k].is_refusal for k in final) else _only([given[k] for k in final])
     conclusions = [k for k, each in enumerate(statements) if each.is_conclusion and given[k]]
-    ends = {k for k in (0, len(statements) - 1) if _is_short(statements[k])}
+    refused = [k for k, each in enumerate(statements) if each.is_refusal]
+    if refused and refused[-1] >= max(conclusions, default=0):
+        return None
+    ends = {k for k in (0, len(statements) - 1) if statements and _is_short(statements[k], kind)}
     deciding = [given[k] for k in {*conclusions[-1:], *ends} if given[k]]
     return _only(deciding or given)
 
 
-def _is_short(statement: Statement) -> bool:
-    return sum(token[0].isalnum() for token in TOKEN.findall(statement.text)) <= _SHORT
+def _is_short(statement: Statement, kind: str | None) -> bool:
+    """Whether it is an answer by itself; "cubes: 2" is rather one of a list."""
+    n_words = sum(token[0].isalnum() for token in TOKEN.findall(statement.text))
+    return ":" not in statement.text and kind != YES_NO and n_words <= (1 if kind == COUNT else _SHORT)
 
 
 def _only(given: Sequence[Given]) -> str | None:

@@ -14,37 +14,45 @@ _MARKED = re.compile(r"<\|?answer\|?>|<\|?/\|?answer\|?>")
 _SPECIAL_TOKEN = re.compile(r"<\|[^<>|]*\|>|</?s>|\[/?inst\]")
 _BOXED = re.compile(r"\\boxed\s*\{([^{}]*)\}")
 _COMMAND = re.compile(r"\\(?!boxed)[a-z]+\s*\{([^{}]*)\}")
-_SPACING = re.compile(r"\\[a-z]+|[\\$*_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z])")
+_SPACING = re.compile(r"\\[a-z]+|[\\$_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z])")
 _TURN = re.compile(r"^\s*(?:question|q|user|human|prompt|assistant|system)\s*:", re.MULTILINE)
 
 _ITEM = re.compile(r"(?:^|(?<=[\s:,]))\(?(\d+)[.)]\s+(?=[a-z])", re.MULTILINE)
+_BULLET = re.compile(r"^\s*(?:[-*+]\s+|\|.*$)", re.MULTILINE)
+_IS = re.compile(r"\b(?:is|are|has|have|so|total|answer)\b|[:=]")
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
 _ASIDE = re.compile(r"\((?:[^()]*)\)")
 
-_END = re.compile(r"(?:(?<=[.!?;])|(?<=\u3002))(?=\s|$)|\n")
+_END = re.compile(r"(?:(?<=[.!?;])|(?<=\u3002))(?=\s|$)(?!\s*or\b)|\n")
 _ANSWER_IS = re.compile(
-    r"(?:\b(?:answer|option|choice)(?:\s+to\s+(?:the|your|this|that)\s+question)?|^a)"
+    r"(?:(\bfinal\s+|\bcorrect\s+)?\b(?:answer|option|choice)(?:\s+to\s+(?:the|your|this|that)\s+question)?|^a)"
     r"\s*(?:(?::|=|-+>?|\bis\b|\bwould be\b|\bmust be\b|\bshould be\b|$)\s*)+"
 )
 _SO = re.compile(
     r"(?:^|,|\band|\bthen|[\u2014:-])\s*"
     r"(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall|in summary|in total|total)\b[:,=]?"
+    r"|\bi(?:'d| would| will|'ll)?\s(?:say|go with|guess|conclude|choose)\b"
 )
-_BUT = re.compile(r",?\s*\b(?:but|however|though|although|whereas|while)\b,?|,\s+and\s+(?=the\b)|\s\u2014\s|\s-+\s")
+_BUT = re.compile(
+    r",?\s*\b(?:but|however|though|although|whereas|while)\b,?|,\s+and\s+(?=the\b)|\s(?:\u2014|-+)\s(?=[a-z])"
+)
+_OVERCOMES = re.compile(r"\b(?:but|however)\b")
 _WITHDRAWN = re.compile(
-    r"(?:^|[,.;:!?\n\u2014\u2026-])\s*(?:no,\s+|oh,\s+|hmm,\s+|oops,\s+)?(?:wait|actually|correction|sorry|hold on|scratch that|"
+    r"(?:^|[,.;:!?\n\u2014\u2026-])\s*(?:no,?\s+|oh,\s+|hmm,\s+|oops,\s+)?(?:wait|actually|correction|sorry|hold on|scratch that|"
     r"on second thought|on closer|i mean|i meant|let me (?:re-?check|double|correct|look again)|my mistake|"
     r"oops|or rather)\b[,:.!\u2026]*"
 )
 _REASON = re.compile(r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed)\b")
 _REFUSED = re.compile(
-    r"\b(?:can(?:no|')t|can not|could(?:n't| not)|unable|impossible|hard|difficult|(?:am|is|are|be) not able|"
+    r"\b(?:can(?:no|')t|can not|could(?:n't| not)|unable|impossible|not possible|hard|difficult|(?:am|is|are|be) not able|"
     r"do(?:n't| not)|too \w+)\s(?:\w+\s){0,2}?"
-    r"(?:determine|tell|say|answer|know|identify|view|access|open|see (?:\w+ )?(?:image|picture|photo)s?)\b"
+    r"(?:be )?(?:determined?|tell|told|say|answer(?:ed)?|known?|decide|identif(?:y|ied)|view|access|open|"
+    r"see (?:\w+ )?(?:image|picture|photo)s?)\b"
     r"|\bno (?:image|picture|photo)s? (?:\w+ )?(?:provided|available|attached|given|uploaded|found|here)\b"
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient)\b"
 )
-_BROKEN_OFF = re.compile(r"\b(?:an?|the|is|are|and|or|of|to|in|that|with)$")
+_ASKS = re.compile(r"(?:what|which|how|where|is|are|do|does|did|can|could|would|should|shall|will)\b")
+_BROKEN_OFF = re.compile(r"\b(?:an?|the|and|or|of|to|in|that|with)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,8 @@ class Statement:
     """In lower case, without markup."""
     is_answer: bool = False
     """Whether it is marked as the reply's answer, as after "answer:"."""
+    is_final: bool = False
+    """Whether it is marked as the final or correct one."""
     is_conclusion: bool = False
     """Whether it begins with a word such as "so"."""
     is_refusal: bool = False
@@ -93,6 +103,7 @@ def _own_turn(question: str, text: str) -> str:
 
 def _in_lines(text: str) -> str:
     """A reply with "answer: ..." on a line of its own for what HTML, LaTeX or JSON marks as one."""
+    text = _BULLET.sub(lambda bullet: "" if "|" in bullet[0] else "\n\u2022 ", text).replace("*", "")
     text = _MARKED.sub(lambda tag: "\n" if "/" in tag[0] else "\nanswer: ", text)
     while (unwrapped := _COMMAND.sub(r" \1 ", text)) != text:
         text = unwrapped
@@ -108,35 +119,41 @@ def _after_withdrawal(text: str) -> str:
 
 
 def _without_items(text: str) -> str:
-    """A text without the numbers of a list's items: 1., 2. and so on in order."""
-    items = list(_ITEM.finditer(text))
-    if [item[1] for item in items][:2] != ["1", "2"]:
-        return text
-    return _ITEM.sub("\n", text)
+    """A text without the numbers of a list's items, and without items that only name an object."""
+    if [item[1] for item in _ITEM.finditer(text)][:2] == ["1", "2"]:
+        text = _ITEM.sub("\n\u2022 ", text)
+    lines = [line.strip() for line in text.split("\n")]
+    names = [line for line in lines if line.startswith("\u2022") and not _IS.search(line)]
+    return "\n".join(line.lstrip("\u2022 ") for line in lines if line not in names or len(names) == 1)
 
 
 def _split(text: str) -> Iterator[Statement]:
     text = _YES_OR_NO.sub(" ", text)
     text = re.sub(r"\b(answer)\s*[:\-]*\s*\n\s*", r"\1: ", text)
-    for part in _END.split(text):
-        part = part.replace(", however,", "").strip()
-        if part.endswith("?") or not part.strip(" .!;"):
+    parts = [part.replace(", however,", "").strip() for part in _END.split(text) if part.strip()]
+    for part in parts:
+        is_guess = part.endswith("?") and part is parts[-1] and not _ASKS.match(part)
+        if (part.endswith("?") and not is_guess) or not part.strip(" .!;"):
             continue
         answer = list(_ANSWER_IS.finditer(part))
         if answer:
             rest = part[answer[-1].end() :]
-            yield _statement(rest, is_answer=True)
+            yield _statement(rest, is_answer=True, is_final=answer[-1][1] is not None)
             continue
         for k, whole in enumerate(_SO.split(part)):
-            for clause in _BUT.split(whole):
-                if clause.strip(" .,!;:"):
-                    yield _statement(clause, is_conclusion=k > 0)
+            clauses = [clause for clause in _BUT.split(whole) if clause.strip(" .,!;:")]
+            if len(clauses) > 1 and _REFUSED.search(clauses[0]) and _OVERCOMES.search(whole):
+                del clauses[0]
+            for clause in clauses:
+                    yield _statement(clause, is_conclusion=k > 0 or "=" in clause)
 
 
-def _statement(text: str, *, is_answer: bool = False, is_conclusion: bool = False) -> Statement:
-    text = text.strip(" ,:.!;\u3002")
+def _statement(
+    text: str, *, is_answer: bool = False, is_final: bool = False, is_conclusion: bool = False
+) -> Statement:
+    text = text.strip(" ,:.!?;\u3002")
     refuses = _REFUSED.search(text) is not None
-    return Statement(_said(text), is_answer, is_conclusion, refuses)
+    return Statement(_said(text), is_answer, is_final, is_conclusion, refuses)
 
 
 def _said(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from clevrhope.metrics.reply_questions import COUNT, RELATION, YES_NO, Question
 from clevrhope.metrics.reply_words import NO, NOTHING, OTHER, YES, Phrase, Words
@@ -15,7 +16,7 @@ _NOT = ("not", "never", "neither", "nor", "no", "without", *NOTHING)
 _IN_A_ROW = ("a", "an", "the", "or", "nor")
 """What may stand between answers that one "not" denies."""
 _DETERMINERS = ("the", "a", "an", "another", "other", "this", "that", "only", "any")
-_BEFORE_LANDMARK = ("behind", "than", "to", "in", "from", "near", "beside", "by", "between")
+_BEFORE_LANDMARK = ("behind", "than", "to", "in", "from", "near", "beside", "by", "between", "with")
 _SIDES = ("left", "right", "front", "side", "back")
 _AT_SIDES = frozenset(("behind", *_SIDES))
 _BEFORE_SIDE = ("that", "is", "to", "on", "in", "the")
@@ -26,9 +27,10 @@ _NOT_A_COUNT = ("the", "this", "that", "a", "another", "each", "every", "other",
 _PRONOUNS = ("there", "it", "they", "that", "this", "i", "the", "not", "its", "it's")
 _EMPTY_WORDS = frozenset(
     "a an the is are isn't aren't there any it its it's they them both do does have has be been that that's "
-    "which in of to image images picture scene visible seen can see i this also".split()
+    "which in of to image images picture scene visible seen can see i this also and like such exists exist true case so really certainly at think across".split()
 )
 """Words that do not change what a statement of existence or likeness says."""
+_VERBS = ("is", "are", "do", "does", "has", "have")
 _OPPOSITES = {"different": "same", "fewer": "more", "less": "greater", "more": "fewer", "greater": "less"}
 
 
@@ -111,7 +113,9 @@ def _numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
             before = " ".join(tokens[:k]) + " "
             bound = _BOUNDS.search(before)
             if not bound:
-                given[number] = max(given.get(number, PART), _closeness(counted, question))
+                is_other = "other" in tokens[k + 1 : begin] and "other" in question.clause
+                fit = FITS if is_other else _closeness(counted, question)
+                given[number] = max(given.get(number, PART), fit)
             elif bound[0].strip() not in question.clause:
                 given[OTHER] = FITS
     return given
@@ -130,7 +134,7 @@ def _is_zero(tokens: Sequence[str], k: int, begin: int, counted: Phrase | None) 
     is_no = tokens[k] == "no" or (
         tokens[k] == "any" and any(each == "not" or each.endswith("n't") for each in tokens[:k])
     )
-    return is_no and (counted is not None or begin > k + 1)
+    return is_no and (counted is not None or begin > k + 1 or (tokens[k] == "any" and begin == len(tokens)))
 
 
 def _is_label(tokens: Sequence[str], k: int, labels: set[int]) -> bool:
@@ -142,7 +146,7 @@ def _is_label(tokens: Sequence[str], k: int, labels: set[int]) -> bool:
 def _is_choice(tokens: Sequence[str], k: int, words: Words) -> bool:
     """Whether another number is offered beside this one: "2 or 3", "2-3"."""
     after = tokens[k + 1 : k + 3]
-    return len(after) == 2 and after[0] in ("or", "to", "-") and words.count(after[1]) is not None
+    return len(after) == 2 and after[0] in ("or", "to", "-", "/") and words.count(after[1]) is not None
 
 
 def _counts(tokens: Sequence[str], k: int, words: Words) -> bool:
@@ -182,7 +186,7 @@ def _yes_or_no(tokens: Sequence[str], question: Question, words: Words) -> Given
         after = tokens[k + 1] if k + 1 < len(tokens) else ","
         if token in (*YES, *NO) and (token in YES[:4] or not after[0].isalnum() or after in _PRONOUNS):
             is_denied = "not" in tokens[max(0, k - 2) : k] or any(each.endswith("n't") for each in tokens[max(0, k - 2) : k])
-            given["yes" if (token in YES) != is_denied else "no"] = FITS
+            given["yes" if (token in YES) != is_denied else "no"] = EXACT
     if given:
         return given
     answer = _by_restatement(tokens, question, words)
@@ -194,22 +198,37 @@ def _by_restatement(tokens: Sequence[str], question: Question, words: Words) -> 
     wanted = list(_content(words.tokens(question.clause), words))
     denial = next((k for k, token in enumerate(tokens) if token in _NOT or token.endswith("n't")), None)
     if question.asks_for_existence and denial is not None:
-        denied = set(_content(tokens[denial + 1 :], words))
-        return "no" if denied and denied <= set(wanted) else None
+        denied = list(_content(tokens[denial + 1 :], words))
+        of_target = set() if tokens[denial] in NOTHING else set(_until_side(denied))
+        return "no" if set(denied) <= set(wanted) and of_target <= set(_until_side(wanted)) else None
     said = list(_content(tokens, words))
     holds = denial is None
+    if question.asks_for_existence and any(map(words.count, tokens)):
+        said = [word for word in said if words.count(word) is None] or wanted
     for k, word in enumerate(said):
         if _OPPOSITES.get(word) in wanted and word not in wanted:
             said[k], holds = _OPPOSITES[word], not holds
-    is_likeness = wanted.count("same") == 1 and "same" in said and set(said) <= set(wanted)
-    if not said or (said != wanted and not is_likeness):
+    is_likeness = wanted.count("same") == 1 and "same" in said and set(said) <= {*wanted, "than"}
+    is_by_itself = not said and (not holds or (bool(tokens) and tokens[-1] in _VERBS))
+    if "than" in wanted:
+        than = wanted.index("than")
+        if said == [wanted[0], *wanted[than + 1 :], "than", *wanted[1:than]]:
+            said, holds = wanted, not holds
+        elif said == wanted[:than]:
+            said = wanted
+    if said != wanted and not is_likeness and not is_by_itself:
         return None
     return "yes" if holds else "no"
 
 
+def _until_side(content: Sequence[str]) -> Sequence[str]:
+    """The words before the first relation."""
+    return list(takewhile(lambda word: word not in _AT_SIDES, content))
+
+
 def _content(tokens: Sequence[str], words: Words) -> Iterator[str]:
     for token in tokens:
-        if token[0].isalnum() and token not in _EMPTY_WORDS and token not in _NOT:
+        if token[0].isalnum() and token not in (*_EMPTY_WORDS, *_NOT) and not token.endswith("n't"):
             yield "same" if token == "equal" else words.single(token) or token.removesuffix("s")
 
 

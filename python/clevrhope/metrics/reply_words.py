@@ -9,8 +9,8 @@ from clevrhope.dataset.native_reader import CLEVR_WORDS
 OTHER = "?"
 """Stands for a value or number that is not an answer, such as orange or eleven."""
 
-YES = ("yes", "yeah", "yep", "yup", "true", "correct")
-NO = ("no", "nope", "nah", "false", "incorrect")
+YES = ("yes", "yeah", "yep", "yup", "true", "correct", "affirmative", "indeed")
+NO = ("no", "nope", "nah", "false", "incorrect", "negative")
 NOTHING = ("none", "nothing", "nobody")
 
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -39,14 +39,15 @@ _NOUNS = {word: "object" for thing in ("thing", "object", "item") for word in (t
 _NOUNS |= {word: "image" for image in ("image", "picture", "photo") for word in (image, f"{image}s")}
 _ENGLISH = frozenset(
     "the it its it's is isn't are aren't there that's this that these and of has have does appears looks can "
-    "be i they answer so not".split()
+    "be i i'd i'm i'll they answer so not with would say let "
+    "same different more fewer both color size shape material".split()
 )
 """Words of which nearly every English sentence has one, and which few other languages have."""
 _NO_TYPOS = ("larger", "shall", "smell", "mental")
 """English words that are one letter away from an answer."""
 _SHORTEST_TYPO = 5
 
-TOKEN = re.compile(r"\d+(?:[.,]\d+)*%?|(?:[^\W\d_]+n't\b)|[^\W\d_]+(?:'[^\W\d_]+)?|[,:()\u2014=+<>/-]")
+TOKEN = re.compile(r"(?<!\S)-\d+|\d+(?:[.,]\d+)*%?|(?:[^\W\d_]+n't\b)|[^\W\d_]+(?:'[^\W\d_]+)?|[,:()\u2014=+<>/-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +96,11 @@ class Words:
 
     def value(self, token: str) -> tuple[str, str] | None:
         """The attribute type and value that a word names; the value is `OTHER` for one that is no answer."""
-        return self._values.get(token)
+        return self._values.get(token.removesuffix("'s"))
 
     def count(self, token: str) -> str | None:
         """The number that a word or digits name; `OTHER` for one that is not an answer."""
-        if token[0].isdigit() and not token.endswith("%"):
+        if token[-1].isdigit():
             number = re.sub(r"\.0+$", "", token)
             return number if number in self._numbers else OTHER
         return OTHER if token in _LARGER else self._counts.get(token)
@@ -122,7 +123,7 @@ class Words:
         is_english = not _ENGLISH.isdisjoint(words)
         if not is_english and len(unknown) > 1 and 2 * len(unknown) > len(words):
             return []
-        misspelt = set(unknown) if is_english or len(words) == 1 else set()
+        misspelt = set(unknown) if is_english or len(words) <= 2 else set()
         return [self._meant(token) if token in misspelt else token for token in found]
 
     def phrases(self, tokens: Sequence[str]) -> Iterator[Phrase]:
