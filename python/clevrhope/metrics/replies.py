@@ -50,10 +50,18 @@ class ReplyReader:
 
     def _single_word(self, statements: Sequence[Statement]) -> str | None:
         """The answer that a reply of one word is; "none" and the like depend on the question."""
-        words = [token for each in statements if not each.is_answer for token in TOKEN.findall(each.text) if token[0].isalnum()]
+        words = [
+            token
+            for each in statements
+            if not each.is_answer
+            for token in TOKEN.findall(each.text)
+            if token[0].isalnum()
+        ]
         if len(statements) != 1 or len(words) != 1 or words[0] in NOTHING:
             return None
-        (token,) = (token for each in statements for token in self._words.tokens(each.text) if token[0].isalnum())
+        (token,) = (
+            token for each in statements for token in self._words.tokens(each.text) if token[0].isalnum()
+        )
         return self._words.single(token)
 
 

@@ -19,7 +19,9 @@ _AFTER_WHAT: Mapping[str, tuple[str, ...]] = {
 }
 _AFTER_HOW: Mapping[str, tuple[str, ...]] = {"size": ("big", "large", "small")}
 """Attribute type -> what a question asks for it with."""
-_ASKS_FOR_EXISTENCE = re.compile(r"\bany\b|\banything\b|^(?:is|are) there (?!more|fewer|exactly|the|at)|\bvisible$")
+_ASKS_FOR_EXISTENCE = re.compile(
+    r"\bany\b|\banything\b|^(?:is|are) there (?!more|fewer|exactly|the|at)|\bvisible$"
+)
 
 _EMPTY = Phrase(0, 0, frozenset(), "")
 

@@ -145,7 +145,7 @@ def _split(text: str) -> Iterator[Statement]:
             if len(clauses) > 1 and _REFUSED.search(clauses[0]) and _OVERCOMES.search(whole):
                 del clauses[0]
             for clause in clauses:
-                    yield _statement(clause, is_conclusion=k > 0 or "=" in clause)
+                yield _statement(clause, is_conclusion=k > 0 or "=" in clause)
 
 
 def _statement(
@@ -158,7 +158,7 @@ def _statement(
 
 def _said(text: str) -> str:
     """A statement without asides and reasons; nothing where it breaks off."""
-    text = (_ASIDE.sub(" ", text).strip() or text)
+    text = _ASIDE.sub(" ", text).strip() or text
     reason = _REASON.search(text)
     if reason:
         text = text[: reason.start()] or text.partition(",")[2]

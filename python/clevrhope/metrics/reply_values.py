@@ -57,11 +57,15 @@ def _values(tokens: Sequence[str], question: Question, words: Words) -> Given:
         if phrase.noun == "image" or _is_landmark(phrase, tokens):
             continue
         values = [value for kind, value in phrase.values if kind == question.kind]
-        is_value_alone = bool(values) and not phrase.but(question.kind) and (question.kind == "shape" or not phrase.noun)
+        is_value_alone = (
+            bool(values) and not phrase.but(question.kind) and (question.kind == "shape" or not phrase.noun)
+        )
         described = subject if is_value_alone else phrase
         if not is_value_alone and phrase.noun:
             subject = phrase
-        if described is None or (question.is_about(described) and not _is_elsewhere(described, tokens, question)):
+        if described is None or (
+            question.is_about(described) and not _is_elsewhere(described, tokens, question)
+        ):
             fit = _fit(described, tokens, question)
             given |= {value: fit for value in values if denied.isdisjoint(range(phrase.begin, phrase.end))}
     return given
@@ -95,11 +99,20 @@ def _numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
     labels: set[int] = set()
     for k, token in enumerate(tokens):
         begin = k + 1
-        while begin < len(tokens) and tokens[begin] in ("other", "others", "more", "such", "separate", "different"):
+        while begin < len(tokens) and tokens[begin] in (
+            "other",
+            "others",
+            "more",
+            "such",
+            "separate",
+            "different",
+        ):
             begin += 1
         counted = phrases.get(begin)
         if token in NOTHING or _is_zero(tokens, k, begin, counted):
-            if counted is None or (counted.values <= question.target.values and counted.noun in ("", question.target.noun)):
+            if counted is None or (
+                counted.values <= question.target.values and counted.noun in ("", question.target.noun)
+            ):
                 given["0"] = FITS
             continue
         number = words.count(token)
@@ -109,7 +122,9 @@ def _numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
             labels.add(k)
         elif _is_choice(tokens, k, words):
             given[OTHER] = FITS
-        elif _counts(tokens, k, words) and (counted is None or not counted.contradicts(question.target, None)):
+        elif _counts(tokens, k, words) and (
+            counted is None or not counted.contradicts(question.target, None)
+        ):
             before = " ".join(tokens[:k]) + " "
             bound = _BOUNDS.search(before)
             if not bound:
@@ -164,7 +179,9 @@ def _relations(tokens: Sequence[str], question: Question, words: Words) -> Given
     """The relations that the question's object is said to have."""
     given: dict[str, int] = {}
     denied = _denied(tokens, words)
-    phrases = [each for each in words.phrases(tokens) if each.noun == "object" and not _is_landmark(each, tokens)]
+    phrases = [
+        each for each in words.phrases(tokens) if each.noun == "object" and not _is_landmark(each, tokens)
+    ]
     for k, token in enumerate(tokens):
         subjects = [phrase for phrase in phrases if phrase.end <= k]
         if token in words.relations and k not in denied and (not subjects or question.is_about(subjects[-1])):
@@ -185,7 +202,9 @@ def _yes_or_no(tokens: Sequence[str], question: Question, words: Words) -> Given
     for k, token in enumerate(tokens):
         after = tokens[k + 1] if k + 1 < len(tokens) else ","
         if token in (*YES, *NO) and (token in YES[:4] or not after[0].isalnum() or after in _PRONOUNS):
-            is_denied = "not" in tokens[max(0, k - 2) : k] or any(each.endswith("n't") for each in tokens[max(0, k - 2) : k])
+            is_denied = "not" in tokens[max(0, k - 2) : k] or any(
+                each.endswith("n't") for each in tokens[max(0, k - 2) : k]
+            )
             given["yes" if (token in YES) != is_denied else "no"] = EXACT
     if given:
         return given

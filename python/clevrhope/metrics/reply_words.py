@@ -47,7 +47,9 @@ _NO_TYPOS = ("larger", "shall", "smell", "mental")
 """English words that are one letter away from an answer."""
 _SHORTEST_TYPO = 5
 
-TOKEN = re.compile(r"(?<!\S)-\d+|\d+(?:[.,]\d+)*%?|(?:[^\W\d_]+n't\b)|[^\W\d_]+(?:'[^\W\d_]+)?|[,:()\u2014=+<>/-]")
+TOKEN = re.compile(
+    r"(?<!\S)-\d+|\d+(?:[.,]\d+)*%?|(?:[^\W\d_]+n't\b)|[^\W\d_]+(?:'[^\W\d_]+)?|[,:()\u2014=+<>/-]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,9 @@ class Words:
         """The value of which a word is one wrong, missing, doubled or exchanged letter away, or the word."""
         if word in _NO_TYPOS:
             return word
-        values = {value for kind in self.attributes.values() for value in kind if len(value) >= _SHORTEST_TYPO}
+        values = {
+            value for kind in self.attributes.values() for value in kind if len(value) >= _SHORTEST_TYPO
+        }
         near = [value for value in values if value[0] == word[0] and _is_one_edit(word, value)]
         return near[0] if len(near) == 1 else word
 
