@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from clevrhope.metrics.reply_questions import COUNT, YES_NO, read_question
 from clevrhope.metrics.reply_statements import Statement, plain, read_statements
-from clevrhope.metrics.reply_values import Given, given_answers
+from clevrhope.metrics.reply_values import PART, Given, given_answers
 from clevrhope.metrics.reply_words import NOTHING, OTHER, TOKEN, Words
 
 _SHORT = 3
@@ -75,9 +75,16 @@ def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str 
     refused = [k for k, each in enumerate(statements) if each.is_refusal]
     if refused and refused[-1] >= max(conclusions, default=0):
         return None
-    ends = {k for k in (0, len(statements) - 1) if statements and _is_short(statements[k], kind)}
-    deciding = [given[k] for k in {*conclusions[-1:], *ends} if given[k]]
-    return _only(deciding or given)
+    ends = {
+        k
+        for k in (0, len(statements) - 1)
+        if statements and OTHER not in given[k] and _is_short(statements[k], kind)
+    }
+    deciding = {k for k in {*conclusions[-1:], *ends} if given[k]}
+    if not deciding:
+        return _only(given)
+    hedges = {k for k, each in enumerate(statements) if each.is_hedge and k > min(deciding)}
+    return _only([given[k] for k in deciding | hedges])
 
 
 def _is_short(statement: Statement, kind: str | None) -> bool:
@@ -89,5 +96,7 @@ def _is_short(statement: Statement, kind: str | None) -> bool:
 def _only(given: Sequence[Given]) -> str | None:
     """The one answer among those that fit the question's object best; None where there is not exactly one."""
     closest = max((fit for each in given for fit in each.values()), default=0)
-    answers = {answer for each in given for answer, fit in each.items() if fit == closest or answer == OTHER}
+    answers = {answer for each in given for answer, fit in each.items() if fit == closest}
+    if closest == PART and sum(map(bool, given)) > 1:
+        return None  # parts of a sum that is not said
     return answers.pop() if len(answers) == 1 and OTHER not in answers else None

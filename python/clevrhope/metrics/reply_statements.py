@@ -17,7 +17,8 @@ _COMMAND = re.compile(r"\\(?!boxed)[a-z]+\s*\{([^{}]*)\}")
 _SPACING = re.compile(r"\\[a-z]+|[\\$_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z])")
 _TURN = re.compile(r"^\s*(?:question|q|user|human|prompt|assistant|system)\s*:", re.MULTILINE)
 
-_ITEM = re.compile(r"(?:^|(?<=[\s:,]))\(?(\d+)[.)]\s+(?=[a-z])", re.MULTILINE)
+_LETTERS = "abcdefgh"
+_ITEM = re.compile(r"(?:^|(?<=[\s:,]))\(?(\d+|[a-h])[.)]\s+(?=[a-z])", re.MULTILINE)
 _BULLET = re.compile(r"^\s*(?:[-*+]\s+|\|.*$)", re.MULTILINE)
 _IS = re.compile(r"\b(?:is|are|has|have|so|total|answer)\b|[:=]")
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
@@ -28,9 +29,12 @@ _ANSWER_IS = re.compile(
     r"(?:(\bfinal\s+|\bcorrect\s+)?\b(?:answer|option|choice)(?:\s+to\s+(?:the|your|this|that)\s+question)?|^a)"
     r"\s*(?:(?::|=|-+>?|\bis\b|\bwould be\b|\bmust be\b|\bshould be\b|$)\s*)+"
 )
+_IS_THE = re.compile(r"\s(?:is|was|would be)\s(?:the|my)\s*$")
+_HEDGED = re.compile(r"\b(?:might|may|could|maybe|perhaps|possibly)\b")
 _SO = re.compile(
     r"(?:^|,|\band|\bthen|[\u2014:-])\s*"
-    r"(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall|in summary|in total|total)\b[:,=]?"
+    r"(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall|in summary|"
+    r"in total|total|(?:for|gives|makes) a total of)\b[:,=]?"
     r"|\bi(?:'d| would| will|'ll)?\s(?:say|go with|guess|conclude|choose)\b"
 )
 _BUT = re.compile(
@@ -67,6 +71,8 @@ class Statement:
     """Whether it is marked as the final or correct one."""
     is_conclusion: bool = False
     """Whether it begins with a word such as "so"."""
+    is_hedge: bool = False
+    """Whether it says what may be, as with "could"."""
     is_refusal: bool = False
     """Whether it says that there is no answer."""
 
@@ -120,8 +126,16 @@ def _after_withdrawal(text: str) -> str:
 
 def _without_items(text: str) -> str:
     """A text without the numbers of a list's items, and without items that only name an object."""
-    if [item[1] for item in _ITEM.finditer(text)][:2] == ["1", "2"]:
-        text = _ITEM.sub("\n\u2022 ", text)
+    n = 0
+
+    def bullet(item: re.Match[str]) -> str:
+        nonlocal n
+        is_next = item[1] in (str(n + 1), _LETTERS[n : n + 1])
+        n += is_next
+        return "\n\u2022 " if is_next else item[0]
+
+    if [item[1] for item in _ITEM.finditer(text)][:2] in (["1", "2"], ["a", "b"]):
+        text = _ITEM.sub(bullet, text)
     lines = [line.strip() for line in text.split("\n")]
     names = [line for line in lines if line.startswith("\u2022") and not _IS.search(line)]
     return "\n".join(line.lstrip("\u2022 ") for line in lines if line not in names or len(names) == 1)
@@ -137,7 +151,7 @@ def _split(text: str) -> Iterator[Statement]:
             continue
         answer = list(_ANSWER_IS.finditer(part))
         if answer:
-            rest = part[answer[-1].end() :]
+            rest = part[answer[-1].end() :] or _IS_THE.sub("", part[: answer[-1].start()])
             yield _statement(rest, is_answer=True, is_final=answer[-1][1] is not None)
             continue
         for k, whole in enumerate(_SO.split(part)):
@@ -153,7 +167,9 @@ def _statement(
 ) -> Statement:
     text = text.strip(" ,:.!?;\u3002")
     refuses = _REFUSED.search(text) is not None
-    return Statement(_said(text), is_answer, is_final, is_conclusion, refuses)
+    return Statement(
+        _said(text), is_answer, is_final, is_conclusion, _HEDGED.search(text) is not None, refuses
+    )
 
 
 def _said(text: str) -> str:

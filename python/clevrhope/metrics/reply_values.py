@@ -27,7 +27,7 @@ _NOT_A_COUNT = ("the", "this", "that", "a", "another", "each", "every", "other",
 _PRONOUNS = ("there", "it", "they", "that", "this", "i", "the", "not", "its", "it's")
 _EMPTY_WORDS = frozenset(
     "a an the is are isn't aren't there any it its it's they them both do does have has be been that that's "
-    "which in of to image images picture scene visible seen can see i this also and like such exists exist true case so really certainly at think across".split()
+    "which in of to image images picture scene visible seen can see i this also and like such exists exist true case so really certainly at think across made with".split()
 )
 """Words that do not change what a statement of existence or likeness says."""
 _VERBS = ("is", "are", "do", "does", "has", "have")
@@ -67,7 +67,11 @@ def _values(tokens: Sequence[str], question: Question, words: Words) -> Given:
             question.is_about(described) and not _is_elsewhere(described, tokens, question)
         ):
             fit = _fit(described, tokens, question)
-            given |= {value: fit for value in values if denied.isdisjoint(range(phrase.begin, phrase.end))}
+            is_denied = not denied.isdisjoint(range(phrase.begin, phrase.end))
+            if not is_denied:
+                given |= dict.fromkeys(values, fit)
+            elif not values and fit == EXACT and phrase.values:
+                given[OTHER] = EXACT  # "there is no red cube" to "what size is the red cube?"
     return given
 
 
@@ -83,10 +87,8 @@ def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) ->
     if described is None or not described.noun:
         return FITS
     wanted, found = question.target.but(question.kind), described.but(question.kind)
-    if not wanted:
-        is_definite = described.begin > 0 and tokens[described.begin - 1] == "the"
-        return EXACT if is_definite and not described.values else FITS
-    return EXACT if wanted <= found else FITS
+    is_definite = described.begin > 0 and tokens[described.begin - 1] == "the"
+    return EXACT if (wanted and wanted <= found) or (is_definite and found <= wanted) else FITS
 
 
 def _numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
@@ -121,7 +123,7 @@ def _numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
         if token[0].isdigit() and _is_label(tokens, k, labels):
             labels.add(k)
         elif _is_choice(tokens, k, words):
-            given[OTHER] = FITS
+            given[OTHER] = EXACT
         elif _counts(tokens, k, words) and (
             counted is None or not counted.contradicts(question.target, None)
         ):
@@ -130,9 +132,11 @@ def _numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
             if not bound:
                 is_other = "other" in tokens[k + 1 : begin] and "other" in question.clause
                 fit = FITS if is_other else _closeness(counted, question)
+                if fit == PART and PART in given.values():
+                    given[OTHER] = PART  # parts of a sum
                 given[number] = max(given.get(number, PART), fit)
             elif bound[0].strip() not in question.clause:
-                given[OTHER] = FITS
+                given[OTHER] = EXACT
     return given
 
 

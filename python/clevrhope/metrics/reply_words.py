@@ -38,11 +38,13 @@ _OTHERS: Mapping[str, tuple[str, ...]] = {
 _NOUNS = {word: "object" for thing in ("thing", "object", "item") for word in (thing, f"{thing}s")}
 _NOUNS |= {word: "image" for image in ("image", "picture", "photo") for word in (image, f"{image}s")}
 _ENGLISH = frozenset(
-    "the it its it's is isn't are aren't there that's this that these and of has have does appears looks can "
-    "be i i'd i'm i'll they answer so not with would say let "
-    "same different more fewer both color size shape material".split()
+    (
+        "the it its is are there this that these and of has have does appears looks can be i they so not with"
+        " would say let answer color size shape material same different more fewer both"
+    ).split()
 )
 """Words of which nearly every English sentence has one, and which few other languages have."""
+_NO_LANGUAGE = ("a", "an", *_NOUNS, *NOTHING)
 _NO_TYPOS = ("larger", "shall", "smell", "mental")
 """English words that are one letter away from an answer."""
 _SHORTEST_TYPO = 5
@@ -85,7 +87,7 @@ class Words:
         self.attributes = {kind: tuple(values) for kind, values in attributes.items()}
         self._values: dict[str, tuple[str, str]] = {}
         for kind, words in _OTHERS.items():
-            self._values |= {word: (kind, OTHER) for word in words}
+            self._values |= dict.fromkeys(words, (kind, OTHER))
         for kind, values in self.attributes.items():
             for value in values:
                 forms = (value, *CLEVR_WORDS.get(value, ()), *_FORMS.get(value, ()))
@@ -98,6 +100,8 @@ class Words:
 
     def value(self, token: str) -> tuple[str, str] | None:
         """The attribute type and value that a word names; the value is `OTHER` for one that is no answer."""
+        if token.endswith("ish") and any(color.startswith(token[:3]) for color in self.attributes["color"]):
+            return ("color", OTHER)  # reddish
         return self._values.get(token.removesuffix("'s"))
 
     def count(self, token: str) -> str | None:
@@ -121,8 +125,8 @@ class Words:
         """
         found = TOKEN.findall(text)
         words = [token for token in found if token[0].isalpha()]
-        unknown = [word for word in words if self.single(word) is None and word not in (*_NOUNS, *NOTHING)]
-        is_english = not _ENGLISH.isdisjoint(words)
+        unknown = [word for word in words if self.single(word) is None and word not in _NO_LANGUAGE]
+        is_english = any(word.partition("'")[0] in _ENGLISH or word.endswith(("n't", "ly")) for word in words)
         if not is_english and len(unknown) > 1 and 2 * len(unknown) > len(words):
             return []
         misspelt = set(unknown) if is_english or len(words) <= 2 else set()
@@ -138,8 +142,8 @@ class Words:
                 if value:
                     values.add(value)
                     noun = "object" if value[0] == "shape" else ""
-                elif tokens[k] in _NOUNS:
-                    noun = _NOUNS[tokens[k]]
+                elif tokens[k] in _NOUNS or (values and tokens[k] in ("one", "ones")):
+                    noun = _NOUNS.get(tokens[k], "object")
                 elif not (tokens[k] == "," and self._goes_on(values, tokens[k + 1 :])):
                     break
                 k += 1
