@@ -14,13 +14,17 @@ The rules, each a choice of this project (docs/predictions.md describes them for
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from clevrhope.metrics.reply_questions import COUNT, YES_NO, read_question
-from clevrhope.metrics.reply_statements import Statement, plain, read_statements
-from clevrhope.metrics.reply_values import PART, Given, given_answers
-from clevrhope.metrics.reply_words import NOTHING, OTHER, TOKEN, Words
+from clevrhope.metrics.replies.numbers import given_numbers
+from clevrhope.metrics.replies.questions import COUNT, RELATION, YES_NO, Question, read_question
+from clevrhope.metrics.replies.statements import Statement, plain, read_statements
+from clevrhope.metrics.replies.values import PART, Given, given_anything, given_relations, given_values
+from clevrhope.metrics.replies.words import NOTHING, OTHER, TOKEN, Words
+from clevrhope.metrics.replies.yes_no import given_yes_no
 
 _SHORT = 3
 """Words of a statement that can be an answer by itself."""
+_GIVEN = {YES_NO: given_yes_no, COUNT: given_numbers, RELATION: given_relations}
+"""Kind of question -> what reads a statement for it; the others are attribute types."""
 
 
 class ReplyReader:
@@ -40,7 +44,7 @@ class ReplyReader:
         statements = read_statements(question, reply)
         answer = self._single_word(statements)
         if answer is None:
-            given = [given_answers(each.text, read, self._words) for each in statements]
+            given = [self._given(each, read) for each in statements]
             answer = _decided(statements, given, read.kind)
         return answer if answer in (asked or self._answers) else None
 
@@ -48,21 +52,20 @@ class ReplyReader:
         """What a question asks for: "yes/no", "count" or an attribute type; None where it does not say."""
         return read_question(plain(question), self._words).kind
 
+    def _given(self, statement: Statement, question: Question) -> Given:
+        """The answers of the question's kind that a statement gives."""
+        tokens = self._words.tokens(statement.text)
+        if question.kind is None:
+            return given_anything(tokens, self._words)
+        given = _GIVEN.get(question.kind, given_values)
+        return given(tokens, question, self._words)
+
     def _single_word(self, statements: Sequence[Statement]) -> str | None:
         """The answer that a reply of one word is; "none" and the like depend on the question."""
-        words = [
-            token
-            for each in statements
-            if not each.is_answer
-            for token in TOKEN.findall(each.text)
-            if token[0].isalnum()
-        ]
-        if len(statements) != 1 or len(words) != 1 or words[0] in NOTHING:
+        if len(statements) != 1 or statements[0].is_answer:
             return None
-        (token,) = (
-            token for each in statements for token in self._words.tokens(each.text) if token[0].isalnum()
-        )
-        return self._words.single(token)
+        tokens = self._words.tokens(statements[0].text)
+        return self._words.single(tokens[0]) if len(tokens) == 1 and tokens[0] not in NOTHING else None
 
 
 def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str | None) -> str | None:

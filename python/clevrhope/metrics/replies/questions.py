@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from clevrhope.metrics.reply_words import Phrase, Words
+from clevrhope.metrics.replies.words import Phrase, Words
 
 YES_NO, COUNT, RELATION = "yes/no", "count", "relation"
 
@@ -20,7 +20,7 @@ _AFTER_WHAT: Mapping[str, tuple[str, ...]] = {
 _AFTER_HOW: Mapping[str, tuple[str, ...]] = {"size": ("big", "large", "small")}
 """Attribute type -> what a question asks for it with."""
 _ASKS_FOR_EXISTENCE = re.compile(
-    r"\bany\b|\banything\b|^(?:is|are) there (?!more|fewer|exactly|the|at)|\bvisible$"
+    r"\bany\b|\banything\b|^(?:is|are) there (?!more|fewer|exactly|an equal|as many|the|at)|\bvisible$"
 )
 
 _EMPTY = Phrase(0, 0, frozenset(), "")

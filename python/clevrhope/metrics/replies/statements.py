@@ -15,14 +15,17 @@ _SPECIAL_TOKEN = re.compile(r"<\|[^<>|]*\|>|</?s>|\[/?inst\]")
 _BOXED = re.compile(r"\\boxed\s*\{([^{}]*)\}")
 _COMMAND = re.compile(r"\\(?!boxed)[a-z]+\s*\{([^{}]*)\}")
 _SPACING = re.compile(r"\\[a-z]+|[\\$_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z])")
-_TURN = re.compile(r"^\s*(?:question|q|user|human|prompt|assistant|system)\s*:", re.MULTILINE)
+_TURN = re.compile(
+    r"^\s*(?:question|q|user|human|prompt|assistant|system)\s*:|<\|(?:im_end|end\w*|eot\w*)\|>|</s>",
+    re.MULTILINE,
+)
 
 _LETTERS = "abcdefgh"
 _ITEM = re.compile(r"(?:^|(?<=[\s:,]))\(?(\d+|[a-h])[.)]\s+(?=[a-z])", re.MULTILINE)
 _BULLET = re.compile(r"^\s*(?:[-*+]\s+|\|.*$)", re.MULTILINE)
 _IS = re.compile(r"\b(?:is|are|has|have|so|total|answer)\b|[:=]")
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
-_ASIDE = re.compile(r"\((?:[^()]*)\)")
+_ASIDE = re.compile(r"\((?!\s*or\b)[^()]*\)")
 
 _END = re.compile(r"(?:(?<=[.!?;])|(?<=\u3002))(?=\s|$)(?!\s*or\b)|\n")
 _ANSWER_IS = re.compile(
@@ -38,7 +41,7 @@ _SO = re.compile(
     r"|\bi(?:'d| would| will|'ll)?\s(?:say|go with|guess|conclude|choose)\b"
 )
 _BUT = re.compile(
-    r",?\s*\b(?:but|however|though|although|whereas|while)\b,?|,\s+and\s+(?=the\b)|\s(?:\u2014|-+)\s(?=[a-z])"
+    r",?\s*\b(?:but|however|though|although|whereas|while)\b,?|,\s+and\s+(?=the\b|\d|one\b|two\b|three\b)|\s(?:\u2014|-+)\s(?=[a-z])"
 )
 _OVERCOMES = re.compile(r"\b(?:but|however)\b")
 _WITHDRAWN = re.compile(
@@ -88,6 +91,7 @@ def read_statements(question: str, reply: str) -> list[Statement]:
 def plain(text: str) -> str:
     """Lower case; one character for each that looks alike; entities as what they stand for."""
     text = unicodedata.normalize("NFKC", html.unescape(text)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    text = re.sub(r"-ish\b", "ish", text)
     return re.sub("[\N{VARIATION SELECTOR-16}\N{COMBINING ENCLOSING KEYCAP}]", "", text).lower()
 
 
@@ -100,11 +104,12 @@ def _after_thoughts(text: str) -> tuple[str, bool]:
 
 def _own_turn(question: str, text: str) -> str:
     """A reply without the question that it repeats, up to where it goes on with another question."""
-    text = _SPECIAL_TOKEN.sub("\n", text.replace(question.strip(), " "))
+    text = text.replace(question.strip(), " ")
     for turn in _TURN.finditer(text):
         if any(letter.isalnum() for letter in _TURN.sub("", text[: turn.start()])):
-            return text[: turn.start()]
-    return _TURN.sub("", text)
+            text = text[: turn.start()]
+            break
+    return _SPECIAL_TOKEN.sub("\n", _TURN.sub("", text))
 
 
 def _in_lines(text: str) -> str:

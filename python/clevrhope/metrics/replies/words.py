@@ -45,7 +45,7 @@ _ENGLISH = frozenset(
 )
 """Words of which nearly every English sentence has one, and which few other languages have."""
 _NO_LANGUAGE = ("a", "an", *_NOUNS, *NOTHING)
-_NO_TYPOS = ("larger", "shall", "smell", "mental")
+_NO_TYPOS = ("there", "larger", "shall", "smell", "mental")
 """English words that are one letter away from an answer."""
 _SHORTEST_TYPO = 5
 
@@ -158,13 +158,12 @@ class Words:
         return value is not None and value[0] not in {kind for kind, _ in values}
 
     def _meant(self, word: str) -> str:
-        """The value of which a word is one wrong, missing, doubled or exchanged letter away, or the word."""
+        """The answer of which a word is one wrong, missing, doubled or exchanged letter away, or the word."""
         if word in _NO_TYPOS:
             return word
-        values = {
-            value for kind in self.attributes.values() for value in kind if len(value) >= _SHORTEST_TYPO
-        }
-        near = [value for value in values if value[0] == word[0] and _is_one_edit(word, value)]
+        answers = (*self._counts, *(value for values in self.attributes.values() for value in values))
+        long = (answer for answer in answers if len(answer) >= _SHORTEST_TYPO and answer[0] == word[0])
+        near = [answer for answer in long if _is_one_edit(word, answer)]
         return near[0] if len(near) == 1 else word
 
 
