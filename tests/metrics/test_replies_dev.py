@@ -1,4 +1,4 @@
-"""The reader of replies on replies as vision-language models write them, with what a careful reader makes of each."""
+"""Replies as vision-language models write them, read as a careful reader reads them, or not at all."""
 
 import json
 from pathlib import Path

@@ -3,9 +3,9 @@
 A request is a JSON object a line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
 allowed), `hop`, `split`, `question_index`, and for a question that a suite made `suite` and `suite_sha256`,
 the first digits of the SHA-256 of the suite's file. A question over several images has `images`, a list of
-paths, in place of `image`, and `asked`, those of the answers that it asks for. Where images were drawn, `seed` is
-the draw's. A reply is `{"id": ..., "reply": "free words"}`. The predictions are marked "not trained on the splits": such a model was
-not trained on a set without the pair, so its gaps say nothing about systematicity.
+paths, in place of `image`, and `asked`, those of the answers that it asks for. Where images were drawn,
+`seed` is the draw's. A reply is `{"id": ..., "reply": "free words"}`. The predictions are marked "not trained on the
+splits": such a model was not trained on a set without the pair, so its gaps say nothing about systematicity.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,6 +41,8 @@ from clevrhope.splits.kinds import SPLITS, SplitKind
 
 KINDS: Mapping[str, SplitKind | CovrKind] = {**SPLITS, **COVR_KINDS}
 """Splits of both kinds by name."""
+
+Numbers = npt.NDArray[np.integer[Any]]
 
 _ID = Kind("a string or a number", lambda value: isinstance(value, str | int))
 _REQUEST = Fields(
@@ -132,7 +134,7 @@ def _requests(
         if suite is None:
             reader = open_split(layout, hop, split, vocab=vocab)
             place, rows = {"hop": hop, "split": split, **draw}, range(len(reader))
-            tests = np.zeros(len(reader), dtype=np.int64)
+            tests = np.zeros(len(reader), dtype=np.int16)
             name = f"{hop}/{split}"
         else:
             vocab = read_vocab(layout.suite_vocab(hop, suite))
@@ -169,7 +171,7 @@ def _requests(
                 }
 
 
-def drawn_in_turn(tests: Ints, images: Ints, n: int | None, *, seed: int) -> npt.NDArray[np.int64]:
+def drawn_in_turn(tests: Numbers, images: Numbers, n: int | None, *, seed: int) -> npt.NDArray[np.int64]:
     """The places of n questions, or of all, in order: of each test in turn one more, as long as it has some.
 
     A test's questions are taken image by image, in an order of the images that only the seed decides.

@@ -59,9 +59,7 @@ def _labels(tokens: Sequence[str]) -> set[int]:
     found: set[int] = set()
     for k, token in enumerate(tokens):
         before, after = tokens[max(0, k - 2) : k], tokens[k + 1 : k + 3]
-        is_named = before[-1:] in ([label] for label in _LABELS) or (
-            k - 2 in found and before[1] in ("and", ",")
-        )
+        is_named = not {*before[-1:]}.isdisjoint(_LABELS) or (k - 2 in found and before[1] in ("and", ","))
         is_aloud = len(after) == 2 and after[0] == "," and after[1].isdecimal()
         if token[0].isdigit() and (is_named or is_aloud):
             found.add(k)

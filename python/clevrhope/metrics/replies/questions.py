@@ -1,7 +1,7 @@
 """What a question asks for, and about which object, as its wording says."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from clevrhope.metrics.replies.words import Phrase, Words

@@ -2,14 +2,15 @@
 
 The rules, each a choice of this project (docs/predictions.md describes them for users):
 
-1. A reply that is a single word for an answer gives it, of whatever kind.
-2. A reply is its statements: no thoughts between tags, no markup, no repeated question, nothing after the start
-   of another turn, nothing before "wait" or "actually", no questions, no reasons, nothing that breaks off.
-3. A statement gives the values that it has for what the question is about. Values of another object, what "not"
-   denies, and numbers of something else are not such values.
-4. A statement marked as the answer decides. Where none is, the last conclusion ("so ...") and the first and last
-   statement, where these are of three words at most, decide; where there are none, all statements do.
-5. What decides has to give exactly one answer. A refusal at the end leaves the reply unread.
+1. A reply is its statements: without thoughts between tags, markup, the repeated question, questions of
+   its own, reasons and what breaks off, without what stands before "wait" or "actually", and without what
+   follows the start of another turn.
+2. A reply that is a single word for an answer gives it, of whatever kind.
+3. A statement gives the values that it has for what the question is about. Values of another object, what
+   "not" denies and numbers of something else are not such values.
+4. A statement that is marked as the answer decides. Where none is, the last conclusion ("so ...") and a first
+   or last statement of a few words decide; where there are none, all statements do.
+5. What decides has to give exactly one answer. A refusal that no conclusion follows leaves the reply unread.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

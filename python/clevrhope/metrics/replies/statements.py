@@ -9,56 +9,60 @@ from dataclasses import dataclass
 _THOUGHT = r"(?:think|thinking|thoughts?|reasoning|analysis|scratchpad|reflection)"
 _OPENED = re.compile(rf"[<\[\u25c1]\|?(?:begin_of_)?{_THOUGHT}\|?[>\]\u25b7]")
 _CLOSED = re.compile(rf"[<\[\u25c1](?:\|?/\|?|\|?end_of_){_THOUGHT}\|?[>\]\u25b7]")
-
-_MARKED = re.compile(r"<\|?answer\|?>|<\|?/\|?answer\|?>")
-_SPECIAL_TOKEN = re.compile(r"<\|[^<>|]*\|>|</?s>|\[/?inst\]")
-_BOXED = re.compile(r"\\boxed\s*\{([^{}]*)\}")
-_COMMAND = re.compile(r"\\(?!boxed)[a-z]+\s*\{([^{}]*)\}")
-_SPACING = re.compile(r"\\[a-z]+|[\\$_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z])")
 _TURN = re.compile(
     r"^\s*(?:question|q|user|human|prompt|assistant|system)\s*:|<\|(?:im_end|end\w*|eot\w*)\|>|</s>",
     re.MULTILINE,
 )
+"""What begins another turn, or ends this one."""
 
+_ANSWER_TAG = re.compile(r"<\|?/?\|?(?:final_?)?answer\|?>")
+_SPECIAL_TOKEN = re.compile(r"<\|[^<>|]*\|>|</?s>|\[/?inst\]")
+_BOXED = re.compile(r"\\boxed\s*\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\(?!boxed)[a-z]+\s*\{([^{}]*)\}")
+_NEXT_KEY = re.compile(r",\s*(?=\"\w+\"\s*:)|[{}]")
+_MARKUP = re.compile(r"\\[a-z]+|[\\$_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z])")
+
+_TABLE_ROW = re.compile(r"^\s*\|.*$", re.MULTILINE)
+_BULLET = re.compile(r"^\s*[-*+]\s+", re.MULTILINE)
+_NUMBER = re.compile(r"(?:^|(?<=[\s:,]))\(?(\d+|[a-h])[.)]\s+(?=[a-z])", re.MULTILINE)
 _LETTERS = "abcdefgh"
-_ITEM = re.compile(r"(?:^|(?<=[\s:,]))\(?(\d+|[a-h])[.)]\s+(?=[a-z])", re.MULTILINE)
-_BULLET = re.compile(r"^\s*(?:[-*+]\s+|\|.*$)", re.MULTILINE)
-_IS = re.compile(r"\b(?:is|are|has|have|so|total|answer)\b|[:=]")
-_YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
-_ASIDE = re.compile(r"\((?!\s*or\b)[^()]*\)")
+_SAYS = re.compile(r"\b(?:is|are|has|have|so|total|answer)\b|[:=]")
+"""What an item of a list has if it says something, and does not only name an object."""
 
 _END = re.compile(r"(?:(?<=[.!?;])|(?<=\u3002))(?=\s|$)(?!\s*or\b)|\n")
+_ASKS = re.compile(r"(?:what|which|how|where|is|are|do|does|did|can|could|would|should|shall|will)\b")
 _ANSWER_IS = re.compile(
-    r"(?:(\bfinal\s+|\bcorrect\s+)?\b(?:answer|option|choice)(?:\s+to\s+(?:the|your|this|that)\s+question)?|^a)"
+    r"(?:(\bfinal\s+|\bcorrect\s+)?\b(?:answer|option|choice)"
+    r"(?:\s+to\s+(?:the|your|this|that)\s+question)?|^a)"
     r"\s*(?:(?::|=|-+>?|\bis\b|\bwould be\b|\bmust be\b|\bshould be\b|$)\s*)+"
 )
 _IS_THE = re.compile(r"\s(?:is|was|would be)\s(?:the|my)\s*$")
-_HEDGED = re.compile(r"\b(?:might|may|could|maybe|perhaps|possibly)\b")
 _SO = re.compile(
-    r"(?:^|,|\band|\bthen|[\u2014:-])\s*"
-    r"(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall|in summary|"
-    r"in total|total|(?:for|gives|makes) a total of)\b[:,=]?"
+    r"(?:^|,|\band|\bthen|[\u2014:-])\s*(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall"
+    r"|in summary|in total|total|(?:for|gives|makes) a total of)\b[:,=]?"
     r"|\bi(?:'d| would| will|'ll)?\s(?:say|go with|guess|conclude|choose)\b"
 )
-_BUT = re.compile(
-    r",?\s*\b(?:but|however|though|although|whereas|while)\b,?|,\s+and\s+(?=the\b|\d|one\b|two\b|three\b)|\s(?:\u2014|-+)\s(?=[a-z])"
+_BUT = re.compile(r",?\s*\b(?:but|however)\b,?")
+_CLAUSE = re.compile(
+    rf"{_BUT.pattern}|,?\s*\b(?:though|although|whereas|while)\b,?"
+    r"|,\s+and\s+(?=(?:the|\d+|one|two|three)\b)|\s(?:\u2014|-+)\s(?=[a-z])"
 )
-_OVERCOMES = re.compile(r"\b(?:but|however)\b")
 _WITHDRAWN = re.compile(
-    r"(?:^|[,.;:!?\n\u2014\u2026-])\s*(?:no,?\s+|oh,\s+|hmm,\s+|oops,\s+)?(?:wait|actually|correction|sorry|hold on|scratch that|"
-    r"on second thought|on closer|i mean|i meant|let me (?:re-?check|double|correct|look again)|my mistake|"
-    r"oops|or rather)\b[,:.!\u2026]*"
+    r"(?:^|[,.;:!?\n\u2014\u2026-])\s*(?:no,?\s+|oh,\s+|hmm,\s+|oops,\s+)?"
+    r"(?:wait|actually|correction|sorry|hold on|scratch that|on second thought|on closer|i mean|i meant"
+    r"|let me (?:re-?check|double|correct|look again)|my mistake|oops|or rather)\b[,:.!\u2026]*"
 )
-_REASON = re.compile(r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed)\b")
+_HEDGED = re.compile(r"\b(?:might|may|could|maybe|perhaps|possibly)\b")
 _REFUSED = re.compile(
-    r"\b(?:can(?:no|')t|can not|could(?:n't| not)|unable|impossible|not possible|hard|difficult|(?:am|is|are|be) not able|"
-    r"do(?:n't| not)|too \w+)\s(?:\w+\s){0,2}?"
-    r"(?:be )?(?:determined?|tell|told|say|answer(?:ed)?|known?|decide|identif(?:y|ied)|view|access|open|"
-    r"see (?:\w+ )?(?:image|picture|photo)s?)\b"
+    r"\b(?:can(?:no|')t|can not|could(?:n't| not)|unable|impossible|not possible|hard|difficult|not able"
+    r"|do(?:n't| not)|too \w+)\s(?:\w+\s){0,2}?(?:be )?(?:determined?|tell|told|say|answer(?:ed)?|known?|decide"
+    r"|identif(?:y|ied)|view|access|open|see (?:\w+ )?(?:image|picture|photo)s?)\b"
     r"|\bno (?:image|picture|photo)s? (?:\w+ )?(?:provided|available|attached|given|uploaded|found|here)\b"
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient)\b"
 )
-_ASKS = re.compile(r"(?:what|which|how|where|is|are|do|does|did|can|could|would|should|shall|will)\b")
+_REASON = re.compile(r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed)\b")
+_ASIDE = re.compile(r"\((?!\s*or\b)[^()]*\)")
+_YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
 _BROKEN_OFF = re.compile(r"\b(?:an?|the|and|or|of|to|in|that|with)$")
 
 
@@ -81,7 +85,7 @@ class Statement:
 
 
 def read_statements(question: str, reply: str) -> list[Statement]:
-    """The statements of a reply, in order. Only those marked as its answer count in a thought without an end."""
+    """The statements of a reply, in order; of a thought without an end, those marked as its answer."""
     text, ends = _after_thoughts(plain(reply))
     text = _after_withdrawal(_in_lines(_own_turn(plain(question), text)))
     statements = list(_split(_without_items(text)))
@@ -114,14 +118,12 @@ def _own_turn(question: str, text: str) -> str:
 
 def _in_lines(text: str) -> str:
     """A reply with "answer: ..." on a line of its own for what HTML, LaTeX or JSON marks as one."""
-    text = _BULLET.sub(lambda bullet: "" if "|" in bullet[0] else "\n\u2022 ", text).replace("*", "")
-    text = _MARKED.sub(lambda tag: "\n" if "/" in tag[0] else "\nanswer: ", text)
+    text = _BULLET.sub("\n\u2022 ", _TABLE_ROW.sub("", text)).replace("*", "")
+    text = _ANSWER_TAG.sub(lambda tag: "\n" if "/" in tag[0] else "\nanswer: ", text)
     while (unwrapped := _COMMAND.sub(r" \1 ", text)) != text:
         text = unwrapped
-    text = _BOXED.sub(r"\nanswer: \1\n", text)
-    text = re.sub(r",\s*(?=\"\w+\"\s*:)|[{}]", "\n", text)
-    text = re.sub(r"(?<=\w)_(?=\w)", " ", text)
-    return _SPACING.sub(" ", text)
+    text = _NEXT_KEY.sub("\n", _BOXED.sub(r"\nanswer: \1\n", text))
+    return _MARKUP.sub(" ", text)
 
 
 def _after_withdrawal(text: str) -> str:
@@ -131,6 +133,15 @@ def _after_withdrawal(text: str) -> str:
 
 def _without_items(text: str) -> str:
     """A text without the numbers of a list's items, and without items that only name an object."""
+    if [item[1] for item in _NUMBER.finditer(text)][:2] in (["1", "2"], ["a", "b"]):
+        text = _bulleted(text)
+    lines = [line.strip() for line in text.split("\n")]
+    names = [line for line in lines if line.startswith("\u2022") and not _SAYS.search(line)]
+    return "\n".join(line.lstrip("\u2022 ") for line in lines if line not in names or len(names) == 1)
+
+
+def _bulleted(text: str) -> str:
+    """A text with bullets for 1., 2. and so on, or a., b. and so on, in order."""
     n = 0
 
     def bullet(item: re.Match[str]) -> str:
@@ -139,42 +150,41 @@ def _without_items(text: str) -> str:
         n += is_next
         return "\n\u2022 " if is_next else item[0]
 
-    if [item[1] for item in _ITEM.finditer(text)][:2] in (["1", "2"], ["a", "b"]):
-        text = _ITEM.sub(bullet, text)
-    lines = [line.strip() for line in text.split("\n")]
-    names = [line for line in lines if line.startswith("\u2022") and not _IS.search(line)]
-    return "\n".join(line.lstrip("\u2022 ") for line in lines if line not in names or len(names) == 1)
+    return _NUMBER.sub(bullet, text)
 
 
 def _split(text: str) -> Iterator[Statement]:
-    text = _YES_OR_NO.sub(" ", text)
-    text = re.sub(r"\b(answer)\s*[:\-]*\s*\n\s*", r"\1: ", text)
-    parts = [part.replace(", however,", "").strip() for part in _END.split(text) if part.strip()]
-    for part in parts:
-        is_guess = part.endswith("?") and part is parts[-1] and not _ASKS.match(part)
-        if (part.endswith("?") and not is_guess) or not part.strip(" .!;"):
-            continue
-        answer = list(_ANSWER_IS.finditer(part))
-        if answer:
-            rest = part[answer[-1].end() :] or _IS_THE.sub("", part[: answer[-1].start()])
-            yield _statement(rest, is_answer=True, is_final=answer[-1][1] is not None)
-            continue
-        for k, whole in enumerate(_SO.split(part)):
-            clauses = [clause for clause in _BUT.split(whole) if clause.strip(" .,!;:")]
-            if len(clauses) > 1 and _REFUSED.search(clauses[0]) and _OVERCOMES.search(whole):
-                del clauses[0]
-            for clause in clauses:
-                yield _statement(clause, is_conclusion=k > 0 or "=" in clause)
+    """The statements of a text; a question is none, but for a guess at the end: "blue?"."""
+    text = re.sub(r"\b(answer)\s*[:\-]*\s*\n\s*", r"\1: ", _YES_OR_NO.sub(" ", text))
+    parts = [part.replace(", however,", "").strip() for part in _END.split(text)]
+    parts = [part for part in parts if part.strip(" .!;")]
+    for k, part in enumerate(parts):
+        is_guess = k + 1 == len(parts) and not _ASKS.match(part)
+        if not part.endswith("?") or is_guess:
+            yield from _clauses(part)
+
+
+def _clauses(sentence: str) -> Iterator[Statement]:
+    """The statements of a sentence: its marked answer, or else its clauses."""
+    answer = next(reversed(list(_ANSWER_IS.finditer(sentence))), None)
+    if answer:
+        rest = sentence[answer.end() :] or _IS_THE.sub("", sentence[: answer.start()])
+        yield _statement(rest, is_answer=True, is_final=answer[1] is not None)
+        return
+    for k, part in enumerate(_SO.split(sentence)):
+        clauses = [clause for clause in _CLAUSE.split(part) if clause.strip(" .,!;:")]
+        if len(clauses) > 1 and _REFUSED.search(clauses[0]) and _BUT.search(part):
+            del clauses[0]  # "I cannot see it well, but it is red"
+        for clause in clauses:
+            yield _statement(clause, is_conclusion=k > 0 or "=" in clause)
 
 
 def _statement(
     text: str, *, is_answer: bool = False, is_final: bool = False, is_conclusion: bool = False
 ) -> Statement:
     text = text.strip(" ,:.!?;\u3002")
-    refuses = _REFUSED.search(text) is not None
-    return Statement(
-        _said(text), is_answer, is_final, is_conclusion, _HEDGED.search(text) is not None, refuses
-    )
+    is_hedge, is_refusal = (pattern.search(text) is not None for pattern in (_HEDGED, _REFUSED))
+    return Statement(_said(text), is_answer, is_final, is_conclusion, is_hedge, is_refusal)
 
 
 def _said(text: str) -> str:

@@ -48,7 +48,7 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
 
 
 def _is_elsewhere(phrase: Phrase, tokens: Sequence[str], question: Question) -> bool:
-    """Whether a relation follows that is not the question's: "the thing right of it" where it has "left of"."""
+    """Whether a relation follows that is not the question's: "the thing right of it" where it has "left"."""
     after = [each for each in tokens[phrase.end : phrase.end + 4] if each not in _BEFORE_SIDE]
     is_related = not SIDES.isdisjoint(question.clause.split())
     return is_related and bool(after) and after[0] in SIDES and after[0] not in question.clause.split()

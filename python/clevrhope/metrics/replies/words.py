@@ -37,11 +37,27 @@ _OTHERS: Mapping[str, tuple[str, ...]] = {
 """Values that a world may not have: "red or orange" is not red."""
 _NOUNS = {word: "object" for thing in ("thing", "object", "item") for word in (thing, f"{thing}s")}
 _NOUNS |= {word: "image" for image in ("image", "picture", "photo") for word in (image, f"{image}s")}
-_ENGLISH = frozenset(
-    (
-        "the it its is are there this that these and of has have does appears looks can be i they so not with"
-        " would say let answer color size shape material same different more fewer both"
-    ).split()
+_ENGLISH = (
+    *(
+        "the",
+        "this",
+        "that",
+        "these",
+        "it",
+        "its",
+        "i",
+        "they",
+        "both",
+        "there",
+        "is",
+        "are",
+        "be",
+        "has",
+        "have",
+        "does",
+    ),
+    *("of", "and", "with", "not", "so", "can", "would", "say", "let", "answer", "appears", "looks"),
+    *("color", "size", "shape", "material", "same", "different", "more", "fewer"),
 )
 """Words of which nearly every English sentence has one, and which few other languages have."""
 _NO_LANGUAGE = ("a", "an", *_NOUNS, *NOTHING)

@@ -11,12 +11,43 @@ from clevrhope.metrics.replies.words import NO, NOTHING, YES, Words
 _ALWAYS = ("yes", "yeah", "yep", "yup")
 _AFTER = ("there", "it", "they", "that", "this", "i", "the", "not", "its", "it's")
 """Before these, "no" is an answer and not "no cube"."""
-_EMPTY_WORDS = frozenset(
-    (
-        "a an the is are there any it its it's they them both do does have has be been that that's which in of to"
-        " image images picture scene visible seen can see i this also and like such exists exist true case so"
-        " really certainly at think across made with"
-    ).split()
+_EMPTY_WORDS = (
+    *("a", "an", "the", "this", "that", "that's", "which", "it", "its", "it's", "they", "them", "both", "i"),
+    *(
+        "is",
+        "are",
+        "been",
+        "be",
+        "do",
+        "does",
+        "has",
+        "have",
+        "can",
+        "see",
+        "seen",
+        "think",
+        "made",
+        "exist",
+        "exists",
+    ),
+    *(
+        "there",
+        "any",
+        "in",
+        "of",
+        "to",
+        "at",
+        "with",
+        "across",
+        "and",
+        "also",
+        "so",
+        "like",
+        "such",
+        "really",
+        "certainly",
+    ),
+    *("image", "images", "picture", "scene", "visible", "true", "case"),
 )
 """Words that do not change what a statement of existence or likeness says."""
 _VERBS = ("is", "are", "do", "does", "has", "have")
@@ -54,9 +85,8 @@ def _by_restatement(tokens: Sequence[str], question: Question, words: Words) -> 
         return _existence(tokens, wanted, denial, words)
     if not said:  # "they don't", "it is"
         return "no" if denial is not None else "yes" if tokens and tokens[-1] in _VERBS else None
-    opposite = next(
-        (k for k, word in enumerate(said) if word not in wanted and _OPPOSITES.get(word) in wanted), None
-    )
+    opposites = (k for k, word in enumerate(said) if word not in wanted and _OPPOSITES.get(word) in wanted)
+    opposite = next(opposites, None)
     if opposite is not None:
         said[opposite] = _OPPOSITES[said[opposite]]
     is_opposite = opposite is not None or _is_exchanged(said, wanted)
@@ -78,9 +108,8 @@ def _existence(tokens: Sequence[str], wanted: Sequence[str], denial: int | None,
         return "no" if {*denied} <= {*wanted} and {*of_target} <= {*_until_side(wanted)} else None
     numbers = {number for token in tokens if (number := words.count(token))}
     said = [word for word in _content(tokens, words) if words.count(word) is None]
-    if (said and said != wanted) or (
-        not said and not numbers and tokens[-1:] not in ([verb] for verb in _VERBS)
-    ):
+    is_verb_alone = not {*tokens[-1:]}.isdisjoint(_VERBS)  # "yes, there are"
+    if said != wanted and (said or not (numbers or is_verb_alone)):
         return None
     return "no" if "0" in numbers else "yes"
 
@@ -90,7 +119,7 @@ def _says(said: Sequence[str], wanted: Sequence[str]) -> bool:
     until_than = list(takewhile(lambda word: word != "than", wanted))
     is_likeness = wanted.count("same") == 1 and "same" in said and {*said} <= {*wanted, "than"}
     is_comparison = len(said) == 1 and said[0] in wanted and said[0] in _OPPOSITES
-    return said == wanted or said == until_than or is_likeness or is_comparison
+    return said in (wanted, until_than) or is_likeness or is_comparison
 
 
 def _is_exchanged(said: Sequence[str], wanted: Sequence[str]) -> bool:
