@@ -4,8 +4,9 @@ A request is a JSON object a line: `id`, `image` (path of a PNG file), `question
 allowed), `hop`, `split`, `question_index`, and for a question that a suite made `suite` and `suite_sha256`,
 the first digits of the SHA-256 of the suite's file. A question over several images has `images`, a list of
 paths, in place of `image`, and `asked`, those of the answers that it asks for. Where images were drawn,
-`seed` is the draw's. A reply is `{"id": ..., "reply": "free words"}`. The predictions are marked "not trained on the
-splits": such a model was not trained on a set without the pair, so its gaps say nothing about systematicity.
+`seed` is the draw's. A reply is `{"id": ..., "reply": "free words"}`. The predictions are marked "not
+trained on the splits": such a model was not trained on a set without the pair, so its gaps say nothing about
+systematicity.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -79,6 +79,8 @@ def _is_none(tokens: Sequence[str], k: int, counted: Phrase | None) -> bool:
 
 def _is_range(tokens: Sequence[str], k: int, words: Words) -> bool:
     """Whether another number is offered beside this one: "2 or 3", "2-3", "2+"."""
+    if tokens[max(0, k - 1) : k] == ["or"] and any(map(words.count, tokens[:k])):
+        return True
     sign, number = tokens[k + 1 : k + 2], tokens[k + 2 : k + 3]
     if not number:
         return sign == ["+"]
@@ -102,7 +104,7 @@ def _fit(tokens: Sequence[str], k: int, phrases: Mapping[int, Phrase], question:
     related = {landmark.values for landmark in question.landmarks}
     after = [phrase for phrase in phrases.values() if phrase.begin > k and is_landmark(phrase, tokens)]
     if any(phrase.values in related for phrase in after):
-        return EXACT
+        return EXACT if len(related) == 1 else PART
     if counted is None or ("other" in tokens[k + 1 : begin] and "other" in question.clause):
         return FITS
     if counted.values != question.target.values:

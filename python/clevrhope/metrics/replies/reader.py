@@ -42,7 +42,7 @@ class ReplyReader:
         `asked` are the answers that the question asks for, where that is known.
         """
         read = read_question(plain(question), self._words, asked=asked)
-        statements = read_statements(question, reply)
+        statements = read_statements(question, reply, no_withdraws=read.kind != YES_NO)
         answer = self._single_word(statements)
         if answer is None:
             given = [self._given(each, read) for each in statements]

@@ -39,7 +39,7 @@ _ANSWER_IS = re.compile(
 _IS_THE = re.compile(r"\s(?:is|was|would be)\s(?:the|my)\s*$")
 _SO = re.compile(
     r"(?:^|,|\band|\bthen|[\u2014:-])\s*(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall"
-    r"|in summary|in total|total|(?:for|gives|makes) a total of)\b[:,=]?"
+    r"|in summary|in total|total|(?:for|gives|giving|makes|making) a total of)\b[:,=]?"
     r"|\bi(?:'d| would| will|'ll)?\s(?:say|go with|guess|conclude|choose)\b"
 )
 _BUT = re.compile(r",?\s*\b(?:but|however)\b,?")
@@ -52,14 +52,16 @@ _WITHDRAWN = re.compile(
     r"(?:wait|actually|correction|sorry|hold on|scratch that|on second thought|on closer|i mean|i meant"
     r"|let me (?:re-?check|double|correct|look again)|my mistake|oops|or rather)\b[,:.!\u2026]*"
 )
+_NO = re.compile(r"[,.;!?\n\u2026]\s*no[,.]\s+(?=[a-z\d])")
 _HEDGED = re.compile(r"\b(?:might|may|could|maybe|perhaps|possibly)\b")
 _REFUSED = re.compile(
     r"\b(?:can(?:no|')t|can not|could(?:n't| not)|unable|impossible|not possible|hard|difficult|not able"
-    r"|do(?:n't| not)|too \w+)\s(?:\w+\s){0,2}?(?:be )?(?:determined?|tell|told|say|answer(?:ed)?|known?|decide"
-    r"|identif(?:y|ied)|view|access|open|see (?:\w+ )?(?:image|picture|photo)s?)\b"
+    r"|do(?:n't| not)|too \w+)\s(?:\w+\s){0,2}?(?:be )?(?:determined?|tell|told|say|answer(?:ed)?|known?"
+    r"|decide|verify|identif(?:y|ied)|view|access|open|see (?:\w+ )?(?:image|picture|photo)s?)\b"
     r"|\bno (?:image|picture|photo)s? (?:\w+ )?(?:provided|available|attached|given|uploaded|found|here)\b"
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient)\b"
 )
+_PASSED = re.compile(r"\b(?:thought|considered|at first|initially|was going to)\b")
 _REASON = re.compile(r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed)\b")
 _ASIDE = re.compile(r"\((?!\s*or\b)[^()]*\)")
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
@@ -84,10 +86,13 @@ class Statement:
     """Whether it says that there is no answer."""
 
 
-def read_statements(question: str, reply: str) -> list[Statement]:
-    """The statements of a reply, in order; of a thought without an end, those marked as its answer."""
+def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[Statement]:
+    """The statements of a reply, in order; of a thought without an end, those marked as its answer.
+
+    With `no_withdraws` the word no withdraws what stands before it: "red, no, blue".
+    """
     text, ends = _after_thoughts(plain(reply))
-    text = _after_withdrawal(_in_lines(_own_turn(plain(question), text)))
+    text = _after_withdrawal(_in_lines(_own_turn(plain(question), text)), no_withdraws)
     statements = list(_split(_without_items(text)))
     return statements if ends else [each for each in statements if each.is_answer]
 
@@ -126,9 +131,10 @@ def _in_lines(text: str) -> str:
     return _MARKUP.sub(" ", text)
 
 
-def _after_withdrawal(text: str) -> str:
+def _after_withdrawal(text: str, no_withdraws: bool) -> str:
     """What follows the last "wait" or "actually": what stood before it is withdrawn."""
-    return _WITHDRAWN.split(text)[-1]
+    text = _WITHDRAWN.split(text)[-1]
+    return _NO.split(text)[-1] if no_withdraws else text
 
 
 def _without_items(text: str) -> str:
@@ -169,7 +175,9 @@ def _clauses(sentence: str) -> Iterator[Statement]:
     answer = next(reversed(list(_ANSWER_IS.finditer(sentence))), None)
     if answer:
         rest = sentence[answer.end() :] or _IS_THE.sub("", sentence[: answer.start()])
-        yield _statement(rest, is_answer=True, is_final=answer[1] is not None)
+        before = sentence[: answer.start()]
+        is_refusal = _REFUSED.search(before) is not None and not _BUT.search(before)
+        yield _statement(rest, is_answer=True, is_final=answer[1] is not None, is_refusal=is_refusal)
         return
     for k, part in enumerate(_SO.split(sentence)):
         clauses = [clause for clause in _CLAUSE.split(part) if clause.strip(" .,!;:")]
@@ -180,15 +188,22 @@ def _clauses(sentence: str) -> Iterator[Statement]:
 
 
 def _statement(
-    text: str, *, is_answer: bool = False, is_final: bool = False, is_conclusion: bool = False
+    text: str,
+    *,
+    is_answer: bool = False,
+    is_final: bool = False,
+    is_conclusion: bool = False,
+    is_refusal: bool = False,
 ) -> Statement:
     text = text.strip(" ,:.!?;\u3002")
-    is_hedge, is_refusal = (pattern.search(text) is not None for pattern in (_HEDGED, _REFUSED))
-    return Statement(_said(text), is_answer, is_final, is_conclusion, is_hedge, is_refusal)
+    is_hedge, refuses = (pattern.search(text) is not None for pattern in (_HEDGED, _REFUSED))
+    return Statement(_said(text), is_answer, is_final, is_conclusion, is_hedge, is_refusal or refuses)
 
 
 def _said(text: str) -> str:
-    """A statement without asides and reasons; nothing where it breaks off."""
+    """A statement without asides and reasons; nothing where it breaks off or is no longer held."""
+    if _PASSED.search(text):
+        return ""
     text = _ASIDE.sub(" ", text).strip() or text
     reason = _REASON.search(text)
     if reason:

@@ -38,25 +38,9 @@ _OTHERS: Mapping[str, tuple[str, ...]] = {
 _NOUNS = {word: "object" for thing in ("thing", "object", "item") for word in (thing, f"{thing}s")}
 _NOUNS |= {word: "image" for image in ("image", "picture", "photo") for word in (image, f"{image}s")}
 _ENGLISH = (
-    *(
-        "the",
-        "this",
-        "that",
-        "these",
-        "it",
-        "its",
-        "i",
-        "they",
-        "both",
-        "there",
-        "is",
-        "are",
-        "be",
-        "has",
-        "have",
-        "does",
-    ),
-    *("of", "and", "with", "not", "so", "can", "would", "say", "let", "answer", "appears", "looks"),
+    *("the", "this", "that", "these", "there", "it", "its", "i", "we", "you", "they", "both"),
+    *("is", "are", "be", "has", "have", "does", "can", "would", "say", "let", "appears", "looks"),
+    *("of", "and", "with", "not", "so", "answer", "option"),
     *("color", "size", "shape", "material", "same", "different", "more", "fewer"),
 )
 """Words of which nearly every English sentence has one, and which few other languages have."""
@@ -178,9 +162,13 @@ class Words:
         if word in _NO_TYPOS:
             return word
         answers = (*self._counts, *(value for values in self.attributes.values() for value in values))
-        long = (answer for answer in answers if len(answer) >= _SHORTEST_TYPO and answer[0] == word[0])
-        near = [answer for answer in long if _is_one_edit(word, answer)]
-        return near[0] if len(near) == 1 else word
+        known = {*(each for each in answers if len(each) >= _SHORTEST_TYPO), *filter(_is_long, self._values)}
+        near = sorted(each for each in known if each[0] == word[0] and _is_one_edit(word, each))
+        return near[0] if len({self.single(each) for each in near}) == 1 else word
+
+
+def _is_long(word: str) -> bool:
+    return len(word) > _SHORTEST_TYPO + 1
 
 
 def _of(phrase: Phrase, kind: str) -> set[str]:
