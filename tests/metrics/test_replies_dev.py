@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
@@ -39,3 +41,19 @@ def test_nearly_all_replies_that_give_an_answer_are_read(
     readable = [(row, answer) for row, answer in answers if row["truth"] is not None]
     unread = [row for row, answer in readable if answer is None]
     assert len(unread) <= 0.01 * len(readable), unread
+
+
+PIECES = sorted({piece for row in ROWS for piece in row["reply"].split(" ")})
+
+
+@given(reply=st.text() | st.lists(st.sampled_from(PIECES)).map(" ".join))
+def test_any_text_is_read_as_an_answer_or_not_at_all(reply: str) -> None:
+    vocabulary = default_vocabulary()
+    reader = ReplyReader(vocabulary.set_answers, dict(vocabulary.attribute_types))
+    for question in (
+        "Is there a red cube?",
+        "How many things are there?",
+        "What size is it?",
+        "Whose is it?",
+    ):
+        assert reader.read(question, reply) in (None, *vocabulary.set_answers)

@@ -9,7 +9,7 @@ from clevrhope.metrics.replies.words import NOTHING, OTHER, Phrase, Words
 
 _LABELS = ("image", "images", "picture", "pictures", "step", "figure", "option", "object", "item")
 _BOUND = re.compile(r"\b(?:at least|at most|(?:more|fewer|less) than|over|up to|between) $")
-_BEFORE_OBJECT = ("other", "others", "more", "such", "separate", "different")
+_BEFORE_OBJECT = ("other", "others", "more", "such", "separate", "different", "are", "is")
 _NOT_A_COUNT = ("the", "this", "that", "a", "another", "each", "every", "other", "which", "by", "any", "no")
 """Before "one", these make it a word for an object."""
 
@@ -19,16 +19,15 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     tokens = _after_equals(tokens)
     given: dict[str, int] = {}
     phrases = {phrase.begin: phrase for phrase in words.phrases(tokens)}
-    places = [k for k in range(len(tokens)) if k not in denied_places(tokens, words)]
-    labels = _labels(tokens)
-    for k in places:
+    not_counts = denied_places(tokens, words) | _labels(tokens)
+    for k in range(len(tokens)):
         begin = _object_place(tokens, k + 1)
         counted = phrases.get(begin)
         number = words.count(tokens[k])
         if _is_none(tokens, k, counted):
             if counted is None or counted.values <= question.target.values:
                 given["0"] = FITS
-        elif number is None or k in labels or not _is_count(tokens, k, words):
+        elif number is None or k in not_counts or not _is_count(tokens, k, words):
             continue
         elif counted is None or not counted.contradicts(question.target, None):
             bound = _BOUND.search(" ".join([*tokens[:k], ""]))
@@ -68,7 +67,7 @@ def _labels(tokens: Sequence[str]) -> set[int]:
 
 def _is_none(tokens: Sequence[str], k: int, counted: Phrase | None) -> bool:
     """Whether a word says that there is nothing of a description: "none", "no cubes", "not ... any cubes"."""
-    if tokens[k] in NOTHING:
+    if tokens[k] in NOTHING or list(tokens[max(0, k - 2) : k + 1]) == ["not", "a", "single"]:
         return True
     if tokens[k] == "any" and not any(each == "not" or each.endswith("n't") for each in tokens[:k]):
         return False
@@ -100,13 +99,17 @@ def _is_count(tokens: Sequence[str], k: int, words: Words) -> bool:
 def _fit(tokens: Sequence[str], k: int, phrases: Mapping[int, Phrase], question: Question) -> int:
     """How closely what the number at k counts fits what the question counts."""
     begin = _object_place(tokens, k + 1)
+    between = tokens[k + 1 : begin]
     counted = phrases.get(begin)
     related = {landmark.values for landmark in question.landmarks}
     after = [phrase for phrase in phrases.values() if phrase.begin > k and is_landmark(phrase, tokens)]
-    if any(phrase.values in related for phrase in after):
+    is_predicate = "is" in between or "are" in between  # "2 are red"
+    if any(phrase.values in related for phrase in after) or (
+        is_predicate and counted and counted.values in related
+    ):
         return EXACT if len(related) == 1 else PART
-    if counted is None or ("other" in tokens[k + 1 : begin] and "other" in question.clause):
+    if counted is None or ("other" in between and "other" in question.clause):
         return FITS
     if counted.values != question.target.values:
-        return PART
+        return FITS if is_predicate else PART
     return FITS if question.landmarks or "other" in question.clause or "else" in question.clause else EXACT

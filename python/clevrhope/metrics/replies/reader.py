@@ -62,11 +62,13 @@ class ReplyReader:
         return given(tokens, question, self._words)
 
     def _single_word(self, statements: Sequence[Statement]) -> str | None:
-        """The answer that a reply of one word is; "none" and the like depend on the question."""
+        """The answer that a reply of one word is; "none" and "right" depend on the question."""
         if len(statements) != 1 or statements[0].is_answer:
             return None
         tokens = self._words.tokens(statements[0].text)
-        return self._words.single(tokens[0]) if len(tokens) == 1 and tokens[0] not in NOTHING else None
+        if len(tokens) != 1 or tokens[0] in (*NOTHING, *self._words.relations):
+            return None
+        return self._words.single(tokens[0])
 
 
 def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str | None) -> str | None:

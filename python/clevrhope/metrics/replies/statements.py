@@ -39,7 +39,7 @@ _ANSWER_IS = re.compile(
 _IS_THE = re.compile(r"\s(?:is|was|would be)\s(?:the|my)\s*$")
 _SO = re.compile(
     r"(?:^|,|\band|\bthen|[\u2014:-])\s*(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall"
-    r"|in summary|in total|total|(?:for|gives|giving|makes|making) a total of)\b[:,=]?"
+    r"|in short|in summary|in total|total|(?:for|gives|giving|makes|making) a total of)\b[:,=]?"
     r"|\bi(?:'d| would| will|'ll)?\s(?:say|go with|guess|conclude|choose)\b"
 )
 _BUT = re.compile(r",?\s*\b(?:but|however)\b,?")
@@ -98,10 +98,15 @@ def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[St
 
 
 def plain(text: str) -> str:
-    """Lower case; one character for each that looks alike; entities as what they stand for."""
+    """Lower case; one character for each that looks alike and for spaces; entities as what they stand for."""
     text = unicodedata.normalize("NFKC", html.unescape(text)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    text = re.sub(r"-ish\b", "ish", text)
+    text = _single_spaced(re.sub(r"-ish\b", "ish", text))
     return re.sub("[\N{VARIATION SELECTOR-16}\N{COMBINING ENCLOSING KEYCAP}]", "", text).lower()
+
+
+def _single_spaced(text: str) -> str:
+    """A text with one space, or one end of a line, for several; patterns are slow on many."""
+    return re.sub(r"\s+", lambda space: "\n" if "\n" in space[0] else " ", text)
 
 
 def _after_thoughts(text: str) -> tuple[str, bool]:
@@ -128,7 +133,7 @@ def _in_lines(text: str) -> str:
     while (unwrapped := _COMMAND.sub(r" \1 ", text)) != text:
         text = unwrapped
     text = _NEXT_KEY.sub("\n", _BOXED.sub(r"\nanswer: \1\n", text))
-    return _MARKUP.sub(" ", text)
+    return _single_spaced(_MARKUP.sub(" ", text))
 
 
 def _after_withdrawal(text: str, no_withdraws: bool) -> str:
@@ -173,9 +178,9 @@ def _split(text: str) -> Iterator[Statement]:
 def _clauses(sentence: str) -> Iterator[Statement]:
     """The statements of a sentence: its marked answer, or else its clauses."""
     answer = next(reversed(list(_ANSWER_IS.finditer(sentence))), None)
-    if answer:
-        rest = sentence[answer.end() :] or _IS_THE.sub("", sentence[: answer.start()])
-        before = sentence[: answer.start()]
+    before = sentence[: answer.start()] if answer else ""
+    if answer and (sentence[answer.end() :] or _IS_THE.search(before)):
+        rest = sentence[answer.end() :] or _IS_THE.sub("", before)
         is_refusal = _REFUSED.search(before) is not None and not _BUT.search(before)
         yield _statement(rest, is_answer=True, is_final=answer[1] is not None, is_refusal=is_refusal)
         return

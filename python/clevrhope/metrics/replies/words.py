@@ -44,7 +44,7 @@ _ENGLISH = (
     *("color", "size", "shape", "material", "same", "different", "more", "fewer"),
 )
 """Words of which nearly every English sentence has one, and which few other languages have."""
-_NO_LANGUAGE = ("a", "an", *_NOUNS, *NOTHING)
+_NO_LANGUAGE = ("a", "an", "in", "all", *_NOUNS, *NOTHING)
 _NO_TYPOS = ("there", "larger", "shall", "smell", "mental")
 """English words that are one letter away from an answer."""
 _SHORTEST_TYPO = 5
@@ -142,7 +142,9 @@ class Words:
                 if value:
                     values.add(value)
                     noun = "object" if value[0] == "shape" else ""
-                elif tokens[k] in _NOUNS or (values and tokens[k] in ("one", "ones")):
+                elif tokens[k] in _NOUNS or (
+                    tokens[k] in ("one", "ones") and (values or tokens[k - 1 : k] == ["the"])
+                ):
                     noun = _NOUNS.get(tokens[k], "object")
                 elif not (tokens[k] == "," and self._goes_on(values, tokens[k + 1 :])):
                     break
@@ -162,7 +164,10 @@ class Words:
         if word in _NO_TYPOS:
             return word
         answers = (*self._counts, *(value for values in self.attributes.values() for value in values))
-        known = {*(each for each in answers if len(each) >= _SHORTEST_TYPO), *filter(_is_long, self._values)}
+        known = {
+            *(each for each in answers if max(len(each), len(word)) >= _SHORTEST_TYPO),
+            *filter(_is_long, self._values),
+        }
         near = sorted(each for each in known if each[0] == word[0] and _is_one_edit(word, each))
         return near[0] if len({self.single(each) for each in near}) == 1 else word
 

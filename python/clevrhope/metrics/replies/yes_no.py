@@ -9,6 +9,7 @@ from clevrhope.metrics.replies.values import DENIALS, EXACT, FITS, SIDES, Given
 from clevrhope.metrics.replies.words import NO, NOTHING, YES, Words
 
 _ALWAYS = ("yes", "yeah", "yep", "yup")
+_PHRASES: Mapping[str, str] = {"right": "yes", "of course": "yes", "no way": "no"}
 _AFTER = ("there", "it", "they", "that", "this", "i", "the", "not", "its", "it's")
 """Before these, "no" is an answer and not "no cube"."""
 _EMPTY_WORDS = (
@@ -32,7 +33,8 @@ _OPPOSITES: Mapping[str, str] = {
 
 def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Given:
     """Yes or no as words of their own, or else what a statement that repeats the question's words says."""
-    given: dict[str, int] = {}
+    phrase = _PHRASES.get(" ".join(tokens))
+    given: dict[str, int] = {phrase: EXACT} if phrase else {}
     for k, token in enumerate(tokens):
         after = tokens[k + 1] if k + 1 < len(tokens) else ","
         is_alone = token in _ALWAYS or not after[0].isalnum() or after in _AFTER
@@ -78,7 +80,10 @@ def _existence(tokens: Sequence[str], wanted: Sequence[str], denial: int | None,
     numbers = {number for token in tokens if (number := words.count(token))}
     said = [word for word in _content(tokens, words) if words.count(word) is None]
     is_verb_alone = not {*tokens[-1:]}.isdisjoint(_VERBS)  # "yes, there are"
-    if said != wanted and (said or not (numbers or is_verb_alone)):
+    is_number_of_them = bool(numbers) and not {*tokens}.isdisjoint(
+        (*_VERBS, "there's", "see")
+    )  # "there is one"
+    if said != wanted and (said or not (is_number_of_them or is_verb_alone)):
         return None
     return "no" if "0" in numbers else "yes"
 
