@@ -34,7 +34,7 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
             if _is_range(tokens, k, words) or (bound and bound[0].strip() not in question.clause):
                 given[OTHER] = EXACT
             elif not bound:
-                fit = _fit(tokens, k, phrases, question)
+                fit = _fit(tokens, k, phrases, question, words)
                 if fit == PART and PART in given.values():
                     given[OTHER] = PART  # parts of a sum
                 given[number] = max(given.get(number, PART), fit)
@@ -77,13 +77,14 @@ def _is_none(tokens: Sequence[str], k: int, counted: Phrase | None) -> bool:
 
 
 def _is_range(tokens: Sequence[str], k: int, words: Words) -> bool:
-    """Whether another number is offered beside this one: "2 or 3", "2-3", "2+"."""
+    """Whether another number is offered beside this one: "2 or 3", "2-3", "2+", "2 or more"."""
     if tokens[max(0, k - 1) : k] == ["or"] and any(map(words.count, tokens[:k])):
         return True
     sign, number = tokens[k + 1 : k + 2], tokens[k + 2 : k + 3]
     if not number:
         return sign == ["+"]
-    return sign[0] in ("or", "to", "-", "/") and words.count(number[0]) is not None
+    is_bound = number[0] in ("more", "fewer", "less")
+    return sign[0] in ("or", "to", "-", "/") and (is_bound or words.count(number[0]) is not None)
 
 
 def _is_count(tokens: Sequence[str], k: int, words: Words) -> bool:
@@ -96,13 +97,16 @@ def _is_count(tokens: Sequence[str], k: int, words: Words) -> bool:
     return tokens[k] != "one" or not is_object
 
 
-def _fit(tokens: Sequence[str], k: int, phrases: Mapping[int, Phrase], question: Question) -> int:
+def _fit(
+    tokens: Sequence[str], k: int, phrases: Mapping[int, Phrase], question: Question, words: Words
+) -> int:
     """How closely what the number at k counts fits what the question counts."""
     begin = _object_place(tokens, k + 1)
     between = tokens[k + 1 : begin]
     counted = phrases.get(begin)
     related = {landmark.values for landmark in question.landmarks}
-    after = [phrase for phrase in phrases.values() if phrase.begin > k and is_landmark(phrase, tokens)]
+    next_number = next((j for j in range(k + 1, len(tokens)) if words.count(tokens[j])), len(tokens))
+    after = [each for each in phrases.values() if k < each.begin < next_number and is_landmark(each, tokens)]
     is_predicate = "is" in between or "are" in between  # "2 are red"
     if any(phrase.values in related for phrase in after) or (
         is_predicate and counted and counted.values in related

@@ -13,7 +13,7 @@ _PHRASES: Mapping[str, str] = {"right": "yes", "of course": "yes", "no way": "no
 _AFTER = ("there", "it", "they", "that", "this", "i", "the", "not", "its", "it's")
 """Before these, "no" is an answer and not "no cube"."""
 _EMPTY_WORDS = (
-    *("a", "an", "the", "this", "that", "that's", "which", "it", "its", "it's", "they", "them", "both", "i"),
+    *("a", "an", "the", "this", "that", "which", "it", "its", "they", "them", "both", "i"),
     *("is", "are", "been", "be", "do", "does", "has", "have", "can", "see", "seen", "think", "made"),
     *("exist", "exists", "appear", "appears", "seem", "seems", "visible", "true", "case"),
     *("there", "any", "in", "of", "to", "at", "with", "across", "and", "also", "so", "like", "such"),
@@ -112,5 +112,9 @@ def _until_side(content: Sequence[str]) -> Sequence[str]:
 def _content(tokens: Sequence[str], words: Words) -> Iterator[str]:
     """The words of a text that say something, each in one form."""
     for token in tokens:
-        if token[0].isalnum() and token not in (*_EMPTY_WORDS, *DENIALS) and not token.endswith("n't"):
+        if (
+            token[0].isalnum()
+            and token.partition("'")[0] not in (*_EMPTY_WORDS, *DENIALS)
+            and not token.endswith("n't")
+        ):
             yield "same" if token == "equal" else words.single(token) or re.sub(r"(?<=[^s])s$", "", token)
