@@ -69,15 +69,23 @@ def baseline(
     "--limit",
     type=Whole(1),
     metavar="N",
-    help="Only N questions of each split: the first, or with --suite evenly from its tests.",
+    help="Only N questions of each split, about images that are drawn; with --suite evenly from its tests.",
+)
+@click.option(
+    "--seed", type=Whole(0), help="With --limit, seed of the images; if left out, one is drawn and printed."
 )
 @_suite
 @_OUT
-def ask(folder: Path, out: Path, splits: tuple[str, ...], **choices: Any) -> None:
+def ask(folder: Path, out: Path, splits: tuple[str, ...], seed: int | None, **choices: Any) -> None:
     """Writes requests (image, question, possible answers) for a model that is not trained here."""
     from clevrhope.metrics.request_files import write_requests
 
-    n = write_requests(folder, out, splits=read_names(splits), **choices)
+    if seed is not None and choices["limit"] is None:
+        raise click.UsageError("--seed needs --limit, which draws images")
+    drawn = secrets.randbelow(2**32) if seed is None else seed
+    n = write_requests(folder, out, splits=read_names(splits), seed=drawn, **choices)
+    if seed is None and choices["limit"] is not None:
+        click.echo(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
     click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
     click.echo(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
 

@@ -46,7 +46,7 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
             name="learning_curves",
             title="Learning curves",
             png=png(drawn),
-            note="A line for each run, coloured by diversity as in the other figures: accuracy on the set for "
+            note="A line for each run, coloured by diversity as in other figures: accuracy on the set for "
             "tuning, or the training loss of models that were not tuned.",
         )
 
