@@ -300,7 +300,7 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
     shown = {name: pick for name, pick in kinds.items() if any(map(pick, groups))}
     lines = list(dict.fromkeys((each.model, each.combinations) for each in groups))
     levels = sorted({each.diversity for each in groups})
-    with figure("controlled diversity", width_in=1.5 + 4.3 * len(shown), height_in=4.8) as drawn:
+    with figure("Controlled diversity", width_in=1.5 + 4.3 * len(shown), height_in=4.8) as drawn:
         panels = drawn.subplots(1, len(shown), squeeze=False)[0]
         for axes, (name, pick) in zip(panels, shown.items(), strict=True):
             for k, line in enumerate(lines):
@@ -314,6 +314,10 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
             _gap_axes(axes, name)
             _level_axis(axes, levels, "combinations, the held-out one included")
         panels[0].set_ylabel(_GAP)
+        of_gaps = [axes for axes, name in zip(panels, shown, strict=True) if "gap" in name]
+        limits = [limit for axes in of_gaps for limit in axes.get_ylim()]
+        for axes in of_gaps:
+            axes.set_ylim(min(limits), max(limits))
         handles = [
             Line2D([], [], color=colour, marker=marker, linewidth=2, label=", ".join(line))
             for line, (colour, marker) in zip(lines, _LINES * len(lines), strict=False)

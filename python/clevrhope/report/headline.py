@@ -1,6 +1,6 @@
 """What comes first in a report: what was asked, the answer with its interval, and a figure of all models."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from clevrhope.metrics.baselines import BASELINES
 from clevrhope.report.groups import Group, complex_gap, models_in
@@ -16,14 +16,19 @@ _ASKED = (
 )
 
 
-def headline(groups: Sequence[Group], question: str | None, *, draws: bool) -> Iterator[Block]:
-    """The question, a sentence for each model, and the figure; nothing without a complex gap."""
-    if question or groups:
-        yield Text(question or _ASKED)
+def headline(
+    groups: Sequence[Group], question: str | None, answers: Iterable[str], *, draws: bool
+) -> Iterator[Block]:
+    """The question, the answers, a sentence for each model, and the figure; nothing without a complex gap."""
+    if not groups:
+        return
+    yield Text(question or _ASKED)
+    for answer in answers:
+        yield Text(answer)
     own = [each for each in at_largest(groups) if each.results[0].source.model not in _FLOORS]
     for model in models_in(own):
         yield Text(_sentence([each for each in own if each.model == model]))
-    if draws and groups:
+    if draws:
         from clevrhope.report.figures import overview
 
         yield overview(at_largest(groups))
@@ -38,7 +43,9 @@ def at_largest(groups: Sequence[Group]) -> list[Group]:
         model: max(each.train_size or 0 for each in groups if each.model == model)
         for model in models_in(groups)
     }
-    return [each for each in groups if (each.train_size or 0) == largest[each.model]]
+    models = list(largest)
+    found = [each for each in groups if (each.train_size or 0) == largest[each.model]]
+    return sorted(found, key=lambda each: models.index(each.model))
 
 
 def _sentence(groups: Sequence[Group]) -> str:
@@ -48,10 +55,11 @@ def _sentence(groups: Sequence[Group]) -> str:
     )
     gap, transfer = whole.estimate(complex_gap), whole.transfer
     assert gap is not None
-    unit = "palette" if first.combinations else "held-out pair"
+    unit = "sub-dataset" if first.combinations else "held-out pair"
+    means = f"{counted(len(whole.sub_datasets), unit)}, {counted(len(whole.results), 'run')}"
     parts = [
-        f"{first.model}: accuracy on {OOD} is {estimate_text(gap, points=True)} points from that on {IID} "
-        f"(mean over {counted(len(whole.sub_datasets), unit)}, {counted(len(whole.results), 'run')})"
+        f"{first.model}: the gap, accuracy on {OOD} minus that on {IID}, is "
+        f"{estimate_text(gap, points=True)} points (mean over {means})"
     ]
     if transfer is not None:
         parts.append(f"normalised transfer is {estimate_text(transfer, digits=2)}")

@@ -107,11 +107,11 @@ def _html_blocks(page: Page) -> Iterator[str]:
 def _html_table(table: Table) -> Iterator[str]:
     yield '<div class="wide"><table>'
     yield f"<caption>{escape(table.title)}</caption>"
-    heads = "".join(f"<th>{escape(each)}</th>" for each in table.head)
+    heads = "".join(f"<th>{_breakable(each)}</th>" for each in table.head)
     yield f"<thead><tr>{heads}</tr></thead>\n<tbody>"
     for row in table.rows:
         first, *rest = row
-        yield f"<tr><th>{escape(first.text)}</th>{''.join(map(_html_cell, rest))}</tr>"
+        yield f"<tr><th>{_breakable(first.text)}</th>{''.join(map(_html_cell, rest))}</tr>"
     yield "</tbody></table></div>"
     if table.note:
         yield f'<p class="note">{escape(table.note)}</p>'
@@ -119,7 +119,12 @@ def _html_table(table: Table) -> Iterator[str]:
 
 def _html_cell(cell: Cell) -> str:
     grey = ' class="grey"' if cell.grey else ""
-    return f"<td{grey}>{escape(cell.text)}</td>"
+    return f"<td{grey}>{_breakable(cell.text)}</td>"
+
+
+def _breakable(text: str) -> str:
+    """A cell's text, in which long names may be broken after underscores."""
+    return escape(text).replace("_", "_<wbr>")
 
 
 # Markdown

@@ -17,7 +17,9 @@ _SHORT = 12
 def provenance_blocks(sources: Sequence[Source]) -> Iterator[Block]:
     """The section on datasets and files."""
     yield Heading("Provenance")
-    yield Text(f"Written by {software_version()}. Digests are the first {_SHORT} letters of SHA-256.")
+    yield Text(
+        f"Written by clevrhope {software_version()}. Digests are the first {_SHORT} letters of SHA-256."
+    )
     yield Table(
         title="Datasets",
         head=["folder", "seed", "world", "templates", "manifest"],

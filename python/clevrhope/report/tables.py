@@ -20,6 +20,7 @@ from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS
 _NO_NUMBER = Cell()
 
 MINUS = "\N{MINUS SIGN}"
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def models_of(results: Iterable[Result]) -> list[str]:

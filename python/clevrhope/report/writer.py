@@ -24,7 +24,7 @@ from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_t
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.setups import drops_types
-from clevrhope.report.slopes import slope_blocks
+from clevrhope.report.slopes import missing_scipy, sections_of, slope_blocks, slope_sentences
 from clevrhope.report.suite_tables import suite_blocks
 from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
 from clevrhope.report.summary import runs_table, summary_tables
@@ -117,7 +117,7 @@ def report(
             *regression_blocks(instances, draws=draws),
             *failure_blocks(shown, draws=draws),
             *_runs_blocks(results, shown, draws=draws),
-            *_left_out(skipped, failures, missing),
+            *_left_out(skipped, failures, missing, missing_scipy() if any(e.mode for e in shown) else None),
             *provenance_blocks(sources),
         ]
         advance(1)
@@ -157,7 +157,8 @@ def _results_blocks(
         return
     last = [each for each in shown if each.checkpoint == LAST]
     groups = groups_of(last)
-    yield from headline(groups, question, draws=draws)
+    sections = [] if missing_scipy() else sections_of(shown)
+    yield from headline(groups, question, slope_sentences(sections) if sections else (), draws=draws)
     yield Text(_summary(results))
     yield from remarks(results)
     yield from summary_tables(groups)
@@ -165,7 +166,7 @@ def _results_blocks(
         from clevrhope.report.figures import diversity_plots
 
         yield from diversity_plots(groups)
-    yield from slope_blocks(shown, draws=draws)
+    yield from slope_blocks(sections, draws=draws)
     plain = [each for each in last if not each.mode]
     for name in models_of(plain):
         yield Heading(name)
@@ -206,14 +207,18 @@ def _runs_blocks(results: Sequence[Result], shown: Sequence[Result], *, draws: b
         )
 
 
-def _left_out(skipped: Sequence[str], failures: Sequence[str], missing: str | None) -> Iterator[Block]:
+def _left_out(
+    skipped: Sequence[str], failures: Sequence[str], figures: str | None, slopes: str | None
+) -> Iterator[Block]:
     """What is not in the report."""
     if failures:
         yield Text(f"Runs that failed: {'; '.join(failures)}.")
     if skipped:
         yield Text(f"Left out: {'; '.join(skipped)}.")
-    if missing is not None:
-        yield Text(f"Without figures: {missing}.")
+    if figures is not None:
+        yield Text(f"Without figures: {figures}.")
+    if slopes is not None:
+        yield Text(f"Without tests of slopes: {slopes}.")
 
 
 def _summary(results: Sequence[Result]) -> str:
