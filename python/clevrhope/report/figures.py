@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
 from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.means import Mean, mean_of
-from clevrhope.report.groups import Group, Pick, accuracy, blind, complex_gap, matched_gap
+from clevrhope.report.groups import Group, Pick, accuracy, blind, complex_gap, gap_of, matched_gap
 from clevrhope.report.page import Figure
 from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes
 from clevrhope.report.results import KINDS, Result
@@ -57,7 +57,7 @@ def look_of(diversity: int) -> tuple[str, str]:
 
 
 def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
-    """Gap by diversity over train size, with deviations over pairs and runs."""
+    """Gap by diversity over train size, with intervals over pairs and images."""
     own = _with_gap(results, model)
     sizes = sorted({each.train_size or 0 for each in own})
     diversities = sorted({each.diversity for each in own}, reverse=True)
@@ -71,15 +71,14 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
             for k, diversity in enumerate(diversities):
                 colour, marker = look_of(diversity)
                 of_level = [each for each in own if each.diversity == diversity]
-                points = _by_size((e.train_size or 0, _value(e.gap(kind))) for e in of_level)
                 nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
-                if points:
-                    axes.errorbar(
-                        [size * nudge for size, _ in points],
-                        [each.value for _, each in points],
-                        yerr=[each.deviation for _, each in points],
-                        color=colour, marker=marker, markersize=7, linewidth=2, capsize=3, elinewidth=1.2,
-                    )  # fmt: skip
+                cells = [(size, [e for e in of_level if (e.train_size or 0) == size]) for size in sizes]
+                means = [
+                    (size * nudge, Group(model, "", diversity, size, tuple(cell)).estimate(gap_of(kind)))
+                    for size, cell in cells
+                ]
+                points = [(place, each) for place, each in means if each is not None]
+                _plot_estimates(axes, points, colour, marker)
                 name, hops = own[0].source.paper_model, {each.hop for each in of_level}
                 printed = [
                     (size, theirs.value)
@@ -95,8 +94,8 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
             name=f"gap_{_file(model)}",
             title=f"Gap of {model} by diversity and train size",
             png=png(drawn),
-            note="Means over all pairs of a diversity and all runs; bars are deviations over both (ddof 0). "
-            "The paper's values are over the same pairs.",
+            note="Means over the pairs of a diversity of the means over runs, with 95% intervals over pairs "
+            "and images. The paper's values are over the same pairs.",
         )
 
 
