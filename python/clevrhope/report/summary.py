@@ -24,19 +24,21 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
     yield Table(
         title="Accuracy, gap and transfer",
         head=["model", *_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %", "question alone: IID, %",
-              "OOD, %", "complex gap, points", "normalised transfer"],
+              "OOD, %", "complex gap, points", "normalised transfer", "if always right"],
         rows=[
             [Cell(each.model), *_place(each), Cell(_counts(each)),
              *(_cell(each, estimate) for estimate in (
                  each.estimate(accuracy(IID)), each.estimate(accuracy(OOD)),
                  each.estimate(blind(IID)), each.estimate(blind(OOD)))),
-             _cell(each, each.estimate(complex_gap), points=True), _transfer(each, each.transfer)]
+             _cell(each, each.estimate(complex_gap), points=True), _transfer(each, each.transfer),
+             Cell("" if each.perfect_transfer is None else f"{each.perfect_transfer:.2f}")]
             for each in rows
         ],
         note="Means over pairs or palettes of the means over runs on each. Intervals are bootstraps over "
-        "pairs or palettes and over images. The transfer is (OOD minus question alone) / (IID minus question "
-        "alone): 1 where the image adds as many points OOD as IID, 0 where it adds none "
-        f"OOD. There is none where the denominator is below {LEAST_DENOMINATOR:g} points.",
+        "pairs or palettes and over images; how much trainings on one sub-dataset differ is not in them. The "
+        "transfer is (OOD minus question alone) / (IID minus question alone): 1 where the image adds as many "
+        "points OOD as IID, 0 where it adds none OOD. The last column is of a model that is always right. "
+        f"There is none where the denominator is below {LEAST_DENOMINATOR:g} points.",
     )  # fmt: skip
     matched = [each for each in rows if each.estimate(matched_gap) is not None]
     if matched:
