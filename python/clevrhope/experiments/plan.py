@@ -215,8 +215,11 @@ def names_of(build: BuildConfig) -> Sequence[str]:
 def smallest_palette(dataset: DatasetConfig, hop: str) -> str | None:
     """The sub-dataset of a pair whose combinations all others have, too, and whose test set they answer.
 
-    None where the pair has no diversities of which each contains the smaller ones, or `hop` is the smallest.
+    None where the pair has no diversities of which each contains the smaller ones, where `hop` is the
+    smallest, or where that test set is not built.
     """
+    if dataset.splits and OOD not in dataset.splits:
+        return None
     for build in dataset.builds:
         names = names_of(build)
         if hop not in names or not build.diversity or build.mode != "nested":
@@ -327,9 +330,10 @@ def _run_chain(
         replace(trained, inputs=DatasetInputs(data), holds=run),
         replace(evaluated, inputs=DatasetInputs(data, tests_of=hop)),
     ]
-    smallest = smallest_palette(dataset, hop)
+    smallest = None if variant.of_sets else smallest_palette(dataset, hop)
     if smallest is not None:
-        elsewhere = [*answer, "--hop", smallest, "--splits", OOD, "--quiet"]
+        own = _without_option(model.evaluate, "--splits")
+        elsewhere = [*answer, *own, "--hop", smallest, "--splits", OOD, "--quiet"]
         step = _step(experiment, f"smallest-{name}", elsewhere, RunFolder(run).other_hop(smallest))
         steps.append(replace(step, inputs=DatasetInputs(data, tests_of=smallest)))
     if dataset.suites:
@@ -417,6 +421,18 @@ def _bound(
         **({"questions": _options_of(model, replace(variant, drop=""))} if variant.of_sets else {}),
     }
     return dict(json.loads(json.dumps(bound, default=str)))
+
+
+def _without_option(options: Sequence[str], name: str) -> list[str]:
+    """Options without one that has a value."""
+    kept, left = [], list(options)
+    while left:
+        option = left.pop(0)
+        if option == name:
+            del left[:1]
+        elif not option.startswith(f"{name}="):
+            kept.append(option)
+    return kept
 
 
 def _is_taken(folder: Path, bound: Mapping[str, Any]) -> bool:

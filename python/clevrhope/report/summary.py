@@ -61,12 +61,16 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
 def runs_table(groups: Sequence[Group]) -> Table:
     """A row for each run."""
     rows = [(group, each) for group in groups for each in group.results]
+    is_one = len({each.source.dataset.resolve() for _, each in rows}) == 1
     return Table(
         title="Every run",
-        head=["model", "held-out pair", "diversity", "train size", "run", f"{IID}, %", f"{OOD}, %",
+        head=["model", "held-out pair" if is_one else "dataset, held-out pair", "diversity", "train size",
+              "run", f"{IID}, %", f"{OOD}, %",
               "complex gap, points", "matched gap, points", "normalised transfer"],
         rows=[
-            [Cell(each.model), Cell(each.hop), Cell(str(each.diversity)), Cell(each.size),
+            [Cell(each.model),
+             Cell(each.hop if is_one else f"{each.source.dataset.resolve().name}, {each.hop}"),
+             Cell(str(each.diversity)), Cell(each.size),
              Cell(f"{each.run}, collapsed" if each.collapsed else each.run),
              *(_cell(of_run, estimate) for estimate in (each.accuracies.get(IID), each.accuracies.get(OOD))),
              *(_cell(of_run, estimate, points=True) for estimate in (complex_gap(each), matched_gap(each))),
