@@ -5,7 +5,6 @@ of a palette's smallest diversity can be answered by its models of every diversi
 same questions.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +37,8 @@ class Curves:
         name: what it is.
         digits: behind the point, where it is shown.
         palettes: a curve for each palette that has the figure at all diversities.
-        n_censored: runs without the figure, since they never reached the accuracy at which it is taken.
+        n_censored: runs without the figure, since they never reached the accuracy at which it is taken; they
+            are counted where they have one of these diversities.
     """
 
     name: str
@@ -71,7 +71,7 @@ def slope_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]:
     )
     for (model, pair, size), curves in sections.items():
         title = f"{model} on {pair}, trained on {size_name(size) or 'an unknown number of questions'}"
-        if draws:
+        if draws and any(each.palettes for each in curves):
             from clevrhope.report.slope_figure import slope_figure
 
             yield slope_figure(curves, title)
@@ -81,14 +81,19 @@ def slope_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]:
 def curves_of(results: Sequence[Result]) -> list[Curves]:
     """The figures over diversity of one model, pair and train size; none without two palettes of two.
 
-    The first, which is the primary one, is on the same questions for all diversities.
+    The first, which is the primary one, is on the same questions for all diversities. It has no palettes
+    where the runs did not answer these.
     """
     last = [each for each in results if each.checkpoint == LAST and not each.source.after]
     own = [each for each in last if not each.is_elsewhere]
     diversities = _shared_diversities(own)
     if len(diversities) < 2:
         return []
-    smallest = [each for each in results if each.diversity == diversities[0]]
+    smallest = [
+        each
+        for each in results
+        if each.diversity == diversities[0] and each.trained_diversity in diversities
+    ]
     reached, percent, n_censored = _reached(smallest)
     same = f"{OOD} of the palette's {diversities[0]} combinations"
     found = [
@@ -100,7 +105,8 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
     if percent is not None:
         name = f"{same}, where the tuning set is first at {percent:g}%, %"
         found.append(Curves(name, 1, _curves(reached, diversities, _accuracy(OOD)), n_censored))
-    return [each for each in found if len(each.palettes) > 1 or each.n_censored]
+    others = [each for each in found[1:] if len(each.palettes) > 1 or each.n_censored]
+    return [found[0], *others] if others or len(found[0].palettes) > 1 else []
 
 
 def _of(results: Iterable[Result], checkpoint: str) -> list[Result]:
@@ -160,14 +166,12 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
     found: list[Result] = []
     percent, n_censored = None, 0
     for folder, of_run in runs.items():
-        path = RunFolder(folder).reached
-        if not path.exists():
+        content = RunFolder(folder).read_reached()
+        if content is None:
             continue
-        content = json.loads(path.read_bytes())
         percent = float(content["percent"])
-        chosen = [each for each in of_run if each.checkpoint in content["checkpoints"]]
-        found += chosen
-        n_censored += not chosen
+        found += [each for each in of_run if each.checkpoint in content["checkpoints"]]
+        n_censored += not content["checkpoints"]
     return found, percent, n_censored
 
 
@@ -175,6 +179,7 @@ def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
     from clevrhope.metrics.slopes import mean_slope, slope_on_diversity
 
     rows = []
+    levels = [str(k) for k in sorted({k for each in curves for curve in each.palettes for k in curve})]
     for each in curves:
         places = [Cell(each.name), Cell(_censored(each))]
         if len(each.palettes) < 2:
@@ -194,8 +199,9 @@ def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
         head=["figure on log2 K", "palettes", "mean slope [95% t interval]", "p, sign flips",
               "detectable", "slope of each palette"],
         rows=rows,
-        note="The first row is the primary analysis: the same questions for all K. Censored runs never "
-        "reached the accuracy; their palettes have no slope in that row.",
+        note="The first row is the primary analysis: the same questions for all K, which models of other K "
+        "answer by clevrhope evaluate --hop. Censored runs never reached the accuracy; a palette has no slope "
+        f"in that row where none of its runs with some K did. All palettes have K = {', '.join(levels)}.",
     )  # fmt: skip
 
 

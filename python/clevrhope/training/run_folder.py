@@ -26,7 +26,7 @@ from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
 from clevrhope.models.recipe import Stage
 from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.forms import COUNT, INDEX, NAME, OBJECT, SEED, SHA256, TEXT, Fields, ListOf, check_form
+from clevrhope.runtime.forms import COUNT, INDEX, NAME, NUMBER, OBJECT, SEED, SHA256, TEXT, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.runtime.reading import reading
 
@@ -60,6 +60,8 @@ RUN = Fields(
     },
 )
 """The form of run.json."""
+
+_REACHED = Fields({"percent": NUMBER, "checkpoints": ListOf(NAME)})
 
 OTHER_HOPS = "other_hops"
 """Below a run's folder: predictions about other sub-datasets of its pair."""
@@ -122,6 +124,19 @@ class RunFolder:
             if min(before["accuracy"], after["accuracy"]) >= percent and kept.issuperset(names):
                 return tuple(names)
         return ()
+
+    def read_reached(self) -> dict[str, Any] | None:
+        """The content of reached.json: `percent` and `checkpoints`; None where there is no such file.
+
+        Raises:
+            DatasetError: it is damaged.
+        """
+        if not self.reached.exists():
+            return None
+        remedy = "remove it, or run clevrhope evaluate --reaching again"
+        raw = read_object(self.reached, "the checkpoints that evaluate --reaching chose", remedy=remedy)
+        check_form(raw, _REACHED, self.reached, remedy=remedy)
+        return raw
 
     @property
     def is_started(self) -> bool:
