@@ -90,9 +90,7 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
     if len(diversities) < 2:
         return []
     smallest = [
-        each
-        for each in results
-        if each.diversity == diversities[0] and each.trained_diversity in diversities
+        each for each in results if each.diversity == diversities[0] and each.trained_diversity in diversities
     ]
     reached, percent, n_censored = _reached(smallest)
     same = f"{OOD} of the palette's {diversities[0]} combinations"

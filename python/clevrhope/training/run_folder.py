@@ -26,7 +26,19 @@ from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
 from clevrhope.models.recipe import Stage
 from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.forms import COUNT, INDEX, NAME, NUMBER, OBJECT, SEED, SHA256, TEXT, Fields, ListOf, check_form
+from clevrhope.runtime.forms import (
+    COUNT,
+    INDEX,
+    NAME,
+    NUMBER,
+    OBJECT,
+    SEED,
+    SHA256,
+    TEXT,
+    Fields,
+    ListOf,
+    check_form,
+)
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.runtime.reading import reading
 
