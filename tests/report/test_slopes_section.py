@@ -1,6 +1,7 @@
 """Reports of several palettes: slopes on diversity, on the same questions first, and what is left out."""
 
 import json
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -93,9 +94,13 @@ def by_name(runs: Path) -> dict[str, Curves]:
     return {each.name: each for each in curves_of(results(runs))}
 
 
-def section(made: Report) -> str:
+def page(made: Report) -> str:
     text = made.markdown.read_text().replace("\\", "").replace("\N{MINUS SIGN}", "-")
-    return text.partition(SECTION)[2].partition("\n## ")[0]
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def section(made: Report) -> str:
+    return page(made).partition(SECTION)[2].partition("\n## ")[0]
 
 
 def cells(text: str, begin: str) -> list[str]:
@@ -109,7 +114,10 @@ def test_the_primary_slopes_are_of_the_same_questions(runs: Path, tmp_path: Path
     assert sorted(first.palettes, key=lambda curve: curve[4]) == [
         pytest.approx(dict(zip((4, 8, 16), accuracies, strict=True))) for accuracies in SAME.values()
     ]
-    text = section(report([runs], tmp_path / "out"))
+    made = report([runs], tmp_path / "out")
+    text = section(made)
+    headline = page(made).partition("\n## ")[0]
+    assert "by +6.7 [-0.9, +14.3] points (mean slope over 3 palettes" in headline
     assert f"Slopes of film on {PAIR}, trained on 60" in text
     _, palettes, mean, p, detectable, slopes = cells(text, first.name)
     assert palettes == "3"
@@ -128,12 +136,30 @@ def test_a_diversity_that_a_single_palette_has_is_left_out(runs: Path) -> None:
     assert {len(each.palettes) for each in found} == {3}
 
 
+def test_all_combinations_may_be_a_dataset_of_their_own(
+    runs: Path, palettes: Mapping[int, Path], tmp_path: Path
+) -> None:
+    before = curves_of(results(runs))
+    (folder,) = runs.glob(f"film-{PAIR}-d24-*")
+    shutil.rmtree(folder)
+    alone = shutil.copytree(palettes[1], tmp_path / "all")
+    write(runs, alone, 24, ood=90)
+    assert curves_of(results(runs)) == before
+
+
+def test_a_palette_with_a_failed_run_has_no_curve_and_the_others_keep_theirs(runs: Path) -> None:
+    (folder,) = runs.glob(f"film-{PAIR}-d8-*hour-3")
+    shutil.rmtree(folder)
+    first, *_ = curves_of(results(runs))
+    assert sorted(curve[4] for curve in first.palettes) == pytest.approx([40, 50])
+    assert {tuple(sorted(curve)) for curve in first.palettes} == {(4, 8, 16)}
+
+
 def test_an_answer_elsewhere_is_no_accuracy_on_the_runs_own_questions(runs: Path, tmp_path: Path) -> None:
     own = by_name(runs)["own complex_ood, %"]
     assert sorted(curve[8] for curve in own.palettes) == pytest.approx([52, 52, 52])
     assert sorted(curve[4] for curve in own.palettes) == pytest.approx([40, 50, 60])
-    text = report([runs], tmp_path / "out").markdown.read_text().replace("\\", "")
-    every = text.partition("Every run")[2]
+    every = page(report([runs], tmp_path / "out")).partition("**Every run**")[2].partition("\n**")[0]
     assert len([line for line in every.splitlines() if line.startswith("| film")]) == 10
 
 
@@ -166,20 +192,22 @@ def test_runs_that_were_not_asked_the_same_questions_have_an_empty_primary_row(
     for seed in (1, 2):
         for k in (4, 8):
             write(tmp_path / "runs", palettes[seed], k, ood=50 + k * seed)
-    text = section(report([tmp_path / "runs"], tmp_path / "out"))
+    made = report([tmp_path / "runs"], tmp_path / "out")
+    text = section(made)
+    assert "each doubling of the combinations" not in page(made), "its own questions are not the same ones"
     _, first, *_ = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line]
     assert first.startswith("| complex_ood of the palette's 4 combinations")
     assert cells(text, "complex_ood of the palette's 4")[1:] == ["0", "", "", "", ""]
     assert cells(text, "own complex_ood")[1] == "2"
-    assert "All palettes have K = 4, 8." in text
+    assert "K is 4, 8." in text
 
 
 def test_without_scipy_a_sentence_stands_in(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
-    text = section(report([runs], tmp_path / "out"))
-    assert text.strip().startswith("Left out: tests of slopes need scipy, which cannot be imported")
+    text = page(report([runs], tmp_path / "out"))
+    assert "Without tests of slopes: tests of slopes need scipy, which cannot be imported" in text
     assert "pip install 'clevrhope[plots]'" in text
     assert "Slopes of" not in text
 

@@ -25,7 +25,6 @@ from clevrhope.training.checkpoints import load_weights
 from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.prediction import predict_answers
-from clevrhope.training.run_folder import RunFolder
 
 SMALL, LARGE, OTHER = "cyan_cylinder-d4", "cyan_cylinder-d16", "cyan_cube-d4"
 SIZES = {"train": 120, "val_iid": 24, "complex_iid": 24, "complex_ood": 10, "minimal_places": 1}
@@ -146,7 +145,6 @@ def test_the_first_two_checkpoints_in_a_row_that_reach_an_accuracy(
     made = evaluate(trained, reaching=90, hop=SMALL, splits=["complex_ood"], device="cpu")
     assert [each.checkpoint for each in made] == [*(name for name in reached if name != "last"), "last"]
     assert json.loads((trained / "reached.json").read_text()) == {"percent": 90, "checkpoints": reached}
-    assert RunFolder(trained).read_reached() == {"percent": 90, "checkpoints": reached}
 
 
 def test_another_accuracy_takes_the_place_of_the_first(trained: Path) -> None:
@@ -178,13 +176,3 @@ def test_what_cannot_be_reached_is_said(
     (trained / "log.jsonl").write_text("{")
     with pytest.raises(DatasetError, match=r"log\.jsonl"):
         evaluate(trained, reaching=90, device="cpu")
-
-
-def test_a_damaged_reached_json_is_said(trained: Path) -> None:
-    folder = RunFolder(trained)
-    assert folder.read_reached() is None
-    for text, told in (("{", "reached.json"), ('{"percent": 90}', "checkpoints"), ("[]", "a JSON object")):
-        folder.reached.write_text(text)
-        with pytest.raises(DatasetError, match=told) as error:
-            folder.read_reached()
-        assert "\n" not in str(error.value)

@@ -17,28 +17,15 @@ Every folder and file that exists is complete.
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
-from clevrhope.models.recipe import Stage
+from clevrhope.models.recipe import current_recipe
 from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.forms import (
-    COUNT,
-    INDEX,
-    NAME,
-    NUMBER,
-    OBJECT,
-    SEED,
-    SHA256,
-    TEXT,
-    Fields,
-    ListOf,
-    check_form,
-)
+from clevrhope.runtime.forms import COUNT, INDEX, NAME, OBJECT, SEED, SHA256, TEXT, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.runtime.reading import reading
 
@@ -72,8 +59,6 @@ RUN = Fields(
     },
 )
 """The form of run.json."""
-
-_REACHED = Fields({"percent": NUMBER, "checkpoints": ListOf(NAME)})
 
 OTHER_HOPS = "other_hops"
 """Below a run's folder: predictions about other sub-datasets of its pair."""
@@ -137,19 +122,6 @@ class RunFolder:
                 return tuple(names)
         return ()
 
-    def read_reached(self) -> dict[str, Any] | None:
-        """The content of reached.json: `percent` and `checkpoints`; None where there is no such file.
-
-        Raises:
-            DatasetError: it is damaged.
-        """
-        if not self.reached.exists():
-            return None
-        remedy = "remove it, or run clevrhope evaluate --reaching again"
-        raw = read_object(self.reached, "the checkpoints that evaluate --reaching chose", remedy=remedy)
-        check_form(raw, _REACHED, self.reached, remedy=remedy)
-        return raw
-
     @property
     def is_started(self) -> bool:
         """Whether the run has a state to resume from, or is finished."""
@@ -208,19 +180,6 @@ class RunFolder:
             raise DatasetError(f"{self.run}: of another version of clevrhope; evaluate it with that one")
         check_form(raw, RUN, self.run)
         return raw
-
-
-def current_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe of a run.json with the fields that stages have now.
-
-    Earlier versions of the package also wrote where each value came from, and averaged no weights.
-    """
-    names = {each.name for each in fields(Stage)}
-    stages = [
-        {"averaging": 0.0, **{name: value for name, value in stage.items() if name in names}}
-        for stage in recipe["stages"]
-    ]
-    return {**recipe, "stages": stages}
 
 
 def late_checkpoint(stage: str, update: int) -> str:
