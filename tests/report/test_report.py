@@ -107,9 +107,9 @@ def test_a_page_begins_with_the_question_and_its_answer_and_ends_with_provenance
     lines = [line for line in plain_text(made).splitlines() if line]
     assert lines[:2] == ["# Once more", question]
     assert lines[2].startswith(
-        "lxmert_p: the gap, accuracy on complex_ood minus that on complex_iid, is -25.0 ["
+        "lxmert_p, 25k: the gap, accuracy on complex_ood minus that on complex_iid, is -25.0 ["
     )
-    assert lines[2].endswith("] points (mean over 1 held-out pair, 2 runs).")
+    assert lines[2].endswith("] at diversity 6 (1 held-out pair) points.")
     assert lines[3] == "**All models, in and out of distribution**"
     headings = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
     assert headings == ["lxmert_p", "Wrong answers about held-out pairs", "Runs", "Provenance"]
@@ -172,7 +172,8 @@ def test_controlled_diversity_has_means_over_palettes_with_intervals(dataset: Pa
     text = plain_text(made)
     cells = row_of(text, "film", "cyan_cylinder, grid", "4", "200", "1, 2")
     numbers = [cell.partition(" [")[0] for cell in cells[5:]]
-    assert numbers == ["90.0", "60.0", "50.0", "40.0", "-30.0", "0.50"]
+    # One that is always right has (100 - 40) / (100 - 50).
+    assert numbers == ["90.0", "60.0", "50.0", "40.0", "-30.0", "0.50", "1.20"]
     low, high = (float(each) for each in cells[5].partition(" [")[2].rstrip("]").split(", "))
     assert 70 < low < 90 < high <= 100
     assert "no runs of question_only at some train sizes" in text

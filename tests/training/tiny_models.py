@@ -100,6 +100,12 @@ class Plain(nn.Module):
         return F.cross_entropy(self.predict(batch), batch.answers)
 
 
+class Blind(Plain):
+    """Needs no features."""
+
+    feature_kind = "none"
+
+
 class Fickle(Plain):
     """Builds what the environment names, a model where it names nothing."""
 

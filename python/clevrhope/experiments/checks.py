@@ -154,7 +154,7 @@ def _check_runs(
     from clevrhope.cli.arguments import read_names
     from clevrhope.cli.models import evaluate, read_train_request, train
     from clevrhope.models.names import find_model
-    from clevrhope.training.evaluation import chosen_splits
+    from clevrhope.training.evaluation import check_reaching, chosen_splits
 
     checked: set[tuple[int, str]] = set()
     for run in runs:
@@ -163,9 +163,12 @@ def _check_runs(
         _check_own(trained, choices, train, model.options, "options")
         request = read_train_request(choices)
         _check_train_set(built, request, dataset)
+        if model.reaching is not None and request.tune_on is None:
+            raise ConfigError("reaching: it is an accuracy on the set of --tune-on; add that to options")
         with _naming("evaluate"):
             answers = _parsed(evaluate, evaluated.arguments)
             _check_own(evaluated, answers, evaluate, model.evaluate, "evaluate")
+            check_reaching(answers["reaching"], answers["checkpoints"])
             if request.hop in built.splits:
                 tests = read_names(answers["splits"]) or None
                 there = [each for each in built.splits[request.hop] if is_covr(each) == request.is_of_sets]

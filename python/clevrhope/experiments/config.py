@@ -205,6 +205,10 @@ class ModelConfig:
             raise ConfigError('iid_size_of: "" is no predicate; expected one, such as "has-quant-all"')
         check_at_least(0, seeds=min(self.seeds), shots=self.shots)
         check_at_least(1, keep_last=self.keep_last, keep_every=self.keep_every, updates=self.updates)
+        if self.reaching is not None and not 0 <= self.reaching <= 100:
+            raise ConfigError(f"reaching is {self.reaching:g}; expected an accuracy from 0 to 100 per cent")
+        if self.reaching is not None and self.keep_last == 1:
+            raise ConfigError("reaching needs keep_last and keep_every: it chooses among late checkpoints")
 
     @property
     def variants(self) -> tuple["Variant", ...]:
@@ -278,9 +282,11 @@ class _File:
         check_at_least(1, jobs=None if self.jobs == "cores" else self.jobs, threads=self.threads)
         if not self.dataset or not self.model:
             raise ConfigError("an experiment needs a [[dataset]] and a [[model]]")
+        tables = [each.name for each in self.dataset]
         replicates = [own.name for each in self.dataset for own in each.replicates]
-        _check_unique("dataset", replicates)
-        names = list(dict.fromkeys([*(each.name for each in self.dataset), *replicates]))
+        for names in (tables, replicates):
+            _check_unique("dataset", names)
+        names = list(dict.fromkeys([*tables, *replicates]))
         for k, model in enumerate(self.model):
             for name in model.datasets:
                 if name not in names:

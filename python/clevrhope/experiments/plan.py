@@ -218,17 +218,18 @@ def smallest_palette(dataset: DatasetConfig, hop: str) -> str | None:
     None where the pair has no diversities of which each contains the smaller ones, where `hop` is the
     smallest, or where that test set is not built.
     """
-    if dataset.splits and OOD not in dataset.splits:
+    nested = {
+        f"{pair}-{diversity_name(k, build.mode)}": (pair, k)
+        for build in dataset.builds
+        if build.mode == "nested"
+        for pair in build.hops
+        for k in build.diversity
+    }
+    if hop not in nested:
         return None
-    for build in dataset.builds:
-        names = names_of(build)
-        if hop not in names or not build.diversity or build.mode != "nested":
-            continue
-        of_pair = len(build.diversity)
-        number = names.index(hop) // of_pair
-        smallest = names[number * of_pair + build.diversity.index(min(build.diversity))]
-        return smallest if smallest != hop else None
-    return None
+    pair, _ = nested[hop]
+    _, smallest = min((k, name) for name, (other, k) in nested.items() if other == pair)
+    return smallest if smallest != hop else None
 
 
 def build_arguments(dataset: DatasetConfig, build: BuildConfig, places: Places) -> list[str]:
@@ -330,10 +331,11 @@ def _run_chain(
         replace(trained, inputs=DatasetInputs(data), holds=run),
         replace(evaluated, inputs=DatasetInputs(data, tests_of=hop)),
     ]
-    smallest = None if variant.of_sets else smallest_palette(dataset, hop)
-    if smallest is not None:
-        own = _without_option(model.evaluate, "--splits")
-        elsewhere = [*answer, *own, "--hop", smallest, "--splits", OOD, "--quiet"]
+    smallest = smallest_palette(dataset, hop)
+    has_ood = not dataset.splits or OOD in dataset.splits
+    if smallest is not None and has_ood and not variant.of_sets:
+        more = _without(model.evaluate, {"--splits": 1, "--suite": 1})
+        elsewhere = [*answer, *more, "--hop", smallest, "--splits", OOD, "--quiet"]
         step = _step(experiment, f"smallest-{name}", elsewhere, RunFolder(run).other_hop(smallest))
         steps.append(replace(step, inputs=DatasetInputs(data, tests_of=smallest)))
     if dataset.suites:
@@ -400,14 +402,6 @@ def _bound(
     model: ModelConfig, dataset: DatasetConfig, variant: Variant, source: RunChain | None
 ) -> dict[str, Any]:
     """What a run is bound to besides its folder's name, as JSON reads it."""
-    options, left = [], list(model.options)
-    while left:
-        option = left.pop(0)
-        name, equals, _ = option.partition("=")
-        if name not in _FREE_OPTIONS:
-            options.append(option)
-        elif not equals:
-            del left[: _FREE_OPTIONS[name]]
     bound = {
         "model": model.name,
         "dataset": dataset.name,
@@ -415,7 +409,7 @@ def _bound(
         "set": dict(sorted(model.settings.items())),
         "keep": [model.keep_last, model.keep_every],
         "features": model.features,
-        "options": options,
+        "options": _without(model.options, _FREE_OPTIONS),
         **({"init_from": source.bound} if source else {}),
         **({"drop": variant.drop} if variant.drop else {}),
         **({"questions": _options_of(model, replace(variant, drop=""))} if variant.of_sets else {}),
@@ -423,15 +417,16 @@ def _bound(
     return dict(json.loads(json.dumps(bound, default=str)))
 
 
-def _without_option(options: Sequence[str], name: str) -> list[str]:
-    """Options without one that has a value."""
+def _without(options: Sequence[str], names: Mapping[str, int]) -> list[str]:
+    """Options of a command without some of them; `names` says how many values each of these has."""
     kept, left = [], list(options)
     while left:
         option = left.pop(0)
-        if option == name:
-            del left[:1]
-        elif not option.startswith(f"{name}="):
+        name, equals, _ = option.partition("=")
+        if name not in names:
             kept.append(option)
+        elif not equals:
+            del left[: names[name]]
     return kept
 
 

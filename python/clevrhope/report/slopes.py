@@ -5,7 +5,6 @@ of a palette's smallest diversity can be answered by its models of every diversi
 same questions.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +20,15 @@ from clevrhope.report.results import FLOORS, Result
 from clevrhope.report.runs import LAST, REACHED_FILE
 from clevrhope.report.tables import NO_BREAK, with_sign
 from clevrhope.runtime.extras import check_extra
+from clevrhope.runtime.forms import NAME, NUMBER, Fields, ListOf, check_form
+from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.kinds import IID, OOD
 
 if TYPE_CHECKING:
     from clevrhope.metrics.slopes import MeanSlope
+
+_REACHED = Fields({"percent": NUMBER, "checkpoints": ListOf(NAME)})
+_REMEDY = "remove it, or run clevrhope evaluate --reaching again"
 
 Curve = Mapping[int, float]
 """Combinations K -> a figure of a palette's runs with K combinations."""
@@ -99,7 +103,7 @@ def slope_sentences(sections: Sequence[Section]) -> Iterator[str]:
     """What the primary analysis of each model says; nothing of models that read the question alone."""
     for section in sections:
         for each in section.curves:
-            if each.is_primary and section.model not in FLOORS:
+            if each.is_primary and len(each.palettes) > 1 and section.model not in FLOORS:
                 found = _mean_slope(each)
                 yield (
                     f"{section.title}: on the same questions about the held-out pair, the slope of accuracy "
@@ -123,7 +127,7 @@ def slope_blocks(sections: Sequence[Section], *, draws: bool) -> Iterator[Block]
         "find in about 80% of experiments as large as this one."
     )
     for section in sections:
-        if draws:
+        if draws and any(each.palettes for each in section.curves):
             from clevrhope.report.slope_figure import slope_figure
 
             yield slope_figure(section.curves, section.title)
@@ -136,7 +140,9 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
     diversities = _shared_diversities(own)
     if len(diversities) < 2:
         return []
-    smallest = [each for each in results if each.diversity == diversities[0]]
+    smallest = [
+        each for each in results if each.diversity == diversities[0] and each.trained_diversity in diversities
+    ]
     reached, percent, n_censored = _reached(smallest)
     same = f"{OOD} of the palette's {diversities[0]} combinations"
 
@@ -154,7 +160,8 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
     if percent is not None:
         name = f"{same}, where the tuning set is first at {percent:g}%, %"
         found.append(curves(name, reached, _accuracy(OOD), n_censored=n_censored))
-    return [each for each in found if len(each.palettes) > 1]
+    shown = [each for each in found if len(each.palettes) > 1 or each.n_censored or each.is_primary]
+    return shown if any(len(each.palettes) > 1 for each in shown) else []
 
 
 def _of(results: Iterable[Result], checkpoint: str) -> list[Result]:
@@ -226,7 +233,8 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
     for folder, of_run in runs.items():
         path = folder / REACHED_FILE
         if path.exists():
-            content = json.loads(path.read_bytes())
+            content = read_object(path, "the checkpoints that evaluate --reaching chose", remedy=_REMEDY)
+            check_form(content, _REACHED, path, remedy=_REMEDY)
             percents.add(float(content["percent"]))
             found += [each for each in of_run if each.checkpoint in content["checkpoints"]]
             n_censored += not content["checkpoints"]
@@ -236,14 +244,19 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
 def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
     rows = []
     for each in curves:
+        places = [Cell(each.name), Cell(_palettes(each))]
+        if len(each.palettes) < 2:
+            rows.append([*places, *[Cell()] * 4])
+            continue
         found = _mean_slope(each)
         slopes = ", ".join(with_sign(slope, each.digits) for slope in sorted(found.slopes))
         rows.append([
-            Cell(each.name), Cell(_palettes(each)), Cell(_with_interval(found, each.digits)),
-            Cell(_p_value(found.p_value)), Cell(f"{found.detectable:.{each.digits}f}"), Cell(slopes),
+            *places, Cell(_with_interval(found, each.digits)), Cell(_p_value(found.p_value).lstrip("= ")),
+            Cell(f"{found.detectable:.{each.digits}f}"), Cell(slopes),
         ])  # fmt: skip
     primary = (
-        " The first row is the primary analysis: the same questions for all K."
+        " The first row is the primary analysis: the same questions for all K, which models of other K "
+        "answer by clevrhope evaluate --hop."
         if curves[0].is_primary
         else ""
     )
@@ -252,7 +265,8 @@ def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
         head=["figure on log2 K", "palettes", "mean slope [95% t interval]", "p, sign flips",
               "detectable", "slope of each palette"],
         rows=rows,
-        note=f"Palettes that lack the figure at some K have no slope, and are named.{primary}",
+        note="Palettes that lack the figure at some K have no slope, and are named. Censored runs never "
+        f"reached the accuracy.{primary}",
     )  # fmt: skip
 
 
@@ -267,7 +281,7 @@ def _palettes(curves: Curves) -> str:
     if curves.incomplete:
         parts.append(f"without {', '.join(curves.incomplete)}")
     if curves.n_censored:
-        parts.append(f"{curves.n_censored} runs censored: they never reached it")
+        parts.append(f"{curves.n_censored} runs censored")
     return "; ".join(parts)
 
 

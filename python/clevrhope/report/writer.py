@@ -155,7 +155,7 @@ def _results_blocks(
     """The answer, then what it rests on: means, slopes on diversity, and the paper's tables."""
     if not results:
         return
-    last = [each for each in shown if each.checkpoint == LAST]
+    last = [each for each in shown if each.checkpoint == LAST and not each.is_elsewhere]
     groups = groups_of(last)
     sections = [] if missing_scipy() else sections_of(shown)
     yield from headline(groups, question, slope_sentences(sections) if sections else (), draws=draws)

@@ -126,15 +126,14 @@ def evaluate(
         progress: displays progress.
 
     Raises:
-        ConfigError: no such checkpoint, HOP, split, suite or device; a HOP with another pair; another
-            dataset without an `out` of its own; or chosen splits, while the file there has other splits'
-            predictions by other weights.
+        ConfigError: no such checkpoint, HOP, split, suite or device; `checkpoints` and `reaching`, or an
+            accuracy that is none; a HOP with another pair; another dataset without an `out` of its own; or
+            chosen splits, while the file there has other splits' predictions by other weights.
         DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
     """
     folder = RunFolder(Path(run))
     info = folder.read()
-    if checkpoints and reaching is not None:
-        raise ConfigError("--checkpoint and --reaching: both choose checkpoints; give one of the two")
+    check_reaching(reaching, checkpoints)
     names = _chosen(folder, checkpoints) if reaching is None else _reaching(folder, reaching)
     root = dataset or Path(info["places"]["dataset"])
     layout = Layout(root)
@@ -146,8 +145,6 @@ def evaluate(
         _check_own(folder.checkpoint(name), info, vocab)
     trained_hop = find_hop(layout, info["hop"])
     hop = trained_hop if hop is None else _same_pair(layout, hop, trained_hop)
-    if out is None and hop != trained_hop:
-        out = folder.other_hop(hop)
     if is_covr(train_split):
         _check_no_suite(folder, suite)
     built = covr_splits_in(layout, hop) if is_covr(train_split) else splits_in(layout, hop)
@@ -181,7 +178,7 @@ def evaluate(
     read = {part: _asked(layout, hop, part, here=vocab, of_scenes=store.info.of_scenes) for part in parts}
     # A suite may have no pairs on a split.
     asked = {part: each for part, each in read.items() if each.rows or not part.suite}
-    into = RunFolder(out) if out else folder
+    into = RunFolder(out or (folder.root if hop == trained_hop else folder.other_hop(hop)))
     made_by = {name: _digests(folder.checkpoint(name), about, layout, hop, every) for name in names}
     # Read before the first answer, as an error after hours of answering would be late.
     suite_files = {part: layout.suite_h5(hop, *part) for part in (*made_by[names[0]], *asked) if part.suite}
@@ -377,6 +374,20 @@ def _answers(
     )
     # The executor distinguishes programs without an answer from ill-formed ones; predictions do not.
     return np.where(answers < 0, NO_ANSWER, answers).astype(np.int64)
+
+
+def check_reaching(reaching: float | None, checkpoints: Sequence[str] | None) -> None:
+    """Checks an accuracy by which checkpoints are chosen; None for no such choice.
+
+    Raises:
+        ConfigError: it is not a percentage, or checkpoints are named as well.
+    """
+    if reaching is None:
+        return
+    if not 0 <= reaching <= 100:
+        raise ConfigError(f"--reaching is {reaching:g}; expected an accuracy from 0 to 100 per cent")
+    if checkpoints:
+        raise ConfigError("--checkpoint and --reaching: both choose checkpoints; give one of the two")
 
 
 _WITHOUT_WEIGHTS = "put back a copy, or train into another folder"

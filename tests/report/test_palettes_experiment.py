@@ -1,0 +1,128 @@
+"""An experiment on palettes from build to report, on true attributes, with steps that run in this process."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrhope[plots]")
+
+from clevrhope.__main__ import run_command
+from clevrhope.experiments.build_files import places_below, write_settings
+from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.plan import Plan, make_plan
+from clevrhope.experiments.run import run_experiment
+
+PALETTES = """
+title = "Small palettes"
+[[dataset]]
+name = "small"
+seeds = [1, 2]
+splits = ["train", "val_iid", "complex_iid", "complex_ood"]
+templates = ["zero_hop"]
+asks = ["count"]
+mentions = ["color", "shape"]
+render = false
+[dataset.values]
+sizes = ["large"]
+materials = ["rubber"]
+[dataset.config]
+question_json = false
+[dataset.config.sizes]
+train = 900
+val_iid = 50
+complex_iid = 90
+complex_ood = 60
+[dataset.config.world]
+min_objects = 1
+max_objects = 3
+[[dataset.build]]
+hops = ["cyan_cylinder"]
+diversity = [4, 8]
+[[dataset.features]]
+kind = "attributes"
+[[model]]
+name = "object_transformer"
+sizes = [900]
+seeds = [1]
+updates = 90
+keep_last = 3
+keep_every = 30
+reaching = 1
+options = ["--tune-on", "val", "--tune-every", "30"]
+[model.set]
+features = "attributes"
+hidden = 32
+heads = 2
+layers = 1
+"recipe.batch_size" = 32
+"recipe.rate" = 3e-3
+[[model]]
+name = "question_only"
+sizes = [900]
+seeds = [1]
+updates = 20
+[model.set]
+hidden = 16
+"recipe.batch_size" = 32
+"""
+SMALLEST = "cyan_cylinder-d4"
+
+
+def run_here(plan: Plan) -> None:
+    """Runs all steps; processes of their own would start torch 24 times."""
+    for dataset in plan.experiment.datasets:
+        write_settings(dataset, places_below(plan.experiment.out, dataset), "palettes.toml")
+    for chain in (*plan.datasets.values(), *(run.chain for run in plan.runs)):
+        for step in chain.steps:
+            assert run_command(step.arguments) == 0, step.name
+            step.set_done()
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_palettes_from_build_to_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "palettes.toml"
+    file.write_text(PALETTES)
+    plan = make_plan(read_experiment(file, out=tmp_path / "out"))
+    run_here(plan)
+    made = run_experiment(plan)
+    assert (made.n_runs, made.n_done, made.n_new, made.failures) == (8, 8, 0, ())
+    capfd.readouterr()
+
+    # Each run at 8 combinations has answered the same palette's questions at 4, with its chosen checkpoints.
+    for run in plan.runs:
+        about = json.loads((run.folder / "run.json").read_text())
+        other = sorted(run.folder.glob("other_hops/*/predictions/*"))
+        names = {path.name.partition(".")[0] for path in other}
+        if about["hop"] == SMALLEST:
+            assert not other
+        elif about["model"] == "question_only":
+            assert names == {"last"}
+        else:
+            assert names == {"train-0000030", "train-0000060", "last"}
+        found = [row for path in other for row in rows(path)]
+        assert {(row["hop"], row["split"]) for row in found} <= {(SMALLEST, "complex_ood")}
+        assert len(found) == 60 * len(other)
+        assert (run.folder / "reached.json").exists() == (about["model"] == "object_transformer")
+
+    assert made.report is not None
+    text = made.report.with_suffix(".md").read_text().replace("\\", "")
+    (slopes,) = [part for part in text.split("Slopes of ") if part.startswith("object_transformer on cyan")]
+    primary = f"| complex_ood of the palette's {SMALLEST[-1]} combinations"
+    assert f"{primary}, % | 2 | " in slopes
+    assert f"{primary}, where the tuning set is first at 1%, % | 2 | " in slopes
+    # Both palettes are means of one row, beside what the question alone gives.
+    table = text.partition("Accuracy, gap and transfer")[2].partition("Plain and matched")[0]
+    for diversity in (4, 8):
+        begin = f"| object_transformer | cyan_cylinder, random | {diversity} | 900 | 2, 2 |"
+        (row,) = [line for line in table.splitlines() if line.startswith(begin)]
+        cells = [cell.strip(" *()") for cell in row.strip("|").split("|")]
+        assert all("[" in cell for cell in cells[5:10]), "each figure has its interval"
+        assert cells[10], "there is a transfer, as the question alone gives less than the model"
+    assert "are not seeds of each other" not in text, "palettes are replicates"
+    assert "there are no runs of question_only" not in text

@@ -1,0 +1,223 @@
+"""Replicates of a dataset in experiments, and the questions that all diversities of one answer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
+
+from clevrhope.errors import ConfigError
+from clevrhope.experiments.checks import check_plan
+from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.plan import Plan, make_plan
+
+PALETTES = """
+[[dataset]]
+name = "hour"
+seeds = [7, 2]
+[dataset.config.sizes]
+train = 200
+[[dataset.build]]
+hops = ["cyan_cylinder", "gray_cube"]
+diversity = [16, 4, 8]
+[[dataset]]
+name = "plain"
+seed = 1
+[[dataset.build]]
+hops = ["cyan_cylinder"]
+[[model]]
+name = "question_only"
+sizes = [100]
+seeds = [1]
+"""
+MODEL = 'name = "question_only"'
+REACHING = 'reaching = 90\nkeep_last = 3\nkeep_every = 10\noptions = ["--tune-on", "val"]'
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Any:
+    """Plans the experiment with some changes of its file."""
+
+    def make(*changes: tuple[str, str]) -> Plan:
+        text = PALETTES
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "palettes.toml").write_text(text)
+        return make_plan(read_experiment(tmp_path / "palettes.toml", out=tmp_path / "out"))
+
+    return make
+
+
+def commands(plan: Plan, run: str) -> list[str]:
+    """The command lines of a run, without what is the same in all."""
+    (chain,) = [each.chain for each in plan.runs if each.folder.name == run]
+    return [" ".join(step.arguments[2:-1]) for step in chain.steps if step.arguments[0] == "evaluate"]
+
+
+def test_a_dataset_of_several_seeds_is_several_datasets(plan: Any, tmp_path: Path) -> None:
+    made = plan()
+    assert list(made.datasets) == ["hour-7", "hour-2", "plain"]
+    for seed in (7, 2):
+        (build,) = made.datasets[f"hour-{seed}"].steps
+        line = " ".join(build.arguments)
+        assert f"--out {tmp_path}/out/data/hour-{seed} --seed {seed} " in line
+        assert f"--config {tmp_path}/out/config/hour-{seed}.toml" in line
+        assert "--diversity 16,4,8 --diversity-mode nested" in line
+    names = [run.folder.name for run in made.runs]
+    assert len(names) == len(set(names)) == 2 * 6 + 1
+    assert "question_only-cyan_cylinder-d4-100-1" in names, "the first dataset's runs leave its name out"
+    assert "question_only-hour-2-cyan_cylinder-d4-100-1" in names
+    assert made.experiment.tables == (0, 0, 1), "messages name the table in the file"
+    check_plan(made)
+
+
+@pytest.mark.parametrize(
+    ("named", "datasets"),
+    [
+        ('["hour"]', {"hour-7", "hour-2"}),
+        ('["hour-2"]', {"hour-2"}),
+        ('["plain", "hour-7"]', {"hour-7", "plain"}),
+        ('["hour", "hour-2"]', {"hour-7", "hour-2"}),
+    ],
+)
+def test_models_name_a_dataset_or_one_of_its_replicates(named: str, datasets: set[str], plan: Any) -> None:
+    made = plan((MODEL, f"{MODEL}\ndatasets = {named}"))
+    assert {run.dataset for run in made.runs} == datasets
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("seeds = [7, 2]", "seeds = [7, 2]\nseed = 1"), "dataset[0].seeds does not go with seed"),
+        (("seeds = [7, 2]", 'seeds = [7]\nfolder = "there"'), "dataset[0].seeds does not go with folder"),
+        (("seeds = [7, 2]", "seeds = [7, 7]"), 'dataset[0].seeds: "7" is listed twice'),
+        (("seeds = [7, 2]", "seeds = [-7]"), "dataset[0].seeds is -7; expected a whole number from 0"),
+        (("seeds = [7, 2]", "seeds = []"), "dataset[0].seed is missing; it decides the dataset"),
+        (('name = "plain"', 'name = "hour-2"'), 'dataset: "hour-2" is listed twice'),
+        (('name = "plain"', 'name = "hour"'), 'dataset: "hour" is listed twice'),
+        ((MODEL, f'{MODEL}\ndatasets = ["hour-3"]'), 'model[0].datasets: no dataset "hour-3"'),
+        ((MODEL, f"{MODEL}\nreaching = 101"), "model[0].reaching is 101; expected an accuracy from 0 to 100"),
+        ((MODEL, f"{MODEL}\nreaching = 90"), "model[0].reaching needs keep_last and keep_every"),
+    ],
+)
+def test_what_does_not_go_together_is_named(change: tuple[str, str], told: str, plan: Any) -> None:
+    with pytest.raises(ConfigError) as error:
+        plan(change)
+    assert told in str(error.value)
+    assert "palettes.toml" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            (REACHING, "reaching = 90\nkeep_last = 3\nkeep_every = 10"),
+            "model[0]: reaching: it is an accuracy on the set of --tune-on; add that to options",
+        ),
+        (
+            (REACHING, f'{REACHING}\nevaluate = ["--checkpoint", "last"]'),
+            "model[0]: evaluate: --checkpoint and --reaching: both choose checkpoints",
+        ),
+        (
+            (REACHING, f'{REACHING}\nevaluate = ["--hop", "cyan_cylinder-d4"]'),
+            "model[0]: evaluate: --hop is set by the experiment itself",
+        ),
+    ],
+)
+def test_what_no_run_can_do_is_refused_before_the_first_step(
+    change: tuple[str, str], told: str, plan: Any
+) -> None:
+    check_plan(plan((MODEL, f"{MODEL}\n{REACHING}")))
+    with pytest.raises(ConfigError) as error:
+        check_plan(plan((MODEL, f"{MODEL}\n{REACHING}"), change))
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_tuning_on_a_split_that_is_not_built_is_refused(plan: Any) -> None:
+    without = ("[dataset.config.sizes]", 'splits = ["train", "complex_iid"]\n[dataset.config.sizes]')
+    with pytest.raises(ConfigError, match="--tune-on val is the split val_iid of cyan_cylinder-d16, which"):
+        check_plan(plan((MODEL, f"{MODEL}\n{REACHING}"), without))
+
+
+def test_larger_diversities_also_answer_the_smallest_ones_test_set(plan: Any) -> None:
+    made = plan()
+    run = "question_only-hour-2-{}-100-1"
+    for pair in ("cyan_cylinder", "gray_cube"):
+        for k in (8, 16):
+            own, smallest = commands(made, run.format(f"{pair}-d{k}"))
+            assert own == ""
+            assert smallest == f"--hop {pair}-d4 --splits complex_ood"
+        assert len(commands(made, run.format(f"{pair}-d4"))) == 1
+    assert len(commands(made, "question_only-plain-cyan_cylinder-100-1")) == 1
+    reached = plan((MODEL, f'{MODEL}\n{REACHING}\nevaluate = ["--splits", "complex_iid", "--device", "cpu"]'))
+    assert commands(reached, run.format("gray_cube-d8")) == [
+        "--reaching 90 --splits complex_iid --device cpu",
+        "--reaching 90 --device cpu --hop gray_cube-d4 --splits complex_ood",
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("diversity = [16, 4, 8]", 'diversity = [16, 4, 8]\nmode = "grid"'),
+        ("seeds = [7, 2]", 'seeds = [7, 2]\nsplits = ["train", "complex_iid"]'),
+    ],
+    ids=["grids do not contain each other", "no such test set"],
+)
+def test_there_is_nothing_for_all_diversities_to_answer(change: tuple[str, str], plan: Any) -> None:
+    made = plan(change)
+    assert all(len(commands(made, run.folder.name)) == 1 for run in made.runs)
+
+
+def test_runs_on_sets_of_images_do_not_answer_questions_about_one(plan: Any) -> None:
+    covr = ("seeds = [7, 2]", "seeds = [7, 2]\ncovr = true")
+    made = plan(covr, (MODEL, f'{MODEL}\ndatasets = ["hour"]\ncovr_splits = [""]'))
+    assert len(made.runs) == 12
+    assert all(len(commands(made, run.folder.name)) == 1 for run in made.runs)
+
+
+def test_the_smallest_diversity_may_be_of_another_build(plan: Any) -> None:
+    first = 'hops = ["cyan_cylinder", "gray_cube"]\ndiversity = [16, 4, 8]'
+    pair = 'hops = ["cyan_cylinder"]\ndiversity = '
+    two = f"{pair}[16]\n[[dataset.build]]\n{pair}[8]"
+    assert commands(plan((first, two)), "question_only-cyan_cylinder-d16-100-1") == [
+        "",
+        "--hop cyan_cylinder-d8 --splits complex_ood",
+    ]
+
+
+def test_the_smallest_ones_test_set_is_answered_again_where_it_changed(plan: Any) -> None:
+    made = plan()
+    (run,) = [each for each in made.runs if each.folder.name == "question_only-cyan_cylinder-d16-100-1"]
+    data = made.experiment.out / "data/hour-7"
+    hops = ("cyan_cylinder-d4", "cyan_cylinder-d8", "cyan_cylinder-d16")
+
+    def write(**digests: str) -> None:
+        files = {
+            f"hops/{hop}/{split}.h5": {"sha256": digests.get(hop[-2:], "first") if split != "train" else "t"}
+            for hop in hops
+            for split in ("train", "complex_ood")
+        }
+        data.mkdir(parents=True, exist_ok=True)
+        (data / "manifest.json").write_text(json.dumps({"seed": 7, "files": files, "n": len(str(digests))}))
+
+    write()
+    for step in run.chain.steps:
+        step.made.parent.mkdir(parents=True, exist_ok=True)
+        step.made.mkdir(exist_ok=True)
+        step.set_done()
+    assert run.chain.done
+
+    def left() -> list[str]:
+        return [step.name.partition("-")[0] for step in run.chain.steps if not step.done]
+
+    write(d4="grown")
+    assert left() == ["smallest"]
+    write(d8="grown")
+    assert left() == []
+    write(**{"16": "grown"})
+    assert left() == ["evaluate"]

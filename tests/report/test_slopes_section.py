@@ -1,0 +1,259 @@
+"""Reports of several palettes: slopes on diversity, on the same questions first, and what is left out."""
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrhope[plots]")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install clevrhope[plots]")
+
+from building import request
+from simulated import write_predictions, write_run
+
+from clevrhope.errors import DatasetError
+from clevrhope.pipeline import Limits, build
+from clevrhope.report import Report, Result, find_sources, measure, report
+from clevrhope.report.slopes import Curves, curves_of
+
+PAIR = "cyan_cylinder"
+N_OOD = 100
+SIZES = {"train": 60, "val_iid": 20, "complex_iid": 60, "complex_ood": N_OOD, "minimal_places": 1}
+SMALLEST = f"{PAIR}-d4"
+SECTION = "## Accuracy over diversity"
+
+SAME = {1: (40, 50, 60), 2: (50, 54, 58), 3: (60, 66, 72)}
+"""Accuracy on the smallest diversity's complex_ood in per cent, by palette, at 4, 8 and 16 combinations."""
+
+
+@pytest.fixture(scope="module")
+def palettes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[int, Path]:
+    """Three palettes of 4, 8 and 16 combinations; the first has all 24, too."""
+    out = tmp_path_factory.mktemp("palettes")
+    for seed in SAME:
+        levels = (4, 8, 16, 24) if seed == 1 else (4, 8, 16)
+        build(
+            request(
+                out / f"hour-{seed}",
+                hops=(PAIR,),
+                limits=Limits(diversities=levels, mode="nested"),
+                sizes=SIZES,
+                seed=seed,
+                render=False,
+                question_json=False,
+            )
+        )
+    return {seed: out / f"hour-{seed}" for seed in SAME}
+
+
+def write(
+    out: Path,
+    dataset: Path,
+    k: int,
+    *,
+    ood: float,
+    same: float | None = None,
+    files: tuple[str, ...] = ("last",),
+) -> Path:
+    """Writes a run with K combinations, with its accuracies on its own complex_ood and on the smallest's."""
+    hop = f"{PAIR}-d{k}"
+    wrong = {"complex_iid": 0.1, "complex_ood": 1 - ood / 100}
+    named = tuple(f"{each}.predict" for each in files)
+    run = write_run(
+        out, dataset, model="film", hop=hop, size=60, seed=1, wrong=wrong, files=named, name=dataset.name
+    )
+    if same is not None:
+        folder = run / "other_hops" / SMALLEST / "predictions"
+        folder.mkdir(parents=True)
+        for each in named:
+            wrong = {"complex_ood": 1 - same / 100}
+            write_predictions(folder / f"{each}.jsonl", dataset, SMALLEST, wrong, run=1, train_size=60)
+    return run
+
+
+@pytest.fixture
+def runs(palettes: Mapping[int, Path], tmp_path: Path) -> Path:
+    """Accuracy on the same questions rises by 10, 4 and 6 points for each doubling, on the own ones by 2."""
+    for seed, accuracies in SAME.items():
+        for k, same, own in zip((4, 8, 16), accuracies, (accuracies[0], 52, 54), strict=True):
+            write(tmp_path / "runs", palettes[seed], k, ood=own, same=None if k == 4 else same)
+    write(tmp_path / "runs", palettes[1], 24, ood=90, same=90)
+    return tmp_path / "runs"
+
+
+def results(runs: Path) -> list[Result]:
+    found, skipped = measure(find_sources([runs])[0])
+    assert not skipped
+    return found
+
+
+def by_name(runs: Path) -> dict[str, Curves]:
+    return {each.name: each for each in curves_of(results(runs))}
+
+
+def page(made: Report) -> str:
+    text = made.markdown.read_text().replace("\\", "").replace("\N{MINUS SIGN}", "-")
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def section(made: Report) -> str:
+    return page(made).partition(SECTION)[2].partition("\n## ")[0]
+
+
+def cells(text: str, begin: str) -> list[str]:
+    (row,) = [line for line in text.splitlines() if line.startswith(f"| {begin}")]
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def test_the_primary_slopes_are_of_the_same_questions(runs: Path, tmp_path: Path) -> None:
+    first, *_ = curves_of(results(runs))
+    assert first.name == "complex_ood of the palette's 4 combinations, %"
+    assert sorted(first.palettes, key=lambda curve: curve[4]) == [
+        pytest.approx(dict(zip((4, 8, 16), accuracies, strict=True))) for accuracies in SAME.values()
+    ]
+    made = report([runs], tmp_path / "out")
+    text = section(made)
+    headline = page(made).partition("\n## ")[0]
+    assert "the slope of accuracy is +6.7 [-0.9, +14.3] points for each doubling" in headline
+    assert "(4, 8, 16; mean over 3 palettes, 95% t interval; sign-flip test p = 0.250)" in headline
+    assert f"Slopes of film on {PAIR}, trained on 60" in text
+    _, palettes, mean, p, detectable, slopes = cells(text, first.name)
+    assert palettes == "3"
+    assert slopes == "+4.0, +6.0, +10.0"
+    # The deviation is 3.055; t's 97.5th percentile with two degrees of freedom is 4.303.
+    assert mean == "+6.7 [-0.9, +14.3]"
+    assert p == "0.250", "2 of 8 flips of three signs are as far from 0"
+    assert float(detectable) == pytest.approx((4.303 + 1.061) * 3.055 / 3**0.5, abs=0.05)
+    assert "which models of other K answer by clevrhope evaluate --hop" in text
+    assert len([*(tmp_path / "out/figures").glob("slopes_film*.png")]) == 1
+
+
+def test_a_diversity_that_a_single_palette_has_is_left_out(runs: Path) -> None:
+    found = curves_of(results(runs))
+    assert {tuple(sorted(curve)) for each in found for curve in each.palettes} == {(4, 8, 16)}
+    assert {len(each.palettes) for each in found} == {3}
+
+
+def test_all_combinations_may_be_a_dataset_of_their_own(
+    runs: Path, palettes: Mapping[int, Path], tmp_path: Path
+) -> None:
+    before = curves_of(results(runs))
+    (folder,) = runs.glob(f"film-{PAIR}-d24-*")
+    shutil.rmtree(folder)
+    alone = shutil.copytree(palettes[1], tmp_path / "all")
+    write(runs, alone, 24, ood=90)
+    assert curves_of(results(runs)) == before
+
+
+def test_a_palette_with_a_failed_run_has_no_curve_and_the_others_keep_theirs(runs: Path) -> None:
+    (folder,) = runs.glob(f"film-{PAIR}-d8-*hour-3")
+    shutil.rmtree(folder)
+    first, *_ = curves_of(results(runs))
+    assert sorted(curve[4] for curve in first.palettes) == pytest.approx([40, 50])
+    assert {tuple(sorted(curve)) for curve in first.palettes} == {(4, 8, 16)}
+
+
+def test_an_answer_elsewhere_is_no_accuracy_on_the_runs_own_questions(runs: Path, tmp_path: Path) -> None:
+    own = by_name(runs)["own complex_ood, %"]
+    assert sorted(curve[8] for curve in own.palettes) == pytest.approx([52, 52, 52])
+    assert sorted(curve[4] for curve in own.palettes) == pytest.approx([40, 50, 60])
+    every = page(report([runs], tmp_path / "out")).partition("**Every run**")[2].partition("\n**")[0]
+    assert len([line for line in every.splitlines() if line.startswith("| film")]) == 10
+
+
+def test_runs_that_never_reached_an_accuracy_are_counted(
+    palettes: Mapping[int, Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "runs"
+    both = ("all-0000010", "all-0000020")
+    for seed in SAME:
+        for k in (4, 8, 16):
+            censored = (seed, k) in ((2, 8), (3, 4))
+            files = ("last",) if censored else ("last", *both)
+            run = write(out, palettes[seed], k, ood=50, same=None if k == 4 else 60, files=files)
+            content = {"percent": 90, "checkpoints": [] if censored else both}
+            (run / "reached.json").write_text(json.dumps(content))
+    # One of a diversity that the slopes leave out is none of theirs.
+    run = write(out, palettes[1], 24, ood=50, same=60)
+    (run / "reached.json").write_text(json.dumps({"percent": 90, "checkpoints": []}))
+    name = "complex_ood of the palette's 4 combinations, where the tuning set is first at 90%, %"
+    reached = by_name(out)[name]
+    assert reached.n_censored == 2
+    assert reached.palettes == (pytest.approx({4: 50, 8: 60, 16: 60}),)
+    text = section(report([out], tmp_path / "out"))
+    _, of_palettes, *rest = cells(text, name)
+    assert of_palettes.endswith("; 2 runs censored")
+    assert of_palettes.startswith("1; without ")
+    assert rest == ["", "", "", ""]
+
+
+def test_runs_that_were_not_asked_the_same_questions_have_an_empty_primary_row(
+    palettes: Mapping[int, Path], tmp_path: Path
+) -> None:
+    for seed in (1, 2):
+        for k in (4, 8):
+            write(tmp_path / "runs", palettes[seed], k, ood=50 + k * seed)
+    made = report([tmp_path / "runs"], tmp_path / "out")
+    text = section(made)
+    assert "for each doubling of the combinations" not in page(made), (
+        "its own questions are not the same ones"
+    )
+    _, first, *_ = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line]
+    assert first.startswith("| complex_ood of the palette's 4 combinations")
+    assert cells(text, "complex_ood of the palette's 4")[1:] == ["0; without hour-1, hour-2", "", "", "", ""]
+    assert cells(text, "own complex_ood")[1] == "2"
+    assert "over K = 4, 8" in text
+
+
+def test_without_scipy_a_sentence_stands_in(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    text = page(report([runs], tmp_path / "out"))
+    assert "Without tests of slopes: tests of slopes need scipy, which cannot be imported" in text
+    assert "pip install 'clevrhope[plots]'" in text
+    assert "Slopes of" not in text
+
+
+@pytest.mark.parametrize("seeds", [(1,), (1, 2)])
+def test_there_is_no_section_without_two_palettes_of_two(
+    seeds: tuple[int, ...], palettes: Mapping[int, Path], tmp_path: Path
+) -> None:
+    """One palette of three diversities, or two of one."""
+    for seed in seeds:
+        for k in (4, 8, 16)[: 3 if len(seeds) == 1 else 1]:
+            write(tmp_path / "runs", palettes[seed], k, ood=50, same=None if k == 4 else 60)
+    assert SECTION not in report([tmp_path / "runs"], tmp_path / "out").markdown.read_text()
+
+
+def test_transfer_has_slopes_where_there_are_runs_on_the_question_alone(
+    palettes: Mapping[int, Path], tmp_path: Path
+) -> None:
+    """At 8 combinations the question gives away less, and the model gains as much OOD as IID."""
+    out = tmp_path / "runs"
+    for seed in (1, 2):
+        for k, ood, blind in ((4, 70, 60), (8, 90, 50)):
+            write(out, palettes[seed], k, ood=ood)
+            wrong = {"complex_iid": 1 - blind / 100, "complex_ood": 1 - blind / 100}
+            hop = f"{PAIR}-d{k}"
+            more = {"model": "question_only", "hop": hop, "size": 60, "seed": 1, "wrong": wrong}
+            write_run(out, palettes[seed], **more, name=palettes[seed].name)
+    film = [each for each in results(out) if each.model == "film"]
+    transfer = {each.name: each for each in curves_of(film)}["normalised transfer"]
+    assert transfer.palettes == (pytest.approx({4: 1 / 3, 8: 1.0}),) * 2
+    text = section(report([out], tmp_path / "out"))
+    film_rows, _, blind_rows = text.partition("Slopes of question_only")
+    assert cells(film_rows, "normalised transfer |")[-1] == "+0.67, +0.67"
+    assert "| normalised transfer |" not in blind_rows, "it gains nothing over itself"
+
+
+def test_a_damaged_reached_json_is_one_sentence(runs: Path, tmp_path: Path) -> None:
+    (run,) = runs.glob(f"film-{PAIR}-d8-*hour-2")
+    (run / "reached.json").write_text("[1")
+    with pytest.raises(DatasetError, match=r"reached\.json") as error:
+        report([runs], tmp_path / "out")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
