@@ -114,8 +114,16 @@ def test_attributes_are_those_of_the_scenes(folder: Path) -> None:
             for numbers in pool.arrays["attributes"][row][:n]
         ]
         assert read == [{kind: each[kind] for kind in types} for each in scene["objects"]]
+        places = pool.arrays["places"][row][:n]
+        axes = np.asarray([scene["directions"][name] for name in ("right", "front", "above")])
         coords = np.asarray([each["3d_coords"] for each in scene["objects"]])
-        np.testing.assert_allclose(pool.arrays["places"][row][:n] * 3, coords, atol=1e-6)
+        np.testing.assert_allclose(places @ axes * 3, coords, atol=1e-6)
+        # Every relation follows from them.
+        for name, column, sign in (("right", 0, 1), ("left", 0, -1), ("front", 1, 1), ("behind", 1, -1)):
+            for k, related in enumerate(scene["relationships"][name]):
+                others = [j for j in range(n) if j != k]
+                ahead = [j for j in others if sign * (places[j, column] - places[k, column]) > 1e-3]
+                assert set(related) <= set(ahead), name
         assert (pool.arrays["attributes"][row][n:] == -1).all()
         assert not pool.arrays["places"][row][n:].any()
 

@@ -117,16 +117,17 @@ def test_the_primary_slopes_are_of_the_same_questions(runs: Path, tmp_path: Path
     made = report([runs], tmp_path / "out")
     text = section(made)
     headline = page(made).partition("\n## ")[0]
-    assert "by +6.7 [-0.9, +14.3] points (mean slope over 3 palettes" in headline
+    assert "the slope of accuracy is +6.7 [-0.9, +14.3] points" in headline
     assert f"Slopes of film on {PAIR}, trained on 60" in text
     _, palettes, mean, p, detectable, slopes = cells(text, first.name)
     assert palettes == "3"
     assert slopes == "+4.0, +6.0, +10.0"
     # The deviation is 3.055; t's 97.5th percentile with two degrees of freedom is 4.303.
     assert mean == "+6.7 [-0.9, +14.3]"
-    assert p == "0.250", "2 of 8 flips of three signs are as far from 0"
+    assert p == "= 0.250", "2 of 8 flips of three signs are as far from 0"
     assert float(detectable) == pytest.approx((4.303 + 1.061) * 3.055 / 3**0.5, abs=0.05)
-    assert "which models of other K answer by clevrhope evaluate --hop" in text
+    assert "The first row is the primary analysis" in text
+    assert "over K = 4, 8, 16" in text
     assert len([*(tmp_path / "out/figures").glob("slopes_film*.png")]) == 1
 
 
@@ -183,10 +184,12 @@ def test_runs_that_never_reached_an_accuracy_are_counted(
     assert reached.n_censored == 2
     assert reached.palettes == (pytest.approx({4: 50, 8: 60, 16: 60}),)
     text = section(report([out], tmp_path / "out"))
-    assert cells(text, name)[1:] == ["1; 2 runs censored", "", "", "", ""]
+    _, palettes_of_row, *others = cells(text, name)
+    assert "2 runs censored" in palettes_of_row
+    assert set(others) == {""}
 
 
-def test_runs_that_were_not_asked_the_same_questions_have_an_empty_primary_row(
+def test_runs_that_were_not_asked_the_same_questions_have_no_primary_row(
     palettes: Mapping[int, Path], tmp_path: Path
 ) -> None:
     for seed in (1, 2):
@@ -194,12 +197,11 @@ def test_runs_that_were_not_asked_the_same_questions_have_an_empty_primary_row(
             write(tmp_path / "runs", palettes[seed], k, ood=50 + k * seed)
     made = report([tmp_path / "runs"], tmp_path / "out")
     text = section(made)
-    assert "each doubling of the combinations" not in page(made), "its own questions are not the same ones"
-    _, first, *_ = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line]
-    assert first.startswith("| complex_ood of the palette's 4 combinations")
-    assert cells(text, "complex_ood of the palette's 4")[1:] == ["0", "", "", "", ""]
+    assert "on the same questions" not in page(made), "its own questions are not the same ones"
+    assert "primary" not in text
+    assert "combinations, %" not in text
     assert cells(text, "own complex_ood")[1] == "2"
-    assert "K is 4, 8." in text
+    assert "over K = 4, 8" in text
 
 
 def test_without_scipy_a_sentence_stands_in(
@@ -240,8 +242,8 @@ def test_transfer_has_slopes_where_there_are_runs_on_the_question_alone(
     assert transfer.palettes == (pytest.approx({4: 1 / 3, 8: 1.0}),) * 2
     text = section(report([out], tmp_path / "out"))
     film_rows, _, blind_rows = text.partition("Slopes of question_only")
-    assert cells(film_rows, "normalised transfer")[-1] == "+0.67, +0.67"
-    assert "normalised transfer" not in blind_rows, "it gains nothing over itself"
+    assert cells(film_rows, "normalised transfer |")[-1] == "+0.67, +0.67"
+    assert "| normalised transfer |" not in blind_rows, "it gains nothing over itself"
 
 
 def test_a_damaged_reached_json_is_one_sentence(runs: Path, tmp_path: Path) -> None:

@@ -19,12 +19,15 @@ class Attributes(Extractor):
 
     - `attributes`, (10, types) int64: each value's index among those of its type, types as in the manifest;
       -1 after the last object.
-    - `places`, (10, 3) float32: 3d_coords divided by 3; 0 after the last object.
+    - `places`, (10, 3) float32: how far to the right, to the front and up each object stands, along the
+      scene's own directions, divided by 3; 0 after the last object. So relations can be told from them,
+      wherever the camera is.
     - `n_boxes`, () int64: the number of objects.
     """
 
     reads = ("scene",)
     weights = None
+    code = 2
     note = "true attributes, nothing seen"
 
     def __init__(self, options: ExtractorOptions) -> None:
@@ -51,6 +54,7 @@ class Attributes(Extractor):
         for k, scene in enumerate(scenes):
             index, objects = scene["image_index"], scene["objects"]
             n_boxes[k] = len(objects)
+            axes = np.array([scene["directions"][name] for name in ("right", "front", "above")])
             if len(objects) > n:
                 raise DatasetError(f"scene {index} has {len(objects)} objects, but the world has at most {n}")
             for row, each in enumerate(objects):
@@ -61,5 +65,5 @@ class Attributes(Extractor):
                             "of the dataset's world"
                         )
                     attributes[k, row, column] = indices[each[kind]]
-                places[k, row] = np.asarray(each["3d_coords"], dtype=np.float32) / REACH
+                places[k, row] = axes @ np.asarray(each["3d_coords"]) / REACH
         return {"attributes": attributes, "places": places, "n_boxes": n_boxes}

@@ -1,8 +1,8 @@
 """Figures with their uncertainty: a value, and what the bootstrap drew for it.
 
-Within a run, images are drawn (see `bootstrap`): draw k has the same images for all models that answered a
-test set, so that differences between models are paired. Between palettes, pairs and datasets, these are
-drawn as well.
+Within a run, images are drawn (see `bootstrap`): draw k has the same images for all models that answered the
+same questions, so that differences between models are paired. Between palettes, pairs and datasets, these
+are drawn as well. Runs are not drawn, so intervals on a single sub-dataset are about other images alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,26 +96,36 @@ def mean_of_runs(runs: Sequence[Estimate]) -> Estimate:
 def mean_of_datasets(datasets: Sequence[Estimate]) -> Estimate:
     """The mean over palettes, pairs or datasets, which are drawn with replacement, with images within each.
 
-    A single one has the interval of its images. Intervals of a few are too narrow: those of n values spread
-    by a factor of sqrt((n - 1) / n) too little.
+    A single one has the interval of its images. The bootstrap of a few is too narrow: its draws spread by a
+    factor of sqrt((n - 1) / n) too little, and have no heavier tails than a normal distribution. So draws
+    are moved away from the mean by sqrt(n / (n - 1)) and by Student's t over the normal quantile.
     """
-    if len(datasets) == 1:
-        return datasets[0]
     n = len(datasets)
+    if n == 1:
+        return datasets[0]
     chosen = np.random.default_rng(n).integers(n, size=(N_DRAWS, n))
     drawn = np.stack([each.drawn for each in datasets])  # (n, draws)
     means = drawn[chosen, np.arange(N_DRAWS)[:, np.newaxis]].mean(axis=1)
-    return Estimate(float(np.mean([each.value for each in datasets])), means)
+    mean = float(np.mean([each.value for each in datasets]))
+    student = _STUDENT[n - 2] if n - 2 < len(_STUDENT) else _NORMAL
+    return Estimate(mean, mean + (means - mean) * (n / (n - 1)) ** 0.5 * student / _NORMAL)
+
+
+_NORMAL = 1.960
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+            2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
+            2.045)  # fmt: skip
+"""The 97.5th percentile of the normal distribution, and of Student's t with 1, 2, ... degrees of freedom."""
 
 
 def transfer(ood: Estimate, iid: Estimate, blind_ood: Estimate, blind_iid: Estimate) -> Estimate | None:
     """Normalised transfer: (OOD - blind OOD) / (IID - blind IID), where "blind" reads the question alone.
 
     1: the image adds as many points out of distribution as in distribution. 0: there it adds nothing.
-    Negative: there the model does worse than without an image. A gap has another floor at each diversity,
-    since the fewer combinations a train set has, the more its questions give away; this ratio does not. A
-    model that is always right has 1 where the question gives away as much OOD as IID, and more than 1 where
-    it gives away less.
+    Negative: there the model does worse than without an image. So gaps at different diversities, whose
+    questions give away more or less, have one zero. They do not have one upper end: a model that is always
+    right has (100 - blind OOD) / (100 - blind IID), which is 1 where the question gives away as much OOD as
+    IID, and more than 1 where it gives away less.
 
     Source: a choice of this project.
 

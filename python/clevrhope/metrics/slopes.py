@@ -33,8 +33,8 @@ class MeanSlope:
         interval: the 95% t interval of the mean.
         p_value: two-sided, of the exact sign-flip test that slopes are symmetric about 0. With n palettes it
             is at least 2 / 2**n.
-        detectable: the mean slope that a two-sided t test at 5% finds in 80% of experiments as large as this
-            one, if slopes vary as much as they do here.
+        detectable: the mean slope that a two-sided t test at 5% finds in about 80% of experiments as large
+            as this one, if slopes vary as much as they do here.
     """
 
     value: float

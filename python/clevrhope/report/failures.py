@@ -12,11 +12,9 @@ from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.baselines import BASELINES
-from clevrhope.metrics.collector import NOT_GIVEN, Collector
-from clevrhope.metrics.predictions import read_predictions
+from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.report.page import Block, Cell, Heading, Table
-from clevrhope.report.results import QUESTION_ONLY, Result
+from clevrhope.report.results import FLOORS, Result
 from clevrhope.report.runs import LAST
 from clevrhope.splits.kinds import OOD
 
@@ -69,9 +67,9 @@ def draw_failures(results: Sequence[Result]) -> list[Failure]:
         for each in results
         if each.checkpoint == LAST
         and not each.is_elsewhere
-        and each.accuracies.get(OOD) is not None
+        and OOD in each.accuracies
         and each.accuracies[OOD].value < 100
-        and each.source.model not in (QUESTION_ONLY, *BASELINES)
+        and each.source.model not in FLOORS
     ]
     if not runs:
         return []
@@ -89,15 +87,8 @@ def draw_failures(results: Sequence[Result]) -> list[Failure]:
 def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[Failure]:
     layout = Layout(result.source.dataset)
     key = AnswerKey(layout.root)
-    collector = Collector(key, (result.hop,))
-    for block in read_predictions(result.source.path):
-        collector.add(block)
-    given = next(
-        answers
-        for target, answers in collector.given.items()
-        if (target.hop, target.split, target.run or "") == (result.hop, OOD, result.run)
-    )
-    test_set = key.test_set(result.hop, OOD)
+    test_set, given = key.test_set(result.hop, OOD), result.ood_answers
+    assert given is not None
     wrong = np.flatnonzero((given != NOT_GIVEN) & (given != test_set.answers))
     rows = np.sort(generator.choice(wrong, size=min(n, len(wrong)), replace=False))
     sentences = open_split(layout, result.hop, OOD, vocab=read_vocab(layout.vocab)).sentences()

@@ -290,7 +290,7 @@ def diversity_plots(groups: Sequence[Group]) -> Iterator[Figure]:
 
 
 def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
-    """Each model and way of choosing combinations is a line with intervals; dots are palettes."""
+    """Each model and way of choosing combinations is a line with intervals."""
     kinds: Mapping[str, Callable[[Group], Estimate | None]] = {
         "plain complex gap": lambda group: group.estimate(complex_gap),
         "matched complex gap": lambda group: group.estimate(matched_gap),

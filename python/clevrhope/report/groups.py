@@ -64,14 +64,20 @@ class Group:
 
     @property
     def transfer(self) -> Estimate | None:
-        """Normalised transfer, from means over the sub-datasets with question-only runs; None without any."""
-        picks = (accuracy(OOD), accuracy(IID), blind(OOD), blind(IID))
-        whole = [each for each in self.results if all(pick(each) is not None for pick in picks)]
-        if not whole:
+        """Normalised transfer, from means over the sub-datasets; None where one has no question-only runs."""
+        found = [self.estimate(pick) for pick in (accuracy(OOD), accuracy(IID), blind(OOD), blind(IID))]
+        if any(each.blind is None for each in self.results) or None in found:
             return None
-        group = replace(self, results=tuple(whole))
-        ood, iid, blind_ood, blind_iid = (mean_of_datasets(group.of_each(pick)) for pick in picks)
+        ood, iid, blind_ood, blind_iid = (each for each in found if each is not None)
         return transfer(ood, iid, blind_ood, blind_iid)
+
+    @property
+    def perfect_transfer(self) -> float | None:
+        """The normalised transfer of a model that is always right; None as for `transfer`."""
+        ood, iid = self.estimate(blind(OOD)), self.estimate(blind(IID))
+        if self.transfer is None or ood is None or iid is None:
+            return None
+        return (100 - ood.value) / (100 - iid.value)
 
     def without_collapsed(self) -> "Group | None":
         """The group without its collapsed runs; None where there are none, or nothing is left."""

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from clevrhope.metrics.baselines import BASELINES
 from clevrhope.report.groups import Group, complex_gap, models_in
 from clevrhope.report.page import Block, Text
-from clevrhope.report.results import QUESTION_ONLY
+from clevrhope.report.results import FLOORS
 from clevrhope.report.summary import estimate_text
 from clevrhope.report.tables import counted
 from clevrhope.splits.kinds import IID, OOD
@@ -25,16 +24,13 @@ def headline(
     yield Text(question or _ASKED)
     for answer in answers:
         yield Text(answer)
-    own = [each for each in at_largest(groups) if each.results[0].source.model not in _FLOORS]
-    for model in models_in(own):
-        yield Text(_sentence([each for each in own if each.model == model]))
+    own = [each for each in at_largest(groups) if each.results[0].source.model not in FLOORS]
+    for model, combinations in dict.fromkeys((each.model, each.combinations) for each in own):
+        yield Text(_sentence([e for e in own if (e.model, e.combinations) == (model, combinations)]))
     if draws:
         from clevrhope.report.figures import overview
 
         yield overview(at_largest(groups))
-
-
-_FLOORS = (QUESTION_ONLY, *BASELINES)
 
 
 def at_largest(groups: Sequence[Group]) -> list[Group]:
@@ -49,18 +45,16 @@ def at_largest(groups: Sequence[Group]) -> list[Group]:
 
 
 def _sentence(groups: Sequence[Group]) -> str:
+    """The gap at each diversity; these are not averaged, as nested palettes are not independent."""
     first = groups[0]
-    whole = Group(
-        first.model, "", 0, first.train_size, tuple(each for group in groups for each in group.results)
-    )
-    gap, transfer = whole.estimate(complex_gap), whole.transfer
-    assert gap is not None
-    unit = "sub-dataset" if first.combinations else "held-out pair"
-    means = f"{counted(len(whole.sub_datasets), unit)}, {counted(len(whole.results), 'run')}"
-    parts = [
-        f"{first.model}: the gap, accuracy on {OOD} minus that on {IID}, is "
-        f"{estimate_text(gap, points=True)} points (mean over {means})"
-    ]
-    if transfer is not None:
-        parts.append(f"normalised transfer is {estimate_text(transfer, digits=2)}")
-    return "; ".join(parts) + "."
+    name = ", ".join(filter(None, (first.model, first.combinations, first.size)))
+    unit = "palette" if first.combinations else "held-out pair"
+    gaps = []
+    for each in groups:
+        gap = each.estimate(complex_gap)
+        if gap is not None:
+            of = counted(len(each.sub_datasets), unit)
+            gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.diversity} ({of})")
+    collapsed = sum(result.collapsed for each in groups for result in each.results)
+    of_which = f"; {counted(collapsed, 'run')} collapsed" if collapsed else ""
+    return f"{name}: the gap, accuracy on {OOD} minus that on {IID}, is {', '.join(gaps)} points{of_which}."

@@ -33,7 +33,7 @@ def provenance_blocks(sources: Sequence[Source]) -> Iterator[Block]:
         head=["file", "model", "checkpoint", "digest"],
         rows=[
             [
-                Cell(_short_path(each.path)),
+                Cell(_short_path(each)),
                 Cell(each.name),
                 Cell(each.after or each.checkpoint),
                 Cell(_digest(each.path)),
@@ -53,9 +53,9 @@ def _dataset(folder: Path) -> list[str]:
     return [folder.name, str(manifest.seed), *prints, _digest(layout.manifest)]
 
 
-def _short_path(path: Path) -> str:
-    """The end of a path: the run's folder and the file in it."""
-    return "/".join(path.parts[-3:])
+def _short_path(source: Source) -> str:
+    """The file's path from the folder with the runs."""
+    return str(source.path.resolve().relative_to(source.origin.resolve().parent))
 
 
 def _digest(path: Path) -> str:

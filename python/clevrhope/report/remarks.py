@@ -85,7 +85,7 @@ def collapsed_table(results: Sequence[Result]) -> Table | None:
              Cell(f"{e.accuracies[IID].value:.1f}"), Cell(f"{e.floor:.1f}"), Cell(e.floor_from)]
             for e in collapsed
         ],
-        note="No run is judged on an OOD set. Cells with such runs show the mean without them after a slash.",
+        note="No run is judged on an OOD set. Means without them are after a slash, or in their own row.",
     )  # fmt: skip
 
 

@@ -17,13 +17,17 @@ from clevrhope.metrics.matched_gap import MatchedGap, Matcher
 from clevrhope.metrics.paper import size_name
 from clevrhope.metrics.predictions import read_predictions
 from clevrhope.report.runs import LAST, Source
+from clevrhope.report.setups import drops_types
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import parse_hop
-from clevrhope.splits.kinds import IID, SPLITS, SYSTEMATICITY_GAPS
+from clevrhope.splits.kinds import IID, OOD, SPLITS, SYSTEMATICITY_GAPS
 from clevrhope.splits.palettes import MARK, parse_diversity
 
 QUESTION_ONLY = "question_only"
 """The model whose runs give the question-only baseline."""
+
+FLOORS = (QUESTION_ONLY, *BASELINES)
+"""Models that see no image, whose gaps are no result of their own."""
 
 KINDS = tuple(SYSTEMATICITY_GAPS)
 
@@ -55,6 +59,7 @@ class Result:
         note: What has to be said wherever the result is shown.
         suites: Suites of paired tests that the file also has predictions about.
         trained_diversity: Diversity of the sub-dataset that the run was trained on; 0 if unknown.
+        ood_answers: (N,) the answers on complex_ood; None if there are none.
     """
 
     source: Source
@@ -78,6 +83,7 @@ class Result:
     note: str = ""
     suites: tuple[str, ...] = ()
     trained_diversity: int = 0
+    ood_answers: AnswerNumbers | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> str:
@@ -93,7 +99,7 @@ class Result:
         that are bad there would make every gap smaller. The paper's tables hold such runs (8 of 87 cells of
         LXMERT-p have a deviation over 20 points); the rule is a choice of this project.
         """
-        if self.source.model in (QUESTION_ONLY, *BASELINES):
+        if self.source.model in FLOORS:
             return False
         iid = self.accuracies.get(IID)
         return iid is not None and self.floor is not None and iid.value < self.floor
@@ -225,6 +231,7 @@ def _result(
         floor_from="" if floor is None else "majority_by_family",
         note=source.note,
         trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
+        ood_answers=given.get(OOD),
     )
 
 
@@ -266,17 +273,19 @@ def _floor(folder: Path, hop: str, size: int | None) -> float | None:
 
 
 def _with_question_only(results: Sequence[Result]) -> list[Result]:
-    """The results with the accuracies of question-only runs on the same sub-dataset."""
-    by_size: dict[tuple[Path, str], dict[int | None, list[Result]]] = {}
+    """The results with the accuracies of question-only runs that were trained on the same sub-dataset."""
+    runs: dict[tuple[Path, str], dict[tuple[int, str], list[Result]]] = {}
     for each in results:
         is_last = each.checkpoint == LAST and not each.source.after
-        if each.source.model == QUESTION_ONLY and is_last and IID in each.accuracies:
-            by_size.setdefault(each.sub_dataset, {}).setdefault(each.train_size, []).append(each)
+        is_whole = not each.is_elsewhere and not drops_types(each.source.setup)
+        if each.source.model == QUESTION_ONLY and is_last and is_whole and IID in each.accuracies:
+            of_place = runs.setdefault(each.sub_dataset, {})
+            of_place.setdefault((each.train_size or 0, each.model), []).append(each)
     blind = {
-        place: {size: _question_only(runs) for size, runs in of_place.items()}
-        for place, of_place in by_size.items()
+        place: {key: _question_only(of_key) for key, of_key in of_place.items()}
+        for place, of_place in runs.items()
     }
-    return [_beside(each, [*blind.get(each.sub_dataset, {}).values()]) for each in results]
+    return [_beside(each, blind.get(each.sub_dataset, {})) for each in results]
 
 
 def _question_only(runs: Sequence[Result]) -> QuestionOnly:
@@ -285,10 +294,13 @@ def _question_only(runs: Sequence[Result]) -> QuestionOnly:
     return QuestionOnly(means, runs[0].train_size, len(runs))
 
 
-def _beside(result: Result, known: Sequence[QuestionOnly]) -> Result:
-    """The result with the question-only runs of the nearest train size; of two as near, the larger."""
+def _beside(result: Result, known: Mapping[tuple[int, str], QuestionOnly]) -> Result:
+    """The result with the question-only runs of the nearest train size.
+
+    Of two sizes as near, it is the larger; of runs that were trained in different ways, the first by name.
+    """
     if not known:
         return result
     size = result.train_size or 0
-    nearest = min(known, key=lambda each: (abs((each.train_size or 0) - size), -(each.train_size or 0)))
+    nearest = known[min(known, key=lambda key: (abs(key[0] - size), -key[0], key[1]))]
     return replace(result, blind=nearest, floor=nearest.accuracies[IID].value, floor_from=QUESTION_ONLY)

@@ -19,7 +19,7 @@ from clevrhope.report.setups import (
 )
 from clevrhope.runtime.forms import COUNT, NAME, SEED, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import read_object
-from clevrhope.splits.palettes import MARK
+from clevrhope.splits.palettes import MARK, parse_diversity
 
 RUN_FILE = "run.json"
 """The file that every run's folder has."""
@@ -166,22 +166,20 @@ def _datasets_mix(sources: Sequence[Source], model: str) -> bool:
     """Whether runs of a model on different datasets would share a cell.
 
     They would if they are on one sub-dataset. Gaps of plain pairs are averaged over pairs, so these would
-    also if their worlds or templates differ. Datasets that differ in their seed alone are replicates, of
-    which means are taken.
+    also if their worlds or templates differ. Datasets that differ in their seed alone, and in the
+    palette that is drawn with it, are replicates, of which means are taken.
     """
     found: dict[str, set[str]] = {}
     for each in sources:
         if each.model == model and each.hop:
-            lasting = {name: value for name, value in each.known.items() if name not in _REPLICATED}
+            is_drawn = parse_diversity(each.hop.partition(MARK)[2]) is not None
+            differs = ("seed", "palette") if is_drawn else ("seed",)
+            lasting = {name: value for name, value in each.known.items() if name not in differs}
             found.setdefault(each.hop, set()).add(json_text(lasting))
             if MARK not in each.hop:
                 world = [each.known.get(name) for name in ("world", "templates")]
                 found.setdefault("", set()).add(json.dumps(world))
     return any(len(several) > 1 for several in found.values())
-
-
-_REPLICATED = ("seed", "palette")
-"""What differs between datasets that are replicates of each other."""
 
 
 def _dataset_setup(source: Source) -> Setup:

@@ -5,11 +5,10 @@ of a palette's smallest diversity can be answered by its models of every diversi
 same questions.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.metrics.paper import size_name
 from clevrhope.report.groups import Group
 from clevrhope.report.page import Block, Cell, Heading, Table, Text
-from clevrhope.report.results import Result
+from clevrhope.report.results import FLOORS, Result
 from clevrhope.report.runs import LAST, REACHED_FILE
 from clevrhope.report.tables import NO_BREAK, with_sign
 from clevrhope.runtime.extras import check_extra
@@ -45,25 +44,30 @@ class Curves:
     Attributes:
         name: what it is.
         digits: behind the point, where it is shown.
+        diversities: the numbers of combinations K.
         palettes: a curve for each palette that has the figure at all diversities.
-        n_censored: runs without the figure, since they never reached the accuracy at which it is taken; they
-            are counted where they have one of these diversities.
+        incomplete: the datasets of the other palettes.
+        n_censored: runs without the figure, since they never reached the accuracy at which it is taken.
+        is_primary: whether it is on the same questions for all K, at the end of training.
     """
 
     name: str
     digits: int
+    diversities: tuple[int, ...]
     palettes: tuple[Curve, ...]
+    incomplete: tuple[str, ...] = ()
     n_censored: int = 0
+    is_primary: bool = False
 
 
 @dataclass(frozen=True)
 class Section:
-    """The curves of one model, pair and train size, the primary ones first.
+    """The curves of one model, pair and train size.
 
     Attributes:
         title: names these.
-        model: its name.
-        curves: at least one with two palettes.
+        model: the model's own name, without how it was trained.
+        curves: with two palettes each, or with censored runs.
     """
 
     title: str
@@ -82,7 +86,7 @@ def sections_of(results: Sequence[Result]) -> list[Section]:
         title = f"{model} on {pair}, trained on {size_name(size) or 'an unknown number of questions'}"
         curves = curves_of(own)
         if curves:
-            found.append(Section(title, model, tuple(curves)))
+            found.append(Section(title, own[0].source.model, tuple(curves)))
     return found
 
 
@@ -96,20 +100,18 @@ def missing_scipy() -> str | None:
 
 
 def slope_sentences(sections: Sequence[Section]) -> Iterator[str]:
-    """What the primary analysis of each section says."""
-    from clevrhope.metrics.slopes import mean_slope, slope_on_diversity
-
+    """What the primary analysis of each model says; nothing of models that read the question alone."""
     for section in sections:
-        primary = section.curves[0]
-        if len(primary.palettes) > 1:
-            found = mean_slope([slope_on_diversity(curve) for curve in primary.palettes])
-            yield (
-                f"{section.title}: each doubling of the combinations seen changes accuracy on the same "
-                f"questions about the held-out pair by {_with_interval(found, primary.digits)} points (mean "
-                f"slope over {len(primary.palettes)} palettes, 95% t interval; sign-flip test p = "
-                f"{found.p_value:.3f}; a slope of {found.detectable:.1f} would be found in 80% of such "
-                "experiments)."
-            )
+        for each in section.curves:
+            if each.is_primary and section.model not in FLOORS:
+                found = _mean_slope(each)
+                yield (
+                    f"{section.title}: on the same questions about the held-out pair, the slope of accuracy "
+                    f"is {_with_interval(found, each.digits)} points for each doubling of the combinations "
+                    f"seen ({_listed(each.diversities)}; mean over {len(each.palettes)} palettes, 95% t "
+                    f"interval; sign-flip test p {_p_value(found.p_value)}). A slope of "
+                    f"{found.detectable:.{each.digits}f} would be found in about 80% of such experiments."
+                )
 
 
 def slope_blocks(sections: Sequence[Section], *, draws: bool) -> Iterator[Block]:
@@ -121,8 +123,8 @@ def slope_blocks(sections: Sequence[Section], *, draws: bool) -> Iterator[Block]
         "A palette is an order of combinations, drawn with its dataset's seed; the first K are seen. For "
         "each palette, a line is fitted to a figure on log2 K by least squares; its slope is what each "
         "doubling of K adds. The slopes of the palettes are tested, by a t interval of their mean and by the "
-        "exact sign-flip test. The detectable effect is the mean slope that a t test at 5% would find in 80% "
-        "of experiments as large as this one."
+        "exact sign-flip test. The detectable effect is the mean slope that a two-sided t test at 5% would "
+        "find in about 80% of experiments as large as this one."
     )
     for section in sections:
         if draws and any(each.palettes for each in section.curves):
@@ -133,13 +135,11 @@ def slope_blocks(sections: Sequence[Section], *, draws: bool) -> Iterator[Block]
 
 
 def curves_of(results: Sequence[Result]) -> list[Curves]:
-    """The figures over diversity of one model, pair and train size; none without two palettes of two.
+    """The figures over diversity of one model, pair and train size that two palettes or more have.
 
-    The first, which is the primary one, is on the same questions for all diversities. It has no palettes
-    where the runs did not answer these.
+    One that fewer have is there, too, where it is since runs were censored.
     """
-    last = [each for each in results if each.checkpoint == LAST and not each.source.after]
-    own = [each for each in last if not each.is_elsewhere]
+    own = [each for each in _of(results, LAST) if not each.is_elsewhere]
     diversities = _shared_diversities(own)
     if len(diversities) < 2:
         return []
@@ -148,49 +148,54 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
     ]
     reached, percent, n_censored = _reached(smallest)
     same = f"{OOD} of the palette's {diversities[0]} combinations"
+
+    def curves(name: str, of: Iterable[Result], figure: Figure, *, digits: int = 1, **more: Any) -> Curves:
+        whole, incomplete = _curves(of, diversities, figure)
+        return Curves(name, digits, diversities, whole, incomplete, **more)
+
     found = [
-        Curves(f"{same}, %", 1, _curves(_of(smallest, LAST), diversities, _accuracy(OOD))),
-        Curves(f"own {OOD}, %", 1, _curves(own, diversities, _accuracy(OOD))),
-        Curves(f"own {IID}, %", 1, _curves(own, diversities, _accuracy(IID))),
-        Curves("normalised transfer", 2, _curves(own, diversities, _transfer)),
+        curves(f"{same}, %", _of(smallest, LAST), _accuracy(OOD), is_primary=True),
+        curves(f"own {OOD}, %", own, _accuracy(OOD)),
+        curves(f"own {IID}, %", own, _accuracy(IID)),
+        curves("normalised transfer", own, _transfer, digits=2),
+        curves("normalised transfer of a model that is always right", own, _perfect_transfer, digits=2),
     ]
     if percent is not None:
         name = f"{same}, where the tuning set is first at {percent:g}%, %"
-        found.append(Curves(name, 1, _curves(reached, diversities, _accuracy(OOD)), n_censored))
-    others = [each for each in found[1:] if len(each.palettes) > 1 or each.n_censored]
-    return [found[0], *others] if others or len(found[0].palettes) > 1 else []
+        found.append(curves(name, reached, _accuracy(OOD), n_censored=n_censored))
+    return [each for each in found if len(each.palettes) > 1 or each.n_censored]
 
 
 def _of(results: Iterable[Result], checkpoint: str) -> list[Result]:
     return [each for each in results if each.checkpoint == checkpoint and not each.source.after]
 
 
-def _shared_diversities(results: Iterable[Result]) -> list[int]:
-    """The diversities that more than half of the palettes have; none where there is a single palette.
-
-    A palette of all combinations is the same for all seeds, so one alone has it. A palette that lacks one of
-    the others, as its run failed, has no curve.
-    """
-    found: dict[Path, set[int]] = {}
+def _shared_diversities(results: Iterable[Result]) -> tuple[int, ...]:
+    """The diversities that several palettes have; a palette of all combinations is the same for all seeds."""
+    found: dict[int, set[Path]] = {}
     for each in results:
-        found.setdefault(each.source.dataset.resolve(), set()).add(each.diversity)
-    counts = Counter(k for diversities in found.values() for k in diversities)
-    return sorted(k for k, n in counts.items() if 2 * n > len(found)) if len(found) > 1 else []
+        found.setdefault(each.diversity, set()).add(each.source.dataset.resolve())
+    return tuple(sorted(k for k, palettes in found.items() if len(palettes) > 1))
 
 
-def _curves(results: Iterable[Result], diversities: Sequence[int], figure: Figure) -> tuple[Curve, ...]:
-    """The curves of the palettes that have the figure at all diversities."""
+def _curves(
+    results: Iterable[Result], diversities: Sequence[int], figure: Figure
+) -> tuple[tuple[Curve, ...], tuple[str, ...]]:
+    """The curves of the palettes that have the figure at all diversities, and the datasets of the others."""
     palettes: dict[Path, dict[int, list[Result]]] = {}
     for each in results:
-        of_palette = palettes.setdefault(each.source.dataset.resolve(), {})
-        of_palette.setdefault(each.trained_diversity, []).append(each)
-    found = []
-    for of_palette in palettes.values():
+        if each.trained_diversity in diversities:
+            of_palette = palettes.setdefault(each.source.dataset.resolve(), {})
+            of_palette.setdefault(each.trained_diversity, []).append(each)
+    whole, incomplete = [], []
+    for folder, of_palette in palettes.items():
         values = {k: figure(of_palette[k]) for k in diversities if k in of_palette}
         curve = {k: value for k, value in values.items() if value is not None}
         if len(curve) == len(diversities):
-            found.append(curve)
-    return tuple(found)
+            whole.append(curve)
+        else:
+            incomplete.append(folder.name)
+    return tuple(whole), tuple(incomplete)
 
 
 def _accuracy(split: str) -> Figure:
@@ -202,67 +207,92 @@ def _accuracy(split: str) -> Figure:
 
 
 def _transfer(results: Sequence[Result]) -> float | None:
-    first = results[0]
-    found = Group(first.model, "", first.diversity, first.train_size, tuple(results)).transfer
+    found = _group(results).transfer
     return None if found is None else found.value
+
+
+def _perfect_transfer(results: Sequence[Result]) -> float | None:
+    return _group(results).perfect_transfer
+
+
+def _group(results: Sequence[Result]) -> Group:
+    first = results[0]
+    return Group(first.model, first.mode, first.diversity, first.train_size, tuple(results))
 
 
 def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int]:
     """The results at the first two checkpoints in a row with an accuracy on the tuning set.
 
     Returns:
-        The results, the accuracy (None where `evaluate --reaching` never ran), and the number of runs that
-        never reached it.
+        The results, the accuracy (None where `evaluate --reaching` never ran, or not with one accuracy), and
+        the number of runs that never reached it.
     """
     runs: dict[Path, list[Result]] = {}
     for each in results:
         runs.setdefault(each.source.origin, []).append(each)
     found: list[Result] = []
-    percent, n_censored = None, 0
+    percents, n_censored = set(), 0
     for folder, of_run in runs.items():
         path = folder / REACHED_FILE
-        if not path.exists():
-            continue
-        content = read_object(path, "the checkpoints that evaluate --reaching chose", remedy=_REMEDY)
-        check_form(content, _REACHED, path, remedy=_REMEDY)
-        percent = float(content["percent"])
-        found += [each for each in of_run if each.checkpoint in content["checkpoints"]]
-        n_censored += not content["checkpoints"]
-    return found, percent, n_censored
+        if path.exists():
+            content = read_object(path, "the checkpoints that evaluate --reaching chose", remedy=_REMEDY)
+            check_form(content, _REACHED, path, remedy=_REMEDY)
+            percents.add(float(content["percent"]))
+            found += [each for each in of_run if each.checkpoint in content["checkpoints"]]
+            n_censored += not content["checkpoints"]
+    return found, percents.pop() if len(percents) == 1 else None, n_censored
 
 
 def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
-    from clevrhope.metrics.slopes import mean_slope, slope_on_diversity
-
     rows = []
-    levels = [str(k) for k in sorted({k for each in curves for curve in each.palettes for k in curve})]
     for each in curves:
-        places = [Cell(each.name), Cell(_censored(each))]
+        places = [Cell(each.name), Cell(_palettes(each))]
         if len(each.palettes) < 2:
             rows.append([*places, *[Cell()] * 4])
             continue
-        found = mean_slope([slope_on_diversity(curve) for curve in each.palettes])
-
+        found = _mean_slope(each)
         slopes = ", ".join(with_sign(slope, each.digits) for slope in sorted(found.slopes))
-        interval = _with_interval(found, each.digits)
-        detectable = f"{found.detectable:.{each.digits}f}"
-        rows.append([*places, Cell(interval), Cell(f"{found.p_value:.3f}"), Cell(detectable), Cell(slopes)])
+        rows.append([
+            *places, Cell(_with_interval(found, each.digits)),
+            Cell(_p_value(found.p_value)), Cell(f"{found.detectable:.{each.digits}f}"), Cell(slopes),
+        ])  # fmt: skip
+    primary = (
+        " The first row is the primary analysis: the same questions for all K."
+        if curves[0].is_primary
+        else ""
+    )
     return Table(
-        title=f"Slopes of {title}",
+        title=f"Slopes of {title}, over K = {_listed(curves[0].diversities)}",
         head=["figure on log2 K", "palettes", "mean slope [95% t interval]", "p, sign flips",
               "detectable", "slope of each palette"],
         rows=rows,
-        note="The first row is the primary analysis: the same questions for all K, which models of other K "
-        "answer by clevrhope evaluate --hop. Censored runs never reached the accuracy; a palette has no "
-        f"slope in that row where none of its runs with some K did. K is {', '.join(levels)}.",
+        note=f"Palettes that lack the figure at some K have no slope, and are named.{primary}",
     )  # fmt: skip
+
+
+def _mean_slope(curves: Curves) -> "MeanSlope":
+    from clevrhope.metrics.slopes import mean_slope, slope_on_diversity
+
+    return mean_slope([slope_on_diversity(curve) for curve in curves.palettes])
+
+
+def _palettes(curves: Curves) -> str:
+    parts = [str(len(curves.palettes))]
+    if curves.incomplete:
+        parts.append(f"without {', '.join(curves.incomplete)}")
+    if curves.n_censored:
+        parts.append(f"{curves.n_censored} runs censored: they never reached it")
+    return "; ".join(parts)
+
+
+def _p_value(value: float) -> str:
+    return f"= {value:.3f}" if value >= 0.001 else "< 0.001"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _with_interval(slope: "MeanSlope", digits: int) -> str:
     low, high = (with_sign(each, digits) for each in (slope.interval.low, slope.interval.high))
     return f"{with_sign(slope.value, digits)} [{low},{NO_BREAK}{high}]"
-
-
-def _censored(curves: Curves) -> str:
-    n = len(curves.palettes)
-    return f"{n}; {curves.n_censored} runs censored" if curves.n_censored else str(n)

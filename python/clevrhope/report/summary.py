@@ -24,19 +24,21 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
     yield Table(
         title="Accuracy, gap and transfer",
         head=["model", *_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %", "question alone: IID, %",
-              "OOD, %", "complex gap, points", "normalised transfer"],
+              "OOD, %", "complex gap, points", "normalised transfer", "if always right"],
         rows=[
             [Cell(each.model), *_place(each), Cell(_counts(each)),
              *(_cell(each, estimate) for estimate in (
                  each.estimate(accuracy(IID)), each.estimate(accuracy(OOD)),
                  each.estimate(blind(IID)), each.estimate(blind(OOD)))),
-             _cell(each, each.estimate(complex_gap), points=True), _transfer(each, each.transfer)]
+             _cell(each, each.estimate(complex_gap), points=True), _transfer(each, each.transfer),
+             Cell("" if each.perfect_transfer is None else f"{each.perfect_transfer:.2f}")]
             for each in rows
         ],
         note="Means over pairs or palettes of the means over runs on each. Intervals are bootstraps over "
-        "pairs or palettes and over images. The transfer is (OOD minus question alone) / (IID minus question "
-        "alone): 1 where the image adds as many points OOD as IID, 0 where it adds none "
-        f"OOD. There is none where the denominator is below {LEAST_DENOMINATOR:g} points.",
+        "pairs or palettes and over images; how much trainings on one sub-dataset differ is not in them. The "
+        "transfer is (OOD minus question alone) / (IID minus question alone): 1 where the image adds as many "
+        "points OOD as IID, 0 where it adds none OOD. The last column is of a model that is always right. "
+        f"There is none where the denominator is below {LEAST_DENOMINATOR:g} points.",
     )  # fmt: skip
     matched = [each for each in rows if each.estimate(matched_gap) is not None]
     if matched:
@@ -59,12 +61,16 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
 def runs_table(groups: Sequence[Group]) -> Table:
     """A row for each run."""
     rows = [(group, each) for group in groups for each in group.results]
+    is_one = len({each.source.dataset.resolve() for _, each in rows}) == 1
     return Table(
         title="Every run",
-        head=["model", "held-out pair", "diversity", "train size", "run", f"{IID}, %", f"{OOD}, %",
+        head=["model", "held-out pair" if is_one else "dataset, held-out pair", "diversity", "train size",
+              "run", f"{IID}, %", f"{OOD}, %",
               "complex gap, points", "matched gap, points", "normalised transfer"],
         rows=[
-            [Cell(each.model), Cell(each.hop), Cell(str(each.diversity)), Cell(each.size),
+            [Cell(each.model),
+             Cell(each.hop if is_one else f"{each.source.dataset.resolve().name}, {each.hop}"),
+             Cell(str(each.diversity)), Cell(each.size),
              Cell(f"{each.run}, collapsed" if each.collapsed else each.run),
              *(_cell(of_run, estimate) for estimate in (each.accuracies.get(IID), each.accuracies.get(OOD))),
              *(_cell(of_run, estimate, points=True) for estimate in (complex_gap(each), matched_gap(each))),

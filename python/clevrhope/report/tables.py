@@ -50,7 +50,9 @@ def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
             title=f"{number}Accuracy of {model} on {split}, per cent",
             head=["held-out pair (diversity)", *_heads(sizes, with_paper=bool(printed))],
             rows=rows,
-            note=difference_note(own) if printed else "",
+            note=f"Deviations have ddof 0, as in the paper. {difference_note(own)}".strip()
+            if printed
+            else "",
         )
 
 

@@ -32,7 +32,7 @@ from clevrhope.report.tables import accuracy_tables, counted, gap_tables, models
 from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
 
-_OPTIONAL = ("unanswered", "note", "suite", "by", "part", "cell", "n")
+_OPTIONAL = ("dataset", "trained_on", "unanswered", "note", "suite", "by", "part", "cell", "n")
 """Columns of results.csv that are left out if they are empty in all rows."""
 
 PAGES = ("results.csv", "report.md", "report.html")
@@ -181,7 +181,7 @@ def _results_blocks(
 
 def _runs_blocks(results: Sequence[Result], shown: Sequence[Result], *, draws: bool) -> Iterator[Block]:
     """What is known of single runs."""
-    last = [each for each in shown if each.checkpoint == LAST]
+    last = [each for each in shown if each.checkpoint == LAST and not each.is_elsewhere]
     groups = groups_of(last)
     yield Heading("Runs")
     if draws:
@@ -222,10 +222,10 @@ def _left_out(
 
 
 def _summary(results: Sequence[Result]) -> str:
-    n_models, n_hops = len({e.model for e in results}), len({e.hop for e in results})
+    n_models, n_pairs = len({e.model for e in results}), len({e.pair for e in results})
     return (
         f"{counted(len(results), 'set')} of predictions of {counted(n_models, 'model')} on "
-        f"{counted(n_hops, 'held-out pair')}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "
+        f"{counted(n_pairs, 'held-out pair')}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "
         "percentage points. Square brackets hold 95% intervals. The paper's numbers are from tables 4 to 21 "
         "of Berlot-Attwell et al."
     )
@@ -244,6 +244,8 @@ def _csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequenc
     text = io.StringIO()
     rows = [row for each in results for row in _rows(each)] + [row for each in paired for row in _pairs(each)]
     rows += covr_rows(covr)
+    if len({row.get("dataset") for row in rows}) == 1:  # then it says nothing
+        rows = [{**row, "dataset": ""} for row in rows]
     more = [name for name in _OPTIONAL if any(row.get(name) for row in rows)]
     writer = csv.DictWriter(text, [*_COLUMNS, *more], lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
@@ -304,6 +306,8 @@ def _row(result: Result, metric: str, split: str, number: float) -> dict[str, An
         "train_size": result.size,
         "run": result.run,
         "checkpoint": result.checkpoint,
+        "dataset": result.source.dataset.resolve().name,
+        "trained_on": result.source.hop if result.is_elsewhere else "",
         "mean_percent": f"{number:.4f}",
         "note": result.note,
     }

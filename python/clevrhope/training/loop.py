@@ -23,7 +23,7 @@ from clevrhope.training.log import Log
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import Position, derived_seed, permutation
 from clevrhope.training.prediction import accuracy, predict_answers
-from clevrhope.training.request import Precision, TrainRequest
+from clevrhope.training.request import Precision, TrainRequest, tune_set_name
 from clevrhope.training.run_folder import RunFolder, late_checkpoint
 from clevrhope.training.stages import average_weights, averaged_model, select_weights, trainable_weights
 
@@ -280,7 +280,7 @@ class Trainer:
             self.evaluated, "predict", self.tune, n_answers=self.n_answers, precision=self.precision
         )
         percent = accuracy(answers, self.tune)
-        self._write(stage, {"tuned_on": self.request.tune_on, "accuracy": percent})
+        self._write(stage, {"tuned_on": tune_set_name(self.request), "accuracy": percent})
         if self.done.best is None or percent > self.done.best:
             self.done.best = percent
             self._keep("best", stage)

@@ -240,6 +240,15 @@ def tune_split(hop: str) -> str:
     return name
 
 
+def tune_set_name(request: TrainRequest) -> str | None:
+    """The record of what weights are chosen by."""
+    if request.tune_on in (None, COVR_DEV, TUNE_SET_OF_NONE):
+        return request.tune_on
+    if request.tune_on == TUNE_SET:
+        return tune_split(request.hop)
+    return str(Path(request.tune_on).resolve())  # the same from any working directory
+
+
 def parse_size(text: str) -> int:
     """Parses a number of questions such as 25k, 200k, 560k or 25000.
 

@@ -26,7 +26,6 @@ from clevrhope.runtime.atomic import sweep, write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.splits.covr.kinds import COVR_DEV
 from clevrhope.splits.hops import NONE
 from clevrhope.training.checkpoints import RunProgress, check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import determinism_errors
@@ -47,6 +46,7 @@ from clevrhope.training.request import (
     Precision,
     TrainRequest,
     TrainSummary,
+    tune_set_name,
     tune_split,
 )
 from clevrhope.training.run_folder import RunFolder
@@ -141,7 +141,7 @@ def train(
                 "precision": precision,
                 "deterministic": request.deterministic,
                 "keep": {"last": request.keep_last, "every": request.keep_every},
-                "tune": {"on": _tune_set_name(request), "every": request.tune_every},
+                "tune": {"on": tune_set_name(request), "every": request.tune_every},
                 **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
                 "features": described_features(store),
                 "dataset": identity(manifest, own_vocab, hop=request.hop, images=store.info.of_images),
@@ -298,15 +298,6 @@ def _tune_split(layout: Layout, request: TrainRequest) -> tuple[str, str]:
         f"{layout.root}: --tune-on {request.tune_on}: there is no split {name} of {hop}; build it into the "
         f"folder with --hop {hop} (with --splits, name {name} as well); files that are there stay as they are"
     )
-
-
-def _tune_set_name(request: TrainRequest) -> str | None:
-    """The record of what weights are chosen by."""
-    if request.tune_on in (None, COVR_DEV, TUNE_SET_OF_NONE):
-        return request.tune_on
-    if request.tune_on == TUNE_SET:
-        return tune_split(request.hop)
-    return str(Path(request.tune_on).resolve())  # the same from any working directory
 
 
 def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, folder: RunFolder) -> Precision:

@@ -103,12 +103,12 @@ class RunFolder:
         return self.root / OTHER_HOPS / hop
 
     def first_reaching(self, percent: float) -> tuple[str, ...]:
-        """The first two kept checkpoints in a row with an accuracy on the tune set; empty without any.
+        """The first two checkpoints in a row with an accuracy on the tune set; empty where it never had it.
 
         They are in a row if there is no evaluation on that set between them.
 
         Raises:
-            DatasetError: the run was not tuned on any set.
+            DatasetError: the run was not tuned on any set, or the weights were not kept.
         """
         with reading(self.log, "a run's log"):
             records = [json.loads(line) for line in self.log.read_text("utf-8").splitlines()]
@@ -117,8 +117,14 @@ class RunFolder:
             raise DatasetError(f"{self.log}: the run was trained without --tune-on; train it with that")
         kept = set(self.checkpoints())
         for before, after in pairwise(evaluated):
-            names = [_kept_as(each) for each in (before, after)]
-            if min(before["accuracy"], after["accuracy"]) >= percent and kept.issuperset(names):
+            if min(before["accuracy"], after["accuracy"]) >= percent:
+                names = [_kept_as(each) for each in (before, after)]
+                for name in names:
+                    if name not in kept:
+                        raise DatasetError(
+                            f"{self.root}: it reached {percent:g}% at {name}, whose weights were not kept; "
+                            "train with --keep-every as long as --tune-every, and enough --keep-last"
+                        )
                 return tuple(names)
         return ()
 
