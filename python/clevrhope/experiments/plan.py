@@ -218,6 +218,8 @@ def smallest_palette(dataset: DatasetConfig, hop: str) -> str | None:
     None where the pair has no diversities of which each contains the smaller ones, where `hop` is the
     smallest, or where that test set is not built.
     """
+    if dataset.splits and OOD not in dataset.splits:
+        return None
     nested = {
         f"{pair}-{diversity_name(k, build.mode)}": (pair, k)
         for build in dataset.builds
@@ -331,11 +333,10 @@ def _run_chain(
         replace(trained, inputs=DatasetInputs(data), holds=run),
         replace(evaluated, inputs=DatasetInputs(data, tests_of=hop)),
     ]
-    smallest = smallest_palette(dataset, hop)
-    has_ood = not dataset.splits or OOD in dataset.splits
-    if smallest is not None and has_ood and not variant.of_sets:
-        more = _without(model.evaluate, {"--splits": 1, "--suite": 1})
-        elsewhere = [*answer, *more, "--hop", smallest, "--splits", OOD, "--quiet"]
+    smallest = None if variant.of_sets else smallest_palette(dataset, hop)
+    if smallest is not None:
+        own = _without(model.evaluate, {"--splits": 1, "--suite": 1})
+        elsewhere = [*answer, *own, "--hop", smallest, "--splits", OOD, "--quiet"]
         step = _step(experiment, f"smallest-{name}", elsewhere, RunFolder(run).other_hop(smallest))
         steps.append(replace(step, inputs=DatasetInputs(data, tests_of=smallest)))
     if dataset.suites:

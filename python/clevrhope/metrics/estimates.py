@@ -1,8 +1,8 @@
 """Figures with their uncertainty: a value, and what the bootstrap drew for it.
 
 Within a run, images are drawn (see `bootstrap`): draw k has the same images for all models that answered the
-same questions, so that differences between models are paired. Between palettes, pairs and datasets, these
-are drawn as well. Runs are not drawn, so intervals on a single sub-dataset are about other images alone.
+same questions, so that differences between models are paired. Over several palettes, pairs or datasets, these
+are drawn. Runs are not drawn, so intervals on a single sub-dataset are about other images alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -94,21 +94,22 @@ def mean_of_runs(runs: Sequence[Estimate]) -> Estimate:
 
 
 def mean_of_datasets(datasets: Sequence[Estimate]) -> Estimate:
-    """The mean over palettes, pairs or datasets, which are drawn with replacement, with images within each.
+    """The mean over palettes, pairs or datasets, which are drawn with replacement.
 
-    A single one has the interval of its images. The bootstrap of a few is too narrow: its draws spread by a
-    factor of sqrt((n - 1) / n) too little, and have no heavier tails than a normal distribution. So draws
-    are moved away from the mean by sqrt(n / (n - 1)) and by Student's t over the normal quantile.
+    The noise of images is in how much these differ, so images are not drawn again; a single one has the
+    interval of its images. The bootstrap of a few is too narrow: its draws spread by a factor of
+    sqrt((n - 1) / n) too little, and have no heavier tails than a normal distribution. So draws are moved
+    away from the mean by sqrt(n / (n - 1)) and by Student's t over the normal quantile.
     """
     n = len(datasets)
     if n == 1:
         return datasets[0]
     chosen = np.random.default_rng(n).integers(n, size=(N_DRAWS, n))
-    drawn = np.stack([each.drawn for each in datasets])  # (n, draws)
-    means = drawn[chosen, np.arange(N_DRAWS)[:, np.newaxis]].mean(axis=1)
-    mean = float(np.mean([each.value for each in datasets]))
+    values = np.array([each.value for each in datasets])
+    mean = float(values.mean())
     student = _STUDENT[n - 2] if n - 2 < len(_STUDENT) else _NORMAL
-    return Estimate(mean, mean + (means - mean) * (n / (n - 1)) ** 0.5 * student / _NORMAL)
+    wider = (n / (n - 1)) ** 0.5 * student / _NORMAL
+    return Estimate(mean, mean + wider * (values[chosen].mean(axis=1) - mean))
 
 
 _NORMAL = 1.960

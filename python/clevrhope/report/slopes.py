@@ -67,7 +67,7 @@ class Section:
     Attributes:
         title: names these.
         model: the model's own name, without how it was trained.
-        curves: with two palettes each.
+        curves: with two palettes each, or with censored runs.
     """
 
     title: str
