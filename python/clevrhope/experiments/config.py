@@ -148,7 +148,8 @@ class ModelConfig:
     Attributes:
         name: as for `train`.
         sizes: train sizes, as for `--size`.
-        seeds: one run each.
+        seeds: one run each; "dataset" for one run with the seed of its dataset, so that replicates of a
+            dataset do not share their first weights.
         datasets: names; empty for all.
         hops: sub-datasets, by their names in the folder; empty for all.
         settings: as for `--set`, by name.
@@ -167,7 +168,7 @@ class ModelConfig:
 
     name: str
     sizes: tuple[int | str, ...]
-    seeds: tuple[int, ...]
+    seeds: tuple[int, ...] | Literal["dataset"]
     datasets: tuple[str, ...] = ()
     hops: tuple[str, ...] = ()
     updates: int | None = None
@@ -197,18 +198,33 @@ class ModelConfig:
         with naming("drops"):
             for drop in filter(None, self.drops):
                 parse_drops(drop.split(","))
-        for name, values in (("sizes", sizes), ("seeds", self.seeds), ("drops", self.drops)):
+        seeds = () if self.seeds == "dataset" else self.seeds
+        for name, values in (("sizes", sizes), ("seeds", seeds), ("drops", self.drops)):
             _check_unique(name, list(map(str, values)))
         _check_unique("covr_splits", list(self.covr_splits))
         _check_unique("iid_size_of", list(self.iid_size_of))
         if "" in self.iid_size_of:
             raise ConfigError('iid_size_of: "" is no predicate; expected one, such as "has-quant-all"')
-        check_at_least(0, seeds=min(self.seeds), shots=self.shots)
+        check_at_least(0, seeds=min(seeds, default=None), shots=self.shots)
         check_at_least(1, keep_last=self.keep_last, keep_every=self.keep_every, updates=self.updates)
         if self.reaching is not None and not 0 <= self.reaching <= 100:
             raise ConfigError(f"reaching is {self.reaching:g}; expected an accuracy from 0 to 100 per cent")
         if self.reaching is not None and self.keep_last == 1:
             raise ConfigError("reaching needs keep_last and keep_every: it chooses among late checkpoints")
+
+    def seeds_on(self, dataset: DatasetConfig) -> tuple[int, ...]:
+        """The seeds of its runs on a dataset.
+
+        Raises:
+            ConfigError: they are the dataset's, which is an existing folder.
+        """
+        if self.seeds != "dataset":
+            return self.seeds
+        if dataset.seed is None:
+            raise ConfigError(
+                f'seeds is "dataset", but dataset {dataset.name} is an existing folder; list seeds instead'
+            )
+        return (dataset.seed,)
 
     @property
     def variants(self) -> tuple["Variant", ...]:

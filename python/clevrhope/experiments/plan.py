@@ -24,7 +24,7 @@ from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment,
 from clevrhope.experiments.inputs import DatasetInputs
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import read_json
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import naming, suggestion
 from clevrhope.runtime.toml import toml_text, toml_value
 from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.kinds import OOD
@@ -173,9 +173,11 @@ def make_plan(experiment: Experiment) -> Plan:
             if hop not in known:
                 raise ConfigError(f"{file}: model {model.name}: no pair {shown(hop)}{suggestion(hop, known)}")
         hops = [hop for hop in sub_datasets(dataset) if not model.hops or hop in model.hops]
+        with naming(f"{file}: model {model.name}"):
+            seeds = model.seeds_on(dataset)
         # Names leave out the first dataset, so that others can be added later.
         label = model.folder_label if dataset is first else f"{model.folder_label}-{dataset.name}"
-        for hop, size, seed, variant in product(hops, model.size_names, model.seeds, model.variants):
+        for hop, size, seed, variant in product(hops, model.size_names, seeds, model.variants):
             name = "-".join([f"{label}-{hop}-{size}-{seed}", *_parts_of_name(model, variant)])
             if name in runs:
                 raise ConfigError(
