@@ -3,15 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.questions import Question
 from clevrhope.metrics.replies.values import EXACT, FITS, PART, Given, denied_places, is_landmark
-from clevrhope.metrics.replies.words import NOTHING, OTHER, Phrase, Words
+from clevrhope.metrics.replies.words import OTHER, Phrase, Words
 
-_LABELS = ("image", "images", "picture", "pictures", "step", "figure", "option", "object", "item")
 _BOUND = re.compile(r"\b(?:at least|at most|(?:more|fewer|less) than|over|up to|between) $")
-_BEFORE_OBJECT = ("other", "others", "more", "such", "separate", "different", "are", "is")
-_NOT_A_COUNT = ("the", "this", "that", "a", "another", "each", "every", "other", "which", "by", "any", "no")
-"""Before "one", these make it a word for an object."""
 
 
 def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
@@ -48,7 +45,7 @@ def _after_equals(tokens: Sequence[str]) -> Sequence[str]:
 
 def _object_place(tokens: Sequence[str], k: int) -> int:
     """Where the object begins that a number before k counts."""
-    while k < len(tokens) and tokens[k] in _BEFORE_OBJECT:
+    while k < len(tokens) and tokens[k] in lexicon.BEFORE_COUNTED:
         k += 1
     return k
 
@@ -58,7 +55,7 @@ def _labels(tokens: Sequence[str]) -> set[int]:
     found: set[int] = set()
     for k, token in enumerate(tokens):
         before, after = tokens[max(0, k - 2) : k], tokens[k + 1 : k + 3]
-        is_named = not {*before[-1:]}.isdisjoint(_LABELS) or (k - 2 in found and before[1] in ("and", ","))
+        is_named = not {*before[-1:]}.isdisjoint(lexicon.LABELS) or (k - 2 in found and before[1] in ("and", ","))
         is_aloud = len(after) == 2 and after[0] == "," and after[1].isdecimal()
         if token[0].isdigit() and (is_named or is_aloud):
             found.add(k)
@@ -67,12 +64,12 @@ def _labels(tokens: Sequence[str]) -> set[int]:
 
 def _is_none(tokens: Sequence[str], k: int, counted: Phrase | None) -> bool:
     """Whether a word says that there is nothing of a description: "none", "no cubes", "not ... any cubes"."""
-    if tokens[k] in NOTHING or list(tokens[max(0, k - 2) : k + 1]) == ["not", "a", "single"]:
+    if tokens[k] in lexicon.NOTHING or list(tokens[max(0, k - 2) : k + 1]) == ["not", "a", "single"]:
         return True
     if tokens[k] == "any" and not any(each == "not" or each.endswith("n't") for each in tokens[:k]):
         return False
     after = tokens[k + 1 : k + 2]
-    is_of_something = counted is not None or (bool(after) and after[0] in _BEFORE_OBJECT)
+    is_of_something = counted is not None or (bool(after) and after[0] in lexicon.BEFORE_COUNTED)
     return (tokens[k] in ("no", "any") and is_of_something) or (tokens[k] == "any" and not after)
 
 
@@ -93,7 +90,9 @@ def _is_count(tokens: Sequence[str], k: int, words: Words) -> bool:
     is_of_all = "of" in tokens[max(0, k - 3) : k] and "total" not in tokens[:k]
     if is_of_all and before in ("of", "the", "these", "those", "all"):
         return False
-    is_object = before in _NOT_A_COUNT or words.value(before) is not None or after in ("of", "by")
+    if "the" not in tokens[max(0, k - 2) : k - 1] and {"just", "only", "exactly"} & {*tokens[max(0, k - 2) : k]}:
+        return True  # "only one of them", "just the one"
+    is_object = before in lexicon.NOT_A_COUNT or words.value(before) is not None or after in ("of", "by")
     return tokens[k] != "one" or not is_object
 
 

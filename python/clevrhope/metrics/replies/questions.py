@@ -1,7 +1,7 @@
 """What a question asks for, and about which object, as its wording says."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from clevrhope.metrics.replies.words import Phrase, Words
@@ -38,11 +38,18 @@ class Question:
     """The other objects that it names."""
     clause: str
     """Its last clause, which asks: "there is a red cube; what size is it?"."""
+    tokens: Sequence[str]
+    """Its words."""
 
     @property
     def asks_for_existence(self) -> bool:
         """Whether it only asks if there is something of a description."""
         return self.kind == YES_NO and _ASKS_FOR_EXISTENCE.search(self.clause) is not None
+
+    def is_restated(self, tokens: Sequence[str], words: Words) -> bool:
+        """Whether a statement repeats all that the question says of its object."""
+        wanted, said = ({*words.content(each)} for each in (self.tokens, tokens))
+        return len(wanted) > 1 and wanted <= said
 
     def is_about(self, phrase: Phrase) -> bool:
         """Whether a phrase of a reply may be about the question's object."""
@@ -69,7 +76,7 @@ def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -
         for each in objects
         if each.values != target.values and not {value for _, value in each.values} <= set(asked)
     ]
-    return Question(kind, target, tuple(landmarks), clause)
+    return Question(kind, target, tuple(landmarks), clause, words.tokens(question))
 
 
 def _kind_of_answers(asked: Collection[str], words: Words) -> str:

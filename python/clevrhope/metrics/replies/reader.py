@@ -15,11 +15,12 @@ The rules, each a choice of this project (docs/predictions.md describes them for
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.numbers import given_numbers
 from clevrhope.metrics.replies.questions import COUNT, RELATION, YES_NO, Question, read_question
-from clevrhope.metrics.replies.statements import Statement, plain, read_statements
-from clevrhope.metrics.replies.values import PART, Given, given_anything, given_relations, given_values
-from clevrhope.metrics.replies.words import NOTHING, OTHER, TOKEN, Words
+from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, FINAL, Statement, plain, read_statements
+from clevrhope.metrics.replies.values import PART, Given, given_anything, given_relations, given_values, is_of_others
+from clevrhope.metrics.replies.words import OTHER, TOKEN, Words
 from clevrhope.metrics.replies.yes_no import given_yes_no
 
 _SHORT = 3
@@ -58,26 +59,28 @@ class ReplyReader:
         tokens = self._words.tokens(statement.text)
         if question.kind is None:
             return given_anything(tokens, self._words)
+        if question.kind != YES_NO and is_of_others(tokens, question):
+            return {}
         given = _GIVEN.get(question.kind, given_values)
         return given(tokens, question, self._words)
 
     def _single_word(self, statements: Sequence[Statement]) -> str | None:
         """The answer that a reply of one word is; "none" and "right" depend on the question."""
-        if len(statements) != 1 or statements[0].is_answer:
+        if len(statements) != 1 or statements[0].mark >= ANSWER:
             return None
         tokens = self._words.tokens(statements[0].text)
-        if len(tokens) != 1 or tokens[0] in (*NOTHING, *self._words.relations):
+        if len(tokens) != 1 or tokens[0] in (*lexicon.NOTHING, *self._words.relations):
             return None
         return self._words.single(tokens[0])
 
 
 def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str | None) -> str | None:
     """The answer of the statements that decide."""
-    marked = [k for k, each in enumerate(statements) if each.is_answer and (given[k] or each.is_refusal)]
+    marked = [k for k, each in enumerate(statements) if each.mark >= ANSWER and (given[k] or each.is_refusal)]
     if marked:
-        final = [k for k in marked if statements[k].is_final] or marked
+        final = [k for k in marked if statements[k].mark == FINAL] or marked
         return None if any(statements[k].is_refusal for k in final) else _only([given[k] for k in final])
-    conclusions = [k for k, each in enumerate(statements) if each.is_conclusion and given[k]]
+    conclusions = [k for k, each in enumerate(statements) if each.mark == CONCLUSION and given[k]]
     refused = [k for k, each in enumerate(statements) if each.is_refusal]
     if refused and refused[-1] >= max(conclusions, default=0):
         return None

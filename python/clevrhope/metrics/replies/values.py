@@ -2,21 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
+from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.questions import Question
-from clevrhope.metrics.replies.words import NOTHING, OTHER, Phrase, Words
+from clevrhope.metrics.replies.words import OTHER, Phrase, Words
 
 Given = Mapping[str, int]
-"""Answer -> how closely a statement fits what the question is about: `PART`, `FITS` or `EXACT`."""
+"""Answer -> how closely a statement fits what the question is about: `PART`, `FITS`, `EXACT` or `RESTATED`."""
 
-PART, FITS, EXACT = 0, 1, 2
+PART, FITS, EXACT, RESTATED = range(4)
 
-DENIALS = ("not", "never", "neither", "nor", "no", "without", *NOTHING)
 _IN_A_ROW = ("a", "an", "the", "or", "nor")
 """What may stand between answers that one "not" denies."""
-_DETERMINERS = ("the", "a", "an", "another", "other", "this", "that", "only", "any")
-_BEFORE_LANDMARK = ("behind", "than", "to", "in", "from", "near", "beside", "by", "between", "with")
-_BEFORE_OF = ("left", "right", "front", "side", "back")
-SIDES = frozenset(("behind", *_BEFORE_OF))
 _BEFORE_SIDE = ("that", "is", "to", "on", "in", "the")
 
 
@@ -24,6 +20,7 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
     """The values of the question's type that describe what it is about."""
     given: dict[str, int] = {}
     denied = denied_places(tokens, words)
+    is_asked = is_named(tokens, question)
     subject: Phrase | None = None
     for phrase in words.phrases(tokens):
         if phrase.noun == "image" or is_landmark(phrase, tokens):
@@ -39,19 +36,35 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
             question.is_about(described) and not _is_elsewhere(described, tokens, question)
         ):
             fit = _fit(described, tokens, question)
+            restated = tokens if fit == EXACT else tokens[: phrase.begin]
+            if is_asked or question.is_restated(restated, words):
+                fit = RESTATED
             is_denied = not denied.isdisjoint(range(phrase.begin, phrase.end))
             if not is_denied:
                 given |= dict.fromkeys(values, fit)
-            elif not values and fit == EXACT and phrase.values:
+            elif not values and fit >= EXACT and phrase.values:
                 given[OTHER] = EXACT  # "there is no red cube" to "what size is the red cube?"
     return given
+
+
+def is_of_others(tokens: Sequence[str], question: Question) -> bool:
+    """Whether a statement begins with other things, which the question does not ask about."""
+    return not {"other", "others"}.isdisjoint(tokens[:2]) and {"other", "same", "else", "another"}.isdisjoint(
+        question.tokens
+    )
+
+
+def is_named(tokens: Sequence[str], question: Question) -> bool:
+    """Whether a statement's subject is what is asked for: "size: small", "its material is rubber"."""
+    begin = next((k for k, each in enumerate(tokens[:-1]) if each == question.kind), None)
+    return begin is not None and tokens[begin + 1] in (":", "is", "=")
 
 
 def _is_elsewhere(phrase: Phrase, tokens: Sequence[str], question: Question) -> bool:
     """Whether a relation follows that is not the question's: "the thing right of it" where it has "left"."""
     after = [each for each in tokens[phrase.end : phrase.end + 4] if each not in _BEFORE_SIDE]
-    is_related = not SIDES.isdisjoint(question.clause.split())
-    return is_related and bool(after) and after[0] in SIDES and after[0] not in question.clause.split()
+    is_related = not lexicon.SIDES.isdisjoint(question.clause.split())
+    return is_related and bool(after) and after[0] in lexicon.SIDES and after[0] not in question.clause.split()
 
 
 def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) -> int:
@@ -87,13 +100,13 @@ def given_anything(tokens: Sequence[str], words: Words) -> Given:
 def is_landmark(phrase: Phrase, tokens: Sequence[str]) -> bool:
     """Whether a phrase is what another object is related to: "left of the red cube", "behind it"."""
     k = phrase.begin - 1
-    while k >= 0 and tokens[k] in _DETERMINERS:
+    while k >= 0 and tokens[k] in lexicon.DETERMINERS:
         k -= 1
     if k < 0 or (k == phrase.begin - 1 and not phrase.noun):
         return False
     if tokens[k] == "of":
-        return k > 0 and tokens[k - 1] in _BEFORE_OF
-    return tokens[k] in _BEFORE_LANDMARK or (tokens[k] == "as" and tokens[k + 1] == "the")
+        return k > 0 and tokens[k - 1] in lexicon.BEFORE_OF
+    return tokens[k] in lexicon.BEFORE_LANDMARK or (tokens[k] == "as" and tokens[k + 1] == "the")
 
 
 def denied_places(tokens: Sequence[str], words: Words) -> set[int]:
@@ -102,7 +115,7 @@ def denied_places(tokens: Sequence[str], words: Words) -> set[int]:
     denies = met = False  # whether something is denied, and whether an answer was among it
     for k, token in enumerate(tokens):
         is_answer = words.single(token) is not None
-        if token in DENIALS or token.endswith("n't"):
+        if token in lexicon.DENIALS or token.endswith("n't"):
             denies, met = True, False
             continue
         if not token[0].isalnum() or (met and not is_answer and token not in _IN_A_ROW):
