@@ -60,7 +60,7 @@ SIDES = frozenset(("behind", *BEFORE_OF))
 
 COMPARISONS: Mapping[str, str] = {
     **dict.fromkeys(_list("same equal identical equally"), "same"),
-    **dict.fromkeys(_list("different differ differs unequal"), "different"),
+    **dict.fromkeys(_list("different differ differs unequal bigger larger smaller"), "different"),
     **dict.fromkeys(_list("more greater outnumber outnumbers"), "more"),
     **dict.fromkeys(_list("fewer less"), "fewer"),
 }
@@ -68,7 +68,7 @@ KINDS = _list("size color shape material")
 PRONOUNS = _list("it they them both there that this these i he she")
 VERBS = _list("is are do does has have was were contain contains")
 ADVERBS = _list("sure indeed really say would so believe think certainly")
-OF_NOTHING = (*NOUNS, *_list("any such like exist exists appear appears seem seems probably the case be to can see"))
+OF_NOTHING = (*NOUNS, *_list("any such like exist exists appear appears seem seems probably the case be to can see look looks like spot find"))
 """What a statement without a subject of its own may have: "there isn't any", "no such thing"."""
 
 ENGLISH = (

@@ -1,7 +1,7 @@
 """The numbers that one statement of a reply gives of what a question counts."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.questions import Question
@@ -19,11 +19,13 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     not_counts = denied_places(tokens, words) | _labels(tokens)
     for k in range(len(tokens)):
         begin = _object_place(tokens, k + 1)
-        counted = phrases.get(begin)
+        counted = phrases.get(begin) or _headed(tokens, k, phrases.values())
         number = words.count(tokens[k])
         if _is_none(tokens, k, counted):
             if counted is None or counted.values <= question.target.values:
                 given["0"] = FITS
+                if k < 3:
+                    return given
         elif number is None or k in not_counts or not _is_count(tokens, k, words):
             continue
         elif counted is None or not counted.contradicts(question.target, None):
@@ -36,6 +38,11 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
                     given[OTHER] = PART  # parts of a sum
                 given[number] = max(given.get(number, PART), fit)
     return given
+
+
+def _headed(tokens: Sequence[str], k: int, phrases: Iterable[Phrase]) -> Phrase | None:
+    """What a number counts that stands after it: "red cubes: 3"."""
+    return next((each for each in phrases if each.end == k - 1 and tokens[k - 1] in (":", "=")), None)
 
 
 def _after_equals(tokens: Sequence[str]) -> Sequence[str]:
@@ -53,18 +60,20 @@ def _object_place(tokens: Sequence[str], k: int) -> int:
 def _labels(tokens: Sequence[str]) -> set[int]:
     """The places of numbers that are names, or counted aloud: "image 1", "images 1 and 3", "1, 2, 3"."""
     found: set[int] = set()
+    is_named = False
     for k, token in enumerate(tokens):
-        before, after = tokens[max(0, k - 2) : k], tokens[k + 1 : k + 3]
-        is_named = not {*before[-1:]}.isdisjoint(lexicon.LABELS) or (k - 2 in found and before[1] in ("and", ","))
-        is_aloud = len(after) == 2 and after[0] == "," and after[1].isdecimal()
-        if token[0].isdigit() and (is_named or is_aloud):
-            found.add(k)
+        is_aloud = tokens[k + 1 : k + 2] == [","] and tokens[k + 2 : k + 3] > ["0"] and tokens[k + 2].isdecimal()
+        if token[0].isdigit():
+            is_named = is_named or is_aloud
+            found |= {k} if is_named else set()
+        elif k == 0 or tokens[k - 1] in lexicon.LABELS or token not in (",", "and", *lexicon.HEDGES):
+            is_named = token in lexicon.LABELS
     return found
 
 
 def _is_none(tokens: Sequence[str], k: int, counted: Phrase | None) -> bool:
     """Whether a word says that there is nothing of a description: "none", "no cubes", "not ... any cubes"."""
-    if tokens[k] in lexicon.NOTHING or list(tokens[max(0, k - 2) : k + 1]) == ["not", "a", "single"]:
+    if tokens[k] in lexicon.NOTHING or " ".join(tokens[max(0, k - 2) : k + 1]).endswith(("not a single", "not one")):
         return True
     if tokens[k] == "any" and not any(each == "not" or each.endswith("n't") for each in tokens[:k]):
         return False

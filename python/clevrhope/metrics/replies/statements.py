@@ -18,6 +18,8 @@ _TURN = re.compile(
 )
 """What begins another turn, or ends this one."""
 _TAG = re.compile(r"(?<!<)<\|?(/|end_of_)?\|?(?:begin_of_)?([a-z_]+)\b[^<>]*>|\[/?inst\]")
+_SHORT = 2
+"""Words of a statement whose aside counts."""
 _LONGEST_TAGGED = 8
 """Words between tags that can be a marked answer."""
 
@@ -49,8 +51,7 @@ _SO = re.compile(
 )
 _BUT = re.compile(r",?\s*\b(?:but|however)\b,?")
 _CLAUSE = re.compile(
-    rf"{_BUT.pattern}|,?\s*\b(?:whereas|while)\b,?"
-    r"|,\s+and\s+(?=(?:the|\d+|one|two|three)\b)|\s(?:\u2014|-+)\s(?=[a-z])"
+    rf"{_BUT.pattern}|,\s+and\s+(?=(?:the|\d+|one|two|three)\b)|\s(?:\u2014|-+)\s(?=[a-z])"
 )
 _WITHDRAWN = re.compile(
     r"(?:^|[,.;:!?\n\u2014\u2026-])\s*(?:no,?\s+|oh,\s+|hmm,\s+|oops,\s+)?"
@@ -67,7 +68,7 @@ _REFUSED = re.compile(
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient|not sure which)\b"
 )
 _DROPPED = re.compile(r"\b(?:thought|considered|at first|initially|was going to|first read)\b")
-_ASIDE = re.compile(r"(?<![^\x00-\x7f] )(?<![^\x00-\x7f])\((?!\s*or\b)[^()]*\)")
+_ASIDE = re.compile(r"\((?!\s*or\b)[^()]*\)")
 _REASON = re.compile(
     r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed|confidence|(?<!as )(?:al)?though(?!,))\b"
 )
@@ -222,7 +223,9 @@ def _said(text: str) -> str:
     """A statement without asides and reasons; nothing where it breaks off or is no longer held."""
     if _DROPPED.search(text):
         return ""
-    text = _ASIDE.sub(" ", text).strip() or text
+    without_asides = _ASIDE.sub(" ", text)
+    if len(without_asides.split()) > _SHORT:  # "light blue (cyan)" says one thing twice
+        text = without_asides
     reason = _REASON.search(text)
     if reason and not _HEDGED.search(text, reason.end()):
         text = text[: reason.start()] or text.partition(",")[2]

@@ -23,7 +23,8 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
     is_asked = is_named(tokens, question)
     subject: Phrase | None = None
     for phrase in words.phrases(tokens):
-        if phrase.noun == "image" or is_landmark(phrase, tokens):
+        is_likened = tokens[phrase.begin - 1 : phrase.begin] == ["as"] == tokens[phrase.end : phrase.end + 1]
+        if phrase.noun == "image" or is_likened or is_landmark(phrase, tokens):
             continue
         values = [value for kind, value in phrase.values if kind == question.kind]
         is_value_alone = (

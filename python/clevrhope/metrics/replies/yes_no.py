@@ -1,12 +1,12 @@
 """Yes or no, as one statement of a reply says it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.questions import Question
 from clevrhope.metrics.replies.values import EXACT, FITS, Given, is_landmark
-from clevrhope.metrics.replies.words import Words
+from clevrhope.metrics.replies.words import Phrase, Words
 
 _PHRASES: Mapping[str, str] = {"right": "yes", "of course": "yes", "no way": "no"}
 _OPPOSITES = {"more": "fewer", "fewer": "more", "same": "different"}
@@ -59,7 +59,7 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
         is_all = tokens[denial] in lexicon.NOTHING or {*_until_side(denied)} <= {*_until_side(wanted)}
         return "no" if is_all and denied and {*denied} <= {*wanted} else None
     numbers = {number for token in tokens if (number := words.count(token))}
-    is_said = not {*tokens}.isdisjoint((*lexicon.VERBS, "there's", "see"))
+    is_said = not {*tokens}.isdisjoint((*lexicon.VERBS, "there's", "see", "a", "an"))
     if not is_said:
         return None
     if numbers and not any(words.content(tokens)):
@@ -73,30 +73,33 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
 
 
 def _comparison(tokens: Sequence[str], asked: str, question: Question, words: Words) -> str | None:
-    """What "they differ in size" or "there are more spheres than cubes" says to a question for the same or more."""
-    said = next(filter(None, map(lexicon.COMPARISONS.get, tokens)), None)
-    named = [question.target, *question.landmarks]
-    kinds = {kind for kind in lexicon.KINDS if kind in question.clause}
+    """What "they differ in size" or "there are more spheres" says to a question for the same or for more."""
     phrases = list(words.phrases(tokens))
-    if said is None and "both" in tokens and any(kind in kinds for each in phrases for kind, _ in each.values):
-        said = "same"  # "both are blue"
-    is_of_others = any(all(each.contradicts(one, None) for one in named) for each in phrases if each.noun == "object")
-    if said is None or is_of_others or any(kind in tokens and kind not in kinds for kind in lexicon.KINDS):
+    kinds = {kind for kind in lexicon.KINDS if kind in question.tokens}
+    named = [question.target, *question.landmarks]
+    if any(kind in tokens and kind not in kinds for kind in lexicon.KINDS) or any(
+        all(each.contradicts(one, None) for one in named) for each in phrases if each.noun == "object"
+    ):
         return None
-    if said in ("more", "fewer") and _is_exchanged(tokens, question, words):
-        said = _OPPOSITES[said]
+    k = next((k for k, token in enumerate(tokens) if token in lexicon.COMPARISONS), None)
+    said = _by_values(tokens, phrases, kinds) if k is None else lexicon.COMPARISONS[tokens[k]]
+    if k is not None and said in ("more", "fewer"):
+        after = [each for each in phrases if each.begin == k + 1]
+        subject = next(iter(after or [each for each in reversed(phrases) if each.end <= k]), question.target)
+        if any(subject.values == each.values for each in question.landmarks):
+            said = _OPPOSITES[said]
     if not any(map(_denies, tokens)):
-        if said == asked:
-            return "yes"
-        return "no" if said == "same" or asked == "same" or said == _OPPOSITES[asked] else None
+        is_other = said == "same" or (said is not None and asked == "same") or said == _OPPOSITES[asked]
+        return "yes" if said == asked else "no" if is_other else None
     return "no" if said == asked else "yes" if said == "different" and asked == "same" else None
 
 
-def _is_exchanged(tokens: Sequence[str], question: Question, words: Words) -> bool:
-    """Whether a statement compares the two the other way round: "more spheres than cubes"."""
-    wanted, said = (" ".join(words.content(each)) for each in (words.tokens(question.clause), tokens))
-    first, than, second = wanted.partition(" than ")
-    return " than " in said and said.rpartition(" than ")[2] != second and said.endswith(" ".join(first.split()[1:]))
+def _by_values(tokens: Sequence[str], phrases: Sequence[Phrase], kinds: Collection[str]) -> str | None:
+    """Whether objects are the same by values that are given for them: "both are red", "one is red, one blue"."""
+    values = {value for each in phrases for kind, value in each.values if kind in kinds}
+    if "or" in tokens or not values:
+        return None
+    return "different" if len(values) > 1 else "same" if "both" in tokens else None
 
 
 def _until_side(content: Sequence[str]) -> Sequence[str]:
