@@ -19,13 +19,13 @@ from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.numbers import given_numbers
 from clevrhope.metrics.replies.questions import COUNT, RELATION, YES_NO, Question, read_question
 from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, FINAL, Statement, plain, read_statements
-from clevrhope.metrics.replies.values import PART, Given, given_anything, given_relations, given_values, is_of_others
+from clevrhope.metrics.replies.values import PART, Given, given_values, given_words, is_of_others
 from clevrhope.metrics.replies.words import OTHER, TOKEN, Words
 from clevrhope.metrics.replies.yes_no import given_yes_no
 
 _SHORT = 3
 """Words of a statement that can be an answer by itself."""
-_GIVEN = {YES_NO: given_yes_no, COUNT: given_numbers, RELATION: given_relations}
+_GIVEN = {YES_NO: given_yes_no, COUNT: given_numbers, RELATION: given_words, None: given_words}
 """Kind of question -> what reads a statement for it; the others are attribute types."""
 
 
@@ -57,8 +57,6 @@ class ReplyReader:
     def _given(self, statement: Statement, question: Question) -> Given:
         """The answers of the question's kind that a statement gives."""
         tokens = self._words.tokens(statement.text)
-        if question.kind is None:
-            return given_anything(tokens, self._words)
         if question.kind != YES_NO and is_of_others(tokens, question):
             return {}
         given = _GIVEN.get(question.kind, given_values)

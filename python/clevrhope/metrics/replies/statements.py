@@ -18,8 +18,8 @@ _TURN = re.compile(
 )
 """What begins another turn, or ends this one."""
 _TAG = re.compile(r"(?<!<)<\|?(/|end_of_)?\|?(?:begin_of_)?([a-z_]+)\b[^<>]*>|\[/?inst\]")
-_SHORT = 2
-"""Words of a statement whose aside counts."""
+_TWICE = re.compile(r"\w+(?: \w+)? \(\w+\)")
+"""What says one thing twice: "light blue (cyan)"."""
 _LONGEST_TAGGED = 8
 """Words between tags that can be a marked answer."""
 
@@ -223,9 +223,7 @@ def _said(text: str) -> str:
     """A statement without asides and reasons; nothing where it breaks off or is no longer held."""
     if _DROPPED.search(text):
         return ""
-    without_asides = _ASIDE.sub(" ", text)
-    if len(without_asides.split()) > _SHORT:  # "light blue (cyan)" says one thing twice
-        text = without_asides
+    text = text if _TWICE.fullmatch(text) else _ASIDE.sub(" ", text).strip() or text
     reason = _REASON.search(text)
     if reason and not _HEDGED.search(text, reason.end()):
         text = text[: reason.start()] or text.partition(",")[2]

@@ -1,9 +1,10 @@
 """The values that one statement of a reply gives to what a question is about."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.questions import Question
+from clevrhope.metrics.replies.questions import RELATION, Question
 from clevrhope.metrics.replies.words import OTHER, Phrase, Words
 
 Given = Mapping[str, int]
@@ -20,7 +21,9 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
     """The values of the question's type that describe what it is about."""
     given: dict[str, int] = {}
     denied = denied_places(tokens, words)
-    is_asked = is_named(tokens, question)
+    restated = question.restatement_end(tokens, words)
+    if is_named(tokens, question):
+        restated = 0
     subject: Phrase | None = None
     for phrase in words.phrases(tokens):
         is_likened = tokens[phrase.begin - 1 : phrase.begin] == ["as"] == tokens[phrase.end : phrase.end + 1]
@@ -37,8 +40,7 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
             question.is_about(described) and not _is_elsewhere(described, tokens, question)
         ):
             fit = _fit(described, tokens, question)
-            restated = tokens if fit == EXACT else tokens[: phrase.begin]
-            if is_asked or question.is_restated(restated, words):
+            if restated is not None and (fit == EXACT or restated <= phrase.begin):
                 fit = RESTATED
             is_denied = not denied.isdisjoint(range(phrase.begin, phrase.end))
             if not is_denied:
@@ -77,25 +79,14 @@ def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) ->
     return EXACT if (wanted and wanted <= found) or (is_definite and found <= wanted) else FITS
 
 
-def given_relations(tokens: Sequence[str], question: Question, words: Words) -> Given:
-    """The relations that the question's object is said to have."""
-    given: dict[str, int] = {}
+def given_words(tokens: Sequence[str], question: Question, words: Words) -> Given:
+    """All relations that a statement names, or all answers where the wording does not say what it asks for."""
     denied = denied_places(tokens, words)
-    phrases = [
-        each for each in words.phrases(tokens) if each.noun == "object" and not is_landmark(each, tokens)
-    ]
-    for k, token in enumerate(tokens):
-        subjects = [phrase for phrase in phrases if phrase.end <= k]
-        if token in words.relations and k not in denied and (not subjects or question.is_about(subjects[-1])):
-            given[words.relations[token]] = FITS
-    return given
-
-
-def given_anything(tokens: Sequence[str], words: Words) -> Given:
-    """All answers that a statement names, for a question whose wording does not say what it asks for."""
-    denied = denied_places(tokens, words)
-    singles = (words.single(token) for k, token in enumerate(tokens) if k not in denied)
-    return {answer: FITS for answer in singles if answer}
+    subjects = (each for each in words.phrases(tokens) if each.noun == "object" and not is_landmark(each, tokens))
+    if not all(map(question.is_about, islice(subjects, 1))):
+        return {}
+    meaning = words.relations.get if question.kind == RELATION else words.single
+    return {answer: FITS for k, token in enumerate(tokens) if k not in denied and (answer := meaning(token))}
 
 
 def is_landmark(phrase: Phrase, tokens: Sequence[str]) -> bool:
