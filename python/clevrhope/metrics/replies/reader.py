@@ -19,7 +19,7 @@ from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.numbers import given_numbers
 from clevrhope.metrics.replies.questions import COUNT, RELATION, YES_NO, Question, read_question
 from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, FINAL, Statement, plain, read_statements
-from clevrhope.metrics.replies.values import PART, Given, given_values, given_words, is_of_others
+from clevrhope.metrics.replies.values import Given, given_values, given_words, is_of_others
 from clevrhope.metrics.replies.words import OTHER, TOKEN, Words
 from clevrhope.metrics.replies.yes_no import given_yes_no
 
@@ -90,8 +90,7 @@ def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str 
     deciding = {k for k in {*conclusions[-1:], *ends} if given[k]}
     if not deciding:
         return _only(given)
-    hedges = {k for k, each in enumerate(statements) if each.is_hedge and k > min(deciding)}
-    return _only([given[k] for k in deciding | hedges])
+    return _only([given[k] for k in deciding])
 
 
 def _is_short(statement: Statement, kind: str | None) -> bool:
@@ -104,6 +103,4 @@ def _only(given: Sequence[Given]) -> str | None:
     """The one answer among those that fit the question's object best; None where there is not exactly one."""
     closest = max((fit for each in given for fit in each.values()), default=0)
     answers = {answer for each in given for answer, fit in each.items() if fit == closest}
-    if closest == PART and sum(map(bool, given)) > 1:
-        return None  # parts of a sum that is not said
     return answers.pop() if len(answers) == 1 and OTHER not in answers else None

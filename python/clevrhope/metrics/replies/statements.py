@@ -33,9 +33,6 @@ _TABLE_ROW = re.compile(r"^\s*\|.*$", re.MULTILINE)
 _BULLET = re.compile(r"^\s*[-*+]\s+", re.MULTILINE)
 _NUMBER = re.compile(r"(?:^|(?<=[\s:,]))\(?(\d+|[a-h])[.)]\s+(?=[a-z])", re.MULTILINE)
 _LETTERS = "abcdefgh"
-_SAYS = re.compile(r"\b(?:is|are|has|have|so|total|answer)\b|[:=]")
-"""What an item of a list has if it says something, and does not only name an object."""
-
 _END = re.compile(r"(?:(?<=[.!?;])(?=\s|$)|(?<=\u3002))(?!\s*or\b)|\n")
 _ASKS = re.compile(r"(?:what|which|how|where|is|are|do|does|did|can|could|would|should|shall|will)\b")
 _ANSWER_IS = re.compile(
@@ -43,7 +40,6 @@ _ANSWER_IS = re.compile(
     r"(?:\s+to\s+(?:the|your|this|that)\s+question)?|^(?:a|ans))"
     r"\s*(?:(?::|=|-+>?|\u662f|\bis\b|\bwould be\b|\bmust be\b|\bshould be\b|$)\s*)+"
 )
-_IS_THE = re.compile(r"\s(?:is|was|would be)\s(?:the|my)\s*$")
 _SO = re.compile(
     r"(?:^|,|\band|\bthen|[\u2014:-])\s*(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall"
     r"|in short|in summary|in total|total)\b[:,=]?|\b(?:for|gives|giving|makes|making) a total of\b"
@@ -83,8 +79,6 @@ class Statement:
     text: str
     """In lower case, without markup."""
     mark: int = PLAIN
-    is_hedge: bool = False
-    """Whether it says what may be, as with "could"."""
     is_refusal: bool = False
     """Whether it says that there is no answer."""
 
@@ -97,7 +91,7 @@ def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[St
     text, ends = _after_thoughts(plain(reply))
     text = _without_markup(_without_tags(_own_turn(plain(question), text)))
     text = _WITHDRAWN.split(text)[-1]
-    text = _without_items(_NO.split(text)[-1] if no_withdraws else text)
+    text = _without_numbers(_NO.split(text)[-1] if no_withdraws else text)
     return [each for each in _split(text) if ends or each.mark >= ANSWER]
 
 
@@ -156,31 +150,23 @@ def _replaced(text: str, matches: list[re.Match[str]], line) -> Iterator[str]:
 
 def _without_markup(text: str) -> str:
     """A text with a line of its own for each item or key, and "answer: ..." for what LaTeX has in a box."""
-    text = _BULLET.sub("\n\u2022 ", _TABLE_ROW.sub("", text)).replace("*", "")
+    text = _BULLET.sub("\n", _TABLE_ROW.sub("", text)).replace("*", "")
     text = _COMMAND.sub(" ", _BOXED.sub(r"\nanswer: ", text))
     return _single_spaced(_MARKUP.sub(" ", _ARROW.sub(": ", _NEXT_KEY.sub("\n", text))))
 
 
-def _without_items(text: str) -> str:
-    """A text without the numbers of a list's items, and without items that only name an object."""
-    if [item[1] for item in _NUMBER.finditer(text)][:2] in (["1", "2"], ["a", "b"]):
-        text = _bulleted(text)
-    lines = [line.strip() for line in text.split("\n")]
-    names = [line for line in lines if line.startswith("\u2022") and not _SAYS.search(line)]
-    return "\n".join(line.lstrip("\u2022 ") for line in lines if line not in names or len(names) == 1)
-
-
-def _bulleted(text: str) -> str:
-    """A text with bullets for 1., 2. and so on, or a., b. and so on, in order."""
+def _without_numbers(text: str) -> str:
+    """A text with a line for each item of a list: for 1., 2. and so on, or a., b. and so on, in order."""
     n = 0
 
     def bullet(item: re.Match[str]) -> str:
         nonlocal n
         is_next = item[1] in (str(n + 1), _LETTERS[n : n + 1])
         n += is_next
-        return "\n\u2022 " if is_next else item[0]
+        return "\n" if is_next else item[0]
 
-    return _NUMBER.sub(bullet, text)
+    is_list = [item[1] for item in _NUMBER.finditer(text)][:2] in (["1", "2"], ["a", "b"])
+    return _NUMBER.sub(bullet, text) if is_list else text
 
 
 def _split(text: str) -> Iterator[Statement]:
@@ -200,10 +186,9 @@ def _clauses(sentence: str) -> Iterator[Statement]:
     """The statements of a sentence: its marked answer, or else its clauses."""
     answer = next(reversed(list(_ANSWER_IS.finditer(sentence))), None)
     before = sentence[: answer.start()] if answer else ""
-    if answer and (sentence[answer.end() :] or _IS_THE.search(before)):
-        rest = sentence[answer.end() :] or _IS_THE.sub("", before)
+    if answer and sentence[answer.end() :]:
         is_refusal = _REFUSED.search(before) is not None and not _BUT.search(before)
-        yield _statement(rest, FINAL if answer[1] else ANSWER, is_refusal=is_refusal)
+        yield _statement(sentence[answer.end() :], FINAL if answer[1] else ANSWER, is_refusal=is_refusal)
         return
     for k, part in enumerate(_SO.split(sentence)):
         clauses = [clause for clause in _CLAUSE.split(part) if clause.strip(" .,!;:")]
@@ -215,8 +200,7 @@ def _clauses(sentence: str) -> Iterator[Statement]:
 
 def _statement(text: str, mark: int, *, is_refusal: bool = False) -> Statement:
     text = text.strip(" ,:.!?;\u3002")
-    is_hedge, refuses = (pattern.search(text) is not None for pattern in (_HEDGED, _REFUSED))
-    return Statement(_said(text), mark, is_hedge, is_refusal or refuses)
+    return Statement(_said(text), mark, is_refusal or _REFUSED.search(text) is not None)
 
 
 def _said(text: str) -> str:

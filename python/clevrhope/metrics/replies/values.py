@@ -14,7 +14,6 @@ PART, FITS, EXACT, RESTATED = range(4)
 
 _IN_A_ROW = ("a", "an", "the", "or", "nor")
 """What may stand between answers that one "not" denies."""
-_BEFORE_SIDE = ("that", "is", "to", "on", "in", "the")
 
 
 def given_values(tokens: Sequence[str], question: Question, words: Words) -> Given:
@@ -36,9 +35,7 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
         described = subject if is_value_alone else phrase
         if not is_value_alone and phrase.noun:
             subject = phrase
-        if described is None or (
-            question.is_about(described) and not _is_elsewhere(described, tokens, question)
-        ):
+        if described is None or question.is_about(described):
             fit = _fit(described, tokens, question)
             if restated is not None and (fit == EXACT or restated <= phrase.begin):
                 fit = RESTATED
@@ -61,13 +58,6 @@ def is_named(tokens: Sequence[str], question: Question) -> bool:
     """Whether a statement's subject is what is asked for: "size: small", "its material is rubber"."""
     begin = next((k for k, each in enumerate(tokens[:-1]) if each == question.kind), None)
     return begin is not None and tokens[begin + 1] in (":", "is", "=")
-
-
-def _is_elsewhere(phrase: Phrase, tokens: Sequence[str], question: Question) -> bool:
-    """Whether a relation follows that is not the question's: "the thing right of it" where it has "left"."""
-    after = [each for each in tokens[phrase.end : phrase.end + 4] if each not in _BEFORE_SIDE]
-    is_related = not lexicon.SIDES.isdisjoint(question.clause.split())
-    return is_related and bool(after) and after[0] in lexicon.SIDES and after[0] not in question.clause.split()
 
 
 def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) -> int:

@@ -123,18 +123,13 @@ class Words:
                     tokens[k] in ("one", "ones") and (values or tokens[k - 1 : k] == ["the"])
                 ):
                     noun = lexicon.NOUNS.get(tokens[k], "object")
-                elif not (tokens[k] == "," and self._goes_on(values, tokens[k + 1 :])):
+                else:
                     break
                 k += 1
             if k > begin:
                 yield Phrase(begin, k, frozenset(values), noun)
             else:
                 k += 1
-
-    def _goes_on(self, values: set[tuple[str, str]], rest: Sequence[str]) -> bool:
-        """Whether a value after a comma is another one of the same object: "small, red cube"."""
-        value = self.value(rest[0]) if values and rest else None
-        return value is not None and value[0] not in {kind for kind, _ in values}
 
     def _meant(self, word: str) -> str:
         """The answer of which a word is one wrong, missing, doubled or exchanged letter away, or the word."""
