@@ -71,11 +71,7 @@ ADVERBS = _list("sure indeed really say would so believe think certainly")
 OF_NOTHING = (*NOUNS, *_list("any such like exist exists appear appears seem seems probably the case be to can see look looks like spot find"))
 """What a statement without a subject of its own may have: "there isn't any", "no such thing"."""
 
-ENGLISH = (
-    *_list("the this that these there it its i we you they both is are be has have does can would say let my such"),
-    *_list("appears looks of and with not so answer option color size shape material"),
-    *COMPARISONS,
+NO_TYPOS = _list(
+    "there these seen sheen serve shall smell smaller smallest larger largest mental matter matters blocked tree pure thins"
 )
-"""Words of which nearly every English sentence has one, and which few other languages have."""
-NO_TYPOS = _list("there larger shall smell mental sharper sphero form")
 """English words that are one letter away from an answer."""

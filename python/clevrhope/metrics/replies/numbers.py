@@ -45,15 +45,12 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
         elif k in places and k not in denied and _is_count(before, token, after, words):
             if counted is not None and counted.contradicts(question.target, None):
                 continue
-            bound = _BOUND.search(before)
             is_second = tokens[k - 1] == "or" and places[0] < k
-            if is_second or _RANGE.match(after) or (bound and bound[0].strip() not in question.clause):
+            if is_second or _RANGE.match(after) or _BOUND.search(before):
                 given[OTHER] = EXACT
-            elif not bound:
+            else:
                 end = next((place for place in places if place > k), len(tokens))
                 fit = _fit(tokens[k:end], counted, question, words)
-                if fit == PART and PART in given.values():
-                    given[OTHER] = PART  # parts of a sum
                 number = words.count(token) or OTHER
                 given[number] = max(given.get(number, PART), fit)
     return given

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.numbers import given_numbers
 from clevrhope.metrics.replies.questions import COUNT, RELATION, YES_NO, Question, read_question
-from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, FINAL, Statement, plain, read_statements
+from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
 from clevrhope.metrics.replies.values import Given, given_values, given_words, is_of_others
 from clevrhope.metrics.replies.words import OTHER, TOKEN, Words
 from clevrhope.metrics.replies.yes_no import given_yes_no
@@ -64,7 +64,7 @@ class ReplyReader:
 
     def _single_word(self, statements: Sequence[Statement]) -> str | None:
         """The answer that a reply of one word is; "none" and "right" depend on the question."""
-        if len(statements) != 1 or statements[0].mark >= ANSWER:
+        if len(statements) != 1 or statements[0].mark == ANSWER:
             return None
         tokens = self._words.tokens(statements[0].text)
         if len(tokens) != 1 or tokens[0] in (*lexicon.NOTHING, *self._words.relations):
@@ -74,10 +74,9 @@ class ReplyReader:
 
 def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str | None) -> str | None:
     """The answer of the statements that decide."""
-    marked = [k for k, each in enumerate(statements) if each.mark >= ANSWER and (given[k] or each.is_refusal)]
+    marked = [k for k, each in enumerate(statements) if each.mark == ANSWER and (given[k] or each.is_refusal)]
     if marked:
-        final = [k for k in marked if statements[k].mark == FINAL] or marked
-        return None if any(statements[k].is_refusal for k in final) else _only([given[k] for k in final])
+        return None if any(statements[k].is_refusal for k in marked) else _only([given[k] for k in marked])
     conclusions = [k for k, each in enumerate(statements) if each.mark == CONCLUSION and given[k]]
     refused = [k for k, each in enumerate(statements) if each.is_refusal]
     if refused and refused[-1] >= max(conclusions, default=0):
@@ -96,7 +95,7 @@ def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str 
 def _is_short(statement: Statement, kind: str | None) -> bool:
     """Whether it is an answer by itself; "cubes: 2" is rather one of a list."""
     n_words = sum(token[0].isalnum() for token in TOKEN.findall(statement.text))
-    return ":" not in statement.text and kind != YES_NO and n_words <= (1 if kind == COUNT else _SHORT)
+    return kind != YES_NO and n_words <= (1 if kind == COUNT else _SHORT)
 
 
 def _only(given: Sequence[Given]) -> str | None:

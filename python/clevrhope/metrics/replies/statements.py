@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-PLAIN, CONCLUSION, ANSWER, FINAL = range(4)
-"""How a statement is marked: not at all, as by "so", as by "answer:", as by "final answer:"."""
+PLAIN, CONCLUSION, ANSWER = range(3)
+"""How a statement is marked: not at all, as by "so", as by "answer:"."""
 
 _THOUGHT = r"(?:think|thinking|thoughts?|reasoning|analysis|scratchpad|reflection)"
 _OPENED = re.compile(rf"[<\[\u25c1]\|?(?:begin_of_)?{_THOUGHT}\|?[>\]\u25b7]")
@@ -17,11 +17,10 @@ _TURN = re.compile(
     re.MULTILINE,
 )
 """What begins another turn, or ends this one."""
-_TAG = re.compile(r"(?<!<)<\|?(/|end_of_)?\|?(?:begin_of_)?([a-z_]+)\b[^<>]*>|\[/?inst\]")
-_TWICE = re.compile(r"\w+(?: \w+)? \(\w+\)")
-"""What says one thing twice: "light blue (cyan)"."""
-_LONGEST_TAGGED = 8
-"""Words between tags that can be a marked answer."""
+_TAGGED = re.compile(r"<\|?(?:begin_of_)?([a-z_]+)\|?>([^<>]{1,60})<\|?(?:/|end_of_)\1\|?>\s*$")
+"""A short text between tags at the end."""
+_ANSWER_TAG = re.compile(r"<\|?(?:final_?)?answer\|?>")
+_TAG = re.compile(r"(?<!<)<\|?/?[a-z_]+\b[^<>]*>|\[/?inst\]")
 
 _BOXED = re.compile(r"\\boxed\s*\{")
 _COMMAND = re.compile(r"\\[a-z]+\s*\{?")
@@ -30,13 +29,11 @@ _MARKUP = re.compile(r"[\\$_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z]
 _ARROW = re.compile(r"\s*(?:[\u2192\u21d2]|[-=]+>)\s*")
 
 _TABLE_ROW = re.compile(r"^\s*\|.*$", re.MULTILINE)
-_BULLET = re.compile(r"^\s*[-*+]\s+", re.MULTILINE)
-_NUMBER = re.compile(r"(?:^|(?<=[\s:,]))\(?(\d+|[a-h])[.)]\s+(?=[a-z])", re.MULTILINE)
-_LETTERS = "abcdefgh"
+_NUMBER = re.compile(r"(?:^|(?<=[\s:,])(?<!is ))\(?(\d+|[a-h])[.)]\s+(?=[a-z])", re.MULTILINE)
 _END = re.compile(r"(?:(?<=[.!?;])(?=\s|$)|(?<=\u3002))(?!\s*or\b)|\n")
 _ASKS = re.compile(r"(?:what|which|how|where|is|are|do|does|did|can|could|would|should|shall|will)\b")
 _ANSWER_IS = re.compile(
-    r"(?:(\bfinal\s+|\bcorrect\s+)?(?:\b(?:answer|option|choice)|\u7b54\u6848)"
+    r"(?:(?:\b(?:answer|option|choice)|\u7b54\u6848)"
     r"(?:\s+to\s+(?:the|your|this|that)\s+question)?|^(?:a|ans))"
     r"\s*(?:(?::|=|-+>?|\u662f|\bis\b|\bwould be\b|\bmust be\b|\bshould be\b|$)\s*)+"
 )
@@ -63,13 +60,17 @@ _REFUSED = re.compile(
     r"|\bno (?:image|picture|photo)s? (?:\w+ )?(?:provided|available|attached|given|uploaded|found|here)\b"
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient|not sure which)\b"
 )
-_DROPPED = re.compile(r"\b(?:thought|considered|at first|initially|was going to|first read)\b")
+_TWICE = re.compile(r"\w+(?: \w+)? \(\w+\)")
+"""What says one thing twice: "light blue (cyan)"."""
 _ASIDE = re.compile(r"\((?!\s*or\b)[^()]*\)")
 _REASON = re.compile(
     r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed|confidence|(?<!as )(?:al)?though(?!,))\b"
 )
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
-_BROKEN_OFF = re.compile(r"\b(?:an?|the|and|or|of|to|in|that|with)$")
+_VOID = re.compile(
+    r"\b(?:thought|at first|initially|first read)\b|\b(?:an?|the|and|or|of|to|in|that|with)$"
+)
+"""What is no longer held, or breaks off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,9 @@ def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[St
     With `no_withdraws` the word no withdraws what stands before it: "red, no, blue".
     """
     text, ends = _after_thoughts(plain(reply))
-    text = _without_markup(_without_tags(_own_turn(plain(question), text)))
+    text = _without_markup(_own_turn(plain(question), text))
     text = _WITHDRAWN.split(text)[-1]
-    text = _without_numbers(_NO.split(text)[-1] if no_withdraws else text)
+    text = _NO.split(text)[-1] if no_withdraws else text
     return [each for each in _split(text) if ends or each.mark >= ANSWER]
 
 
@@ -125,48 +126,15 @@ def _own_turn(question: str, text: str) -> str:
     return next(filter(_has_words, _TURN.split(text.replace(question.strip(), " "))), "")
 
 
-def _without_tags(text: str) -> str:
-    """A text with "answer: ..." for an answer's tag and for a few words between tags at the end."""
-    tags = list(_TAG.finditer(text))
-    last = None
-    if len(tags) > 1 and tags[-1][1] and tags[-2][2] == tags[-1][2] and not _has_words(text[tags[-1].end() :]):
-        inside = text[tags[-2].end() : tags[-1].start()]
-        last = tags[-2] if len(inside.split()) <= _LONGEST_TAGGED else None
-
-    def line(tag: re.Match[str]) -> str:
-        is_answer = tag is last or (tag[2] or "").endswith("answer")
-        return "\nanswer: " if is_answer and not tag[1] else "\n"
-
-    return "".join(_replaced(text, tags, line))
-
-
-def _replaced(text: str, matches: list[re.Match[str]], line) -> Iterator[str]:
-    at = 0
-    for match in matches:
-        yield text[at : match.start()] + line(match)
-        at = match.end()
-    yield text[at:]
-
-
 def _without_markup(text: str) -> str:
-    """A text with a line of its own for each item or key, and "answer: ..." for what LaTeX has in a box."""
-    text = _BULLET.sub("\n", _TABLE_ROW.sub("", text)).replace("*", "")
+    """A text with "answer: ..." for what tags or LaTeX mark as one, and lines for a list's items and for keys."""
+    text = _ANSWER_TAG.sub(r"\nanswer: ", _TAGGED.sub(r"\nanswer: \2\n", text))
+    text = _TAG.sub("\n", text)
+    text = _TABLE_ROW.sub("", text).replace("*", "")
     text = _COMMAND.sub(" ", _BOXED.sub(r"\nanswer: ", text))
-    return _single_spaced(_MARKUP.sub(" ", _ARROW.sub(": ", _NEXT_KEY.sub("\n", text))))
-
-
-def _without_numbers(text: str) -> str:
-    """A text with a line for each item of a list: for 1., 2. and so on, or a., b. and so on, in order."""
-    n = 0
-
-    def bullet(item: re.Match[str]) -> str:
-        nonlocal n
-        is_next = item[1] in (str(n + 1), _LETTERS[n : n + 1])
-        n += is_next
-        return "\n" if is_next else item[0]
-
+    text = _single_spaced(_MARKUP.sub(" ", _ARROW.sub(": ", _NEXT_KEY.sub("\n", text))))
     is_list = [item[1] for item in _NUMBER.finditer(text)][:2] in (["1", "2"], ["a", "b"])
-    return _NUMBER.sub(bullet, text) if is_list else text
+    return _NUMBER.sub("\n", text) if is_list else text
 
 
 def _split(text: str) -> Iterator[Statement]:
@@ -188,7 +156,7 @@ def _clauses(sentence: str) -> Iterator[Statement]:
     before = sentence[: answer.start()] if answer else ""
     if answer and sentence[answer.end() :]:
         is_refusal = _REFUSED.search(before) is not None and not _BUT.search(before)
-        yield _statement(sentence[answer.end() :], FINAL if answer[1] else ANSWER, is_refusal=is_refusal)
+        yield _statement(sentence[answer.end() :], ANSWER, is_refusal=is_refusal)
         return
     for k, part in enumerate(_SO.split(sentence)):
         clauses = [clause for clause in _CLAUSE.split(part) if clause.strip(" .,!;:")]
@@ -199,17 +167,12 @@ def _clauses(sentence: str) -> Iterator[Statement]:
 
 
 def _statement(text: str, mark: int, *, is_refusal: bool = False) -> Statement:
+    """A statement without asides and reasons; an empty one where it breaks off or is no longer held."""
     text = text.strip(" ,:.!?;\u3002")
-    return Statement(_said(text), mark, is_refusal or _REFUSED.search(text) is not None)
-
-
-def _said(text: str) -> str:
-    """A statement without asides and reasons; nothing where it breaks off or is no longer held."""
-    if _DROPPED.search(text):
-        return ""
+    is_refusal = is_refusal or _REFUSED.search(text) is not None
     text = text if _TWICE.fullmatch(text) else _ASIDE.sub(" ", text).strip() or text
     reason = _REASON.search(text)
     if reason and not _HEDGED.search(text, reason.end()):
         text = text[: reason.start()] or text.partition(",")[2]
     text = text.strip(" ,:.!;")
-    return "" if _BROKEN_OFF.search(text) else text
+    return Statement("" if _VOID.search(text) else text, mark, is_refusal)

@@ -12,8 +12,6 @@ Given = Mapping[str, int]
 
 PART, FITS, EXACT, RESTATED = range(4)
 
-_IN_A_ROW = ("a", "an", "the", "or", "nor")
-"""What may stand between answers that one "not" denies."""
 
 
 def given_values(tokens: Sequence[str], question: Question, words: Words) -> Given:
@@ -100,7 +98,7 @@ def denied_places(tokens: Sequence[str], words: Words) -> set[int]:
         if token in lexicon.DENIALS or token.endswith("n't"):
             denies, met = True, False
             continue
-        if not token[0].isalnum() or (met and not is_answer and token not in _IN_A_ROW):
+        if not token[0].isalnum() or (met and not is_answer):
             denies = False
         if is_answer and denies:
             met = True

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from clevrhope.dataset.native_reader import CLEVR_WORDS
 from clevrhope.metrics.replies import lexicon
@@ -10,8 +11,8 @@ from clevrhope.metrics.replies import lexicon
 OTHER = "?"
 """Stands for a value or number that is not an answer, such as orange or eleven."""
 
-_SHORTEST_TYPO = 5
-_NO_LANGUAGE = (*lexicon.NOUNS, *lexicon.NOTHING, "a", "an", "in", "all")
+_SHORTEST, _LIKENESS = 4, 0.8
+"""Of misspelt words: their letters, and how like the right word they are; of five letters one may be wrong."""
 
 TOKEN = re.compile(
     r"(?<!\S)-\d+|\d+(?:[.,]\d+)*%?|(?:[^\W\d_]+n't\b)|[^\W\d_]+(?:'[^\W\d_]+)?|[,:()\u2014=+<>/-]"
@@ -58,6 +59,7 @@ class Words:
                 self._values |= {word: (kind, value) for form in forms for word in (form, f"{form}s")}
         self._counts = {word: str(number) for number, word in enumerate(lexicon.NUMBERS)} | {"single": "1"}
         self._counts = {word: number for word, number in self._counts.items() if number in allowed}
+        self._spellings = (*(word for word, value in self._values.items() if OTHER not in value), *self._counts)
         self._numbers = {answer for answer in allowed if answer.isdecimal()}
         relations = allowed - self._numbers - {"yes", "no", *(value for _, value in self._values.values())}
         self.relations = {word: each for each in relations for word in (each, *lexicon.FORMS.get(each, ()))}
@@ -83,22 +85,11 @@ class Words:
         return value[1] if value else self.count(token) or self.relations.get(token)
 
     def tokens(self, text: str) -> list[str]:
-        """The words, numbers and marks of a plain text, with misspelt answers as they should be.
-
-        A text in another language has none, since a word of it may look like an English one.
-        """
+        """The words, numbers and marks of a plain text, with misspelt answers as they should be."""
         found = TOKEN.findall(text)
         if found and (len(found) == 1 or found[1] in (",", ":")):
             found[0] = lexicon.ABROAD.get(found[0], found[0])
-        words = [token for token in found if token[0].isalpha()]
-        unknown = {word for word in words if self.single(word) is None and word not in _NO_LANGUAGE}
-        is_english = any(
-            word.partition("'")[0] in lexicon.ENGLISH or word.endswith(("n't", "ly")) for word in words
-        )
-        if not is_english and len(unknown) > 1 and 2 * len(unknown) > len(words):
-            return found[:1] if self.single(found[0]) in ("yes", "no") and found[1] == "," else []
-        misspelt = unknown if is_english or len(words) <= 2 else ()
-        return [self._meant(token) if token in misspelt else token for token in found]
+        return [token if self.single(token) else self._meant(token) for token in found]
 
     def content(self, tokens: Sequence[str]) -> Iterator[str]:
         """The words of a text that say something of objects, each in one form."""
@@ -132,31 +123,14 @@ class Words:
                 k += 1
 
     def _meant(self, word: str) -> str:
-        """The answer of which a word is one wrong, missing, doubled or exchanged letter away, or the word."""
-        if word in lexicon.NO_TYPOS:
+        """The answer of which a word is a misspelling ("bleu", "metalic"), or the word."""
+        if len(word) < _SHORTEST or word in lexicon.NO_TYPOS:
             return word
-        answers = (*self._counts, *(value for values in self.attributes.values() for value in values))
-        known = {
-            *(each for each in answers if max(len(each), len(word)) >= _SHORTEST_TYPO),
-            *(each for each in answers if sorted(each) == sorted(word) and len(word) == _SHORTEST_TYPO - 1),
-            *filter(_is_long, self._values),
-        }
-        near = sorted(each for each in known if each[0] == word[0] and _is_one_edit(word, each))
-        return near[0] if len({self.single(each) for each in near}) == 1 else word
-
-
-def _is_long(word: str) -> bool:
-    return len(word) > _SHORTEST_TYPO + 1
+        known = [each for each in self._spellings if each[0] == word[0]]
+        exchanged = [each for each in known if sorted(each) == sorted(word)]
+        long = [each for each in known if len(each) > _SHORTEST]
+        return next(iter(exchanged or get_close_matches(word, long, 1, _LIKENESS)), word)
 
 
 def _of(phrase: Phrase, kind: str) -> set[str]:
     return {value for each, value in phrase.values if each == kind}
-
-
-def _is_one_edit(first: str, second: str) -> bool:
-    """Whether one letter inserted, left out, replaced or exchanged with the next makes one word the other."""
-    same = next((k for k, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), None)
-    if same is None:
-        return abs(len(first) - len(second)) == 1
-    a, b = first[same:], second[same:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
