@@ -24,10 +24,6 @@ HEDGES = _list("might may could maybe perhaps possibly if whether would")
 
 NUMBERS = _list("zero one two three four five six seven eight nine ten")
 LARGER = _list("eleven twelve thirteen fourteen fifteen twenty dozen hundred")
-LABELS = _list("image images picture pictures step figure option object item")
-"""Before a number, these make it a name: "image 1"."""
-NOT_A_COUNT = _list("the this that a another each every other which by any no")
-"""Before "one", these make it a word for an object."""
 BEFORE_COUNTED = _list("other others more such separate different are is")
 
 FORMS: Mapping[str, tuple[str, ...]] = {
@@ -65,9 +61,9 @@ COMPARISONS: Mapping[str, str] = {
     **dict.fromkeys(_list("fewer less"), "fewer"),
 }
 KINDS = _list("size color shape material")
-PRONOUNS = _list("it they them both there that this these i he she")
 VERBS = _list("is are do does has have was were contain contains")
-ADVERBS = _list("sure indeed really say would so believe think certainly")
+BARE = (*_list("it they them both there that this these i he she sure indeed really say would so believe think certainly"), *VERBS)
+"""The words of a statement that says no more than yes or no: "they are"."""
 OF_NOTHING = (*NOUNS, *_list("any such like exist exists appear appears seem seems probably the case be to can see look looks like spot find"))
 """What a statement without a subject of its own may have: "there isn't any", "no such thing"."""
 

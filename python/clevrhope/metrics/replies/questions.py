@@ -31,8 +31,9 @@ class Question:
     """The other objects that it names."""
     clause: str
     """Its last clause, which asks: "there is a red cube; what size is it?"."""
+    clause_tokens: Sequence[str]
     tokens: Sequence[str]
-    """Its words."""
+    """The words of its last clause, and all."""
 
     @property
     def asks_for_existence(self) -> bool:
@@ -70,7 +71,7 @@ def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -
     target = next(iter(named if kind == COUNT else objects), Phrase(0, 0, frozenset(), ""))
     is_other = (each.values != target.values and not {value for _, value in each.values} <= {*asked} for each in objects)
     landmarks = tuple({each.values: each for each, other in zip(objects, is_other, strict=True) if other}.values())
-    return Question(kind, target, landmarks, clause, tokens)
+    return Question(kind, target, landmarks, clause, words.tokens(clause), tokens)
 
 
 def _kind_of_answers(asked: Collection[str], words: Words) -> str:

@@ -1,16 +1,7 @@
 """Reads the answer out of a model's reply in free words, or leaves the reply unread.
 
-The rules, each a choice of this project (docs/predictions.md describes them for users):
-
-1. A reply is its statements: without thoughts between tags, markup, the repeated question, questions of
-   its own, reasons and what breaks off, without what stands before "wait" or "actually", and without what
-   follows the start of another turn.
-2. A reply that is a single word for an answer gives it, of whatever kind.
-3. A statement gives the values that it has for what the question is about. Values of another object, what
-   "not" denies and numbers of something else are not such values.
-4. A statement that is marked as the answer decides. Where none is, the last conclusion ("so ...") and a first
-   or last statement of a few words decide; where there are none, all statements do.
-5. What decides has to give exactly one answer. A refusal that no conclusion follows leaves the reply unread.
+docs/predictions.md has the rules: a reply becomes statements, each gives answers to the question, those that are
+marked, or conclude, or are short decide before others, and what decides has to give one answer.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,7 +11,7 @@ from clevrhope.metrics.replies.numbers import given_numbers
 from clevrhope.metrics.replies.questions import COUNT, RELATION, YES_NO, Question, read_question
 from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
 from clevrhope.metrics.replies.values import Given, given_values, given_words, is_of_others
-from clevrhope.metrics.replies.words import OTHER, TOKEN, Words
+from clevrhope.metrics.replies.words import OTHER, Words
 from clevrhope.metrics.replies.yes_no import given_yes_no
 
 _SHORT = 3
@@ -75,27 +66,14 @@ class ReplyReader:
 def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str | None) -> str | None:
     """The answer of the statements that decide."""
     marked = [k for k, each in enumerate(statements) if each.mark == ANSWER and (given[k] or each.is_refusal)]
-    if marked:
-        return None if any(statements[k].is_refusal for k in marked) else _only([given[k] for k in marked])
     conclusions = [k for k, each in enumerate(statements) if each.mark == CONCLUSION and given[k]]
     refused = [k for k, each in enumerate(statements) if each.is_refusal]
-    if refused and refused[-1] >= max(conclusions, default=0):
+    if refused and refused[-1] >= max(marked or conclusions, default=0):
         return None
-    ends = {
-        k
-        for k in (0, len(statements) - 1)
-        if statements and OTHER not in given[k] and _is_short(statements[k], kind)
-    }
-    deciding = {k for k in {*conclusions[-1:], *ends} if given[k]}
-    if not deciding:
-        return _only(given)
-    return _only([given[k] for k in deciding])
-
-
-def _is_short(statement: Statement, kind: str | None) -> bool:
-    """Whether it is an answer by itself; "cubes: 2" is rather one of a list."""
-    n_words = sum(token[0].isalnum() for token in TOKEN.findall(statement.text))
-    return kind != YES_NO and n_words <= (1 if kind == COUNT else _SHORT)
+    longest = {YES_NO: 0, COUNT: 1}.get(kind, _SHORT)
+    ends = [k for k in {0, len(given) - 1} if given and len(statements[k].text.split()) <= longest]
+    deciding = [*conclusions[-1:], *(k for k in ends if given[k] and OTHER not in given[k])]
+    return _only([given[k] for k in marked or deciding] or given)
 
 
 def _only(given: Sequence[Given]) -> str | None:

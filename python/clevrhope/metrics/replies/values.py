@@ -1,7 +1,7 @@
 """The values that one statement of a reply gives to what a question is about."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.questions import RELATION, Question
@@ -18,27 +18,23 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
     """The values of the question's type that describe what it is about."""
     given: dict[str, int] = {}
     denied = denied_places(tokens, words)
-    restated = question.restatement_end(tokens, words)
-    if is_named(tokens, question):
-        restated = 0
+    is_named = any(a == question.kind and b in (":", "is", "=") for a, b in pairwise(tokens))  # "size: small"
+    restated = 0 if is_named else question.restatement_end(tokens, words)
     subject: Phrase | None = None
     for phrase in words.phrases(tokens):
         is_likened = tokens[phrase.begin - 1 : phrase.begin] == ["as"] == tokens[phrase.end : phrase.end + 1]
         if phrase.noun == "image" or is_likened or is_landmark(phrase, tokens):
             continue
         values = [value for kind, value in phrase.values if kind == question.kind]
-        is_value_alone = (
-            bool(values) and not phrase.but(question.kind) and (question.kind == "shape" or not phrase.noun)
-        )
-        described = subject if is_value_alone else phrase
-        if not is_value_alone and phrase.noun:
+        is_alone = values and not phrase.but(question.kind) and (question.kind == "shape" or not phrase.noun)
+        described = subject if is_alone else phrase
+        if not is_alone and phrase.noun:
             subject = phrase
         if described is None or question.is_about(described):
             fit = _fit(described, tokens, question)
             if restated is not None and (fit == EXACT or restated <= phrase.begin):
                 fit = RESTATED
-            is_denied = not denied.isdisjoint(range(phrase.begin, phrase.end))
-            if not is_denied:
+            if denied.isdisjoint(range(phrase.begin, phrase.end)):
                 given |= dict.fromkeys(values, fit)
             elif not values and fit >= EXACT and phrase.values:
                 given[OTHER] = EXACT  # "there is no red cube" to "what size is the red cube?"
@@ -50,12 +46,6 @@ def is_of_others(tokens: Sequence[str], question: Question) -> bool:
     return not {"other", "others"}.isdisjoint(tokens[:2]) and {"other", "same", "else", "another"}.isdisjoint(
         question.tokens
     )
-
-
-def is_named(tokens: Sequence[str], question: Question) -> bool:
-    """Whether a statement's subject is what is asked for: "size: small", "its material is rubber"."""
-    begin = next((k for k, each in enumerate(tokens[:-1]) if each == question.kind), None)
-    return begin is not None and tokens[begin + 1] in (":", "is", "=")
 
 
 def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) -> int:
@@ -89,18 +79,23 @@ def is_landmark(phrase: Phrase, tokens: Sequence[str]) -> bool:
     return tokens[k] in lexicon.BEFORE_LANDMARK or (tokens[k] == "as" and tokens[k + 1] == "the")
 
 
+def denies(token: str) -> bool:
+    """Whether a word makes a statement its opposite."""
+    return token in lexicon.DENIALS or token.endswith("n't")
+
+
 def denied_places(tokens: Sequence[str], words: Words) -> set[int]:
     """The places of the answers that a "not" before them denies."""
     found: set[int] = set()
-    denies = met = False  # whether something is denied, and whether an answer was among it
+    is_denied = met = False  # whether something is denied, and whether an answer was among it
     for k, token in enumerate(tokens):
         is_answer = words.single(token) is not None
-        if token in lexicon.DENIALS or token.endswith("n't"):
-            denies, met = True, False
+        if denies(token):
+            is_denied, met = True, False
             continue
         if not token[0].isalnum() or (met and not is_answer):
-            denies = False
-        if is_answer and denies:
+            is_denied = False
+        if is_answer and is_denied:
             met = True
             found.add(k)
     return found

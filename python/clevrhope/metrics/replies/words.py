@@ -39,8 +39,8 @@ class Phrase:
         """Whether the two cannot be about one object, by values of other types than `but`."""
         if self.noun and other.noun and self.noun != other.noun:
             return True
-        kinds = {kind for kind, _ in self.but(but)} & {kind for kind, _ in other.but(but)}
-        return any(not _of(self, kind) & _of(other, kind) for kind in kinds)
+        kinds = {kind for kind, _ in self.but(but)} & {kind for kind, _ in other.values}
+        return kinds > {kind for kind, _ in self.values & other.values} & kinds
 
 
 class Words:
@@ -49,11 +49,8 @@ class Words:
     def __init__(self, answers: Iterable[str], attributes: Mapping[str, Iterable[str]]) -> None:
         """`answers` are all that are allowed, `attributes` the types' values among them."""
         allowed = set(answers)
-        self.attributes = {kind: tuple(values) for kind, values in attributes.items()}
-        self._values: dict[str, tuple[str, str]] = {}
-        for kind, words in lexicon.OTHER_VALUES.items():
-            self._values |= dict.fromkeys(words, (kind, OTHER))
-        for kind, values in self.attributes.items():
+        self._values = {word: (kind, OTHER) for kind, words in lexicon.OTHER_VALUES.items() for word in words}
+        for kind, values in attributes.items():
             for value in values:
                 forms = (value, *CLEVR_WORDS.get(value, ()), *lexicon.FORMS.get(value, ()))
                 self._values |= {word: (kind, value) for form in forms for word in (form, f"{form}s")}
@@ -66,7 +63,7 @@ class Words:
 
     def value(self, token: str) -> tuple[str, str] | None:
         """The attribute type and value that a word names; the value is `OTHER` for one that is no answer."""
-        if token.endswith("ish") and any(color.startswith(token[:3]) for color in self.attributes["color"]):
+        if token.endswith("ish") and any(word[:3] == token[:3] for word in self._values):
             return ("color", OTHER)  # reddish
         return self._values.get(token.removesuffix("'s"))
 
@@ -110,17 +107,16 @@ class Words:
                 if value:
                     values.add(value)
                     noun = "object" if value[0] == "shape" else ""
-                elif tokens[k] in lexicon.NOUNS or (
-                    tokens[k] in ("one", "ones") and (values or tokens[k - 1 : k] == ["the"])
-                ):
-                    noun = lexicon.NOUNS.get(tokens[k], "object")
+                elif tokens[k] in ("one", "ones") and (values or tokens[k - 1 : k] == ["the"]):
+                    noun = "object"
                 else:
-                    break
+                    noun = lexicon.NOUNS.get(tokens[k], "")
+                    if not noun:
+                        break
                 k += 1
             if k > begin:
                 yield Phrase(begin, k, frozenset(values), noun)
-            else:
-                k += 1
+            k = max(k, begin + 1)
 
     def _meant(self, word: str) -> str:
         """The answer of which a word is a misspelling ("bleu", "metalic"), or the word."""
@@ -130,7 +126,3 @@ class Words:
         exchanged = [each for each in known if sorted(each) == sorted(word)]
         long = [each for each in known if len(each) > _SHORTEST]
         return next(iter(exchanged or get_close_matches(word, long, 1, _LIKENESS)), word)
-
-
-def _of(phrase: Phrase, kind: str) -> set[str]:
-    return {value for each, value in phrase.values if each == kind}
