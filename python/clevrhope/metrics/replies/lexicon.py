@@ -64,6 +64,8 @@ KINDS = _list("size color shape material")
 VERBS = _list("is are do does has have was were contain contains")
 BARE = (*_list("it they them both there that this these i he she sure indeed really say would so believe think certainly"), *VERBS)
 """The words of a statement that says no more than yes or no: "they are"."""
+SAYING = (*VERBS, *_list("there's see a an"))
+"""What a statement that there is something has."""
 OF_NOTHING = (*NOUNS, *_list("any such like exist exists appear appears seem seems probably the case be to can see look looks like spot find"))
 """What a statement without a subject of its own may have: "there isn't any", "no such thing"."""
 

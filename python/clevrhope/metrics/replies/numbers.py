@@ -32,38 +32,29 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
         tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # what an equation comes to
     given: dict[str, int] = {}
     denied, phrases = denied_places(tokens, words), list(words.phrases(tokens))
-    places = [k for k, token in enumerate(tokens) if words.count(token)]
-    for k, token in enumerate(tokens):
-        counted = _counted(tokens, k, phrases)
+    begins, ends = ({place(each): each for each in phrases} for place in (lambda p: p.begin, lambda p: p.end))
+    next_number = len(tokens)
+    for k in reversed(range(len(tokens))):
+        number = words.count(tokens[k])
+        begin = next((j for j in range(k + 1, next_number) if tokens[j] not in lexicon.BEFORE_COUNTED), len(tokens))
+        headed = ends.get(k - 1) if tokens[k - 1] in (":", "=") else None  # "red cubes: 3"
+        counted = begins.get(begin, headed)
         before = " ".join([*tokens[max(0, k - _CONTEXT) : k], ""])
         after = " ".join(tokens[k + 1 : k + _CONTEXT])
-        if _is_none(before + token, after, counted):
+        if _is_none(before + tokens[k], after, counted):
             if counted is None or counted.values <= question.target.values:
-                given["0"] = FITS
-                if k < 3:
-                    return given
-        elif k in places and k not in denied and _is_count(before, token, after, words):
+                given = {"0": FITS} if k < 3 else {**given, "0": FITS}
+        elif number and k not in denied and _is_count(before, tokens[k], after, words):
+            is_second = tokens[k - 1] == "or" and any(map(words.count, tokens[max(0, k - _CONTEXT) : k]))
             if counted is not None and counted.contradicts(question.target, None):
                 continue
-            is_second = tokens[k - 1] == "or" and places[0] < k
             if is_second or _RANGE.match(after) or _BOUND.search(before):
                 given[OTHER] = EXACT
             else:
-                end = next((place for place in places if place > k), len(tokens))
-                fit = _fit(tokens[k:end], counted, question, words)
-                number = words.count(token) or OTHER
+                fit = _fit(tokens[k:next_number], counted, question, words)
                 given[number] = max(given.get(number, PART), fit)
+        next_number = k if number else next_number
     return given
-
-
-def _counted(tokens: Sequence[str], k: int, phrases: Sequence[Phrase]) -> Phrase | None:
-    """What a number at k counts: "3 other red cubes", "red cubes: 3"."""
-    begin = k + 1
-    while begin < len(tokens) and tokens[begin] in lexicon.BEFORE_COUNTED:
-        begin += 1
-    end = k - 1 if k and tokens[k - 1] in (":", "=") else None
-    after = [each for each in phrases if each.begin == begin]
-    return next(iter(after or [each for each in phrases if each.end == end]), None)
 
 
 def _is_none(text: str, after: str, counted: Phrase | None) -> bool:

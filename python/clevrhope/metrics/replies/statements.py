@@ -13,7 +13,7 @@ _THOUGHT = r"(?:think|thinking|thoughts?|reasoning|analysis|scratchpad|reflectio
 _OPENED = re.compile(rf"[<\[\u25c1]\|?(?:begin_of_)?{_THOUGHT}\|?[>\]\u25b7]")
 _CLOSED = re.compile(rf"[<\[\u25c1](?:\|?/\|?|\|?end_of_){_THOUGHT}\|?[>\]\u25b7]")
 _TURN = re.compile(
-    r"^\s*(?:(?:next )?question|q|user|human|prompt|assistant|system)\s*:|<\|(?:im_end|end\w*|eot\w*)\|>|</s>",
+    r"^ ?(?:(?:next )?question|q|user|human|prompt|assistant|system) ?:|<\|(?:im_end|end\w*|eot\w*)\|>|</s>",
     re.MULTILINE,
 )
 """What begins another turn, or ends this one."""
@@ -25,10 +25,10 @@ _TAG = re.compile(r"(?<!<)<\|?/?[a-z_]+\b[^<>]*>|\[/?inst\]")
 _BOXED = re.compile(r"\\boxed\s*\{")
 _COMMAND = re.compile(r"\\[a-z]+\s*\{?")
 _NEXT_KEY = re.compile(r",\s*(?=\"\w+\"\s*:)|[{}]")
-_MARKUP = re.compile(r"[\\$_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z])")
-_ARROW = re.compile(r"\s*(?:[\u2192\u21d2]|[-=]+>)\s*")
+_MARKUP = re.compile(r"[*\\$_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z])")
+_ARROW = re.compile(r"[\u2192\u21d2]|[-=]>")
 
-_TABLE_ROW = re.compile(r"^\s*\|.*$", re.MULTILINE)
+_TABLE_ROW = re.compile(r"^ ?\|.*$", re.MULTILINE)
 _NUMBER = re.compile(r"(?:^|(?<=[\s:,])(?<!is ))\(?(\d+|[a-h])[.)]\s+(?=[a-z])", re.MULTILINE)
 _END = re.compile(r"(?:(?<=[.!?;])(?=\s|$)|(?<=\u3002))(?!\s*or\b)|\n")
 _ASKS = re.compile(r"(?:what|which|how|where|is|are|do|does|did|can|could|would|should|shall|will)\b")
@@ -129,10 +129,9 @@ def _own_turn(question: str, text: str) -> str:
 def _without_markup(text: str) -> str:
     """A text with "answer: ..." for what tags or LaTeX mark as one, and lines for a list's items and for keys."""
     text = _ANSWER_TAG.sub(r"\nanswer: ", _TAGGED.sub(r"\nanswer: \2\n", text))
-    text = _TAG.sub("\n", text)
-    text = _TABLE_ROW.sub("", text).replace("*", "")
-    text = _COMMAND.sub(" ", _BOXED.sub(r"\nanswer: ", text))
-    text = _single_spaced(_MARKUP.sub(" ", _ARROW.sub(": ", _NEXT_KEY.sub("\n", text))))
+    text = _TABLE_ROW.sub("", _single_spaced(_TAG.sub("\n", text)))
+    text = _NEXT_KEY.sub("\n", _COMMAND.sub(" ", _BOXED.sub(r"\nanswer: ", text)))
+    text = _single_spaced(_MARKUP.sub(" ", _ARROW.sub(": ", text)))
     is_list = [item[1] for item in _NUMBER.finditer(text)][:2] in (["1", "2"], ["a", "b"])
     return _NUMBER.sub("\n", text) if is_list else text
 

@@ -27,6 +27,8 @@ def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Giv
 
 def _by_meaning(tokens: Sequence[str], question: Question, words: Words) -> str | None:
     """Yes where a statement says what the question asks, no where it denies it or says the opposite."""
+    if tokens[1:2] == [","]:
+        tokens = tokens[2:]  # "well, there is one"
     first = list(takewhile(lambda token: token[0].isalnum(), tokens))
     stems = {token.partition("'")[0] for token in first if not denies(token)}
     if any(map(denies, first)) and stems <= {*lexicon.BARE, *lexicon.OF_NOTHING}:
@@ -48,13 +50,13 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
     """
     wanted, target = {*words.content(question.clause_tokens)}, question.target.values
     phrases = list(words.phrases(tokens))
-    denial = next((k for k, token in enumerate(tokens) if denies(token)), None)
+    denial = next((k for k, token in enumerate(tokens) if denies(token) or words.count(token) == "0"), None)
     if denial is not None:
         denied = {*words.content(tokens[denial + 1 :])}
         first = next((each.values for each in phrases if each.begin > denial), frozenset())
         is_all = tokens[denial] in lexicon.NOTHING or first <= target
         return "no" if denied and denied <= wanted and is_all else None
-    is_said = not {*tokens}.isdisjoint((*lexicon.VERBS, "there's", "see", "a", "an"))
+    is_said = any(token in lexicon.SAYING or words.count(token) for token in tokens)
     is_found = any(target <= each.values and not is_landmark(each, tokens) for each in phrases)
     if "it" in tokens:
         wanted -= {value for each in question.landmarks for _, value in each.values}
