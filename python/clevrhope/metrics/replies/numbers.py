@@ -12,14 +12,16 @@ _CONTEXT = 12
 """Words before and after a number that say what it is."""
 _NUMBER = rf"(?:\d+|{'|'.join(lexicon.NUMBERS)})"
 _NAMES = re.compile(
-    rf"\b(?:images?|pictures?|step|figure|option|object|item)(?: {_NUMBER}(?: ,| and| maybe)*)* $"  # "images 1 and 3"
+    rf"\b(?:images?|pictures?|step|figure|option|object|item)(?: {_NUMBER}(?: ,| and| maybe)*)* $"
     r"|(?<!\btotal )\bof(?: the| these| those| all)* $"  # "3 of the 5"
     r"|\b\d+ , $"  # "1, 2, 3"
 )
 """What stands before a number that is no count."""
 _BOUND = re.compile(r"\b(?:at least|at most|(?:more|fewer|less) than|over|up to|between) $")
 _RANGE = re.compile(rf"(?:or|to|-|/) (?:more|fewer|less|{_NUMBER})\b|\+")
-_OBJECT = re.compile(r"(?<!just )(?<!only )\b(?:the|this|that|an?|another|each|every|other|which|by|any|no) $")
+_OBJECT = re.compile(
+    r"(?<!just )(?<!only )\b(?:the|this|that|an?|another|each|every|other|which|by|any|no) $"
+)
 """What stands before "one" where it is a word for an object."""
 _ONLY = re.compile(r"(?<!\bthe )\b(?:just|only|exactly)(?: the)? $")
 _NONE = re.compile(r"\b(?:none|nothing|nobody|not a single|not one)$")
@@ -32,11 +34,13 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
         tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # what an equation comes to
     given: dict[str, int] = {}
     denied, phrases = denied_places(tokens, words), list(words.phrases(tokens))
-    begins, ends = ({place(each): each for each in phrases} for place in (lambda p: p.begin, lambda p: p.end))
+    begins, ends = {each.begin: each for each in phrases}, {each.end: each for each in phrases}
     next_number = len(tokens)
     for k in reversed(range(len(tokens))):
         number = words.count(tokens[k])
-        begin = next((j for j in range(k + 1, next_number) if tokens[j] not in lexicon.BEFORE_COUNTED), len(tokens))
+        begin = next(
+            (j for j in range(k + 1, next_number) if tokens[j] not in lexicon.BEFORE_COUNTED), len(tokens)
+        )
         headed = ends.get(k - 1) if tokens[k - 1] in (":", "=") else None  # "red cubes: 3"
         counted = begins.get(begin, headed)
         before = " ".join([*tokens[max(0, k - _CONTEXT) : k], ""])

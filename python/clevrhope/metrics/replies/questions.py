@@ -12,7 +12,8 @@ _ASKS_WHETHER = re.compile(r"(?:is|are|do|does|did|has|have|can|was|were)\b")
 _ASKS_HOW_MANY = re.compile(r"\bhow many\b|\bwhat(?: is|'s)?(?: the)?(?: total)? number\b")
 _ASKS_FOR = re.compile(r".*\b(?:what|how|which)\b")
 _KINDS = re.compile(
-    r"(?P<size>size|(?<=how )(?:big|large|small))|(?P<color>colou?r)|(?P<material>material|made of)|(?P<shape>shape)"
+    r"(?P<size>size|(?<=how )(?:big|large|small))|(?P<color>colou?r)|(?P<shape>shape)"
+    r"|(?P<material>material|made of)"
 )
 _ASKS_FOR_EXISTENCE = re.compile(
     r"\bany\b|\banything\b|^(?:is|are) there (?!more|fewer|exactly|an equal|as many|the|at)|\bvisible$"
@@ -69,15 +70,28 @@ def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -
     named = [each for part in parts for each in words.phrases(words.tokens(part)) if each.noun]
     objects = [each for each in named if each.noun == "object"]
     target = next(iter(named if kind == COUNT else objects), Phrase(0, 0, frozenset(), ""))
-    is_other = (each.values != target.values and not {value for _, value in each.values} <= {*asked} for each in objects)
-    landmarks = tuple({each.values: each for each, other in zip(objects, is_other, strict=True) if other}.values())
+    is_other = (
+        each.values != target.values and not {value for _, value in each.values} <= {*asked}
+        for each in objects
+    )
+    landmarks = tuple(
+        {each.values: each for each, other in zip(objects, is_other, strict=True) if other}.values()
+    )
     return Question(kind, target, landmarks, clause, words.tokens(clause), tokens)
 
 
 def _kind_of_answers(asked: Collection[str], words: Words) -> str:
     answer = next(iter(asked))
     value = words.value(answer)
-    return value[0] if value else YES_NO if answer in ("yes", "no") else COUNT if answer.isdecimal() else RELATION
+    return (
+        value[0]
+        if value
+        else YES_NO
+        if answer in ("yes", "no")
+        else COUNT
+        if answer.isdecimal()
+        else RELATION
+    )
 
 
 def _kind(clause: str) -> str | None:

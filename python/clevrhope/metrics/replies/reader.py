@@ -1,7 +1,7 @@
 """Reads the answer out of a model's reply in free words, or leaves the reply unread.
 
-docs/predictions.md has the rules: a reply becomes statements, each gives answers to the question, those that are
-marked, or conclude, or are short decide before others, and what decides has to give one answer.
+docs/predictions.md has the rules: a reply becomes statements, each gives answers to the question, those that
+are marked, or conclude, or are short decide before others, and what decides has to give one answer.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -41,10 +41,6 @@ class ReplyReader:
             answer = _decided(statements, given, read.kind)
         return answer if answer in (asked or self._answers) else None
 
-    def kind(self, question: str) -> str | None:
-        """What a question asks for: "yes/no", "count" or an attribute type; None where it does not say."""
-        return read_question(plain(question), self._words).kind
-
     def _given(self, statement: Statement, question: Question) -> Given:
         """The answers of the question's kind that a statement gives."""
         tokens = self._words.tokens(statement.text)
@@ -70,7 +66,7 @@ def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str 
     refused = [k for k, each in enumerate(statements) if each.is_refusal]
     if refused and refused[-1] >= max(marked or conclusions, default=0):
         return None
-    longest = {YES_NO: 0, COUNT: 1}.get(kind, _SHORT)
+    longest = 0 if kind == YES_NO else 1 if kind == COUNT else _SHORT
     ends = [k for k in {0, len(given) - 1} if given and len(statements[k].text.split()) <= longest]
     deciding = [*conclusions[-1:], *(k for k in ends if given[k] and OTHER not in given[k])]
     return _only([given[k] for k in marked or deciding] or given)

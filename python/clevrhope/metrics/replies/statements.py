@@ -43,9 +43,7 @@ _SO = re.compile(
     r"|\bi(?:'d| would| will|'ll)?\s(?:say|go with|guess|conclude|choose)\b"
 )
 _BUT = re.compile(r",?\s*\b(?:but|however)\b,?")
-_CLAUSE = re.compile(
-    rf"{_BUT.pattern}|,\s+and\s+(?=(?:the|\d+|one|two|three)\b)|\s(?:\u2014|-+)\s(?=[a-z])"
-)
+_CLAUSE = re.compile(rf"{_BUT.pattern}|,\s+and\s+(?=(?:the|\d+|one|two|three)\b)|\s(?:\u2014|-+)\s(?=[a-z])")
 _WITHDRAWN = re.compile(
     r"(?:^|[,.;:!?\n\u2014\u2026-])\s*(?:no,?\s+|oh,\s+|hmm,\s+|oops,\s+)?"
     r"(?:wait|actually|correction|sorry(?! to\b)|hold on|scratch that|on second \w+|on closer|i mean|i meant"
@@ -64,12 +62,11 @@ _TWICE = re.compile(r"\w+(?: \w+)? \(\w+\)")
 """What says one thing twice: "light blue (cyan)"."""
 _ASIDE = re.compile(r"\((?!\s*or\b)[^()]*\)")
 _REASON = re.compile(
-    r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed|confidence|(?<!as )(?:al)?though(?!,))\b"
+    r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed|confidence"
+    r"|(?<!as )(?:al)?though(?!,))\b"
 )
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
-_VOID = re.compile(
-    r"\b(?:thought|at first|initially|first read)\b|\b(?:an?|the|and|or|of|to|in|that|with)$"
-)
+_VOID = re.compile(r"\b(?:thought|at first|initially|first read)\b|\b(?:an?|the|and|or|of|to|in|that|with)$")
 """What is no longer held, or breaks off."""
 
 
@@ -109,7 +106,7 @@ def _single_spaced(text: str) -> str:
 
 
 def _after_thoughts(text: str) -> tuple[str, bool]:
-    """What follows the last thought between tags, or else stands before the first; whether the last one ends."""
+    """What follows the last thought, or else stands before the first; whether the last one ends."""
     after = _CLOSED.split(text)[-1]
     is_open = _OPENED.search(after) is not None
     if not _has_words(after):
@@ -127,7 +124,7 @@ def _own_turn(question: str, text: str) -> str:
 
 
 def _without_markup(text: str) -> str:
-    """A text with "answer: ..." for what tags or LaTeX mark as one, and lines for a list's items and for keys."""
+    """A text with "answer: ..." for what tags and LaTeX mark, and a line for each item and key."""
     text = _ANSWER_TAG.sub(r"\nanswer: ", _TAGGED.sub(r"\nanswer: \2\n", text))
     text = _TABLE_ROW.sub("", _single_spaced(_TAG.sub("\n", text)))
     text = _NEXT_KEY.sub("\n", _COMMAND.sub(" ", _BOXED.sub(r"\nanswer: ", text)))

@@ -8,10 +8,9 @@ from clevrhope.metrics.replies.questions import RELATION, Question
 from clevrhope.metrics.replies.words import OTHER, Phrase, Words
 
 Given = Mapping[str, int]
-"""Answer -> how closely a statement fits what the question is about: `PART`, `FITS`, `EXACT` or `RESTATED`."""
+"""Answer -> how closely a statement fits the question: `PART`, `FITS`, `EXACT` or `RESTATED`."""
 
 PART, FITS, EXACT, RESTATED = range(4)
-
 
 
 def given_values(tokens: Sequence[str], question: Question, words: Words) -> Given:
@@ -58,9 +57,11 @@ def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) ->
 
 
 def given_words(tokens: Sequence[str], question: Question, words: Words) -> Given:
-    """All relations that a statement names, or all answers where the wording does not say what it asks for."""
+    """All relations that a statement names, or all answers where the question's kind is unknown."""
     denied = denied_places(tokens, words)
-    subjects = (each for each in words.phrases(tokens) if each.noun == "object" and not is_landmark(each, tokens))
+    subjects = (
+        each for each in words.phrases(tokens) if each.noun == "object" and not is_landmark(each, tokens)
+    )
     if not all(map(question.is_about, islice(subjects, 1))):
         return {}
     meaning = words.relations.get if question.kind == RELATION else words.single

@@ -12,7 +12,7 @@ OTHER = "?"
 """Stands for a value or number that is not an answer, such as orange or eleven."""
 
 _SHORTEST, _LIKENESS = 4, 0.8
-"""Of misspelt words: their letters, and how like the right word they are; of five letters one may be wrong."""
+"""The letters of a misspelt word, and how like the right one it is: one of five may be wrong."""
 
 TOKEN = re.compile(
     r"(?<!\S)-\d+|\d+(?:[.,]\d+)*%?|(?:[^\W\d_]+n't\b)|[^\W\d_]+(?:'[^\W\d_]+)?|[,:()\u2014=+<>/-]"
@@ -56,7 +56,10 @@ class Words:
                 self._values |= {word: (kind, value) for form in forms for word in (form, f"{form}s")}
         self._counts = {word: str(number) for number, word in enumerate(lexicon.NUMBERS)} | {"single": "1"}
         self._counts = {word: number for word, number in self._counts.items() if number in allowed}
-        self._spellings = (*(word for word, value in self._values.items() if OTHER not in value), *self._counts)
+        self._spellings = (
+            *(word for word, value in self._values.items() if OTHER not in value),
+            *self._counts,
+        )
         self._numbers = {answer for answer in allowed if answer.isdecimal()}
         relations = allowed - self._numbers - {"yes", "no", *(value for _, value in self._values.values())}
         self.relations = {word: each for each in relations for word in (each, *lexicon.FORMS.get(each, ()))}

@@ -33,7 +33,11 @@ def _by_meaning(tokens: Sequence[str], question: Question, words: Words) -> str 
     stems = {token.partition("'")[0] for token in first if not denies(token)}
     if any(map(denies, first)) and stems <= {*lexicon.BARE, *lexicon.OF_NOTHING}:
         return "no"  # "they don't", "there isn't any"
-    if first and stems <= {*lexicon.BARE, *lexicon.NUMBERS} and first[-1] in (*lexicon.VERBS, *lexicon.NUMBERS):
+    if (
+        first
+        and stems <= {*lexicon.BARE, *lexicon.NUMBERS}
+        and first[-1] in (*lexicon.VERBS, *lexicon.NUMBERS)
+    ):
         return "yes"  # "sure is", "there are two"
     if not any(map(denies, tokens)) and not {*tokens}.isdisjoint(lexicon.HEDGES):
         return None
@@ -74,7 +78,9 @@ def _comparison(tokens: Sequence[str], asked: str, question: Question, words: Wo
         return None
     said = _compared(tokens, phrases, question)
     if said is None:
-        values = {value for each in phrases for value in each.values if value[0] in kinds and "or" not in tokens}
+        values = {
+            value for each in phrases for value in each.values if value[0] in kinds and "or" not in tokens
+        }
         said = "different" if len(values) > 1 else "same" if values and "both" in tokens else None
     if any(map(denies, tokens)):
         return "no" if said == asked else "yes" if (said, asked) == ("different", "same") else None
@@ -83,10 +89,12 @@ def _comparison(tokens: Sequence[str], asked: str, question: Question, words: Wo
 
 
 def _compared(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) -> str | None:
-    """How a statement compares the first of the question's objects with the second: same, different, more, fewer."""
+    """How a statement compares the question's first objects with its second: "same", "more" and so on."""
     k = next((k for k, token in enumerate(tokens) if token in lexicon.COMPARISONS), len(tokens))
     after = [each for each in phrases if each.begin == k + 1]
     before = [each for each in reversed(phrases) if each.end <= k]
     said = next(map(lexicon.COMPARISONS.get, tokens[k:]), None)
-    is_second = any(each.values in [one.values for one in question.landmarks] for each in (after or before)[:1])
+    is_second = any(
+        each.values in [one.values for one in question.landmarks] for each in (after or before)[:1]
+    )
     return _OPPOSITES[said] if is_second and said in ("more", "fewer") else said
