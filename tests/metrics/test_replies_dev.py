@@ -1,6 +1,7 @@
 """Replies as vision-language models write them, read as a careful reader reads them, or not at all."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,17 @@ def test_nearly_all_replies_that_give_an_answer_are_read(
     readable = [(row, answer) for row, answer in answers if row["truth"] is not None]
     unread = [row for row, answer in readable if answer is None]
     assert len(unread) <= 0.01 * len(readable), unread
+
+
+@pytest.mark.parametrize(
+    "piece", ["<think>", "</think>", "user:\n", "red cube ", "not any ", "1, 2 ", "\\text{"]
+)
+def test_a_piece_that_is_repeated_often_takes_no_quadratic_time(piece: str) -> None:
+    vocabulary = default_vocabulary()
+    reader = ReplyReader(vocabulary.set_answers, dict(vocabulary.attribute_types))
+    begin = time.process_time()
+    reader.read("How many red cubes are there?", 20_000 * piece)
+    assert time.process_time() - begin < 8  # a quadratic rule took 10 s and more
 
 
 PIECES = sorted({piece for row in ROWS for piece in row["reply"].split(" ")})

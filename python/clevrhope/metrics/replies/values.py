@@ -1,57 +1,50 @@
 """The values that one statement of a reply gives to what a question is about."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice, pairwise
 
-from clevrhope.metrics.replies.questions import Question
-from clevrhope.metrics.replies.words import NOTHING, OTHER, Phrase, Words
+from clevrhope.metrics.replies import lexicon
+from clevrhope.metrics.replies.questions import RELATION, Question
+from clevrhope.metrics.replies.words import OTHER, Phrase, Words
 
 Given = Mapping[str, int]
-"""Answer -> how closely a statement fits what the question is about: `PART`, `FITS` or `EXACT`."""
+"""Answer -> how closely a statement fits the question: `PART`, `FITS`, `EXACT` or `RESTATED`."""
 
-PART, FITS, EXACT = 0, 1, 2
-
-DENIALS = ("not", "never", "neither", "nor", "no", "without", *NOTHING)
-_IN_A_ROW = ("a", "an", "the", "or", "nor")
-"""What may stand between answers that one "not" denies."""
-_DETERMINERS = ("the", "a", "an", "another", "other", "this", "that", "only", "any")
-_BEFORE_LANDMARK = ("behind", "than", "to", "in", "from", "near", "beside", "by", "between", "with")
-_BEFORE_OF = ("left", "right", "front", "side", "back")
-SIDES = frozenset(("behind", *_BEFORE_OF))
-_BEFORE_SIDE = ("that", "is", "to", "on", "in", "the")
+PART, FITS, EXACT, RESTATED = range(4)
 
 
 def given_values(tokens: Sequence[str], question: Question, words: Words) -> Given:
     """The values of the question's type that describe what it is about."""
     given: dict[str, int] = {}
     denied = denied_places(tokens, words)
+    is_named = any(a == question.kind and b in (":", "is", "=") for a, b in pairwise(tokens))  # "size: small"
+    restated = 0 if is_named else question.restatement_end(tokens, words)
     subject: Phrase | None = None
     for phrase in words.phrases(tokens):
-        if phrase.noun == "image" or is_landmark(phrase, tokens):
+        is_likened = tokens[phrase.begin - 1 : phrase.begin] == ["as"] == tokens[phrase.end : phrase.end + 1]
+        if phrase.noun == "image" or is_likened or is_landmark(phrase, tokens):
             continue
         values = [value for kind, value in phrase.values if kind == question.kind]
-        is_value_alone = (
-            bool(values) and not phrase.but(question.kind) and (question.kind == "shape" or not phrase.noun)
-        )
-        described = subject if is_value_alone else phrase
-        if not is_value_alone and phrase.noun:
+        is_alone = values and not phrase.but(question.kind) and (question.kind == "shape" or not phrase.noun)
+        described = subject if is_alone else phrase
+        if not is_alone and phrase.noun:
             subject = phrase
-        if described is None or (
-            question.is_about(described) and not _is_elsewhere(described, tokens, question)
-        ):
+        if described is None or question.is_about(described):
             fit = _fit(described, tokens, question)
-            is_denied = not denied.isdisjoint(range(phrase.begin, phrase.end))
-            if not is_denied:
+            if restated is not None and (fit == EXACT or restated <= phrase.begin):
+                fit = RESTATED
+            if denied.isdisjoint(range(phrase.begin, phrase.end)):
                 given |= dict.fromkeys(values, fit)
-            elif not values and fit == EXACT and phrase.values:
+            elif not values and fit >= EXACT and phrase.values:
                 given[OTHER] = EXACT  # "there is no red cube" to "what size is the red cube?"
     return given
 
 
-def _is_elsewhere(phrase: Phrase, tokens: Sequence[str], question: Question) -> bool:
-    """Whether a relation follows that is not the question's: "the thing right of it" where it has "left"."""
-    after = [each for each in tokens[phrase.end : phrase.end + 4] if each not in _BEFORE_SIDE]
-    is_related = not SIDES.isdisjoint(question.clause.split())
-    return is_related and bool(after) and after[0] in SIDES and after[0] not in question.clause.split()
+def is_of_others(tokens: Sequence[str], question: Question) -> bool:
+    """Whether a statement begins with other things, which the question does not ask about."""
+    return not {"other", "others"}.isdisjoint(tokens[:2]) and {"other", "same", "else", "another"}.isdisjoint(
+        question.tokens
+    )
 
 
 def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) -> int:
@@ -63,51 +56,47 @@ def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) ->
     return EXACT if (wanted and wanted <= found) or (is_definite and found <= wanted) else FITS
 
 
-def given_relations(tokens: Sequence[str], question: Question, words: Words) -> Given:
-    """The relations that the question's object is said to have."""
-    given: dict[str, int] = {}
+def given_words(tokens: Sequence[str], question: Question, words: Words) -> Given:
+    """All relations that a statement names, or all answers where the question's kind is unknown."""
     denied = denied_places(tokens, words)
-    phrases = [
+    subjects = (
         each for each in words.phrases(tokens) if each.noun == "object" and not is_landmark(each, tokens)
-    ]
-    for k, token in enumerate(tokens):
-        subjects = [phrase for phrase in phrases if phrase.end <= k]
-        if token in words.relations and k not in denied and (not subjects or question.is_about(subjects[-1])):
-            given[words.relations[token]] = FITS
-    return given
-
-
-def given_anything(tokens: Sequence[str], words: Words) -> Given:
-    """All answers that a statement names, for a question whose wording does not say what it asks for."""
-    denied = denied_places(tokens, words)
-    singles = (words.single(token) for k, token in enumerate(tokens) if k not in denied)
-    return {answer: FITS for answer in singles if answer}
+    )
+    if not all(map(question.is_about, islice(subjects, 1))):
+        return {}
+    meaning = words.relations.get if question.kind == RELATION else words.single
+    return {answer: FITS for k, token in enumerate(tokens) if k not in denied and (answer := meaning(token))}
 
 
 def is_landmark(phrase: Phrase, tokens: Sequence[str]) -> bool:
     """Whether a phrase is what another object is related to: "left of the red cube", "behind it"."""
     k = phrase.begin - 1
-    while k >= 0 and tokens[k] in _DETERMINERS:
+    while k >= 0 and tokens[k] in lexicon.DETERMINERS:
         k -= 1
     if k < 0 or (k == phrase.begin - 1 and not phrase.noun):
         return False
     if tokens[k] == "of":
-        return k > 0 and tokens[k - 1] in _BEFORE_OF
-    return tokens[k] in _BEFORE_LANDMARK or (tokens[k] == "as" and tokens[k + 1] == "the")
+        return k > 0 and tokens[k - 1] in lexicon.BEFORE_OF
+    return tokens[k] in lexicon.BEFORE_LANDMARK or (tokens[k] == "as" and tokens[k + 1] == "the")
+
+
+def denies(token: str) -> bool:
+    """Whether a word makes a statement its opposite."""
+    return token in lexicon.DENIALS or token.endswith("n't")
 
 
 def denied_places(tokens: Sequence[str], words: Words) -> set[int]:
     """The places of the answers that a "not" before them denies."""
     found: set[int] = set()
-    denies = met = False  # whether something is denied, and whether an answer was among it
+    is_denied = met = False  # whether something is denied, and whether an answer was among it
     for k, token in enumerate(tokens):
         is_answer = words.single(token) is not None
-        if token in DENIALS or token.endswith("n't"):
-            denies, met = True, False
+        if denies(token):
+            is_denied, met = True, False
             continue
-        if not token[0].isalnum() or (met and not is_answer and token not in _IN_A_ROW):
-            denies = False
-        if is_answer and denies:
+        if not token[0].isalnum() or (met and not is_answer):
+            is_denied = False
+        if is_answer and is_denied:
             met = True
             found.add(k)
     return found

@@ -1,120 +1,100 @@
 """Yes or no, as one statement of a reply says it."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 
+from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.questions import Question
-from clevrhope.metrics.replies.values import DENIALS, EXACT, FITS, SIDES, Given
-from clevrhope.metrics.replies.words import NO, NOTHING, YES, Words
+from clevrhope.metrics.replies.values import EXACT, FITS, Given, denies, is_landmark
+from clevrhope.metrics.replies.words import Phrase, Words
 
-_ALWAYS = ("yes", "yeah", "yep", "yup")
-_PHRASES: Mapping[str, str] = {"right": "yes", "of course": "yes", "no way": "no"}
-_AFTER = ("there", "it", "they", "that", "this", "i", "the", "not", "its", "it's")
-"""Before these, "no" is an answer and not "no cube"."""
-_EMPTY_WORDS = (
-    *("a", "an", "the", "this", "that", "which", "it", "its", "they", "them", "both", "i"),
-    *("is", "are", "been", "be", "do", "does", "has", "have", "can", "see", "seen", "think", "made"),
-    *("exist", "exists", "appear", "appears", "seem", "seems", "visible", "true", "case"),
-    *("there", "any", "in", "of", "to", "at", "with", "across", "and", "also", "so", "like", "such"),
-    *("really", "certainly", "image", "images", "picture", "scene"),
-)
-"""Words that do not change what a statement of existence or likeness says."""
-_VERBS = ("is", "are", "do", "does", "has", "have")
-_OPPOSITES: Mapping[str, str] = {
-    "different": "same",
-    "differ": "same",
-    "fewer": "more",
-    "more": "fewer",
-    "less": "greater",
-    "greater": "less",
-}
+_ALONE = {"right": "yes", "of course": "yes", "no way": "no"}
+_OPPOSITES = {"more": "fewer", "fewer": "more", "same": "different"}
 
 
 def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Given:
-    """Yes or no as words of their own, or else what a statement that repeats the question's words says."""
-    phrase = _PHRASES.get(" ".join(tokens))
-    given: dict[str, int] = {phrase: EXACT} if phrase else {}
-    for k, token in enumerate(tokens):
-        after = tokens[k + 1] if k + 1 < len(tokens) else ","
-        is_alone = token in _ALWAYS or not after[0].isalnum() or after in _AFTER
-        if token in (*YES, *NO) and is_alone:
-            given["yes" if (token in YES) != _denies(tokens[max(0, k - 2) : k]) else "no"] = EXACT
-    answer = None if given else _by_restatement(tokens, question, words)
+    """Yes or no as words of their own, or else what a statement says in the question's words."""
+    alone = _ALONE.get(" ".join(tokens))
+    given: dict[str, int] = {alone: EXACT} if alone else {}
+    for k, (token, after) in enumerate(zip(tokens, [*tokens[1:], ","], strict=False)):
+        is_alone = token in lexicon.ALWAYS_YES or not after[0].isalnum() or after in lexicon.BEFORE_CLAUSE
+        if token in (*lexicon.YES, *lexicon.NO) and is_alone:
+            is_denied = any(map(denies, tokens[max(0, k - 2) : k]))
+            given["yes" if (token in lexicon.YES) != is_denied else "no"] = EXACT
+    answer = None if given else _by_meaning(tokens, question, words)
     return {answer: FITS} if answer else given
 
 
-def _denies(tokens: Sequence[str]) -> bool:
-    return any(token == "not" or token.endswith("n't") for token in tokens)
+def _by_meaning(tokens: Sequence[str], question: Question, words: Words) -> str | None:
+    """Yes where a statement says what the question asks, no where it denies it or says the opposite."""
+    if tokens[1:2] == [","]:
+        tokens = tokens[2:]  # "well, there is one"
+    first = list(takewhile(lambda token: token[0].isalnum(), tokens))
+    stems = {token.partition("'")[0] for token in first if not denies(token)}
+    if any(map(denies, first)) and stems <= {*lexicon.BARE, *lexicon.OF_NOTHING}:
+        return "no"  # "they don't", "there isn't any"
+    if (
+        first
+        and stems <= {*lexicon.BARE, *lexicon.NUMBERS}
+        and first[-1] in (*lexicon.VERBS, *lexicon.NUMBERS)
+    ):
+        return "yes"  # "sure is", "there are two"
+    if not any(map(denies, tokens)) and not {*tokens}.isdisjoint(lexicon.HEDGES):
+        return None
+    asked = next(filter(None, map(lexicon.COMPARISONS.get, question.clause_tokens)), None)
+    if question.asks_for_existence or asked is None:
+        return _existence(tokens, question, words)
+    return _comparison(tokens, asked, question, words)
 
 
-def _by_restatement(tokens: Sequence[str], question: Question, words: Words) -> str | None:
-    """Yes where a statement says what the question asks about, no where it denies it or says the opposite."""
-    wanted, said = (list(_content(each, words)) for each in (words.tokens(question.clause), tokens))
-    denial = next((k for k, token in enumerate(tokens) if token in DENIALS or token.endswith("n't")), None)
-    if question.asks_for_existence:
-        return _existence(tokens, wanted, denial, words)
-    if not said:  # "they don't", "it is"
-        return "no" if denial is not None else "yes" if tokens and tokens[-1] in _VERBS else None
-    opposites = (k for k, word in enumerate(said) if word not in wanted and _OPPOSITES.get(word) in wanted)
-    opposite = next(opposites, None)
-    if opposite is not None:
-        said[opposite] = _OPPOSITES[said[opposite]]
-    is_opposite = opposite is not None or _is_exchanged(said, wanted)
-    if is_opposite and denial is not None and "same" not in said:
-        return None  # not fewer is not yet more
-    if is_opposite or _says(said, wanted):
-        return "no" if is_opposite != (denial is not None) else "yes"
-    return None
-
-
-def _existence(tokens: Sequence[str], wanted: Sequence[str], denial: int | None, words: Words) -> str | None:
+def _existence(tokens: Sequence[str], question: Question, words: Words) -> str | None:
     """What "there are two red cubes" or "none of the cubes is red" says to a question for red cubes.
 
     A denial may say less of what there is not: without cubes there are no red ones.
     """
+    wanted, target = {*words.content(question.clause_tokens)}, question.target.values
+    phrases = list(words.phrases(tokens))
+    denial = next((k for k, token in enumerate(tokens) if denies(token) or words.count(token) == "0"), None)
     if denial is not None:
-        denied = list(_content(tokens[denial + 1 :], words))
-        of_target = [] if tokens[denial] in NOTHING else _until_side(denied)
-        return "no" if {*denied} <= {*wanted} and {*of_target} <= {*_until_side(wanted)} else None
-    numbers = {number for token in tokens if (number := words.count(token))}
-    said = [word for word in _content(tokens, words) if words.count(word) is None]
-    is_verb_alone = not {*tokens[-1:]}.isdisjoint(_VERBS)  # "yes, there are"
-    is_number_of_them = bool(numbers) and not {*tokens}.isdisjoint(
-        (*_VERBS, "there's", "see")
-    )  # "there is one"
-    if said != wanted and (said or not (is_number_of_them or is_verb_alone)):
+        denied = {*words.content(tokens[denial + 1 :])}
+        first = next((each.values for each in phrases if each.begin > denial), frozenset())
+        is_all = tokens[denial] in lexicon.NOTHING or first <= target
+        return "no" if denied and denied <= wanted and is_all else None
+    is_said = any(token in lexicon.SAYING or words.count(token) for token in tokens)
+    is_found = any(target <= each.values and not is_landmark(each, tokens) for each in phrases)
+    if "it" in tokens:
+        wanted -= {value for each in question.landmarks for _, value in each.values}
+    return "yes" if is_said and is_found and wanted <= {*words.content(tokens)} else None
+
+
+def _comparison(tokens: Sequence[str], asked: str, question: Question, words: Words) -> str | None:
+    """What "they differ in size" or "there are more spheres" says to a question for the same or for more."""
+    phrases = list(words.phrases(tokens))
+    kinds = [kind for kind in lexicon.KINDS if kind in question.tokens]
+    named = [question.target, *question.landmarks]
+    objects = [each for each in phrases if each.noun == "object"]
+    is_of_others = any(all(each.contradicts(one, None) for one in named) for each in objects)
+    if is_of_others or any(kind in tokens and kind not in kinds for kind in lexicon.KINDS):
         return None
-    return "no" if "0" in numbers else "yes"
+    said = _compared(tokens, phrases, question)
+    if said is None:
+        values = {
+            value for each in phrases for value in each.values if value[0] in kinds and "or" not in tokens
+        }
+        said = "different" if len(values) > 1 else "same" if values and "both" in tokens else None
+    if any(map(denies, tokens)):
+        return "no" if said == asked else "yes" if (said, asked) == ("different", "same") else None
+    is_no = said is not None and ("same" in (said, asked) or said == _OPPOSITES.get(asked))
+    return "yes" if said == asked else "no" if is_no else None
 
 
-def _says(said: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether a statement says the same as the question: in order, or up to "than", or a likeness in part."""
-    until_than = list(takewhile(lambda word: word != "than", wanted))
-    is_likeness = wanted.count("same") == 1 and "same" in said and {*said} <= {*wanted, "than"}
-    is_comparison = len(said) == 1 and said[0] in wanted and said[0] in _OPPOSITES
-    return said in (wanted, until_than) or is_likeness or is_comparison
-
-
-def _is_exchanged(said: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether a statement compares the two the other way round: "more spheres than cubes"."""
-    if "than" not in wanted:
-        return False
-    than = wanted.index("than")
-    return said == [wanted[0], *wanted[than + 1 :], "than", *wanted[1:than]] and said != wanted
-
-
-def _until_side(content: Sequence[str]) -> Sequence[str]:
-    """The words before the first relation."""
-    return list(takewhile(lambda word: word not in SIDES, content))
-
-
-def _content(tokens: Sequence[str], words: Words) -> Iterator[str]:
-    """The words of a text that say something, each in one form."""
-    for token in tokens:
-        if (
-            token[0].isalnum()
-            and token.partition("'")[0] not in (*_EMPTY_WORDS, *DENIALS)
-            and not token.endswith("n't")
-        ):
-            yield "same" if token == "equal" else words.single(token) or re.sub(r"(?<=[^s])s$", "", token)
+def _compared(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) -> str | None:
+    """How a statement compares the question's first objects with its second: "same", "more" and so on."""
+    k = next((k for k, token in enumerate(tokens) if token in lexicon.COMPARISONS), len(tokens))
+    after = [each for each in phrases if each.begin == k + 1]
+    before = [each for each in reversed(phrases) if each.end <= k]
+    said = next(map(lexicon.COMPARISONS.get, tokens[k:]), None)
+    is_second = any(
+        each.values in [one.values for one in question.landmarks] for each in (after or before)[:1]
+    )
+    return _OPPOSITES[said] if is_second and said in ("more", "fewer") else said
