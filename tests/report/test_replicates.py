@@ -74,6 +74,15 @@ def test_a_dataset_of_several_seeds_is_several_datasets(plan: Any, tmp_path: Pat
     check_plan(made)
 
 
+def test_a_run_can_have_the_seed_of_its_dataset(plan: Any) -> None:
+    made = plan(("seeds = [1]", 'seeds = "dataset"'))
+    assert {(run.dataset, run.folder.name.rpartition("-")[2]) for run in made.runs} == {
+        ("hour-7", "7"),
+        ("hour-2", "2"),
+        ("plain", "1"),
+    }
+
+
 @pytest.mark.parametrize(
     ("named", "datasets"),
     [
