@@ -56,7 +56,8 @@ def run_layers(layers: nn.Sequential, x: Tensor, n_models: int) -> Tensor:
     Raises:
         TypeError: another kind of layer.
     """
-    x = x.unflatten(0, (n_models, -1)).transpose(0, 1).flatten(1, 2)  # (B, M * C, H, W)
+    n = len(x) // n_models  # B
+    x = x.reshape(n_models, n, *x.shape[1:]).transpose(0, 1).flatten(1, 2)  # (B, M * C, H, W)
     for layer in layers:
         if isinstance(layer, nn.Conv2d):
             bias = None if layer.bias is None else layer.bias.flatten()
@@ -64,7 +65,7 @@ def run_layers(layers: nn.Sequential, x: Tensor, n_models: int) -> Tensor:
         elif isinstance(layer, nn.BatchNorm2d):
             x = _batch_norm(layer, x)
         elif isinstance(layer, nn.Flatten):
-            x = x.unflatten(1, (n_models, -1)).transpose(0, 1).flatten(2)  # (M, B, C * H * W)
+            x = x.reshape(n, n_models, -1).transpose(0, 1)  # (M, B, C * H * W)
         elif isinstance(layer, nn.Linear):
             x = torch.baddbmm(layer.bias.unsqueeze(1), x, layer.weight.mT)
         elif isinstance(layer, nn.ReLU | nn.MaxPool2d):
@@ -72,7 +73,7 @@ def run_layers(layers: nn.Sequential, x: Tensor, n_models: int) -> Tensor:
         else:
             raise TypeError(f"{type(layer).__name__} has no form for stacked weights")
     if x.ndim == 4:
-        x = x.unflatten(1, (n_models, -1)).transpose(0, 1)  # (M, B, C, H, W)
+        x = x.reshape(n, n_models, -1, *x.shape[2:]).transpose(0, 1)  # (M, B, C, H, W)
     return x.flatten(0, 1)
 
 

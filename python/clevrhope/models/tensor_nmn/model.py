@@ -11,9 +11,9 @@ from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe
+from clevrhope.models.stems import Generators
 from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
-from clevrhope.models.stems import Generators
 from clevrhope.models.tensor_nmn.generator import ProgramGenerator, Written
 from clevrhope.models.tensor_nmn.levels import Plan
 from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, THREE_STAGES

@@ -1,4 +1,4 @@
-"""Engines of M models at once: each node of a batch's programs is run by the module of its model and token."""
+"""Engines of M models at once: the module that runs a node is that of its model and token."""
 
 from collections.abc import Mapping
 
