@@ -51,10 +51,14 @@ class _Built:
     covr_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: Plan, *, together: bool = False) -> None:
     """Passes where nothing in the experiment's file is bound to fail; writes nothing.
 
     Datasets and runs that are done are not checked.
+
+    Args:
+        plan: the experiment's.
+        together: whether the runs of each [[model]] are trained in one process.
 
     Raises:
         ConfigError: something is bound to fail; names its place in the file.
@@ -78,7 +82,7 @@ def check_plan(plan: Plan) -> None:
         for model_number, model in enumerate(plan.experiment.models):
             its_runs = [run for run in left if run.model == model_number]
             with _naming(f"{plan.experiment.file}: model[{model_number}]"):
-                ways.update(_check_runs(its_runs, model, dataset, built))
+                ways.update(_check_runs(its_runs, model, dataset, built, together=together))
         every_way_is_known &= all(model.name in MODELS for model in plan.experiment.models)
     if every_way_is_known:
         for name in plan.experiment.ways:
@@ -109,7 +113,7 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
         write_settings(dataset, places, at)
         for j, build in enumerate(dataset.builds):
             with _naming(f"{at}.build[{j}]", lambda message: _translated(message, places, own, at)):
-                choices = _parsed(command, build_arguments(dataset, build, places))
+                choices = parsed(command, build_arguments(dataset, build, places))
                 resolved = resolve(read_request(choices))
                 vocab = vocabulary(resolved.world, resolved.engine.templates)
                 try_each_split(resolved)
@@ -143,12 +147,12 @@ def _check_features(step: Step) -> None:
     from clevrhope.cli.models import read_size
     from clevrhope.features.kinds import check_options
 
-    choices = _parsed(command, step.arguments)
+    choices = parsed(command, step.arguments)
     check_options(choices["kind"], size=read_size(choices["size"]), weights=choices["weights"])
 
 
 def _check_runs(
-    runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built
+    runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built, *, together: bool
 ) -> Iterator[str]:
     """Checks the runs of a model on a dataset; gives the ways in which it answers."""
     from clevrhope.cli.arguments import read_names
@@ -159,12 +163,12 @@ def _check_runs(
     checked: set[tuple[int, str]] = set()
     for run in runs:
         trained, evaluated = run.chain.steps[:2]
-        choices = _parsed(train, trained.arguments)
+        choices = parsed(train, trained.arguments)
         _check_own(trained, choices, train, model.options, "options")
         request = read_train_request(choices)
         _check_train_set(built, request, dataset)
         with _naming("evaluate"):
-            answers = _parsed(evaluate, evaluated.arguments)
+            answers = parsed(evaluate, evaluated.arguments)
             _check_own(evaluated, answers, evaluate, model.evaluate, "evaluate")
             if request.hop in built.splits:
                 tests = read_names(answers["splits"]) or None
@@ -179,6 +183,10 @@ def _check_runs(
         from clevrhope.training.run import check_settings
 
         made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)
+        if together:
+            from clevrhope.training.together import check_stackable
+
+            check_stackable(made, request)
         _check_reads(getattr(made, "feature_kind", ""), model, dataset)
         yield from (*getattr(made, "ways", {}), *getattr(made, "program_ways", {}))
 
@@ -188,7 +196,7 @@ def _check_own(
 ) -> None:
     """Passes where added options change nothing that the experiment itself sets."""
     plain = step.arguments[: -1 - len(options)]  # --quiet comes last
-    without = _parsed(command, plain)
+    without = parsed(command, plain)
     for name in _OWN:
         if choices.get(name) != without.get(name):
             raise ConfigError(f"{what}: --{name} is set by the experiment itself; leave it out")
@@ -242,7 +250,7 @@ def _check_reads(kind: str, model: ModelConfig, dataset: DatasetConfig) -> None:
         )
 
 
-def _parsed(command: "click.Command", arguments: Sequence[str]) -> dict[str, Any]:
+def parsed(command: "click.Command", arguments: Sequence[str]) -> dict[str, Any]:
     """The values of a command line's options, parsed by the command itself, which is not run."""
     import click
 

@@ -332,6 +332,15 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
     return model
 
 
+def recipe_of(model: nn.Module, request: TrainRequest) -> Recipe:
+    """The recipe of a request's model, with the request's settings and updates.
+
+    Raises:
+        ConfigError: it is not a recipe, or the settings do not fit it.
+    """
+    return _recipe(model, split_settings(request.settings)[1], request)
+
+
 def described_features(store: FeatureStore) -> dict[str, Any]:
     """A run's record of the features that it reads: the store, without the dataset that it belongs to."""
     info = store.info.as_json()

@@ -41,7 +41,7 @@ from clevrhope.training.loop import GPU_CHECK_UPDATES, SHOW_SECONDS, Trainer, up
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import Position, derived_seed, permutation
 from clevrhope.training.request import TrainRequest, TrainSummary
-from clevrhope.training.run import PreparedRun, prepare, rehearse_run
+from clevrhope.training.run import PreparedRun, prepare, recipe_of, rehearse_run
 from clevrhope.training.stages import average_weights, averaged_model, select_weights, trainable_weights
 
 UPDATES_AT_ONCE = 100
@@ -89,6 +89,8 @@ def train_together(
                 group = [runs[number] for number in numbers]
                 ended = _train_group(group, state, began, progress or Silent(), interrupt)
                 made.update(zip(numbers, ended, strict=True))
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()  # evaluation, in other processes, comes next
     return [made[number] for number in range(len(requests))]
 
 
@@ -99,45 +101,50 @@ def check_alike(runs: Sequence[PreparedRun]) -> None:
         ConfigError: they cannot; says why.
     """
     for run in runs:
-        request, first = run.request, runs[0].request
-        name = f"{request.out}: model {request.model}"
-        losses = getattr(run.model, "stack_losses", {})
-        for stage in run.recipe.stages:
-            if stage.loss not in losses:
+        check_stackable(run.model, run.request)
+        for what, own in _common(run).items():
+            if own != _common(runs[0])[what]:
                 raise ConfigError(
-                    f"{name} cannot be trained together with others in its stage {stage.name}; of the "
-                    'package\'s models, tensor_nmn can with stages = "engine" and features = "pixels"'
+                    f"{runs[0].request.out} and {run.request.out}: runs that are trained together have "
+                    f"different {what}"
                 )
-            if stage.optimiser.clip_norm is not None:
-                raise ConfigError(
-                    f"{name} clips the norm of its gradients, which runs that are trained together cannot; "
-                    "set recipe.clip_norm to none"
-                )
-        if request.split != TRAIN.name or request.drop_types:
-            raise ConfigError(f"{name}: runs that are trained together learn from all of {TRAIN.name}")
-        for what, own, other in (
-            ("models", request.model, first.model),
-            ("settings", request.settings, first.settings),
-            ("recipes", run.recipe, runs[0].recipe),
-            ("precisions", run.precision, runs[0].precision),
-            ("vocabularies", vocab_digest(run.vocab), vocab_digest(runs[0].vocab)),
-            *(
-                (f"values of --{option.replace('_', '-')}", getattr(request, option), getattr(first, option))
-                for option in (
-                    "device",
-                    "deterministic",
-                    "keep_last",
-                    "keep_every",
-                    "save_every",
-                    "tune_every",
-                )
-            ),
-            ("sets to tune on", run.tune is None, runs[0].tune is None),
-        ):
-            if own != other:
-                raise ConfigError(
-                    f"{request.out} and {first.out}: runs that are trained together have different {what}"
-                )
+
+
+def check_stackable(model: nn.Module, request: TrainRequest) -> None:
+    """Checks that a request's model can be trained together with others of its kind.
+
+    Raises:
+        ConfigError: it cannot; says why.
+    """
+    losses = getattr(model, "stack_losses", {})
+    for stage in recipe_of(model, request).stages:
+        if stage.loss not in losses:
+            raise ConfigError(
+                f"{request.model} cannot be trained together with others in its stage {stage.name}; of the "
+                'package\'s models, tensor_nmn can with stages = "engine" and features = "pixels"'
+            )
+        if stage.optimiser.clip_norm is not None:
+            raise ConfigError(
+                f"{request.model} clips the norm of its gradients, which runs that are trained together "
+                'cannot; set recipe.clip_norm to "none"'
+            )
+    if request.split != TRAIN.name or request.drop_types:
+        raise ConfigError(f"runs that are trained together learn from all questions of {TRAIN.name}")
+
+
+def _common(run: PreparedRun) -> dict[str, Any]:
+    """What runs that are trained together have in common, by what it is called in messages."""
+    request = run.request
+    options = ("device", "deterministic", "keep_last", "keep_every", "save_every", "tune_every")
+    return {
+        "models": request.model,
+        "settings": request.settings,
+        "recipes": run.recipe,
+        "precisions": run.precision,
+        "vocabularies": vocab_digest(run.vocab),
+        "sets to tune on": run.tune is None,
+        **{f"values of --{name.replace('_', '-')}": getattr(request, name) for name in options},
+    }
 
 
 def groups_at_a_state(runs: dict[int, PreparedRun]) -> Iterator[tuple[str, list[int]]]:
