@@ -58,12 +58,13 @@ def check_plan(plan: Plan, *, together: bool = False) -> None:
 
     Args:
         plan: the experiment's.
-        together: whether the runs of each [[model]] are trained in one process.
+        together: whether there has to be a [[model]] whose runs can be trained together.
 
     Raises:
         ConfigError: something is bound to fail; names its place in the file.
     """
     ways: set[str] = set()
+    refused: dict[int, str] = {}
     every_way_is_known = True
     for k, dataset in zip(plan.experiment.tables, plan.experiment.datasets, strict=True):
         at = f"{plan.experiment.file}: dataset[{k}]"
@@ -82,8 +83,12 @@ def check_plan(plan: Plan, *, together: bool = False) -> None:
         for model_number, model in enumerate(plan.experiment.models):
             its_runs = [run for run in left if run.model == model_number]
             with _naming(f"{plan.experiment.file}: model[{model_number}]"):
-                ways.update(_check_runs(its_runs, model, dataset, built, together=together))
+                ways.update(_check_runs(its_runs, model, dataset, built, refused if together else None))
         every_way_is_known &= all(model.name in MODELS for model in plan.experiment.models)
+    tables = {run.model for run in plan.runs if not run.chain.done}
+    if refused and tables == refused.keys():
+        table, reason = min(refused.items())
+        raise ConfigError(f"{plan.experiment.file}: model[{table}]: {reason}")
     if every_way_is_known:
         for name in plan.experiment.ways:
             if name not in ways:
@@ -152,9 +157,16 @@ def _check_features(step: Step) -> None:
 
 
 def _check_runs(
-    runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built, *, together: bool
+    runs: Sequence[RunChain],
+    model: ModelConfig,
+    dataset: DatasetConfig,
+    built: _Built,
+    refused: dict[int, str] | None,
 ) -> Iterator[str]:
-    """Checks the runs of a model on a dataset; gives the ways in which it answers."""
+    """Checks the runs of a model on a dataset; gives the ways in which it answers.
+
+    `refused` takes the reason why they cannot be trained together; None where they are not to be.
+    """
     from clevrhope.cli.arguments import read_names
     from clevrhope.cli.models import evaluate, read_train_request, train
     from clevrhope.models.names import find_model
@@ -183,10 +195,13 @@ def _check_runs(
         from clevrhope.training.run import check_settings
 
         made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)
-        if together:
+        if refused is not None:
             from clevrhope.training.together import check_stackable
 
-            check_stackable(made, request)
+            try:
+                check_stackable(made, request)
+            except ConfigError as error:
+                refused[run.model] = str(error)
         _check_reads(getattr(made, "feature_kind", ""), model, dataset)
         yield from (*getattr(made, "ways", {}), *getattr(made, "program_ways", {}))
 

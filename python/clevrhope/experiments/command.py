@@ -17,7 +17,7 @@ from clevrhope.cli.arguments import PATH, Whole, quiet_option, shown_progress
     type=click.Choice(["local", "ray", "together"]),
     default="local",
     help="Where runs are executed: on this machine, each in a process; in a Ray cluster; or on one device, "
-    "where one process trains the runs of each model together.  [default: local]",
+    "where one process trains all runs of a small model together.  [default: local]",
 )
 @click.option("--address", metavar="HOST:PORT", help="The head of the Ray cluster, or auto.")
 @click.option("--plan", "only_plan", is_flag=True, help="Print the commands; run and write nothing.")

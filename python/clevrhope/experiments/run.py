@@ -56,7 +56,7 @@ def run_experiment(
         plan: the steps.
         jobs: number of parallel runs, in place of the file's; with Ray, per GPU.
         engine: "local"; "ray" for a cluster whose machines share the folder; or "together" to train the runs
-            of each [[model]] in this process, as one stack of models, and to evaluate them as "local" does.
+            of each [[model]] that allows it in this process, as one stack of models; all else is as "local".
         address: of the cluster.
         progress: shows the stages; None shows nothing.
         tell: called with a sentence as soon as a step fails.

@@ -2,18 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ClevrhopeError
 from clevrhope.experiments.checks import parsed
 from clevrhope.experiments.plan import RunChain
 from clevrhope.experiments.processes import Failure
 from clevrhope.runtime.progress import Progress
 
+if TYPE_CHECKING:
+    from clevrhope.training.request import TrainRequest
+
 
 def train_in_one_process(
     runs: Sequence[RunChain], *, progress: Progress
 ) -> Iterator[tuple[RunChain, Failure | None]]:
     """Trains runs that are not trained yet; gives each with its failure, or None once its step is done.
+
+    Runs whose model cannot be trained together with others are left out.
 
     Raises:
         KeyboardInterrupt: SIGTERM or Ctrl-C came; the states of the runs are written.
@@ -26,6 +34,8 @@ def train_in_one_process(
         of_table = list(group)
         steps = [run.chain.steps[0] for run in of_table]
         requests = [read_train_request(parsed(train, step.arguments)) for step in steps]
+        if not _is_stackable(requests[0]):
+            continue
         made: Sequence[object]
         try:
             made = train_together(requests, progress)
@@ -37,3 +47,18 @@ def train_in_one_process(
             else:
                 step.set_done()
                 yield run, None
+
+
+def _is_stackable(request: "TrainRequest") -> bool:
+    """Whether a request's model can be trained together with others of its kind."""
+    from clevrhope.models.names import find_model
+    from clevrhope.training.run import check_settings
+    from clevrhope.training.together import check_stackable
+
+    try:
+        if not hasattr(find_model(request.model), "stack_losses"):
+            return False
+        check_stackable(check_settings(request, read_vocab(Layout(request.dataset).vocab)), request)
+    except ClevrhopeError:
+        return False
+    return True

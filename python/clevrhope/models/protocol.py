@@ -43,7 +43,8 @@ class Model(Protocol):
       (`clevrhope.models.stack`), for models that can be trained together with others of their kind. The
       method takes a batch, in which the questions of each model are behind each other, with the plan of
       `stack_plan`, and a torch.Generator for each model, from which alone it may draw; it returns (M,)
-      losses, each of which depends on its model's weights and questions alone.
+      losses, each of which depends on its model's weights and questions alone. The class has the attribute
+      too, and be it empty.
     - `stack_plan`: as `plan`, for such a batch.
     - `log_values`: a method without arguments that returns a mapping from names to scalar tensors, for the
       log.
