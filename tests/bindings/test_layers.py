@@ -94,7 +94,7 @@ def test_every_folder_has_its_place() -> None:
         ("metrics", "from clevrhope import report, training", ["report", "training"]),
         ("models", "if TYPE_CHECKING:\n    from clevrhope.experiments import Plan", ["experiments"]),
         ("splits", "def f():\n    from clevrhope.scenes import World", ["scenes"]),
-        ("report", "from clevrhope.report.document import Document\nfrom clevrhope.metrics import score", []),
+        ("report", "from clevrhope.report.page import Page\nfrom clevrhope.metrics import score", []),
     ],
 )
 def test_an_import_of_the_wrong_way_is_found(package: str, source: str, wrong: list[str]) -> None:

@@ -305,7 +305,7 @@ def make_corpus(root: Path) -> Path:
     _make_clevr(root, questions["questions"])
     run("baseline", data, "--kind", "symbolic", "--out", root / "predictions.jsonl")
     _make_parquet(root)
-    run("ask", data, "--limit", 3, "--out", root / "requests.jsonl")
+    run("ask", data, "--limit", 3, "--seed", 1, "--out", root / "requests.jsonl")
     requests = [json.loads(line) for line in (root / "requests.jsonl").read_text().splitlines()]
     replies = [json.dumps({"id": each["id"], "reply": "It is yes."}) for each in requests]
     (root / "replies.jsonl").write_text("\n".join(replies) + "\n")

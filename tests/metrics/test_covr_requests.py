@@ -35,11 +35,12 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_requests_have_lists_of_images(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "requests.jsonl"
-    assert write_requests(folder, out, splits=["covr_test", "complex_ood"], limit=9) == 18
+    assert write_requests(folder, out, splits=["covr_test", "complex_ood"], limit=9, seed=1) == 18
     rows = json.loads(Layout(folder).covr_json(HOP, "covr_test").read_text())["questions"]
     single, several = lines(out)[:9], lines(out)[9:]
     assert all("image" in each and "asked" not in each for each in single)
-    for asked, row in zip(several, rows[:9], strict=True):
+    drawn = [rows[each["question_index"]] for each in several]
+    for asked, row in zip(several, drawn, strict=True):
         assert asked["question"] == row["question"]
         assert (asked["split"], asked["question_index"]) == ("covr_test", row["question_index"])
         assert [Path(path).name for path in asked["images"]] == row["image_filenames"]
@@ -50,7 +51,7 @@ def test_requests_have_lists_of_images(folder: Path, tmp_path: Path) -> None:
 
 def test_replies_in_words_become_predictions(folder: Path, tmp_path: Path) -> None:
     asked, replies, out = (tmp_path / name for name in ("asked.jsonl", "replies.jsonl", "out.jsonl"))
-    write_requests(folder, asked, splits=["covr_test"])
+    write_requests(folder, asked, splits=["covr_test"], seed=1)
     rows = json.loads(Layout(folder).covr_json(HOP, "covr_test").read_text())["questions"]
     sentences = [
         {"id": each["id"], "reply": f"Looking at the images, the answer is: {row['answer']}."}
@@ -64,11 +65,11 @@ def test_replies_in_words_become_predictions(folder: Path, tmp_path: Path) -> No
 
 def test_the_train_set_and_unknown_splits_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--split: covr_train is not a test set"):
-        write_requests(folder, tmp_path / "r", splits=["covr_train"])
+        write_requests(folder, tmp_path / "r", splits=["covr_train"], seed=1)
     with pytest.raises(
         ConfigError, match=r'no split "covr_tset" of rubber_cylinder \(did you mean "covr_test"'
     ):
-        write_requests(folder, tmp_path / "r", splits=["covr_tset"])
+        write_requests(folder, tmp_path / "r", splits=["covr_tset"], seed=1)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Guessers by hand on a small folder, the symbolic oracle on a built one, and requests with their replies."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,12 +100,14 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
     asked = ["ask", str(folder), "--split", "complex_iid,complex_ood", "--limit", "5"]
     assert run_command([*asked, "--out", str(requests)]) == 0
     rows = lines(requests)
-    assert [row["id"] for row in rows[:2]] == [f"{HOP}/complex_iid/0", f"{HOP}/complex_iid/1"]
-    assert len(rows) == 10
+    assert [row["split"] for row in rows] == ["complex_iid"] * 5 + ["complex_ood"] * 5
+    assert all(row["id"] == f"{HOP}/{row['split']}/{row['question_index']}" for row in rows)
     assert all(len(row["answers"]) == 28 and Path(row["image"]).read_bytes()[1:4] == b"PNG" for row in rows)
     texts = folder / "hops" / HOP / "complex_ood_questions.json"
-    own = [json.loads(row) for row in read_row_lines(texts)][:5]
-    assert [row["question"].lower() for row in rows[5:]] == [row["question"].lower() for row in own]
+    own = [json.loads(row) for row in read_row_lines(texts)]
+    drawn = [own[row["question_index"]] for row in rows[5:]]
+    assert [row["question"].lower() for row in rows[5:]] == [row["question"].lower() for row in drawn]
+    assert [Path(row["image"]).name for row in rows[5:]] == [row["image_filename"] for row in drawn]
 
     # A model that says the right answer in a sentence, and once nothing that can be read.
     replies, out = tmp_path / "vlm.jsonl", tmp_path / "predictions.jsonl"
@@ -135,10 +138,44 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
         assert told_text in capfd.readouterr().err
 
 
+def test_a_limit_draws_images_with_a_seed(make: Make, tmp_path: Path, capfd: Any) -> None:
+    folder, out = tmp_path / "data", tmp_path / "requests.jsonl"
+    make(folder)
+    ask = ["ask", str(folder), "--split", "complex_ood", "--out", str(out)]
+
+    def drawn(*more: str) -> list[dict[str, Any]]:
+        assert run_command([*ask, *more]) == 0
+        return lines(out)
+
+    everything = drawn()
+    assert "seed" not in everything[0]
+    assert "Seed" not in capfd.readouterr().err
+    smaller, larger = (drawn("--limit", n, "--seed", "0") for n in ("8", "30"))
+    assert larger == drawn("--limit", "30", "--seed", "0")
+    assert larger != drawn("--limit", "30", "--seed", "1")
+    assert [row for row in larger if row in smaller] == smaller
+    indices = [row["question_index"] for row in larger]
+    assert indices == sorted(indices)
+    assert indices != list(range(30))
+    # All questions about an image that was drawn, but for the last one.
+    of_image = Counter(row["image"] for row in everything)
+    cut = [image for image, n in Counter(row["image"] for row in larger).items() if n < of_image[image]]
+    assert len(cut) <= 1
+    assert {row["seed"] for row in larger} == {0}
+
+    capfd.readouterr()
+    by_chance = drawn("--limit", "8")
+    seed = str(by_chance[0]["seed"])
+    assert f"Seed {seed} was drawn; to reproduce: --seed {seed}" in capfd.readouterr().err
+    assert by_chance == drawn("--limit", "8", "--seed", seed)
+    assert run_command([*ask, "--seed", "1"]) == 2
+    assert "--seed needs --limit, which draws images" in capfd.readouterr().err
+
+
 def test_a_file_of_another_kind_is_not_replaced(make: Make, tmp_path: Path, capfd: Any) -> None:
     folder, requests, replies = tmp_path / "data", tmp_path / "requests.jsonl", tmp_path / "replies.jsonl"
     make(folder, images="h5")
-    ask = ["ask", str(folder), "--limit", "1", "--out"]
+    ask = ["ask", str(folder), "--limit", "1", "--seed", "1", "--out"]
     baseline = ["baseline", str(folder), "--kind", "always_no", "--out"]
     answers = ["answers", str(replies), "--requests", str(requests), "--out"]
     predictions, notes = tmp_path / "predictions.jsonl", tmp_path / "notes.txt"

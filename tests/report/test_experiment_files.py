@@ -178,7 +178,16 @@ def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) ->
 def test_the_packages_experiments_can_be_planned(
     tmp_path: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert set(shipped_experiments()) == {"covr", "diversity", "first6", "hour", "paper", "smoke", "suites"}
+    assert set(shipped_experiments()) == {
+        "covr",
+        "diversity",
+        "first6",
+        "hour",
+        "hour-pixels",
+        "paper",
+        "smoke",
+        "suites",
+    }
     monkeypatch.chdir(tmp_path)
     assert run_command(["experiment", "paper", "--plan"]) == 2
     assert "weights/frcnn-vg-finetuned: no such file" in capfd.readouterr().err

@@ -146,12 +146,25 @@ def test_where_the_paper_has_nothing_nothing_of_it_is_shown(drawn: list[Figure],
     "model", ["somebody", "tensor_nmn, after stage engine (channels=32, pixels)", "a_name_in_one_word_" * 9]
 )
 def test_titles_are_no_wider_than_the_figures(drawn: list[Figure], model: str) -> None:
-    assert len(list(figures.figures_of(results(model=model, train_size=None)[:1], model))) == 4
+    assert len(list(figures.figures_of(results(model=model, train_size=None), model))) == 4
     for figure in drawn:
         (title,) = figure.texts
         assert title.get_text().replace("\n", " ").startswith(f"{model}: ")
         figure.canvas.draw()
         assert title.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_single_point_has_no_figure_of_its_own(drawn: list[Figure]) -> None:
+    assert list(figures.figures_of(results(train_size=None)[:1], "ours")) == []
+    assert not drawn
+
+
+def test_axes_of_gaps_span_ten_points_and_no_panel_is_empty(drawn: list[Figure]) -> None:
+    even = {"complex_iid": exactly(0.0), "complex_ood": exactly(0.0)}
+    assert figures.gap_curves(results("film", accuracies=even), "ours")
+    (axes,) = drawn[0].axes
+    low, high = axes.get_ylim()
+    assert high - low >= 10
 
 
 def test_sizes_that_the_paper_has_not_have_no_gaps_of_it(drawn: list[Figure]) -> None:

@@ -17,8 +17,8 @@ from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report import report
-from clevrhope.report.document import Figure, Table
 from clevrhope.report.instances import HALVES, Instance, measure_instances
+from clevrhope.report.page import Figure, Table
 from clevrhope.report.regression_tables import FEATURES, regression_blocks
 from clevrhope.report.results import Result, measure
 from clevrhope.report.runs import Source, find_sources

@@ -8,7 +8,7 @@ import pytest
 from simulated import exactly
 
 from clevrhope.metrics.paper import ResultRow, paper_results, size_number
-from clevrhope.report.document import Table
+from clevrhope.report.page import Table
 from clevrhope.report.results import Result
 from clevrhope.report.runs import Source
 from clevrhope.report.tables import accuracy_tables, gap_tables

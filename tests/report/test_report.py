@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import pytest
 from building import request
 from simulated import write_predictions, write_run
 
+import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.metrics.results import Interval
 from clevrhope.pipeline import Limits, build
 from clevrhope.report import Report, Result, Source, find_sources, measure, report
+from clevrhope.report.failures import N_SHOWN, draw_failures
 from clevrhope.report.groups import complex_gap, groups_of
 from clevrhope.report.tables import unmatched_cells
 
@@ -47,7 +50,8 @@ def runs(dataset: Path, tmp_path: Path) -> Path:
 
 def plain_text(made: Report) -> str:
     """The page without Markdown's marks before letters that it would take for its own."""
-    return made.markdown.read_text().replace("\\", "").replace("\N{MINUS SIGN}", "-")
+    text = made.markdown.read_text()
+    return text.replace("\\", "").replace("\N{MINUS SIGN}", "-").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def row_of(text: str, *first: str) -> list[str]:
@@ -87,12 +91,49 @@ def test_a_report_has_our_numbers_and_the_papers(runs: Path, tmp_path: Path) -> 
     assert cells[5] == "\N{MINUS SIGN}3.4 (1 of 10 pairs)"
     assert cells[6] == "\N{MINUS SIGN}21.6"
     page = made.html.read_text()
-    assert page.count("data:image/png;base64,") == len(made.figures) == 4
+    assert page.count("data:image/png;base64,") == len(made.figures) == 3
     assert "http" not in page
     rows = list(csv.DictReader(made.csv.read_text().splitlines()))
     own = [float(row["mean_percent"]) for row in rows if row["split"] == "complex_iid"]
     assert own == pytest.approx([100 - 100 * IID_WRONG] * 4)
     assert {row["metric"] for row in rows} == {"accuracy", "gap", "matched_gap"}
+
+
+def test_a_page_begins_with_the_question_and_its_answer_and_ends_with_provenance(
+    runs: Path, dataset: Path, tmp_path: Path
+) -> None:
+    question = "Does it compose?"
+    made = report([runs], tmp_path / "out", title="Once more", question=question)
+    lines = [line for line in plain_text(made).splitlines() if line]
+    assert lines[:2] == ["# Once more", question]
+    assert lines[2].startswith(
+        "lxmert_p: the gap, accuracy on complex_ood minus that on complex_iid, is -25.0 ["
+    )
+    assert lines[2].endswith("] points (mean over 1 held-out pair, 2 runs).")
+    assert lines[3] == "**All models, in and out of distribution**"
+    headings = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
+    assert headings == ["lxmert_p", "Wrong answers about held-out pairs", "Runs", "Provenance"]
+    told = plain_text(made).split("Wrong answers about")[1].split("## Runs")[0]
+    assert len([line for line in told.splitlines() if line.endswith(f"| {HOP} |")]) == 12
+    predictions = next((tmp_path / "runs").glob("*/predictions/*.jsonl"))
+    assert sha256(predictions.read_bytes()).hexdigest()[:12] in plain_text(made)
+    # The same failures are drawn again.
+    again = report([runs], tmp_path / "again", title="Once more", question=question)
+    assert again.markdown.read_text() == made.markdown.read_text()
+
+
+def test_wrong_answers_are_wrong(runs: Path, dataset: Path) -> None:
+    results, _ = measure(find_sources([runs])[0])
+    found = draw_failures(results)
+    assert len(found) == N_SHOWN
+    key = {
+        (row["question_text"], row["answer_text"]): None
+        for row in clevrhope.load(dataset, HOP, "complex_ood", text=True)
+    }
+    for each in found:
+        assert each.given != each.right
+        assert (each.question, each.right) in key
+        assert each.image is None
 
 
 def test_figures_are_left_out_where_matplotlib_is_missing(
@@ -281,7 +322,7 @@ def test_one_set_of_predictions_is_one(dataset: Path, tmp_path: Path, capfd: Any
     theirs = write_predictions(tmp_path / "p.jsonl", dataset, HOP, WRONG)
     out = tmp_path / "out"
     assert run_command(["report", f"me={theirs}", "--dataset", str(dataset), "--out", str(out)]) == 0
-    assert "report.html: 1 set of predictions, 4 figures\n" in capfd.readouterr().out
+    assert "report.html: 1 set of predictions, 1 figure\n" in capfd.readouterr().out
     assert "\n1 set of predictions of 1 model on 1 held-out pair. " in (out / "report.md").read_text()
 
 

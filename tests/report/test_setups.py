@@ -91,7 +91,7 @@ def test_runs_that_were_trained_in_different_ways_are_no_seeds_of_each_other(
             )  # fmt: skip
         assert len(names(tmp_path / "runs")) == 2 * (k + 1)
     made = report([tmp_path / "runs"], tmp_path / "out")
-    text = made.markdown.read_text().replace("\\", "").replace("\N{MINUS SIGN}", "-")
+    text = made.markdown.read_text().replace("\\", "").replace("\N{MINUS SIGN}", "-").replace("\xa0", " ")
     assert "| 6 | +0.0 (1) |" in text.split("Complex gap of film (channels=32)")[1]
     assert "| 6 | -20.0 (1) |" in text.split("Complex gap of film (channels=128)")[1]
     (row,) = [line for line in text.splitlines() if "| film (channels=128) | cyan_cylinder, grid |" in line][

@@ -69,15 +69,23 @@ def baseline(
     "--limit",
     type=Whole(1),
     metavar="N",
-    help="Only N questions of each split: the first, or with --suite evenly from its tests.",
+    help="Only N questions of each split, about images that are drawn; with --suite evenly from its tests.",
+)
+@click.option(
+    "--seed", type=Whole(0), help="With --limit, seed of the images; if left out, one is drawn and printed."
 )
 @_suite
 @_OUT
-def ask(folder: Path, out: Path, splits: tuple[str, ...], **choices: Any) -> None:
+def ask(folder: Path, out: Path, splits: tuple[str, ...], seed: int | None, **choices: Any) -> None:
     """Writes requests (image, question, possible answers) for a model that is not trained here."""
     from clevrhope.metrics.request_files import write_requests
 
-    n = write_requests(folder, out, splits=read_names(splits), **choices)
+    if seed is not None and choices["limit"] is None:
+        raise click.UsageError("--seed needs --limit, which draws images")
+    drawn = secrets.randbelow(2**32) if seed is None else seed
+    n = write_requests(folder, out, splits=read_names(splits), seed=drawn, **choices)
+    if seed is None and choices["limit"] is not None:
+        click.echo(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
     click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
     click.echo(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
 
@@ -235,6 +243,9 @@ def score(
 @click.option("--dataset", type=PATH, metavar="DIR", help="The dataset that files of predictions are about.")
 @click.option("--title", metavar="TEXT", help="Title of the page.")
 @click.option(
+    "--question", metavar="TEXT", help="What was asked, which the page begins with.  [default: the paper's]"
+)
+@click.option(
     "--way",
     "ways",
     multiple=True,
@@ -248,7 +259,7 @@ def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool,
     RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
     """
     from clevrhope.report import report as run
-    from clevrhope.report.writer import counted
+    from clevrhope.report.tables import counted
 
     made = run(runs, out, **choices, ways=read_names(ways), progress=shown_progress({"quiet": quiet}))
     for sentence in made.skipped:

@@ -233,6 +233,7 @@ class Experiment:
     Attributes:
         file: its path.
         title: of the report.
+        question: what is asked, which the report begins with; None for the paper's question.
         out: the folder for everything.
         jobs: parallel runs; None for one per core.
         threads: per run; None for the cores divided by the jobs.
@@ -244,6 +245,7 @@ class Experiment:
 
     file: Path
     title: str
+    question: str | None
     out: Path
     jobs: int | None
     threads: int | None
@@ -256,6 +258,7 @@ class Experiment:
 @dataclass(frozen=True)
 class _Report:
     title: str | None = None
+    question: str | None = None
     ways: tuple[str, ...] = ()
 
 
@@ -305,6 +308,7 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
     return Experiment(
         file=file,
         title=found.report.title or found.title or file.stem,
+        question=found.report.question,
         out=out or Path(found.out or Path("out") / file.stem),
         jobs=None if found.jobs == "cores" else found.jobs,
         threads=found.threads,

@@ -174,6 +174,7 @@ def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path
             there,
             plan.report,
             title=plan.experiment.title,
+            question=plan.experiment.question,
             ways=plan.experiment.ways,
             failures=[str(each) for each in failures],
             progress=progress,

@@ -103,16 +103,13 @@ def _sums(questions: Questions, at: Ints, n_cells: int) -> tuple[Floats, Floats]
     """Questions and right answers of each cell, (1 + N_DRAWS, n_cells) each: as found, then in each draw."""
     images, image_of = np.unique(questions.images, return_inverse=True)
     image_of, right = image_of[questions.counts], questions.right[questions.counts]
+    image_of_right, at_right = image_of[right], at[right]
+    n, n_right = (np.empty((1 + N_DRAWS, n_cells)) for _ in range(2))
     blocks = [np.ones((1, len(images))), *draws(len(images), n_samples=N_DRAWS, seed=questions.seed)]
-    n: list[Floats] = []
-    n_right: list[Floats] = []
-    for block in blocks:
-        times = block[:, image_of]  # (k, N)
-        places = (at + n_cells * np.arange(len(block))[:, np.newaxis]).ravel()
-        for found, weights in ((n, times), (n_right, times * right)):
-            sums = np.bincount(places, weights.ravel(), minlength=n_cells * len(block))
-            found.append(sums.reshape(len(block), n_cells).astype(np.float64))
-    return np.concatenate(n), np.concatenate(n_right)
+    for k, times in enumerate(row for block in blocks for row in block):
+        n[k] = np.bincount(at, times[image_of], minlength=n_cells)
+        n_right[k] = np.bincount(at_right, times[image_of_right], minlength=n_cells)
+    return n, n_right
 
 
 def _estimate(shares: Floats) -> Estimate:

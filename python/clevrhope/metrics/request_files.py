@@ -3,9 +3,10 @@
 A request is a JSON object a line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
 allowed), `hop`, `split`, `question_index`, and for a question that a suite made `suite` and `suite_sha256`,
 the first digits of the SHA-256 of the suite's file. A question over several images has `images`, a list of
-paths, in place of `image`, and `asked`, those of the answers that it asks for. A reply is
-`{"id": ..., "reply": "free words"}`. The predictions are marked "not trained on the splits": such a model was
-not trained on a set without the pair, so its gaps say nothing about systematicity.
+paths, in place of `image`, and `asked`, those of the answers that it asks for. Where images were drawn,
+`seed` is the draw's. A reply is `{"id": ..., "reply": "free words"}`. The predictions are marked "not
+trained on the splits": such a model was not trained on a set without the pair, so its gaps say nothing about
+systematicity.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +43,8 @@ from clevrhope.splits.kinds import SPLITS, SplitKind
 KINDS: Mapping[str, SplitKind | CovrKind] = {**SPLITS, **COVR_KINDS}
 """Splits of both kinds by name."""
 
+Numbers = npt.NDArray[np.integer[Any]]
+
 _ID = Kind("a string or a number", lambda value: isinstance(value, str | int))
 _REQUEST = Fields(
     {
@@ -52,7 +55,7 @@ _REQUEST = Fields(
         "split": TEXT,
         "question_index": COUNT,
     },
-    {"suite": TEXT, "suite_sha256": TEXT, "asked": ListOf(TEXT)},
+    {"suite": TEXT, "suite_sha256": TEXT, "asked": ListOf(TEXT), "seed": COUNT},
 )
 _REPLY = Fields({"id": _ID, "reply": ANY})
 
@@ -75,6 +78,7 @@ def write_requests(
     hops: Sequence[str] = (),
     suite: str | None = None,
     limit: int | None = None,
+    seed: int,
 ) -> int:
     """Writes requests for test sets and returns their number.
 
@@ -87,7 +91,8 @@ def write_requests(
             HOPs only.
         hops: names of HOPs, all if empty.
         suite: a suite of paired tests; requests are then about the questions that it made on its splits.
-        limit: so many questions of each split: the first, or of a suite's those of all tests in turn.
+        limit: so many questions of each split, about drawn images; of a suite, of all its tests in turn.
+        seed: of the draw of images. A smaller limit takes a part of a larger one's questions.
 
     Raises:
         ConfigError: there is no such HOP, split or suite, or the split is train.
@@ -99,7 +104,7 @@ def write_requests(
         raise ConfigError(f"--split: {trained} is not a test set; name another, or leave out --split for all")
     there = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
     chosen = [each for each in there if each[1] in splits or SPLITS[each[1]].is_test_set]
-    n = write_predictions(out, _requests(layout, out, chosen, suite, limit), marked_by="answers")
+    n = write_predictions(out, _requests(layout, out, chosen, suite, limit, seed), marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
     return n
@@ -114,8 +119,14 @@ def _chosen(layout: Layout, hops: Sequence[str], splits: Sequence[str]) -> tuple
 
 
 def _requests(
-    layout: Layout, out: Path, chosen: Sequence[tuple[str, str]], suite: str | None, limit: int | None
+    layout: Layout,
+    out: Path,
+    chosen: Sequence[tuple[str, str]],
+    suite: str | None,
+    limit: int | None,
+    seed: int,
 ) -> Iterator[dict[str, Any]]:
+    draw = {} if limit is None else {"seed": seed}
     attributes = existing_manifest(layout.manifest).world["attributes"]
     for hop, split in chosen:
         reader: SplitReader | SuiteReader
@@ -123,19 +134,21 @@ def _requests(
         answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
         if suite is None:
             reader = open_split(layout, hop, split, vocab=vocab)
-            place, rows = {"hop": hop, "split": split}, range(len(reader))
-            chosen_rows = np.arange(len(reader))[:limit]
+            place, rows = {"hop": hop, "split": split, **draw}, range(len(reader))
+            tests = np.zeros(len(reader), dtype=np.int16)
             name = f"{hop}/{split}"
         else:
             vocab = read_vocab(layout.suite_vocab(hop, suite))
             reader = open_suite(layout, hop, suite, split, vocab=vocab)
             of_suite = suite_columns(suite, layout.suite_h5(hop, suite, split))
-            place, rows = {"hop": hop, "split": split, **of_suite}, reader.rows.tolist()
-            chosen_rows = taken_in_turn(reader.tests, limit)
+            place, rows = {"hop": hop, "split": split, **of_suite, **draw}, reader.rows.tolist()
+            tests = reader.tests
             name = f"{hop}/{suite}/{split}"
         detokenizer = Detokenizer(vocab)
         if not rows:  # a suite may have no pairs on a split
             continue
+        first_images = reader.image_idxs.reshape(len(tests), -1)[:, 0]
+        chosen_rows = drawn_in_turn(tests, first_images, limit, seed=seed)
         image_idxs = reader.image_idxs[chosen_rows]
         path_of = _image_paths(layout, reader, image_idxs[image_idxs >= 0], out)
         for first, questions, programs in reader.blocks():
@@ -159,12 +172,21 @@ def _requests(
                 }
 
 
-def taken_in_turn(tests: npt.NDArray[np.integer[Any]], n: int | None) -> npt.NDArray[np.int64]:
-    """The places of n questions, or of all, in order: of each test in turn the next, as long as it has some.
+def drawn_in_turn(tests: Numbers, images: Numbers, n: int | None, *, seed: int) -> npt.NDArray[np.int64]:
+    """The places of n questions, or of all, in order: of each test in turn one more, as long as it has some.
 
-    `tests` (N,) are the numbers of the questions' tests.
+    A test's questions are taken image by image, in an order of the images that only the seed decides.
+
+    Args:
+        tests: (N,) numbers of the questions' tests.
+        images: (N,) numbers of their images.
+        n: how many, all if None.
+        seed: of the images' order.
     """
-    order = np.argsort(tests, kind="stable")
+    distinct, image_of = np.unique(images, return_inverse=True)
+    # Unlike `shuffle`, the raw numbers of a bit generator are the same in all versions of numpy.
+    places = np.random.PCG64(seed).random_raw(len(distinct))[image_of]
+    order = np.lexsort((places, tests))
     _, firsts, counts = np.unique(tests[order], return_index=True, return_counts=True)
     turns = np.empty(len(tests), dtype=np.int64)
     turns[order] = np.arange(len(tests)) - np.repeat(firsts, counts)

@@ -9,8 +9,8 @@ import numpy as np
 from clevrhope.metrics.bootstrap import Floats
 from clevrhope.metrics.pairs import coverage
 from clevrhope.metrics.pairs.relations import Flags
-from clevrhope.report.document import Cell, Table
 from clevrhope.report.instances import Instance
+from clevrhope.report.page import Cell, Table
 from clevrhope.splits.kinds import SPLITS
 
 MOST = 12

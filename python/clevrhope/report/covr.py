@@ -16,7 +16,7 @@ from clevrhope.metrics.covr.tables import (
     row_cells,
 )
 from clevrhope.metrics.results import Accuracy
-from clevrhope.report.document import Block, Cell, Heading, Table, Text
+from clevrhope.report.page import Block, Cell, Heading, Table, Text
 from clevrhope.report.runs import LAST, Source
 from clevrhope.runtime.progress import Progress
 

@@ -17,13 +17,13 @@ from matplotlib.lines import Line2D
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
 from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.means import Mean, mean_of
-from clevrhope.report.document import Figure
-from clevrhope.report.groups import Group, complex_gap, matched_gap
+from clevrhope.report.groups import Group, Pick, accuracy, blind, complex_gap, gap_of, matched_gap
+from clevrhope.report.page import Figure
 from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.tables import with_sign
 from clevrhope.splits.hops import NAME_ORDER
-from clevrhope.splits.kinds import PAIR_TEST_SPLITS
+from clevrhope.splits.kinds import IID, OOD, PAIR_TEST_SPLITS
 
 _LOOKS: Mapping[int, tuple[str, str]] = {
     4: ("#D55E00", "o"),
@@ -38,6 +38,12 @@ _OTHER = ("#444444", "v")
 _LINES = [(colour, marker) for colour, marker in (_LOOKS[24], _LOOKS[4], _LOOKS[8], _LOOKS[6], _LOOKS[16])]
 """Colours and markers of lines that do not stand for a diversity."""
 
+_FEWEST_POINTS = 2
+"""Fewest points for a figure of a model's own: a single one is in the tables and the overview."""
+
+_LEAST_SPAN = 10.0
+"""Fewest points that an axis of gaps spans, so that no difference looks larger than it is."""
+
 _FEWEST_IN_A_BOX = 3
 """Fewest pairs for a box, since fewer have no useful quartiles."""
 
@@ -45,29 +51,34 @@ _GAP = "gap, percentage points\n(OOD minus IID accuracy)"
 _SIZE = "questions trained on"
 
 
+def look_of(diversity: int) -> tuple[str, str]:
+    """The colour and the marker of a diversity."""
+    return _LOOKS.get(diversity, _OTHER)
+
+
 def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
-    """Gap by diversity over train size, with deviations over pairs and runs."""
+    """Gap by diversity over train size, with intervals over pairs and images."""
     own = _with_gap(results, model)
-    if not own:
-        return None
     sizes = sorted({each.train_size or 0 for each in own})
     diversities = sorted({each.diversity for each in own}, reverse=True)
-    with figure(f"{model}: gap by diversity", width_in=11, height_in=4.9) as drawn:
-        panels = drawn.subplots(1, 2, sharey=True)
+    if len(sizes) * len(diversities) < _FEWEST_POINTS:
+        return None
+    kinds = _kinds(own)
+    with figure(f"{model}: gap by diversity", width_in=1 + 5 * len(kinds), height_in=4.9) as drawn:
+        panels = drawn.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
         has_paper = False
-        for axes, kind in zip(panels, KINDS, strict=True):
+        for axes, kind in zip(panels, kinds, strict=True):
             for k, diversity in enumerate(diversities):
-                colour, marker = _LOOKS.get(diversity, _OTHER)
+                colour, marker = look_of(diversity)
                 of_level = [each for each in own if each.diversity == diversity]
-                points = _by_size((e.train_size or 0, _value(e.gap(kind))) for e in of_level)
                 nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
-                if points:
-                    axes.errorbar(
-                        [size * nudge for size, _ in points],
-                        [each.value for _, each in points],
-                        yerr=[each.deviation for _, each in points],
-                        color=colour, marker=marker, markersize=7, linewidth=2, capsize=3, elinewidth=1.2,
-                    )  # fmt: skip
+                cells = [(size, [e for e in of_level if (e.train_size or 0) == size]) for size in sizes]
+                means = [
+                    (size * nudge, Group(model, "", diversity, size, tuple(cell)).estimate(gap_of(kind)))
+                    for size, cell in cells
+                ]
+                points = [(place, each) for place, each in means if each is not None]
+                _plot_estimates(axes, points, colour, marker)
                 name, hops = own[0].source.paper_model, {each.hop for each in of_level}
                 printed = [
                     (size, theirs.value)
@@ -83,8 +94,8 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
             name=f"gap_{_file(model)}",
             title=f"Gap of {model} by diversity and train size",
             png=png(drawn),
-            note="Means over all pairs of a diversity and all runs; bars are deviations over both (ddof 0). "
-            "The paper's values are over the same pairs.",
+            note="Means over the pairs of a diversity of the means over runs, with 95% intervals over pairs "
+            "and images. The paper's values are over the same pairs.",
         )
 
 
@@ -92,9 +103,9 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
     """Accuracy on the four test sets over train size, with a line for each held-out pair."""
     own = _with_gap(results, model)
     splits = [split for split in PAIR_TEST_SPLITS if any(split in each.accuracies for each in own)]
-    if not own or not splits:
-        return None
     sizes = sorted({each.train_size or 0 for each in own})
+    if len({(each.hop, each.train_size) for each in own}) < _FEWEST_POINTS:
+        return None
     paper = paper_accuracies(own[0].source.paper_model) if any(sizes) else {}
     has_paper = False
     with figure(f"{model}: all held-out pairs", width_in=3.2 * len(splits) + 0.8, height_in=4.6) as drawn:
@@ -102,7 +113,7 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
         for axes, split in zip(panels, splits, strict=True):
             for hop in dict.fromkeys(each.hop for each in own):
                 of_hop = [each for each in own if each.hop == hop]
-                colour, marker = _LOOKS.get(of_hop[0].diversity, _OTHER)
+                colour, marker = look_of(of_hop[0].diversity)
                 means = _by_size((e.train_size or 0, _value(e.accuracies.get(split))) for e in of_hop)
                 points = [(size, mean.value) for size, mean in means]
                 if points:
@@ -129,15 +140,18 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
 def box_plots(results: Sequence[Result], model: str) -> Figure | None:
     """The gaps of pairs as boxes by diversity, at the largest train size."""
     own, largest = _at_largest(_with_gap(results, model))
-    if not own:
+    if len({each.hop for each in own}) < _FEWEST_POINTS:
         return None
     has_paper = False
+    kinds = _kinds(own)
     diversities = sorted({each.diversity for each in own}, reverse=True)
-    with figure(f"{model}: gaps of pairs, {_questions(largest)}", width_in=9, height_in=4.6) as drawn:
-        panels = drawn.subplots(1, 2, sharey=True)
-        for axes, kind in zip(panels, KINDS, strict=True):
+    with figure(
+        f"{model}: gaps of pairs, {_questions(largest)}", width_in=1 + 4 * len(kinds), height_in=4.6
+    ) as drawn:
+        panels = drawn.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
+        for axes, kind in zip(panels, kinds, strict=True):
             for place, diversity in enumerate(diversities):
-                colour, marker = _LOOKS.get(diversity, _OTHER)
+                colour, marker = look_of(diversity)
                 of_hop = [
                     mean_of(gaps).value
                     for hop in dict.fromkeys(e.hop for e in own if e.diversity == diversity)
@@ -174,10 +188,10 @@ def box_plots(results: Sequence[Result], model: str) -> Figure | None:
 def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
     """Mean gap by the pair's two attribute types, at the largest train size."""
     own, largest = _at_largest(each for each in _with_gap(results, model) if len(each.types) == 2)
-    if not own:
+    if len({each.types for each in own}) < _FEWEST_POINTS:
         return None
     has_paper = False
-    kinds = [kind for kind in KINDS if any(each.gap(kind) is not None for each in own)]
+    kinds = _kinds(own)
     known = dict.fromkeys((*NAME_ORDER, *(kind for each in own for kind in each.types)))
     types = [kind for kind in known if any(kind in each.types for each in own)]
     down, across = types[1:], types[:-1]
@@ -226,6 +240,48 @@ def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
         )
 
 
+def overview(groups: Sequence[Group]) -> Figure:
+    """All models on one axis of accuracy: a row for each group, with the question alone, OOD and IID."""
+    looks: Mapping[str, tuple[Pick, str, str]] = {
+        f"question alone, {OOD}": (blind(OOD), FAINT, "D"),
+        OOD: (accuracy(OOD), "#D55E00", "o"),
+        IID: (accuracy(IID), "#0072B2", "s"),
+    }
+    labels = [", ".join(filter(None, (e.model, e.combinations, f"diversity {e.diversity}"))) for e in groups]
+    with figure(
+        "All models: in and out of distribution", width_in=10, height_in=1.6 + 0.34 * len(groups)
+    ) as drawn:
+        axes = drawn.subplots()
+        for row, group in enumerate(groups):
+            found = {name: group.estimate(pick) for name, (pick, _, _) in looks.items()}
+            ends = [each.value for name in (OOD, IID) if (each := found[name])]
+            axes.plot(ends, [row] * len(ends), color=GRID, linewidth=4, solid_capstyle="round", zorder=1)
+            for name, (_, colour, marker) in looks.items():
+                each = found[name]
+                if each is None:
+                    continue
+                interval = each.interval
+                if interval is not None:
+                    axes.hlines(row, interval.low, interval.high, color=colour, linewidth=1.3)
+                axes.plot(each.value, row, color=colour, marker=marker, markersize=7, linestyle="none")
+        axes.set_yticks(range(len(groups)), labels)
+        axes.set_ylim(len(groups) - 0.4, -0.6)
+        axes.set_xlim(0, 101)
+        axes.set_xlabel("accuracy, %")
+        axes.grid(axis="x", color=GRID, linewidth=0.8)
+        handles = [
+            Line2D([], [], color=colour, marker=marker, linestyle="none", label=name)
+            for name, (_, colour, marker) in looks.items()
+        ]
+        drawn.legend(handles=handles, loc="outside lower left", ncols=3)
+        return Figure(
+            name="overview",
+            title="All models, in and out of distribution",
+            png=png(drawn),
+            note="Means over pairs or palettes with 95% intervals, at each model's largest train size.",
+        )
+
+
 def diversity_plots(groups: Sequence[Group]) -> Iterator[Figure]:
     """Complex gaps and transfer over controlled diversity, a figure for each train size."""
     controlled = [each for each in groups if each.combinations]
@@ -243,7 +299,7 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
     shown = {name: pick for name, pick in kinds.items() if any(map(pick, groups))}
     lines = list(dict.fromkeys((each.model, each.combinations) for each in groups))
     levels = sorted({each.diversity for each in groups})
-    with figure("controlled diversity", width_in=1.5 + 4.3 * len(shown), height_in=4.8) as drawn:
+    with figure("Controlled diversity", width_in=1.5 + 4.3 * len(shown), height_in=4.8) as drawn:
         panels = drawn.subplots(1, len(shown), squeeze=False)[0]
         for axes, (name, pick) in zip(panels, shown.items(), strict=True):
             for k, line in enumerate(lines):
@@ -257,6 +313,10 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
             _gap_axes(axes, name)
             _level_axis(axes, levels, "combinations, the held-out one included")
         panels[0].set_ylabel(_GAP)
+        of_gaps = [axes for axes, name in zip(panels, shown, strict=True) if "gap" in name]
+        limits = [limit for axes in of_gaps for limit in axes.get_ylim()]
+        for axes in of_gaps:
+            axes.set_ylim(min(limits), max(limits))
         handles = [
             Line2D([], [], color=colour, marker=marker, linewidth=2, label=", ".join(line))
             for line, (colour, marker) in zip(lines, _LINES * len(lines), strict=False)
@@ -301,6 +361,11 @@ def _with_gap(results: Sequence[Result], model: str) -> list[Result]:
     ]
 
 
+def _kinds(own: Sequence[Result]) -> list[str]:
+    """The kinds of gap that there are."""
+    return [kind for kind in KINDS if any(each.gap(kind) is not None for each in own)]
+
+
 def _at_largest(results: Iterable[Result]) -> tuple[list[Result], int]:
     """The results at the largest train size, and that size; 0 if it is unknown."""
     results = list(results)
@@ -334,7 +399,7 @@ def _plot_paper(
     """Draws the paper's values, hollow; returns whether there are some."""
     if not points:
         return False
-    colour, marker = _LOOKS.get(diversity, _OTHER)
+    colour, marker = look_of(diversity)
     axes.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=6, markerfacecolor="none",
               linestyle=line, linewidth=width, alpha=0.8)  # fmt: skip
     return True
@@ -346,7 +411,7 @@ def _legend(
     """Adds a legend of diversities and, unless `paper` is "", of hollow markers."""
     handles = []
     for diversity in diversities:
-        colour, marker = _LOOKS.get(diversity, _OTHER)
+        colour, marker = look_of(diversity)
         label = f"diversity {diversity}"
         handles.append(Line2D([], [], color=colour, marker=marker, linewidth=2, label=label))
     if paper:
@@ -357,6 +422,10 @@ def _legend(
 
 def _gap_axes(axes: Axes, title: str) -> None:
     axes.set_title(title)
+    low, high = axes.get_ylim()
+    if high - low < _LEAST_SPAN and "transfer" not in title:
+        middle = (low + high) / 2
+        axes.set_ylim(middle - _LEAST_SPAN / 2, middle + _LEAST_SPAN / 2)
     axes.axhline(0, color=FAINT, linewidth=1.2, zorder=0)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
 

@@ -102,6 +102,11 @@ def blind(split: str) -> Pick:
     return lambda result: None if result.blind is None else result.blind.accuracies.get(split)
 
 
+def gap_of(kind: str) -> Pick:
+    """Takes a plain gap, "complex" or "minimal"."""
+    return lambda result: result.gap(kind)
+
+
 def complex_gap(result: Result) -> Estimate | None:
     """Takes the plain complex gap."""
     return result.gap("complex")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
-from clevrhope.report.document import Figure
 from clevrhope.report.instances import Instance
+from clevrhope.report.page import Figure
 from clevrhope.report.regression_tables import HeldOutPoint
 from clevrhope.report.setups import dropped
 from clevrhope.splits.kinds import IID

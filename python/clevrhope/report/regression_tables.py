@@ -14,8 +14,8 @@ from clevrhope.metrics.pairs import (
     reference_results,
     regress,
 )
-from clevrhope.report.document import Block, Cell, Heading, Table, Text
 from clevrhope.report.instances import HALVES, Counts, Instance
+from clevrhope.report.page import Block, Cell, Heading, Table, Text
 from clevrhope.splits.kinds import IID, OOD
 
 FEWEST = 12

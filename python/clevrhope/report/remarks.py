@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clevrhope.metrics.paper import size_name
 from clevrhope.metrics.predictions import NOT_TRAINED
-from clevrhope.report.document import Block, Cell, Table, Text
+from clevrhope.report.page import Block, Cell, Table, Text
 from clevrhope.report.results import QUESTION_ONLY, Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.setups import differences

@@ -20,10 +20,13 @@ from clevrhope.report.setups import (
 from clevrhope.runtime.forms import COUNT, NAME, SEED, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.palettes import MARK
-from clevrhope.training.run_folder import OTHER_HOPS
 
 RUN_FILE = "run.json"
 """The file that every run's folder has."""
+REACHED_FILE = "reached.json"
+"""In a run's folder: the checkpoints that `evaluate --reaching` chose."""
+OTHER_HOPS = "other_hops"
+"""Below it: predictions about other sub-datasets of its pair."""
 
 LAST = "last"
 """Name of the weights at a run's end, which are reported."""

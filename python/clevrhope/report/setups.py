@@ -11,11 +11,10 @@ from typing import Any
 
 from clevrhope.models.lxmert.config import LxmertConfig
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
-from clevrhope.models.recipe import Recipe, Stage
+from clevrhope.models.recipe import Recipe, Stage, current_recipe
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.recipe import THREE_STAGES
 from clevrhope.runtime.json_text import as_json_values
-from clevrhope.training.run_folder import current_recipe
 
 Setup = Mapping[str, Any]
 """Name -> value of everything that decides what a run learns; names are those of `train --set`."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
-from clevrhope.report.document import Figure
+from clevrhope.report.page import Figure
 from clevrhope.report.slopes import Curves
 
 _MEAN = "#0072B2"

@@ -9,19 +9,22 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clevrhope.errors import ConfigError
 from clevrhope.metrics.paper import size_name
-from clevrhope.report.document import Block, Cell, Heading, Table, Text
 from clevrhope.report.groups import Group
+from clevrhope.report.page import Block, Cell, Heading, Table, Text
 from clevrhope.report.results import Result
-from clevrhope.report.runs import LAST
-from clevrhope.report.tables import with_sign
+from clevrhope.report.runs import LAST, REACHED_FILE
+from clevrhope.report.tables import NO_BREAK, with_sign
 from clevrhope.runtime.extras import check_extra
 from clevrhope.splits.kinds import IID, OOD
-from clevrhope.training.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from clevrhope.metrics.slopes import MeanSlope
 
 Curve = Mapping[int, float]
 """Combinations K -> a figure of a palette's runs with K combinations."""
@@ -47,21 +50,67 @@ class Curves:
     n_censored: int = 0
 
 
-def slope_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]:
-    """A section on the models, pairs and train sizes with several palettes of several diversities."""
+@dataclass(frozen=True)
+class Section:
+    """The curves of one model, pair and train size, the primary ones first.
+
+    Attributes:
+        title: names these.
+        model: its name.
+        curves: at least one with two palettes.
+    """
+
+    title: str
+    model: str
+    curves: tuple[Curves, ...]
+
+
+def sections_of(results: Sequence[Result]) -> list[Section]:
+    """The models, pairs and train sizes with several palettes of several diversities."""
     cells: dict[tuple[str, str, int | None], list[Result]] = {}
     for each in results:
         if each.mode == "random":
             cells.setdefault((each.model, each.pair, each.train_size), []).append(each)
-    sections = {place: curves for place, own in cells.items() if (curves := curves_of(own))}
-    if not sections:
-        return
-    yield Heading("Accuracy over diversity")
+    found = []
+    for (model, pair, size), own in cells.items():
+        title = f"{model} on {pair}, trained on {size_name(size) or 'an unknown number of questions'}"
+        curves = curves_of(own)
+        if curves:
+            found.append(Section(title, model, tuple(curves)))
+    return found
+
+
+def missing_scipy() -> str | None:
+    """Why slopes cannot be tested; None where they can."""
     try:
         check_extra("tests of slopes need", "scipy", "plots")
     except ConfigError as error:
-        yield Text(f"Left out: {error}.")
+        return str(error)
+    return None
+
+
+def slope_sentences(sections: Sequence[Section]) -> Iterator[str]:
+    """What the primary analysis of each section says."""
+    from clevrhope.metrics.slopes import mean_slope, slope_on_diversity
+
+    for section in sections:
+        primary = section.curves[0]
+        if len(primary.palettes) > 1:
+            found = mean_slope([slope_on_diversity(curve) for curve in primary.palettes])
+            yield (
+                f"{section.title}: each doubling of the combinations seen changes accuracy on the same "
+                f"questions about the held-out pair by {_with_interval(found, primary.digits)} points (mean "
+                f"slope over {len(primary.palettes)} palettes, 95% t interval; sign-flip test p = "
+                f"{found.p_value:.3f}; a slope of {found.detectable:.1f} would be found in 80% of such "
+                "experiments)."
+            )
+
+
+def slope_blocks(sections: Sequence[Section], *, draws: bool) -> Iterator[Block]:
+    """The part of a report about slopes on diversity."""
+    if not sections:
         return
+    yield Heading("Accuracy over diversity")
     yield Text(
         "A palette is an order of combinations, drawn with its dataset's seed; the first K are seen. For "
         "each palette, a line is fitted to a figure on log2 K by least squares; its slope is what each "
@@ -69,13 +118,12 @@ def slope_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]:
         "exact sign-flip test. The detectable effect is the mean slope that a t test at 5% would find in 80% "
         "of experiments as large as this one."
     )
-    for (model, pair, size), curves in sections.items():
-        title = f"{model} on {pair}, trained on {size_name(size) or 'an unknown number of questions'}"
+    for section in sections:
         if draws:
             from clevrhope.report.slope_figure import slope_figure
 
-            yield slope_figure(curves, title)
-        yield _slopes_table(curves, title)
+            yield slope_figure(section.curves, section.title)
+        yield _slopes_table(section.curves, section.title)
 
 
 def curves_of(results: Sequence[Result]) -> list[Curves]:
@@ -160,7 +208,7 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
     found: list[Result] = []
     percent, n_censored = None, 0
     for folder, of_run in runs.items():
-        path = RunFolder(folder).reached
+        path = folder / REACHED_FILE
         if not path.exists():
             continue
         content = json.loads(path.read_bytes())
@@ -182,11 +230,8 @@ def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
             continue
         found = mean_slope([slope_on_diversity(curve) for curve in each.palettes])
 
-        def text(value: float, digits: int = each.digits) -> str:
-            return with_sign(value, digits)
-
-        slopes = ", ".join(text(slope) for slope in sorted(found.slopes))
-        interval = f"{text(found.value)} [{text(found.interval.low)}, {text(found.interval.high)}]"
+        slopes = ", ".join(with_sign(slope, each.digits) for slope in sorted(found.slopes))
+        interval = _with_interval(found, each.digits)
         detectable = f"{found.detectable:.{each.digits}f}"
         rows.append([*places, Cell(interval), Cell(f"{found.p_value:.3f}"), Cell(detectable), Cell(slopes)])
     return Table(
@@ -197,6 +242,11 @@ def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
         note="The first row is the primary analysis: the same questions for all K. Censored runs never "
         "reached the accuracy; their palettes have no slope in that row.",
     )  # fmt: skip
+
+
+def _with_interval(slope: "MeanSlope", digits: int) -> str:
+    low, high = (with_sign(each, digits) for each in (slope.interval.low, slope.interval.high))
+    return f"{with_sign(slope.value, digits)} [{low},{NO_BREAK}{high}]"
 
 
 def _censored(curves: Curves) -> str:

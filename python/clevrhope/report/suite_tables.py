@@ -16,8 +16,8 @@ from clevrhope.metrics.suites.tables import (
     trait_notes,
 )
 from clevrhope.report.coverage_tables import coverage_tables
-from clevrhope.report.document import Block, Cell, Heading, Table, Text
 from clevrhope.report.instances import Instance
+from clevrhope.report.page import Block, Cell, Heading, Table, Text
 from clevrhope.report.results import Result
 from clevrhope.report.suites import REPLIES, Part, Scores, SuiteResult, count, percent
 from clevrhope.report.tables import is_grey, models_of, spread, with_uncollapsed

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR, Estimate
-from clevrhope.report.document import Cell, Table
 from clevrhope.report.groups import (
     Group,
     accuracy,
@@ -12,7 +11,8 @@ from clevrhope.report.groups import (
     matched_gap,
     plain_beside_matched,
 )
-from clevrhope.report.tables import is_grey, unmatched_cells, with_sign
+from clevrhope.report.page import Cell, Table
+from clevrhope.report.tables import MINUS, NO_BREAK, is_grey, unmatched_cells, with_sign
 from clevrhope.splits.kinds import IID, OOD
 
 
@@ -107,8 +107,8 @@ def estimate_text(estimate: Estimate, *, points: bool = False, digits: int = 1) 
     """A figure with its interval, as "-24.3 [-30.1, -18.2]"."""
 
     def text(value: float) -> str:
-        return with_sign(value) if points else f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+        return with_sign(value) if points else f"{value:.{digits}f}".replace("-", MINUS)
 
     interval = estimate.interval
-    beside = "" if interval is None else f" [{text(interval.low)}, {text(interval.high)}]"
+    beside = "" if interval is None else f" [{text(interval.low)},{NO_BREAK}{text(interval.high)}]"
     return text(estimate.value) + beside

@@ -12,7 +12,7 @@ from typing import Literal
 from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.metrics.means import mean_of
 from clevrhope.metrics.paper import ResultRow, paper_results, size_name
-from clevrhope.report.document import Cell, Table
+from clevrhope.report.page import Cell, Table
 from clevrhope.report.paper_values import PaperValue, paper_gap
 from clevrhope.report.results import KINDS, Result
 from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS
@@ -20,6 +20,7 @@ from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS
 _NO_NUMBER = Cell()
 
 MINUS = "\N{MINUS SIGN}"
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def models_of(results: Iterable[Result]) -> list[str]:
@@ -211,6 +212,11 @@ def _plus_minus(deviation: float) -> str:
 
 def _point(value: float, *, signed: bool) -> str:
     return with_sign(value) if signed else f"{value:.1f}"
+
+
+def counted(n: int, what: str) -> str:
+    """A number with its noun, such as "1 set" or "2 sets"."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def with_sign(value: float, digits: int = 1) -> str:

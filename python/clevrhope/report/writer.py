@@ -13,21 +13,22 @@ from clevrhope.metrics.covr.results import CovrScores
 from clevrhope.metrics.pairs import PairScores
 from clevrhope.metrics.predictions import is_about_sets
 from clevrhope.report.covr import covr_blocks, covr_rows, measure_covr
-from clevrhope.report.document import Block, Figure, Heading, Text
+from clevrhope.report.failures import failure_blocks
 from clevrhope.report.groups import groups_of, matched_gap
-from clevrhope.report.html import html
+from clevrhope.report.headline import headline
 from clevrhope.report.instances import measure_instances
-from clevrhope.report.markdown import FIGURES, markdown
+from clevrhope.report.page import FIGURES, Block, Figure, Heading, Text, html, markdown
+from clevrhope.report.provenance import provenance_blocks
 from clevrhope.report.regression_tables import regression_blocks
 from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_tables, unanswered_table
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.setups import drops_types
-from clevrhope.report.slopes import slope_blocks
+from clevrhope.report.slopes import missing_scipy, sections_of, slope_blocks, slope_sentences
 from clevrhope.report.suite_tables import suite_blocks
 from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
 from clevrhope.report.summary import runs_table, summary_tables
-from clevrhope.report.tables import accuracy_tables, gap_tables, models_of
+from clevrhope.report.tables import accuracy_tables, counted, gap_tables, models_of
 from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
 
@@ -67,6 +68,7 @@ def report(
     model: str | None = None,
     dataset: Path | None = None,
     title: str | None = None,
+    question: str | None = None,
     ways: Sequence[str] = (),
     failures: Sequence[str] = (),
     progress: Progress | None = None,
@@ -79,6 +81,7 @@ def report(
         model: Name of the model, for files that do not say it.
         dataset: The dataset of files, and of runs whose dataset was moved.
         title: Title of the report; None for one that fits its results.
+        question: What was asked; None for the paper's question.
         ways: Ways of answering to report, for models that have several; empty for all.
         failures: Sentences on runs that failed, which the report lists.
         progress: Shows how far it is.
@@ -103,12 +106,21 @@ def report(
         )
     instances = measure_instances(results)
     shown = _shown(results)
-    page = [
-        *_document(results, shown, title or _title(results), skipped, failures, progress),
-        *covr_blocks(covr),
-        *suite_blocks([each for each in paired if each.result in shown], instances),
-        *regression_blocks(instances, draws=_can_draw() is None),
-    ]
+    missing = _cannot_draw()
+    draws = missing is None
+    with progress.stage("Writing", total=1, unit="pages") as advance:
+        page = [
+            Heading(title or _title(results), 1),
+            *_results_blocks(results, shown, question, draws=draws),
+            *covr_blocks(covr),
+            *suite_blocks([each for each in paired if each.result in shown], instances),
+            *regression_blocks(instances, draws=draws),
+            *failure_blocks(shown, draws=draws),
+            *_runs_blocks(results, shown, draws=draws),
+            *_left_out(skipped, failures, missing, missing_scipy() if any(e.mode for e in shown) else None),
+            *provenance_blocks(sources),
+        ]
+        advance(1)
     figures = [each for each in page if isinstance(each, Figure)]
     paths = [out / FIGURES / f"{each.name}.png" for each in figures]
     files = {path.relative_to(out).as_posix(): drawn.png for path, drawn in zip(paths, figures, strict=True)}
@@ -137,64 +149,76 @@ def _shown(results: Sequence[Result]) -> list[Result]:
     return [each for each in results if not drops_types(each.source.setup)] or list(results)
 
 
-def _document(
-    results: Sequence[Result],
-    shown: Sequence[Result],
-    title: str,
-    skipped: Sequence[str],
-    failures: Sequence[str],
-    progress: Progress,
+def _results_blocks(
+    results: Sequence[Result], shown: Sequence[Result], question: str | None, *, draws: bool
 ) -> Iterator[Block]:
-    final = [each for each in results if each.checkpoint == LAST]
-    plain = [each for each in shown if each.checkpoint == LAST and not each.mode]
-    yield Heading(title, 1)
-    if results:
-        yield Text(_summary(results))
-        yield from remarks(results)
+    """The answer, then what it rests on: means, slopes on diversity, and the paper's tables."""
+    if not results:
+        return
+    last = [each for each in shown if each.checkpoint == LAST]
+    groups = groups_of(last)
+    sections = [] if missing_scipy() else sections_of(shown)
+    yield from headline(groups, question, slope_sentences(sections) if sections else (), draws=draws)
+    yield Text(_summary(results))
+    yield from remarks(results)
+    yield from summary_tables(groups)
+    if draws:
+        from clevrhope.report.figures import diversity_plots
+
+        yield from diversity_plots(groups)
+    yield from slope_blocks(sections, draws=draws)
+    plain = [each for each in last if not each.mode]
+    for name in models_of(plain):
+        yield Heading(name)
+        yield from notes_of(plain, name)
+        if draws:
+            from clevrhope.report.figures import figures_of
+
+            yield from figures_of(plain, name)
+        yield from gap_tables(plain, name)
+        yield from accuracy_tables(plain, name)
+
+
+def _runs_blocks(results: Sequence[Result], shown: Sequence[Result], *, draws: bool) -> Iterator[Block]:
+    """What is known of single runs."""
+    last = [each for each in shown if each.checkpoint == LAST]
+    groups = groups_of(last)
+    yield Heading("Runs")
+    if draws:
+        from clevrhope.report.learning import learning_curves
+
+        drawn = learning_curves(last)
+        if drawn is not None:
+            yield drawn
+    if groups:
+        yield runs_table(groups)
+    yield from setup_tables(results)
+    for table in (
+        collapsed_table([each for each in results if each.checkpoint == LAST]),
+        unanswered_table(results),
+    ):
+        if table:
+            yield table
     n_left = len(results) - len(shown)
     if n_left:
         yield Text(
             f"{counted(n_left, 'run')} that left out train questions of some types have no tables of their "
             "own: they are instances for the question whether RAD predicts accuracy, and rows of results.csv."
         )
+
+
+def _left_out(
+    skipped: Sequence[str], failures: Sequence[str], figures: str | None, slopes: str | None
+) -> Iterator[Block]:
+    """What is not in the report."""
     if failures:
         yield Text(f"Runs that failed: {'; '.join(failures)}.")
     if skipped:
         yield Text(f"Left out: {'; '.join(skipped)}.")
-    draws = _can_draw()
-    if draws is not None:
-        yield Text(f"Without figures: {draws}.")
-    yield from setup_tables(results)
-    for heading, table in (
-        ("Collapsed runs", collapsed_table(final)),
-        ("No answer", unanswered_table(results)),
-    ):
-        if table:
-            yield Heading(heading)
-            yield table
-    groups = groups_of([each for each in shown if each.checkpoint == LAST])
-    yield from summary_tables(groups)
-    if draws is None and any(each.combinations for each in groups):
-        from clevrhope.report.figures import diversity_plots
-
-        yield from diversity_plots(groups)
-    yield from slope_blocks(shown, draws=draws is None)
-    models = models_of(plain)
-    if models:
-        with progress.stage("Writing", total=len(models), unit="sections") as advance:
-            for name in models:
-                yield Heading(name)
-                yield from notes_of(plain, name)
-                if draws is None:
-                    from clevrhope.report.figures import figures_of
-
-                    yield from figures_of(plain, name)
-                yield from gap_tables(plain, name)
-                yield from accuracy_tables(plain, name)
-                advance(1)
-    if groups:
-        yield Heading("Runs")
-        yield runs_table(groups)
+    if figures is not None:
+        yield Text(f"Without figures: {figures}.")
+    if slopes is not None:
+        yield Text(f"Without tests of slopes: {slopes}.")
 
 
 def _summary(results: Sequence[Result]) -> str:
@@ -207,12 +231,8 @@ def _summary(results: Sequence[Result]) -> str:
     )
 
 
-def counted(n: int, what: str) -> str:
-    """A number with its noun, such as "1 set" or "2 sets"."""
-    return f"{n:,} {what}{'s' * (n != 1)}"
-
-
-def _can_draw() -> str | None:
+def _cannot_draw() -> str | None:
+    """Why there can be no figures; None where there can."""
     try:
         check_plots()
     except ConfigError as error:

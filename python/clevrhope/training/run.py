@@ -21,7 +21,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import FeatureStore, open_store, store_like
 from clevrhope.models.names import build_model, find_model
-from clevrhope.models.recipe import Recipe
+from clevrhope.models.recipe import Recipe, current_recipe
 from clevrhope.runtime.atomic import sweep, write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.lock import locked
@@ -49,7 +49,7 @@ from clevrhope.training.request import (
     TrainSummary,
     tune_split,
 )
-from clevrhope.training.run_folder import RunFolder, current_recipe
+from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.some_rows import SomeRows
 from clevrhope.training.stages import check_stage
 from clevrhope.training.train_sets import find_train_set

@@ -17,14 +17,13 @@ Every folder and file that exists is complete.
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
-from clevrhope.models.recipe import Stage
+from clevrhope.models.recipe import current_recipe
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import COUNT, INDEX, NAME, OBJECT, SEED, SHA256, TEXT, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
@@ -181,19 +180,6 @@ class RunFolder:
             raise DatasetError(f"{self.run}: of another version of clevrhope; evaluate it with that one")
         check_form(raw, RUN, self.run)
         return raw
-
-
-def current_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe of a run.json with the fields that stages have now.
-
-    Earlier versions of the package also wrote where each value came from, and averaged no weights.
-    """
-    names = {each.name for each in fields(Stage)}
-    stages = [
-        {"averaging": 0.0, **{name: value for name, value in stage.items() if name in names}}
-        for stage in recipe["stages"]
-    ]
-    return {**recipe, "stages": stages}
 
 
 def late_checkpoint(stage: str, update: int) -> str:

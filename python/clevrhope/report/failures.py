@@ -1,0 +1,114 @@
+"""Wrong answers to look at: some questions about held-out pairs, drawn by a seed, with their images."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clevrhope.dataset.image_source import find_images
+from clevrhope.dataset.images_h5 import ImageArray
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
+from clevrhope.errors import ClevrhopeError
+from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.baselines import BASELINES
+from clevrhope.metrics.collector import NOT_GIVEN, Collector
+from clevrhope.metrics.predictions import read_predictions
+from clevrhope.report.page import Block, Cell, Heading, Table
+from clevrhope.report.results import QUESTION_ONLY, Result
+from clevrhope.report.runs import LAST
+from clevrhope.splits.kinds import OOD
+
+N_SHOWN, SEED = 12, 0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A wrong answer.
+
+    Attributes:
+        model: who gave it.
+        hop: the sub-dataset of the question.
+        question: its sentence.
+        right: the right answer.
+        given: the answer of the model.
+        image: (height, width, 3) uint8; None where images were not rendered.
+    """
+
+    model: str
+    hop: str
+    question: str
+    right: str
+    given: str
+    image: ImageArray | None
+
+
+def failure_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]:
+    """The section, nothing where every answer is right."""
+    found = draw_failures(results)
+    if not found:
+        return
+    yield Heading("Wrong answers about held-out pairs")
+    if draws and all(each.image is not None for each in found):
+        from clevrhope.report.failure_figure import failure_figure
+
+        yield failure_figure(found)
+        return
+    yield Table(
+        title=f"{len(found)} wrong answers on {OOD}, drawn at random",
+        head=["question", "right", "answered", "model", "held-out pair"],
+        rows=[[Cell(e.question), Cell(e.right), Cell(e.given), Cell(e.model), Cell(e.hop)] for e in found],
+    )
+
+
+def draw_failures(results: Sequence[Result]) -> list[Failure]:
+    """Up to `N_SHOWN` wrong answers of the last weights, from runs and questions that are drawn evenly."""
+    runs = [
+        each
+        for each in results
+        if each.checkpoint == LAST
+        and not each.is_elsewhere
+        and each.accuracies.get(OOD) is not None
+        and each.accuracies[OOD].value < 100
+        and each.source.model not in (QUESTION_ONLY, *BASELINES)
+    ]
+    if not runs:
+        return []
+    generator = np.random.default_rng(SEED)
+    chosen = generator.integers(len(runs), size=N_SHOWN)
+    found: list[Failure] = []
+    for number in np.unique(chosen).tolist():
+        try:
+            found += _of_run(runs[number], int((chosen == number).sum()), generator)
+        except ClevrhopeError:
+            continue  # the run is in the tables; its dataset's questions or images are gone
+    return found
+
+
+def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[Failure]:
+    layout = Layout(result.source.dataset)
+    key = AnswerKey(layout.root)
+    collector = Collector(key, (result.hop,))
+    for block in read_predictions(result.source.path):
+        collector.add(block)
+    given = next(
+        answers
+        for target, answers in collector.given.items()
+        if (target.hop, target.split, target.run or "") == (result.hop, OOD, result.run)
+    )
+    test_set = key.test_set(result.hop, OOD)
+    wrong = np.flatnonzero((given != NOT_GIVEN) & (given != test_set.answers))
+    rows = np.sort(generator.choice(wrong, size=min(n, len(wrong)), replace=False))
+    sentences = open_split(layout, result.hop, OOD, vocab=read_vocab(layout.vocab)).sentences()
+    names = {number: text for text, number in key.answers.items()}
+    images = find_images(layout, test_set.pool, test_set.images[rows], prefer="h5")
+    for row in rows.tolist():
+        yield Failure(
+            model=result.model,
+            hop=result.hop,
+            question=sentences[row],
+            right=names[int(test_set.answers[row])],
+            given=names.get(int(given[row]), NO_ANSWER),
+            image=None if images is None else images.pixels(int(test_set.images[row])),
+        )

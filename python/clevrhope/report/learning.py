@@ -1,0 +1,64 @@
+"""Learning curves, from the logs of runs. Needs matplotlib."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from clevrhope.describe.stats.charts import GRID, figure, png
+from clevrhope.report.figures import look_of
+from clevrhope.report.page import Figure
+from clevrhope.report.results import Result
+from clevrhope.report.runs import LAST
+
+_MOST_PANELS = 8
+
+
+def learning_curves(results: Sequence[Result]) -> Figure | None:
+    """A panel for each model with the accuracy on the set that it was tuned on, or else its loss."""
+    curves: dict[str, dict[Path, tuple[int, list[tuple[int, float]]]]] = {}
+    ylabels: dict[str, str] = {}
+    for each in results:
+        if each.checkpoint == LAST and not each.is_elsewhere and not each.source.way:
+            what, points = _curve(each.source.origin / "log.jsonl")
+            if len(points) > 1 and ylabels.setdefault(each.model, what) == what:
+                curves.setdefault(each.model, {})[each.source.origin] = (each.diversity, points)
+    if not curves:
+        return None
+    shown = dict(list(curves.items())[:_MOST_PANELS])
+    with figure(
+        "Learning curves", width_in=0.8 + 3.6 * min(len(shown), 4), height_in=3.4 * -(-len(shown) // 4)
+    ) as drawn:
+        panels = drawn.subplots(-(-len(shown) // 4), min(len(shown), 4), squeeze=False).ravel()
+        for axes in panels[len(shown) :]:
+            axes.set_axis_off()
+        for axes, (model, runs) in zip(panels, shown.items(), strict=False):
+            for diversity, points in runs.values():
+                colour, _ = look_of(diversity)
+                axes.plot(*zip(*points, strict=True), color=colour, linewidth=1.1, alpha=0.85)
+            axes.set_title(model)
+            axes.set_xlabel("updates")
+            axes.set_ylabel(ylabels[model])
+            axes.grid(axis="y", color=GRID, linewidth=0.8)
+            if ylabels[model].endswith("%"):
+                axes.set_ylim(0, 101)
+        return Figure(
+            name="learning_curves",
+            title="Learning curves",
+            png=png(drawn),
+            note="A line for each run, coloured by diversity as in other figures: accuracy on the set for "
+            "tuning, or the training loss of models that were not tuned.",
+        )
+
+
+def _curve(path: Path) -> tuple[str, list[tuple[int, float]]]:
+    """What a log is about, and its points; of the last stage."""
+    try:
+        records: list[Mapping[str, Any]] = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    except (OSError, ValueError):
+        return "", []
+    records = [each for each in records if each.get("stage") == records[-1].get("stage")]
+    tuned = [(each["update"], each["accuracy"]) for each in records if "tuned_on" in each]
+    if tuned:
+        return "accuracy on the tuning set, %", tuned
+    return "training loss", [(each["update"], each["loss"]) for each in records if "loss" in each]

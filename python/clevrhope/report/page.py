@@ -1,0 +1,175 @@
+"""Pages of reports: their parts (headings, paragraphs, tables, figures), as one HTML file and as Markdown.
+
+The HTML file contains its images and needs neither server nor network; the Markdown is GitHub's, with images
+as files beside it.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+
+FIGURES = "figures"
+"""Folder of the images, beside the Markdown file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        text: Its content; "" for none.
+        grey: Whether its model does not beat the question-only baseline.
+    """
+
+    text: str = ""
+    grey: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading; level 1 is that of the document, 2 that of a section."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose first column names the rows; each row has as many cells as `head`."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """An image.
+
+    Attributes:
+        name: Name of its file, without suffix.
+        title: What it shows.
+        png: The file's bytes.
+        note: How to read it.
+    """
+
+    name: str
+    title: str
+    png: bytes
+    note: str = ""
+
+
+Block = Heading | Text | Table | Figure
+Page = Sequence[Block]
+
+
+# HTML
+
+
+def html(page: Page) -> str:
+    """The document as one HTML file."""
+    title = next((each.text for each in page if isinstance(each, Heading)), "Report")
+    style = (files(__package__) / "report.css").read_text("utf-8")
+    body = "\n".join(_html_blocks(page))
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{style}</style>\n'
+        f"</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _html_blocks(page: Page) -> Iterator[str]:
+    for block in page:
+        match block:
+            case Heading():
+                yield f"<h{block.level}>{escape(block.text)}</h{block.level}>"
+            case Text():
+                yield f"<p>{escape(block.text)}</p>"
+            case Table():
+                yield from _html_table(block)
+            case Figure():
+                data = b64encode(block.png).decode()
+                yield f'<figure>\n<img alt="{escape(block.title)}" src="data:image/png;base64,{data}">'
+                note = f" {escape(block.note)}" if block.note else ""
+                yield f"<figcaption><b>{escape(block.title)}.</b>{note}</figcaption>\n</figure>"
+
+
+def _html_table(table: Table) -> Iterator[str]:
+    yield '<div class="wide"><table>'
+    yield f"<caption>{escape(table.title)}</caption>"
+    heads = "".join(f"<th>{_breakable(each)}</th>" for each in table.head)
+    yield f"<thead><tr>{heads}</tr></thead>\n<tbody>"
+    for row in table.rows:
+        first, *rest = row
+        yield f"<tr><th>{_breakable(first.text)}</th>{''.join(map(_html_cell, rest))}</tr>"
+    yield "</tbody></table></div>"
+    if table.note:
+        yield f'<p class="note">{escape(table.note)}</p>'
+
+
+def _html_cell(cell: Cell) -> str:
+    grey = ' class="grey"' if cell.grey else ""
+    return f"<td{grey}>{_breakable(cell.text)}</td>"
+
+
+def _breakable(text: str) -> str:
+    """A cell's text, in which long names may be broken after underscores."""
+    return escape(text).replace("_", "_<wbr>")
+
+
+# Markdown
+
+
+def markdown(page: Page) -> str:
+    """The document as Markdown; grey cells are in brackets and italics."""
+    return "\n".join(_lines(page)).rstrip() + "\n"
+
+
+def _lines(page: Page) -> Iterator[str]:
+    for block in page:
+        match block:
+            case Heading():
+                yield f"{'#' * block.level} {block.text}"
+            case Text():
+                yield block.text
+            case Table():
+                yield from _markdown_table(block)
+            case Figure():
+                yield f"**{block.title}**"
+                yield ""
+                yield f"![{block.title}]({FIGURES}/{block.name}.png)"
+                if block.note:
+                    yield ""
+                    yield block.note
+        yield ""
+
+
+def _markdown_table(table: Table) -> Iterator[str]:
+    yield f"**{table.title}**"
+    yield ""
+    yield f"| {' | '.join(map(_escaped, table.head))} |"
+    yield f"|---|{'---:|' * (len(table.head) - 1)}"
+    for row in table.rows:
+        yield f"| {' | '.join(map(_markdown_cell, row))} |"
+    if table.note:
+        yield ""
+        yield table.note
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text = _escaped(cell.text)
+    return f"*({text})*" if cell.grey and text else text
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
