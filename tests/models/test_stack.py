@@ -98,3 +98,13 @@ def test_a_layer_without_a_form_for_stacked_weights_is_refused() -> None:
 def test_only_an_engine_from_pixels_has_losses_of_stacks() -> None:
     for changes in ({"stages": "all"}, {"features": "resnet101"}):
         assert not find_model("tensor_nmn").build({**SETTINGS, **changes}, clevr_vocab()).stack_losses
+
+
+def test_an_update_of_a_stack_reads_no_number_from_its_device() -> None:
+    """On torch's device meta that is an error; meta has no generators, so images are not shifted."""
+    stack = stack_models([find_model("tensor_nmn").build({**SETTINGS, "shift": 0}, clevr_vocab())] * 3)
+    batch = small_batch(9, 9).first(3 * PART)
+    planned = replace(batch.to("meta"), plan=stack.stack_plan(batch))
+    losses = stack.to("meta").stack_engine_losses(planned, [None] * 3)
+    losses.sum().backward()
+    assert losses.device.type == "meta"
