@@ -210,7 +210,7 @@ def test_the_packages_experiments_can_be_planned(
     assert models.count("lxmert_s") == (29 + 4) * 3 * 3
     assert models.count("tensor_nmn") == 6 * 7 * 3
     hour = make_plan(read_experiment(find_file(Path("experiments/hour.toml")), out=tmp_path))
-    assert len(hour.runs) == 7 * 3
+    assert len(hour.runs) == (8 * 3 + 1) * 2
     on_gpu = make_plan(read_experiment(find_file(Path("hour-gpu")), out=tmp_path / "hour-gpu"))
     assert len(on_gpu.runs) == 5 * 5 * (2 + 1)
     check_plan(on_gpu, together=True)

@@ -1,6 +1,8 @@
 """Runs that are trained together: the same weights and files as of runs by themselves, also after kills."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -164,6 +166,23 @@ def test_a_run_that_was_begun_by_itself_goes_on_with_others(
     assert_same_runs(tmp_path / "mixed", tmp_path / "apart")
 
 
+def test_a_signal_at_the_last_update_is_not_lost(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = requests(dataset, tmp_path)
+    report = Trainer.report
+
+    def report_and_stop(self: Trainer, *arguments: Any) -> None:
+        report(self, *arguments)
+        if self.done.update == 5 and self.request == wanted[2]:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Trainer, "report", report_and_stop)
+    with pytest.raises(KeyboardInterrupt):
+        train_together(wanted)
+    assert all((request.out / "finished.json").exists() for request in wanted)
+
+
 def test_a_run_with_an_error_stops_no_other(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,8 +209,8 @@ def test_a_run_with_an_error_stops_no_other(
     ("changes", "told"),
     [
         ({"settings": {**SETTINGS, "stages": "all", "recipe.stages": "generator"}}, "in its stage generator"),
-        ({"settings": {**SETTINGS, "recipe.clip_norm": 1.0}}, "set recipe.clip_norm to none"),
-        ({"drop_types": {"count": 0.5}}, "learn from all of train"),
+        ({"settings": {**SETTINGS, "recipe.clip_norm": 1.0}}, 'set recipe.clip_norm to "none"'),
+        ({"drop_types": {"count": 0.5}}, "learn from all questions of train"),
     ],
 )
 def test_models_that_cannot_be_trained_together_are_refused(

@@ -62,7 +62,7 @@ def train_together(
 
     Raises:
         ConfigError: runs that differ in more, or whose model cannot be trained together with others.
-        KeyboardInterrupt: SIGTERM or Ctrl-C came; the states are written.
+        KeyboardInterrupt: SIGTERM or Ctrl-C came; the states of the runs are written, or all are finished.
     """
     began = monotonic()
     made: dict[int, TrainSummary | ClevrhopeError] = {}
@@ -91,6 +91,8 @@ def train_together(
                 made.update(zip(numbers, ended, strict=True))
     if torch.cuda.is_available():
         torch.cuda.empty_cache()  # evaluation, in other processes, comes next
+    if interrupt.is_set:
+        raise KeyboardInterrupt
     return [made[number] for number in range(len(requests))]
 
 
