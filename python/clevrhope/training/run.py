@@ -87,7 +87,7 @@ def train(
     began = monotonic()
     run = prepare(request)
     request, folder = run.request, run.folder
-    questions = Questions(run.reader, run.store, run.device)
+    questions, tune = Questions(run.reader, run.store, run.device), run.tune_questions()
     if not folder.is_started:
         rehearse_run(run, questions)
     with locked(request.out):
@@ -102,7 +102,7 @@ def train(
                 interrupts() as interrupt,
                 computing(run.device, precision=run.precision, deterministic=request.deterministic),
             ):
-                trainer = run.trainer(questions, log, progress or Silent(), interrupt, done)
+                trainer = run.trainer(questions, tune, log, progress or Silent(), interrupt, done)
                 trainer.run(tensors)
         finally:
             log.close()
@@ -123,7 +123,7 @@ class PreparedRun:
         device: to compute on.
         reader: the questions of the train set.
         store: the features of their images.
-        tune: the questions that weights are chosen by; None for none.
+        tune: the split that weights are chosen by, and its features; None for none.
         binding: the content of run.json.
         sentences: what is to be said of the run before it begins.
     """
@@ -137,7 +137,7 @@ class PreparedRun:
     device: torch.device
     reader: Split
     store: FeatureStore
-    tune: Questions | None
+    tune: tuple[Split, FeatureStore] | None
     binding: Mapping[str, Any]
     sentences: Sequence[str]
 
@@ -145,6 +145,10 @@ class PreparedRun:
     def n_updates(self) -> int:
         """Updates of all stages."""
         return sum(stage.updates for stage in self.recipe.stages)
+
+    def tune_questions(self) -> Questions | None:
+        """The questions that weights are chosen by; errors as of `Questions`."""
+        return None if self.tune is None else Questions(*self.tune, self.device)
 
     def bind(self) -> None:
         """Writes run.json and vocab.json, or checks the folder, which the caller has locked.
@@ -169,7 +173,13 @@ class PreparedRun:
         )
 
     def trainer(
-        self, questions: Questions, log: Log, progress: Progress, interrupt: Interrupt, done: RunProgress
+        self,
+        questions: Questions,
+        tune: Questions | None,
+        log: Log,
+        progress: Progress,
+        interrupt: Interrupt,
+        done: RunProgress,
     ) -> Trainer:
         """A trainer that makes the updates that are left."""
         request = self.request
@@ -180,7 +190,7 @@ class PreparedRun:
             stages=self.recipe.stages,
             precision=self.precision,
             questions=questions,
-            tune=self.tune,
+            tune=tune,
             n_answers=len(self.vocab.answers()),
             about={
                 "model": request.model,
@@ -270,7 +280,7 @@ def prepare(request: TrainRequest) -> PreparedRun:
         device=device,
         reader=reader,
         store=store,
-        tune=_tune_questions(request, layout, manifest.world["attributes"], vocab, store, device, covr_split),
+        tune=_tune_set(request, layout, manifest.world["attributes"], vocab, store, covr_split),
         binding={
             "model": request.model,
             "hop": request.hop,
@@ -360,15 +370,15 @@ def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -
     return apply_settings(recipe, settings, request.updates)
 
 
-def _tune_questions(
+def _tune_set(
     request: TrainRequest,
     layout: Layout,
     attributes: Mapping[str, Sequence[str]],
     vocab: Vocab,
     store: FeatureStore,
-    device: torch.device,
     covr_split: CovrSplit | None,
-) -> Questions | None:
+) -> tuple[Split, FeatureStore] | None:
+    """The split that weights are chosen by, and the features of its images."""
     if request.tune_on is None:
         return None
     if request.is_of_sets:
@@ -376,12 +386,12 @@ def _tune_questions(
         reader: Split = open_split(layout, request.hop, split, vocab=vocab)
         if covr_split is not None and covr_split.dev is not None:
             reader = SomeRows(reader, covr_split.dev)
-        return Questions(reader, store, device)
+        return reader, store
     if request.tune_on in (TUNE_SET, TUNE_SET_OF_NONE):
         hop, split = _tune_split(layout, request)
-        return Questions(open_split(layout, hop, split, vocab=vocab), store, device)
+        return open_split(layout, hop, split, vocab=vocab), store
     clevr = Path(request.tune_on)
-    return Questions(ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info), device)
+    return ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
 
 
 def _tune_split(layout: Layout, request: TrainRequest) -> tuple[str, str]:

@@ -67,9 +67,12 @@ def train_together(
     began = monotonic()
     made: dict[int, TrainSummary | ClevrhopeError] = {}
     runs: dict[int, PreparedRun] = {}
+    tunes: dict[int, Questions | None] = {}
     for number, request in enumerate(requests):
         try:
-            runs[number] = prepare(request)
+            run = prepare(request)
+            tunes[number] = run.tune_questions()
+            runs[number] = run
         except ClevrhopeError as error:
             made[number] = error
     check_alike(list(runs.values()))
@@ -86,7 +89,7 @@ def train_together(
             del runs[number]
         with interrupts() as interrupt:
             for state, numbers in groups_at_a_state(runs):
-                group = [runs[number] for number in numbers]
+                group = [(runs[number], tunes[number]) for number in numbers]
                 ended = _train_group(group, state, began, progress or Silent(), interrupt)
                 made.update(zip(numbers, ended, strict=True))
     if torch.cuda.is_available():
@@ -168,9 +171,14 @@ def groups_at_a_state(runs: dict[int, PreparedRun]) -> Iterator[tuple[str, list[
 
 
 def _train_group(
-    runs: Sequence[PreparedRun], state: str, began: float, progress: Progress, interrupt: Interrupt
+    group: Sequence[tuple[PreparedRun, Questions | None]],
+    state: str,
+    began: float,
+    progress: Progress,
+    interrupt: Interrupt,
 ) -> list[TrainSummary | ClevrhopeError]:
-    """Trains runs that are at the same state; gives the summary or the error of each."""
+    """Trains runs, each with what it is tuned on, from a state that all have; gives summaries or errors."""
+    runs = [run for run, _ in group]
     first, tensors = runs[0], []
     parts = [TrainSetPart(run.reader, run.store) for run in runs]
     questions, places = join_train_sets(parts, first.device)
@@ -179,27 +187,27 @@ def _train_group(
     logs: list[Log] = []
     trainers = []
     try:
-        for run in runs:
+        for run, tune in group:
             remove_states(run.folder.state, but=state)
             found = read_state(run.folder.state, state)
             done = found[0] if found else RunProgress()
             tensors.append(found[1] if found else None)
             logs.append(run.open_log(done))
-            trainer = run.trainer(questions, logs[-1], progress, interrupt, done)
+            trainer = run.trainer(questions, tune, logs[-1], progress, interrupt, done)
             # One model is shown after the other, so a single one is enough.
             trainer.model, trainer.stages = first.model, first.recipe.stages
             trainers.append(trainer)
         stack = stack_models([run.model for run in runs])
         generators = [torch.Generator(first.device) for _ in runs]
-        group = GroupTrainer(trainers, stack, questions, places, generators)
+        trained = GroupTrainer(trainers, stack, questions, places, generators)
         deterministic = first.request.deterministic
         with computing(first.device, precision=first.precision, deterministic=deterministic):
-            group.run(None if tensors[0] is None else [each for each in tensors if each is not None])
+            trained.run(None if tensors[0] is None else [each for each in tensors if each is not None])
     finally:
         for log in logs:
             log.close()
     return [
-        group.errors[number] if number in group.errors else run.finish(began, trainers[number])
+        trained.errors[number] if number in trained.errors else run.finish(began, trainers[number])
         for number, run in enumerate(runs)
     ]
 
