@@ -1,7 +1,7 @@
 """Replies by somebody who never saw the reader, and by which nothing was changed: how well it reads them.
 
-docs/predictions.md gives the figures. Were the reader changed by these replies, they would measure nothing; new
-ones would be needed.
+docs/predictions.md gives the figures. Were the reader changed by these replies, they would measure nothing,
+and new ones would be needed.
 """
 
 import json

@@ -11,6 +11,7 @@ from experiment_grid import GRID, grid
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments.build_files import subset_templates, subset_values
+from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import find_file, read_experiment, shipped_experiments
 from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import run_experiment
@@ -183,6 +184,7 @@ def test_the_packages_experiments_can_be_planned(
         "diversity",
         "first6",
         "hour",
+        "hour-gpu",
         "hour-pixels",
         "paper",
         "smoke",
@@ -208,7 +210,10 @@ def test_the_packages_experiments_can_be_planned(
     assert models.count("lxmert_s") == (29 + 4) * 3 * 3
     assert models.count("tensor_nmn") == 6 * 7 * 3
     hour = make_plan(read_experiment(find_file(Path("experiments/hour.toml")), out=tmp_path))
-    assert len(hour.runs) == 7 * 3
+    assert len(hour.runs) == (8 * 3 + 1) * 2
+    on_gpu = make_plan(read_experiment(find_file(Path("hour-gpu")), out=tmp_path / "hour-gpu"))
+    assert len(on_gpu.runs) == 5 * 5 * (2 + 1)
+    check_plan(on_gpu, together=True)
     suites = make_plan(read_experiment(find_file(Path("suites")), out=tmp_path))
     assert sum("--drop-type" in run.chain.steps[0].arguments for run in suites.runs) == 3 * 15
     assert len(suites.runs) == 3 * 15 + 6 * 3

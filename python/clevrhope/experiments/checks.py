@@ -51,15 +51,20 @@ class _Built:
     covr_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: Plan, *, together: bool = False) -> None:
     """Passes where nothing in the experiment's file is bound to fail; writes nothing.
 
     Datasets and runs that are done are not checked.
+
+    Args:
+        plan: the experiment's.
+        together: whether there has to be a [[model]] whose runs can be trained together.
 
     Raises:
         ConfigError: something is bound to fail; names its place in the file.
     """
     ways: set[str] = set()
+    refused: dict[int, str] = {}
     every_way_is_known = True
     for k, dataset in zip(plan.experiment.tables, plan.experiment.datasets, strict=True):
         at = f"{plan.experiment.file}: dataset[{k}]"
@@ -78,8 +83,12 @@ def check_plan(plan: Plan) -> None:
         for model_number, model in enumerate(plan.experiment.models):
             its_runs = [run for run in left if run.model == model_number]
             with _naming(f"{plan.experiment.file}: model[{model_number}]"):
-                ways.update(_check_runs(its_runs, model, dataset, built))
+                ways.update(_check_runs(its_runs, model, dataset, built, refused if together else None))
         every_way_is_known &= all(model.name in MODELS for model in plan.experiment.models)
+    tables = {run.model for run in plan.runs if not run.chain.done}
+    if refused and tables == refused.keys():
+        table, reason = min(refused.items())
+        raise ConfigError(f"{plan.experiment.file}: model[{table}]: {reason}")
     if every_way_is_known:
         for name in plan.experiment.ways:
             if name not in ways:
@@ -109,7 +118,7 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
         write_settings(dataset, places, at)
         for j, build in enumerate(dataset.builds):
             with _naming(f"{at}.build[{j}]", lambda message: _translated(message, places, own, at)):
-                choices = _parsed(command, build_arguments(dataset, build, places))
+                choices = parsed(command, build_arguments(dataset, build, places))
                 resolved = resolve(read_request(choices))
                 vocab = vocabulary(resolved.world, resolved.engine.templates)
                 try_each_split(resolved)
@@ -143,14 +152,21 @@ def _check_features(step: Step) -> None:
     from clevrhope.cli.models import read_size
     from clevrhope.features.kinds import check_options
 
-    choices = _parsed(command, step.arguments)
+    choices = parsed(command, step.arguments)
     check_options(choices["kind"], size=read_size(choices["size"]), weights=choices["weights"])
 
 
 def _check_runs(
-    runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built
+    runs: Sequence[RunChain],
+    model: ModelConfig,
+    dataset: DatasetConfig,
+    built: _Built,
+    refused: dict[int, str] | None,
 ) -> Iterator[str]:
-    """Checks the runs of a model on a dataset; gives the ways in which it answers."""
+    """Checks the runs of a model on a dataset; gives the ways in which it answers.
+
+    `refused` takes the reason why they cannot be trained together; None where they are not to be.
+    """
     from clevrhope.cli.arguments import read_names
     from clevrhope.cli.models import evaluate, read_train_request, train
     from clevrhope.models.names import find_model
@@ -159,14 +175,14 @@ def _check_runs(
     checked: set[tuple[int, str]] = set()
     for run in runs:
         trained, evaluated = run.chain.steps[:2]
-        choices = _parsed(train, trained.arguments)
+        choices = parsed(train, trained.arguments)
         _check_own(trained, choices, train, model.options, "options")
         request = read_train_request(choices)
         _check_train_set(built, request, dataset)
         if model.reaching is not None and request.tune_on is None:
             raise ConfigError("reaching: it is an accuracy on the set of --tune-on; add that to options")
         with _naming("evaluate"):
-            answers = _parsed(evaluate, evaluated.arguments)
+            answers = parsed(evaluate, evaluated.arguments)
             _check_own(evaluated, answers, evaluate, model.evaluate, "evaluate")
             check_reaching(answers["reaching"], answers["checkpoints"])
             if request.hop in built.splits:
@@ -182,6 +198,13 @@ def _check_runs(
         from clevrhope.training.run import check_settings
 
         made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)
+        if refused is not None:
+            from clevrhope.training.together import check_stackable
+
+            try:
+                check_stackable(made, request)
+            except ConfigError as error:
+                refused[run.model] = str(error)
         _check_reads(getattr(made, "feature_kind", ""), model, dataset)
         yield from (*getattr(made, "ways", {}), *getattr(made, "program_ways", {}))
 
@@ -191,7 +214,7 @@ def _check_own(
 ) -> None:
     """Passes where added options change nothing that the experiment itself sets."""
     plain = step.arguments[: -1 - len(options)]  # --quiet comes last
-    without = _parsed(command, plain)
+    without = parsed(command, plain)
     for name in _OWN:
         if choices.get(name) != without.get(name):
             raise ConfigError(f"{what}: --{name} is set by the experiment itself; leave it out")
@@ -245,7 +268,7 @@ def _check_reads(kind: str, model: ModelConfig, dataset: DatasetConfig) -> None:
         )
 
 
-def _parsed(command: "click.Command", arguments: Sequence[str]) -> dict[str, Any]:
+def parsed(command: "click.Command", arguments: Sequence[str]) -> dict[str, Any]:
     """The values of a command line's options, parsed by the command itself, which is not run."""
     import click
 

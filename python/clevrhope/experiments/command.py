@@ -14,9 +14,10 @@ from clevrhope.cli.arguments import PATH, Whole, quiet_option, shown_progress
 @click.option("--jobs", type=Whole(1), metavar="N", help="Parallel runs; with --engine ray, per GPU.")
 @click.option(
     "--engine",
-    type=click.Choice(["local", "ray"]),
+    type=click.Choice(["local", "ray", "together"]),
     default="local",
-    help="Where runs are executed: on this machine, or in a Ray cluster.  [default: local]",
+    help="Where runs are executed: on this machine, each in a process; in a Ray cluster; or on one device, "
+    "where one process trains all runs of a small model together.  [default: local]",
 )
 @click.option("--address", metavar="HOST:PORT", help="The head of the Ray cluster, or auto.")
 @click.option("--plan", "only_plan", is_flag=True, help="Print the commands; run and write nothing.")
@@ -25,8 +26,9 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
     """Runs an experiment: builds its datasets, trains and evaluates its models, and writes a report.
 
     After an interruption, run the same command again to resume; finished steps are skipped. FILE.toml can
-    also name an experiment of the package: smoke, hour, covr, suites, first6, diversity, paper. A run that
-    fails does not stop the others; failures are listed at the end, and the exit code is 1.
+    also name an experiment of the package: smoke, hour, hour-pixels, hour-gpu, covr, suites, first6,
+    diversity, paper. A run that fails does not stop the others; failures are listed at the end, and the exit
+    code is 1.
     """
     from clevrhope.experiments.checks import check_plan
     from clevrhope.experiments.config import find_file, read_experiment
@@ -35,7 +37,7 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
 
     plan = make_plan(read_experiment(find_file(file), out=out))
     if only_plan:
-        check_plan(plan)
+        check_plan(plan, together=choices["engine"] == "together")
         for chain in (*plan.datasets.values(), *(run.chain for run in plan.runs)):
             for step in chain.steps:
                 click.echo(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")

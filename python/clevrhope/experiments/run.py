@@ -13,6 +13,7 @@ from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.plan import Chain, Plan
 from clevrhope.experiments.processes import Failure, Slot, deal_slots, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
+from clevrhope.experiments.together import train_in_one_process
 from clevrhope.runtime.cores import available_cores
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.own_files import check_own
@@ -54,7 +55,8 @@ def run_experiment(
     Args:
         plan: the steps.
         jobs: number of parallel runs, in place of the file's; with Ray, per GPU.
-        engine: "local", or "ray" for a cluster whose machines share the folder.
+        engine: "local"; "ray" for a cluster whose machines share the folder; or "together" to train the runs
+            of each [[model]] that allows it in this process, as one stack of models; all else is as "local".
         address: of the cluster.
         progress: shows the stages; None shows nothing.
         tell: called with a sentence as soon as a step fails.
@@ -63,8 +65,9 @@ def run_experiment(
         DatasetError: another process runs this experiment, or its folder cannot be written.
         ConfigError: something in the file is bound to fail; nothing is run.
         RenderError: `engine` is "ray", and Ray is missing or does not answer.
+        KeyboardInterrupt: SIGTERM or Ctrl-C came.
     """
-    check_plan(plan)
+    check_plan(plan, together=engine == "together")
     progress = progress or Silent()
     cores = available_cores()
     jobs = jobs or plan.experiment.jobs or cores
@@ -96,14 +99,20 @@ def run_experiment(
         waiting = [run.chain for run in left]
         # Runs that start from another run begin once all others have ended.
         sources = [run for run in left if run.source is None]
-        with progress.stage("Runs", total=len(waiting), unit="runs") as advance:
-            for runs in (sources, [run for run in left if run.source is not None]):
-                chains = [run.chain for run in runs if run.source is None or run.source.is_finished]
-                if len(chains) < len(runs):
-                    n_out = f"{len(runs) - len(chains)} of {len(runs)} runs"
-                    tell(f"Left out, as what they start from failed: {n_out}")
-                if not chains:
-                    continue
+        for runs in (sources, [run for run in left if run.source is not None]):
+            able = [run for run in runs if run.source is None or run.source.is_finished]
+            if len(able) < len(runs):
+                n_out = f"{len(runs) - len(able)} of {len(runs)} runs"
+                tell(f"Left out, as what they start from failed: {n_out}")
+            if engine == "together":
+                failed = [
+                    run for run, failure in train_in_one_process(able, progress=progress) if not note(failure)
+                ]
+                able = [run for run in able if run not in failed]
+            if not able:
+                continue
+            chains = [run.chain for run in able]
+            with progress.stage("Runs", total=len(chains), unit="runs") as advance:
                 if engine == "ray":
                     ended = run_on_ray(chains, address=address, threads=threads, per_gpu=jobs)
                 else:

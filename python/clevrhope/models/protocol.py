@@ -39,6 +39,13 @@ class Model(Protocol):
       such as the longest question; it is called a batch ahead, in another thread, and the result is the
       `plan` of the batch that the losses and ways take. An update that reads such numbers from a GPU waits
       for it. Features of the batch are read from their files where they are used.
+    - `stack_losses`: a mapping from the name of a loss to the method that computes it for a stack of models
+      (`clevrhope.models.stack`), for models that can be trained together with others of their kind. The
+      method takes a batch, in which the questions of each model are behind each other, with the plan of
+      `stack_plan`, and a torch.Generator for each model, from which alone it may draw; it returns (M,)
+      losses, each of which depends on its model's weights and questions alone. The class has the attribute
+      too, and be it empty.
+    - `stack_plan`: as `plan`, for such a batch.
     - `log_values`: a method without arguments that returns a mapping from names to scalar tensors, for the
       log.
     """

@@ -1,6 +1,6 @@
 """Stems: the first layers of models that read maps, from image features to (B, channels, H, W)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import torch
@@ -11,6 +11,8 @@ from clevrhope.models.maps import RESNET_SIDE, MapsConfig
 
 RESNET_CHANNELS = 1024
 """Channels of ResNet-101's layer3."""
+
+Generators = Sequence[torch.Generator | None]
 
 
 class PixelStem(nn.Module):
@@ -34,7 +36,11 @@ class PixelStem(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
-        """(B, 3, H, W) uint8 `pixels` to (B, channels, H / 2^n, W / 2^n).
+        """(B, 3, H, W) uint8 `pixels` to (B, channels, H / 2^n, W / 2^n); errors as of `images`."""
+        return self.layers(self.images(features))  # type: ignore[no-any-return]
+
+    def images(self, features: Mapping[str, Tensor], generators: Generators = (None,)) -> Tensor:
+        """(B, 3, H, W) uint8 `pixels` to the same from -1 to 1, shifted in training; as of `shifted`.
 
         Raises:
             ConfigError: images of another size than the model was built for; says which settings to change.
@@ -57,14 +63,21 @@ class PixelStem(nn.Module):
         scaled = torch.empty_like(pixels, dtype=next(self.parameters()).dtype, memory_format=layout)
         scaled.copy_(pixels).div_(127.5).sub_(1.0)  # -1 to 1
         if self.training and self.config.shift:
-            scaled = shifted(scaled, self.config.shift)
-        return self.layers(scaled)  # type: ignore[no-any-return]
+            return shifted(scaled, self.config.shift, generators)
+        return scaled
 
 
-def shifted(images: Tensor, most: int) -> Tensor:
-    """(B, C, H, W) images, each shifted at random by up to `most` pixels along each axis, edges repeated."""
+def shifted(images: Tensor, most: int, generators: Generators = (None,)) -> Tensor:
+    """(B, C, H, W) images, each shifted at random by up to `most` pixels along each axis, edges repeated.
+
+    Each generator draws for an equal part of the images; None is torch's own.
+    """
     n, n_channels, height, width = images.shape
-    moves = torch.randint(-most, most + 1, (2, n, 1), device=images.device)
+    shape, device = (2, n // len(generators), 1), images.device
+    draws = [
+        torch.randint(-most, most + 1, shape, device=device, generator=generator) for generator in generators
+    ]
+    moves = torch.cat(draws, dim=1)  # (2, B, 1)
     rows = (torch.arange(height, device=images.device) + moves[0]).clamp(0, height - 1)  # (B, H)
     columns = (torch.arange(width, device=images.device) + moves[1]).clamp(0, width - 1)  # (B, W)
     rows = rows + height * torch.arange(n, device=images.device)[:, None]

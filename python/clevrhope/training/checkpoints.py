@@ -32,6 +32,9 @@ _METADATA = "clevrhope"
 _DIGITS = 9
 _NAME = "[0-9]" * _DIGITS
 
+OptimiserState = Mapping[int, Mapping[str, Tensor]]
+"""Number of a weight -> name -> tensor, as torch's optimisers have it."""
+
 
 @dataclass
 class RunProgress:
@@ -61,27 +64,40 @@ def save_state(
     done: RunProgress,
     total: int,
     model: nn.Module,
-    optimiser: torch.optim.Optimizer | None,
+    optimiser: OptimiserState | None,
     averaged: nn.Module | None = None,
+    *,
+    generator: torch.Generator | None = None,
+    removes_others: bool = True,
 ) -> None:
-    """Writes a state, named by the total number of updates, and then removes older states.
+    """Writes a state, named by the total number of updates, and then removes other states.
 
-    `averaged` has the moving average of the model's weights, if there is one.
+    Args:
+        folder: of the run's states.
+        done: its scalars.
+        total: updates in all stages.
+        model: the weights.
+        optimiser: the state of the optimiser; None between stages.
+        averaged: the moving average of the model's weights, if there is one.
+        generator: of the run on the model's device; None for torch's own.
+        removes_others: False where the states of several runs have to be there before older ones go.
 
     Raises:
         DatasetError: no space left, or no permission.
     """
-    name = f"{total:0{_DIGITS}d}"
+    name = state_name(total)
     tensors = {f"model.{key}": value for key, value in _tensors_of(model).items()}
     if averaged is not None:
         tensors |= {f"averaged.{key}": value for key, value in _tensors_of(averaged).items()}
     if optimiser is not None:
-        for number, state in optimiser.state_dict()["state"].items():
+        for number, state in optimiser.items():
             tensors |= {f"optimiser.{number}.{key}": value for key, value in state.items()}
     tensors["generator.cpu"] = torch.get_rng_state()
     gpu = _gpu_of(model)
     if gpu is not None:
         tensors["generator.cuda"] = torch.cuda.get_rng_state(gpu)
+    if generator is not None:
+        tensors[f"generator.{generator.device.type}"] = generator.get_state()
     work = folder / f"{OWN_PREFIX}{name}.work"
     with disk_errors(work):
         _state_folder(work).remove()
@@ -94,7 +110,13 @@ def save_state(
         _state_folder(folder / name).remove()
         work.rename(folder / name)
         sync_folder(folder)
-        remove_states(folder, but=name)
+        if removes_others:
+            remove_states(folder, but=name)
+
+
+def state_name(total: int) -> str:
+    """The name of a state after a number of updates in all stages."""
+    return f"{total:0{_DIGITS}d}"
 
 
 _STATE_FILES = re.compile(r"tensors\.safetensors|state\.json")
@@ -134,8 +156,8 @@ def remove_states(folder: Path, *, but: str = "") -> None:
             folder.rmdir()
 
 
-def read_state(folder: Path) -> tuple[RunProgress, dict[str, Tensor]] | None:
-    """The newest state, or None if there is none.
+def read_state(folder: Path, name: str | None = None) -> tuple[RunProgress, dict[str, Tensor]] | None:
+    """The state of a name, or the newest one, or None if there is none.
 
     Raises:
         DatasetError: the state is damaged.
@@ -143,7 +165,7 @@ def read_state(folder: Path) -> tuple[RunProgress, dict[str, Tensor]] | None:
     states = states_in(folder)
     if not states:
         return None
-    path = states[-1]
+    path = states[-1] if name is None else folder / name
     what, remedy = "a whole state of a run", f"remove {folder} to start the run again"
     raw = read_object(path / "state.json", what, remedy=remedy)
     check_form(raw, _STATE, path / "state.json")
@@ -189,16 +211,21 @@ def load_state(
     model.load_state_dict(weights)
     if averaged is not None:
         averaged.load_state_dict(_below("averaged", tensors))
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, value in _below("optimiser", tensors).items():
-        number, _, key = name.partition(".")
-        state.setdefault(int(number), {})[key] = value
     if optimiser is not None:
-        optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
+        optimiser.load_state_dict({**optimiser.state_dict(), "state": optimiser_state(tensors)})
     torch.set_rng_state(tensors["generator.cpu"])
     gpu = _gpu_of(model)
     if "generator.cuda" in tensors and gpu is not None:
         torch.cuda.set_rng_state(tensors["generator.cuda"], gpu)
+
+
+def optimiser_state(tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
+    """The state of the optimiser among the tensors of a state; empty between stages."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in _below("optimiser", tensors).items():
+        number, _, key = name.partition(".")
+        state.setdefault(int(number), {})[key] = value
+    return state
 
 
 def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None:

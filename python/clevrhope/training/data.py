@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.features.store import Array, FeatureStore
+from clevrhope.features.store import Array, PoolFeatures
 from clevrhope.models.batch import ABSENT, Batch
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.training.request import SIDE_BY_SIDE
@@ -49,6 +49,14 @@ class Split(Protocol):
         ...
 
 
+class Features(Protocol):
+    """The features of pools of images: a `FeatureStore`, or those of several."""
+
+    def pool(self, pool: str) -> PoolFeatures:
+        """The features of a pool."""
+        ...
+
+
 class Questions:
     """The questions of a split, or the first of them.
 
@@ -57,7 +65,7 @@ class Questions:
     If they do not fit, a thread reads the next batch while one is computed.
     """
 
-    def __init__(self, reader: Split, store: FeatureStore, device: torch.device) -> None:
+    def __init__(self, reader: Split, store: Features, device: torch.device) -> None:
         """Reads everything but the features.
 
         Raises:

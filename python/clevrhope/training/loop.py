@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from time import monotonic, time
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,14 @@ from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Stage
 from clevrhope.runtime.progress import Advance, Progress
-from clevrhope.training.checkpoints import RunProgress, load_state, save_state, save_weights, states_in
+from clevrhope.training.checkpoints import (
+    OptimiserState,
+    RunProgress,
+    load_state,
+    save_state,
+    save_weights,
+    states_in,
+)
 from clevrhope.training.checks import check_loss, determinism_errors
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
@@ -40,6 +47,16 @@ GPU_CHECK_UPDATES = 50
 """Updates between two checks of the losses on a GPU, each of which waits for it."""
 
 SHOW_SECONDS = 0.25
+
+
+class Due(NamedTuple):
+    """What is due after an update."""
+
+    log: bool
+    tune: bool
+    checkpoint: str | None
+    """The name of a late checkpoint."""
+    state: bool
 
 
 @dataclass(repr=False)
@@ -112,18 +129,18 @@ class Trainer:
             ):
                 advance(self.done.update, there=True)
                 self._make_updates(stage, weights, optimiser, advance)
-            self._end_stage(stage)
+            self.end_stage(stage)
+            self.save(None)
+            if stage is not self.stages[-1] and self.interrupt.is_set:
+                raise KeyboardInterrupt
 
     def _make_updates(
         self, stage: Stage, weights: list[Parameter], optimiser: torch.optim.Optimizer, advance: Advance
     ) -> None:
         """Makes the remaining updates of a stage, with all that is due between them."""
-        done, request, device = self.done, self.request, self.questions.device
+        done, device = self.done, self.questions.device
         per_epoch = len(self.questions) // stage.batch_size
-        log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
-        tune_every = request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
         check_every = GPU_CHECK_UPDATES if device.type == "cuda" else 1
-        tunes = self.tune is not None and stage is self.stages[-1]
         losses: list[Tensor] = []  # not checked yet
         line_seconds = 0.0  # busy since the last line of the log
         n_shown = 0  # made since the display last moved
@@ -146,7 +163,7 @@ class Trainer:
                 nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
             losses.append(loss.detach())
             if len(losses) >= check_every:
-                self._check_losses(losses, stage, done.update + 1)
+                self.check_losses(losses, stage, done.update + 1)
             optimiser.step()
             done.update += 1
             if self.averaged is not None:
@@ -156,41 +173,65 @@ class Trainer:
             n_shown += 1
 
             # What is due after it.
-            now, ended = monotonic(), done.update == stage.updates
-            if now - shown >= SHOW_SECONDS or ended:
+            now = monotonic()
+            if now - shown >= SHOW_SECONDS or done.update == stage.updates:
                 advance(n_shown)
                 n_shown, shown = 0, now
-            is_log = done.update % log_every == 0 or ended
-            is_tune = tunes and (done.update % tune_every == 0 or ended)
-            name = self._late_checkpoint(stage)
-            if request.save_every is None:
-                is_save = now - saved >= SAVE_SECONDS
-            else:
-                is_save = done.update % request.save_every == 0
-            is_save = (is_save or self.interrupt.is_set) and not ended
-            if not (is_log or is_tune or name or is_save):
+            due = self.due(stage, now - saved)
+            if not any(due):
                 continue
-            self._check_losses(losses, stage, done.update)
+            self.check_losses(losses, stage, done.update)
             seconds = monotonic() - clock
             self.busy_seconds += seconds
             line_seconds += seconds
-            if is_log:
-                self._log_loss(stage, optimiser.param_groups[0]["lr"], line_seconds)
+            self.report(due, stage, optimiser.param_groups[0]["lr"], line_seconds)
+            if due.log:
                 line_seconds = 0.0
-            if is_tune or name or is_save:
-                self._check_weights(stage)
-            if is_tune:
-                self._tune(stage)
-            if name:
-                self._keep(name, stage)
-            if is_save:
-                self.save(optimiser)
+            if due.state:
+                self.save(optimiser.state_dict()["state"])
                 saved = monotonic()
                 if self.interrupt.is_set:
                     raise KeyboardInterrupt
             clock = monotonic()
 
-    def _end_stage(self, stage: Stage) -> None:
+    def due(self, stage: Stage, unsaved_seconds: float) -> Due:
+        """What is due after the last update, so many seconds after the last state."""
+        update, request, ended = self.done.update, self.request, self.done.update == stage.updates
+        log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
+        tune_every = request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
+        tunes = self.tune is not None and stage is self.stages[-1]
+        if request.save_every is None:
+            is_state = unsaved_seconds >= SAVE_SECONDS
+        else:
+            is_state = update % request.save_every == 0
+        return Due(
+            log=update % log_every == 0 or ended,
+            tune=tunes and (update % tune_every == 0 or ended),
+            checkpoint=self._late_checkpoint(stage),
+            state=(is_state or self.interrupt.is_set) and not ended,
+        )
+
+    def report(self, due: Due, stage: Stage, rate: float, seconds: float) -> None:
+        """Does what is due except for the state; `seconds` is the busy time since the log's last line.
+
+        Raises:
+            TrainingError: weights that are not finite.
+        """
+        if due.log:
+            self._log_loss(stage, rate, seconds)
+        if due.tune or due.checkpoint or due.state:
+            self._check_weights(stage)
+        if due.tune:
+            self._tune(stage)
+        if due.checkpoint:
+            self._keep(due.checkpoint, stage)
+
+    def end_stage(self, stage: Stage) -> None:
+        """Keeps the weights at a stage's end where they are evaluated, and moves on to the next stage.
+
+        Raises:
+            TrainingError: weights that are not finite.
+        """
         is_last = stage is self.stages[-1]
         self._check_weights(stage)
         if is_last:
@@ -200,9 +241,6 @@ class Trainer:
         done = self.done
         done.stage, done.update = done.stage + 1, 0
         done.position = Position(done.position.epoch + (done.position.index > 0))
-        self.save(None)
-        if not is_last and self.interrupt.is_set:
-            raise KeyboardInterrupt
 
     def _rest_of_epoch(self, size: int, per_epoch: int) -> Iterator[Batch]:
         """The batches of the current epoch from the run's position on."""
@@ -220,7 +258,7 @@ class Trainer:
             late_checkpoint(stage.name, self.done.update) if left // every < self.request.keep_last else None
         )
 
-    def _check_losses(self, losses: list[Tensor], stage: Stage, update: int) -> None:
+    def check_losses(self, losses: list[Tensor], stage: Stage, update: int) -> None:
         """Checks that losses, the last of which is that of an update, are finite; adds and removes them.
 
         Raises:
@@ -296,13 +334,12 @@ class Trainer:
         about = {**self.about, "checkpoint": name, "stage": stage.name, "update": self.done.update}
         save_weights(self.folder.checkpoint(name), self.evaluated, about)
 
-    def save(self, optimiser: torch.optim.Optimizer | None) -> None:
-        """Writes the state that a run resumes from."""
+    def save(self, optimiser: OptimiserState | None, **options: Any) -> None:
+        """Writes the state that a run resumes from; options as of `save_state`."""
         self.log.sync()
         total = updates_made(self.stages, self.done)
-        save_state(
-            self.folder.state, self.done, total, self.model, optimiser, self.averaged if optimiser else None
-        )
+        averaged = None if optimiser is None else self.averaged
+        save_state(self.folder.state, self.done, total, self.model, optimiser, averaged, **options)
 
 
 def updates_made(stages: Sequence[Stage], done: RunProgress) -> int:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -34,7 +34,7 @@ from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.dropped_types import KeptSplit
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
-from clevrhope.training.interrupts import interrupts
+from clevrhope.training.interrupts import Interrupt, interrupts
 from clevrhope.training.log import Log, OnLog
 from clevrhope.training.loop import Trainer, updates_made
 from clevrhope.training.order import derived_seed
@@ -85,6 +85,161 @@ def train(
         KeyboardInterrupt: SIGTERM or Ctrl-C came; the state is written.
     """
     began = monotonic()
+    run = prepare(request)
+    request, folder = run.request, run.folder
+    questions, tune = Questions(run.reader, run.store, run.device), run.tune_questions()
+    if not folder.is_started:
+        rehearse_run(run, questions)
+    with locked(request.out):
+        run.bind()
+        tell(run.sentences)
+        if folder.finished.exists():
+            return run.summary(began, None)
+        done, tensors = read_state(folder.state) or (RunProgress(), None)
+        log = run.open_log(done, on_log)
+        try:
+            with (
+                interrupts() as interrupt,
+                computing(run.device, precision=run.precision, deterministic=request.deterministic),
+            ):
+                trainer = run.trainer(questions, tune, log, progress or Silent(), interrupt, done)
+                trainer.run(tensors)
+        finally:
+            log.close()
+        return run.finish(began, trainer)
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run whose request was checked, with all that it reads; nothing of it is written yet.
+
+    Attributes:
+        request: with the HOP as the folder spells it.
+        folder: the run's.
+        model: on the device; with new weights, to be replaced by those of a state if there is one.
+        vocab: of its train set.
+        recipe: with the request's settings.
+        precision: to compute in.
+        device: to compute on.
+        reader: the questions of the train set.
+        store: the features of their images.
+        tune: the split that weights are chosen by, and its features; None for none.
+        binding: the content of run.json.
+        sentences: what is to be said of the run before it begins.
+    """
+
+    request: TrainRequest
+    folder: RunFolder
+    model: nn.Module
+    vocab: Vocab
+    recipe: Recipe
+    precision: Precision
+    device: torch.device
+    reader: Split
+    store: FeatureStore
+    tune: tuple[Split, FeatureStore] | None
+    binding: Mapping[str, Any]
+    sentences: Sequence[str]
+
+    @property
+    def n_updates(self) -> int:
+        """Updates of all stages."""
+        return sum(stage.updates for stage in self.recipe.stages)
+
+    def tune_questions(self) -> Questions | None:
+        """The questions that weights are chosen by; errors as of `Questions`."""
+        return None if self.tune is None else Questions(*self.tune, self.device)
+
+    def bind(self) -> None:
+        """Writes run.json and vocab.json, or checks the folder, which the caller has locked.
+
+        Raises:
+            DatasetError: the folder holds another run, or other files.
+        """
+        sweep(self.folder.folders())
+        check_states(self.folder.state)
+        self.folder.bind(self.binding)
+        if not self.folder.vocab.exists():
+            write_vocab(self.folder.vocab, self.vocab)
+
+    def open_log(self, done: RunProgress, on_log: OnLog | None = None) -> Log:
+        """The run's log, cut to what it was at `done`."""
+        return Log(
+            self.folder.log,
+            length=done.log_bytes,
+            step=updates_made(self.recipe.stages, done),
+            tensorboard=self.folder.tensorboard if self.request.tensorboard else None,
+            on_log=on_log,
+        )
+
+    def trainer(
+        self,
+        questions: Questions,
+        tune: Questions | None,
+        log: Log,
+        progress: Progress,
+        interrupt: Interrupt,
+        done: RunProgress,
+    ) -> Trainer:
+        """A trainer that makes the updates that are left."""
+        request = self.request
+        return Trainer(
+            model=self.model,
+            request=request,
+            folder=self.folder,
+            stages=self.recipe.stages,
+            precision=self.precision,
+            questions=questions,
+            tune=tune,
+            n_answers=len(self.vocab.answers()),
+            about={
+                "model": request.model,
+                "hop": request.hop,
+                "size": request.size,
+                "seed": request.seed,
+                "vocab": vocab_digest(self.vocab),
+            },
+            log=log,
+            progress=progress,
+            interrupt=interrupt,
+            done=done,
+        )
+
+    def finish(self, began: float, trainer: Trainer) -> TrainSummary:
+        """Writes finished.json after all updates, and removes the states."""
+        content = {
+            "updates": self.n_updates,
+            "loss": trainer.last_loss,
+            "parameters": sum(each.numel() for each in self.model.parameters()),
+        }
+        write_whole(self.folder.finished, (json.dumps(content, indent=2) + "\n").encode())
+        remove_states(self.folder.state)
+        return self.summary(began, trainer)
+
+    def summary(self, began: float, trainer: Trainer | None) -> TrainSummary:
+        """The summary of a call that began at a time; without a trainer, of a run that was finished before.
+
+        Raises:
+            DatasetError: that run has lost a checkpoint.
+        """
+        if trainer is None:
+            _check_whole(self.folder)
+        n_made, busy, loss = (
+            (0, 0.0, None) if trainer is None else (trainer.n_made, trainer.busy_seconds, trainer.last_loss)
+        )
+        return TrainSummary(
+            folder=self.request.out,
+            updates=self.n_updates,
+            resumed_at=self.n_updates - n_made,
+            seconds=monotonic() - began,
+            updates_a_second=n_made / busy if busy else 0.0,
+            checkpoints=self.folder.checkpoints(),
+            loss=loss,
+        )
+
+
+def prepare(request: TrainRequest) -> PreparedRun:
+    """Checks a request and opens what it reads; errors as of `train`."""
     found = find_model(request.model)
     layout = Layout(request.dataset)
     manifest = finished_manifest(layout.manifest)
@@ -114,105 +269,51 @@ def train(
         reader = KeptSplit(reader, request.drop_types, seed=request.seed, vocab=vocab)
     for stage in recipe.stages:
         check_stage(model, stage, len(reader.answers))
-    questions = Questions(reader, store, device)
-    tune = _tune_questions(request, layout, manifest.world["attributes"], vocab, store, device, covr_split)
-    model.to(device)
-    if not folder.is_started:
-        with (
-            computing(device, precision=precision, deterministic=request.deterministic),
-            determinism_errors(deterministic=request.deterministic),
-        ):
-            rehearse(model, recipe.stages, questions, n_answers=len(vocab.answers()), precision=precision)
-
-    with locked(request.out):
-        sweep(folder.folders())
-        check_states(folder.state)
-        folder.bind(
-            {
-                "model": request.model,
-                "hop": request.hop,
-                "size": request.size,
-                **train_set.binding(),
-                **covr_binding(layout, request, covr_split),
-                **init,
-                "seed": request.seed,
-                "settings": dict(request.settings),
-                "recipe": asdict(recipe),
-                "precision": precision,
-                "deterministic": request.deterministic,
-                "keep": {"last": request.keep_last, "every": request.keep_every},
-                "tune": {"on": tune_set_name(request), "every": request.tune_every},
-                **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
-                "features": described_features(store),
-                "dataset": identity(manifest, own_vocab, hop=request.hop, images=store.info.of_images),
-                "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
-                "versions": {"clevrhope": software_version(), "torch": torch.__version__},
-            }
-        )
-        held_out = covr_split.sentences() if covr_split is not None else ()
-        tell((*held_out, *initial_warnings(request, init)))
-        if not folder.vocab.exists():
-            write_vocab(folder.vocab, vocab)
-        total = sum(stage.updates for stage in recipe.stages)
-        if folder.finished.exists():
-            _check_whole(folder)
-            return TrainSummary(
-                request.out, total, total, monotonic() - began, 0.0, folder.checkpoints(), None
-            )
-        done, tensors = read_state(folder.state) or (RunProgress(), None)
-        log = Log(
-            folder.log,
-            length=done.log_bytes,
-            step=updates_made(recipe.stages, done),
-            tensorboard=folder.tensorboard if request.tensorboard else None,
-            on_log=on_log,
-        )
-        try:
-            with (
-                interrupts() as interrupt,
-                computing(device, precision=precision, deterministic=request.deterministic),
-            ):
-                trainer = Trainer(
-                    model=model,
-                    request=request,
-                    folder=folder,
-                    stages=recipe.stages,
-                    precision=precision,
-                    questions=questions,
-                    tune=tune,
-                    n_answers=len(vocab.answers()),
-                    about={
-                        "model": request.model,
-                        "hop": request.hop,
-                        "size": request.size,
-                        "seed": request.seed,
-                        "vocab": vocab_digest(vocab),
-                    },
-                    log=log,
-                    progress=progress or Silent(),
-                    interrupt=interrupt,
-                    done=done,
-                )
-                trainer.run(tensors)
-        finally:
-            log.close()
-        resumed_at = total - trainer.n_made
-        content = {
-            "updates": total,
-            "loss": trainer.last_loss,
-            "parameters": sum(each.numel() for each in model.parameters()),
-        }
-        write_whole(folder.finished, (json.dumps(content, indent=2) + "\n").encode())
-        remove_states(folder.state)
-    return TrainSummary(
-        folder=request.out,
-        updates=total,
-        resumed_at=resumed_at,
-        seconds=monotonic() - began,
-        updates_a_second=trainer.n_made / trainer.busy_seconds if trainer.busy_seconds else 0.0,
-        checkpoints=folder.checkpoints(),
-        loss=trainer.last_loss,
+    held_out = covr_split.sentences() if covr_split is not None else ()
+    return PreparedRun(
+        request=request,
+        folder=folder,
+        model=model.to(device),
+        vocab=vocab,
+        recipe=recipe,
+        precision=precision,
+        device=device,
+        reader=reader,
+        store=store,
+        tune=_tune_set(request, layout, manifest.world["attributes"], vocab, store, covr_split),
+        binding={
+            "model": request.model,
+            "hop": request.hop,
+            "size": request.size,
+            **train_set.binding(),
+            **covr_binding(layout, request, covr_split),
+            **init,
+            "seed": request.seed,
+            "settings": dict(request.settings),
+            "recipe": asdict(recipe),
+            "precision": precision,
+            "deterministic": request.deterministic,
+            "keep": {"last": request.keep_last, "every": request.keep_every},
+            "tune": {"on": tune_set_name(request), "every": request.tune_every},
+            **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
+            "features": described_features(store),
+            "dataset": identity(manifest, own_vocab, hop=request.hop, images=store.info.of_images),
+            "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
+            "versions": {"clevrhope": software_version(), "torch": torch.__version__},
+        },
+        sentences=(*held_out, *initial_warnings(request, init)),
     )
+
+
+def rehearse_run(run: PreparedRun, questions: Questions) -> None:
+    """Tries each loss and way of answering of a run's model on the first questions; errors as `rehearse`."""
+    deterministic = run.request.deterministic
+    with (
+        computing(run.device, precision=run.precision, deterministic=deterministic),
+        determinism_errors(deterministic=deterministic),
+    ):
+        n_answers = len(run.vocab.answers())
+        rehearse(run.model, run.recipe.stages, questions, n_answers=n_answers, precision=run.precision)
 
 
 def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
@@ -241,6 +342,15 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
     return model
 
 
+def recipe_of(model: nn.Module, request: TrainRequest) -> Recipe:
+    """The recipe of a request's model, with the request's settings and updates.
+
+    Raises:
+        ConfigError: it is not a recipe, or the settings do not fit it.
+    """
+    return _recipe(model, split_settings(request.settings)[1], request)
+
+
 def described_features(store: FeatureStore) -> dict[str, Any]:
     """A run's record of the features that it reads: the store, without the dataset that it belongs to."""
     info = store.info.as_json()
@@ -260,15 +370,15 @@ def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -
     return apply_settings(recipe, settings, request.updates)
 
 
-def _tune_questions(
+def _tune_set(
     request: TrainRequest,
     layout: Layout,
     attributes: Mapping[str, Sequence[str]],
     vocab: Vocab,
     store: FeatureStore,
-    device: torch.device,
     covr_split: CovrSplit | None,
-) -> Questions | None:
+) -> tuple[Split, FeatureStore] | None:
+    """The split that weights are chosen by, and the features of its images."""
     if request.tune_on is None:
         return None
     if request.is_of_sets:
@@ -276,12 +386,12 @@ def _tune_questions(
         reader: Split = open_split(layout, request.hop, split, vocab=vocab)
         if covr_split is not None and covr_split.dev is not None:
             reader = SomeRows(reader, covr_split.dev)
-        return Questions(reader, store, device)
+        return reader, store
     if request.tune_on in (TUNE_SET, TUNE_SET_OF_NONE):
         hop, split = _tune_split(layout, request)
-        return Questions(open_split(layout, hop, split, vocab=vocab), store, device)
+        return open_split(layout, hop, split, vocab=vocab), store
     clevr = Path(request.tune_on)
-    return Questions(ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info), device)
+    return ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
 
 
 def _tune_split(layout: Layout, request: TrainRequest) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """The weights of all modules of a Tensor-NMN, stacked so that a level can select them by token."""
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,26 @@ class Kernels(NamedTuple):
 
     weights: Tensor  # (T, C, C in, k, k)
     biases: Tensor  # (T, C)
+
+
+class Bank(Protocol):
+    """Modules whose weights can be gathered by the numbers of nodes' modules."""
+
+    @property
+    def first(self) -> Kernels:
+        """The first convolution of each module's block."""
+
+    @property
+    def second(self) -> Kernels:
+        """The second one."""
+
+    @property
+    def joins(self) -> Kernels:
+        """The convolutions that join two inputs."""
+
+    @property
+    def join_places(self) -> Tensor:
+        """(T,) each module's index in `joins`; -1 where it has none."""
 
 
 class ModuleBank(nn.Module):

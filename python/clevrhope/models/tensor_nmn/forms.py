@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clevrhope.models.tensor_nmn.bank import Kernels, ModuleBank
+from clevrhope.models.tensor_nmn.bank import Bank, Kernels, ModuleBank
 from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices
 
 Convolve = Callable[[Tensor, Tensor], Tensor]
@@ -77,7 +77,7 @@ def run_bucketed(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndice
     return stacked(plan.roots.tolist())
 
 
-def run_gathered(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
+def run_gathered(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
     """As `run_modules`, but runs each level as one batched matrix product."""
     if not len(plan.roots):
         return maps[:0]

@@ -11,11 +11,13 @@ from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe
+from clevrhope.models.stems import Generators
 from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
 from clevrhope.models.tensor_nmn.generator import ProgramGenerator, Written
 from clevrhope.models.tensor_nmn.levels import Plan
 from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, THREE_STAGES
+from clevrhope.models.tensor_nmn.stack import plan_stack, stack_scores
 
 GENERATORS: Mapping[GeneratorKind, Mapping[str, Any]] = {
     "attention": {"n_layers": 2, "attention": True},
@@ -43,6 +45,7 @@ class TensorNmn(BaseModel):
     feature_kind: str = "resnet101"
     ways: Mapping[str, str] = {"true_programs": "predict_true_programs", "predicted_programs": "predict"}
     program_ways: Mapping[str, str] = {"symbolic": "predict_programs"}
+    stack_losses: Mapping[str, str] = {}
 
     baseline: Tensor
     ill_formed: Tensor
@@ -56,6 +59,8 @@ class TensorNmn(BaseModel):
             self.generator = None
             self.recipe = ENGINE_ALONE
             self.ways, self.program_ways = {"true_programs": "predict_true_programs"}, {}
+            if config.features == "pixels":
+                self.stack_losses = {"engine_loss": "stack_engine_losses"}
         else:
             self.generator = ProgramGenerator(
                 len(vocab.questions()),
@@ -81,6 +86,16 @@ class TensorNmn(BaseModel):
         return _cross_entropy(scores, batch.answers[rows])
 
     loss = engine_loss
+
+    def stack_plan(self, batch: Batch) -> Plan:
+        """As of `protocol.Model`; errors as of `plan_stack`."""
+        return plan_stack(self.engine, batch.programs)
+
+    def stack_engine_losses(self, batch: Batch, generators: Generators) -> Tensor:
+        """(M,) `engine_loss` of each model of a stack, on its own part of the questions."""
+        scores = stack_scores(self.engine, batch.features, batch.plan, generators)
+        losses = F.cross_entropy(scores, batch.answers, reduction="none")
+        return losses.view(len(generators), -1).mean(dim=1)
 
     def reinforce_loss(self, batch: Batch) -> Tensor:
         """The engine's cross-entropy on programs that the generator draws, plus REINFORCE for the generator.

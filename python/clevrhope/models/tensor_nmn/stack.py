@@ -1,0 +1,64 @@
+"""Engines of M models at once: the module that runs a node is that of its model and token."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from clevrhope.errors import ConfigError
+from clevrhope.models.stack import run_layers
+from clevrhope.models.stems import Generators, PixelStem
+from clevrhope.models.tensor_nmn.bank import Kernels, ModuleBank
+from clevrhope.models.tensor_nmn.engine import Engine
+from clevrhope.models.tensor_nmn.forms import run_gathered
+from clevrhope.models.tensor_nmn.levels import Plan, plan_levels
+
+
+class StackedBank:
+    """The M x T modules of a stack of banks, as those of one bank; module m * T + t is that of token t."""
+
+    def __init__(self, bank: ModuleBank) -> None:
+        """`bank` has stacked weights."""
+        self.first, self.second, self.joins = (
+            Kernels(each.weights.flatten(0, 1), each.biases.flatten(0, 1))
+            for each in (bank.first, bank.second, bank.joins)
+        )
+        places = bank.join_places  # (M, T)
+        n_models, n_joins = bank.join_weights.shape[:2]
+        starts = n_joins * torch.arange(n_models, device=places.device)
+        self.join_places = torch.where(places < 0, places, places + starts[:, None]).flatten()
+
+
+def plan_stack(engine: Engine, programs: Tensor) -> Plan:
+    """The order of the nodes of (M * B, P) programs by levels, on the CPU.
+
+    Raises:
+        ConfigError: a program is not a tree of functions.
+    """
+    plan = plan_levels(programs, engine.arities)
+    if len(plan.roots) < len(programs):
+        raise ConfigError(
+            "a program of the train set is not a tree of functions, so models cannot be trained together"
+        )
+    return plan
+
+
+def stack_scores(
+    engine: Engine, features: Mapping[str, Tensor], plan: Plan, generators: Generators
+) -> Tensor:
+    """Scores (M * B, A) of a stack of engines with stems for pixels.
+
+    Args:
+        engine: with stacked weights.
+        features: of the images of M * B questions, those of a model behind each other.
+        plan: of their programs, from `plan_stack`.
+        generators: one for each model.
+    """
+    stem, n_models = engine.stem, len(generators)
+    assert isinstance(stem, PixelStem)
+    maps = run_layers(stem.layers, stem.images(features, generators), n_models)  # (M * B, C, H, W)
+    indices = plan.on(maps.device)
+    models = indices.rows // (len(maps) // n_models)
+    modules = indices.tokens + len(engine.arities) * models
+    answers = run_gathered(StackedBank(engine.bank), maps, plan, indices._replace(tokens=modules))
+    return run_layers(engine.classifier, answers, n_models)

@@ -1,0 +1,126 @@
+"""Experiments whose runs are trained in one process: their steps are done, and other steps run as ever."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from clevrhope.errors import ConfigError
+from clevrhope.experiments import run as running
+from clevrhope.experiments.checks import check_plan
+from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.plan import Chain, Plan, make_plan
+from clevrhope.experiments.run import run_experiment
+from clevrhope.training.checkpoints import states_in
+from clevrhope.training.evaluation import evaluate
+from clevrhope.training.loop import Trainer
+
+GRID = """
+[[dataset]]
+name = "d"
+folder = "DATASET"
+[[dataset.build]]
+hops = ["rubber_cylinder", "none"]
+[[model]]
+name = "tensor_nmn"
+sizes = [60]
+seeds = [1, 2]
+updates = 6
+options = ["--device", "cpu", "--save-every", "2"]
+evaluate = ["--device", "cpu"]
+[model.set]
+stages = "engine"
+features = "pixels"
+picture_width = 24
+picture_height = 16
+halvings = 2
+channels = 4
+classifier_channels = 4
+classifier_hidden = 8
+"recipe.batch_size" = 20
+"""
+
+
+def planned(text: str, dataset: Path, out: Path) -> Plan:
+    file = out / "grid.toml"
+    file.write_text(text.replace("DATASET", str(dataset)))
+    return make_plan(read_experiment(file, out=out / "out"))
+
+
+@pytest.fixture(autouse=True)
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Evaluates in this process in place of others; gives the names of the steps that were left to them."""
+    names: list[str] = []
+
+    def run_chain(chain: Chain, **_: Any) -> None:
+        for step in chain.steps:
+            if not step.done:
+                names.append(step.name)
+                evaluate(Path(step.arguments[1]), device="cpu")
+                step.set_done()
+
+    monkeypatch.setattr(running, "run_chain", run_chain)
+    return names
+
+
+def test_runs_are_trained_here_and_evaluated_as_ever(dataset: Path, tmp_path: Path, steps: list[str]) -> None:
+    plan = planned(GRID, dataset, tmp_path)
+    made = run_experiment(plan, engine="together")
+    assert not made.failures
+    assert (made.n_runs, made.n_done, made.n_new) == (4, 4, 4)
+    assert made.report is not None
+    runs = [f"tensor_nmn-{hop}-60-{seed}" for hop in ("rubber_cylinder", "none") for seed in (1, 2)]
+    assert sorted(steps) == sorted(f"evaluate-{run}" for run in runs)
+    steps.clear()
+    plan = planned(GRID.replace("[1, 2]", "[1, 2, 3]"), dataset, tmp_path)
+    assert run_experiment(plan, engine="together").n_new == 2
+    assert sorted(steps) == ["evaluate-tensor_nmn-none-60-3", "evaluate-tensor_nmn-rubber_cylinder-60-3"]
+
+
+def test_a_stopped_experiment_resumes(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned(GRID, dataset, tmp_path)
+    report = Trainer.report
+
+    def report_and_stop(self: Trainer, *arguments: Any) -> None:
+        report(self, *arguments)
+        if self.done.update == 3 and self.folder.root == plan.runs[1].folder:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "report", report_and_stop)
+        with pytest.raises(KeyboardInterrupt):
+            run_experiment(plan, engine="together")
+    assert {states_in(run.folder / "state")[-1].name for run in plan.runs} == {"000000004"}
+    assert run_experiment(plan, engine="together").n_done == 4
+
+
+def test_a_run_that_fails_stops_no_other(dataset: Path, tmp_path: Path, steps: list[str]) -> None:
+    plan = planned(GRID, dataset, tmp_path)
+    folder = plan.runs[1].folder
+    folder.mkdir(parents=True)
+    (folder / "vocab.json").touch()
+    made = run_experiment(plan, engine="together")
+    assert [each.step for each in made.failures] == [f"train-{folder.name}"]
+    assert "vocab.json is in it, but no run.json" in made.failures[0].message
+    assert made.n_done == 3
+    assert len(steps) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('stages = "engine"', 'stages = "all"', "cannot be trained together with others in its stage gen"),
+        ("[model.set]", 'drops = ["count=0.5"]\n[model.set]', "learn from all questions of train"),
+    ],
+)
+def test_runs_that_cannot_be_trained_together_are_refused_before_anything_is_built(
+    dataset: Path, tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    plan = planned(GRID.replace(old, new), dataset, tmp_path)
+    check_plan(plan)
+    with pytest.raises(ConfigError, match=rf"model\[0\]: .*{told}"):
+        run_experiment(plan, engine="together")
