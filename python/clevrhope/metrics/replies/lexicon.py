@@ -28,7 +28,11 @@ BEFORE_CLAUSE = _list("there it they that this i the not its it's")
 
 NOTHING = _list("none nothing nobody")
 DENIALS = (*_list("not never neither nor no without cannot"), *NOTHING)
-HEDGES = _list("might may could maybe perhaps possibly if whether would")
+HEDGES = _list(
+    "might may could maybe perhaps possibly if whether would question asks need must should let looking find"
+    " check"
+)
+"""Words of statements about what may be, or what is to be found out."""
 
 NUMBERS = _list("zero one two three four five six seven eight nine ten")
 LARGER = _list("eleven twelve thirteen fourteen fifteen twenty dozen hundred")

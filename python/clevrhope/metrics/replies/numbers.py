@@ -50,15 +50,20 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
                 given = {"0": FITS} if k < 3 else {**given, "0": FITS}
         elif number and k not in denied and _is_count(before, tokens[k], after, words):
             is_second = tokens[k - 1] == "or" and any(map(words.count, tokens[max(0, k - _CONTEXT) : k]))
-            if counted is not None and counted.contradicts(question.target, None):
-                continue
+            fit = _fit(tokens[k:next_number], counted, question, words)
             if is_second or _RANGE.match(after) or _BOUND.search(before):
-                given[OTHER] = EXACT
-            else:
-                fit = _fit(tokens[k:next_number], counted, question, words)
+                fit, number = EXACT, OTHER
+            if counted is None or _may_be(counted, fit, k, tokens, question):
                 given[number] = max(given.get(number, PART), fit)
         next_number = k if number else next_number
     return given
+
+
+def _may_be(counted: Phrase, fit: int, k: int, tokens: Sequence[str], question: Question) -> bool:
+    """Whether a number may be of what is asked about: of red cubes in "2 cubes", not in "I see 2 cubes"."""
+    is_whole = (k == 0 and counted.end == len(tokens)) or "such" in tokens[k : k + 2]
+    is_less = fit == PART and counted.values < question.target.values and not is_whole
+    return not is_less and not counted.contradicts(question.target, None)
 
 
 def _is_none(text: str, after: str, counted: Phrase | None) -> bool:

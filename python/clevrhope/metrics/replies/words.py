@@ -14,7 +14,7 @@ OTHER = "?"
 _SHORTEST, _LIKENESS = 4, 0.8
 """The letters of a misspelt word, and how like the right one it is: one of five may be wrong."""
 
-TOKEN = re.compile(
+_TOKEN = re.compile(
     r"(?<!\S)-\d+|\d+(?:[.,]\d+)*%?|(?:[^\W\d_]+n't\b)|[^\W\d_]+(?:'[^\W\d_]+)?|[,:()\u2014=+<>/-]"
 )
 
@@ -86,7 +86,7 @@ class Words:
 
     def tokens(self, text: str) -> list[str]:
         """The words, numbers and marks of a plain text, with misspelt answers as they should be."""
-        found = TOKEN.findall(text)
+        found = _TOKEN.findall(text)
         if found and (len(found) == 1 or found[1] in (",", ":")):
             found[0] = lexicon.ABROAD.get(found[0], found[0])
         return [token if self.single(token) else self._meant(token) for token in found]

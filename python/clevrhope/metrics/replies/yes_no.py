@@ -78,9 +78,8 @@ def _comparison(tokens: Sequence[str], asked: str, question: Question, words: Wo
         return None
     said = _compared(tokens, phrases, question)
     if said is None:
-        values = {
-            value for each in phrases for value in each.values if value[0] in kinds and "or" not in tokens
-        }
+        own = [each.values for each in phrases if not is_landmark(each, tokens)] if "or" not in tokens else []
+        values = {value for each in own for value in each if value[0] in kinds}
         said = "different" if len(values) > 1 else "same" if values and "both" in tokens else None
     if any(map(denies, tokens)):
         return "no" if said == asked else "yes" if (said, asked) == ("different", "same") else None
