@@ -69,7 +69,7 @@ def mean_slope(slopes: Sequence[float]) -> MeanSlope:
         raise PredictionsError("a test of slopes needs two palettes or more")
     values = np.array(slopes)
     error = float(values.std(ddof=1)) / np.sqrt(n)
-    reach = float(stats.t.ppf(0.5 + LEVEL / 2, n - 1)) * error
+    reach = t_reach(slopes)
     mean = float(values.mean())
     flips = stats.permutation_test(
         (values,),
@@ -86,3 +86,9 @@ def mean_slope(slopes: Sequence[float]) -> MeanSlope:
         p_value=float(flips.pvalue),
         detectable=detectable,
     )
+
+
+def t_reach(values: Sequence[float]) -> float:
+    """How far the 95% t interval of the mean of two values or more reaches to either side."""
+    n = len(values)
+    return float(stats.t.ppf(0.5 + LEVEL / 2, n - 1) * np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else 0.0

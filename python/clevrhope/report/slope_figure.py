@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
+from clevrhope.metrics.slopes import t_reach
 from clevrhope.report.page import Figure
 from clevrhope.report.slopes import Curves
 
@@ -25,7 +26,11 @@ def slope_figure(curves: Sequence[Curves], title: str) -> Figure:
             for curve in each.palettes:
                 values = [curve[k] for k in levels]
                 axes.plot(levels, values, color=FAINT, linewidth=1, marker="o", markersize=3)
-            means = [float(np.mean([curve[k] for curve in each.palettes])) for k in levels]
+            of_level = [[curve[k] for curve in each.palettes] for k in levels]
+            means = [float(np.mean(values)) for values in of_level]
+            for k, values, mean in zip(levels, of_level, means, strict=True):
+                reach = t_reach(values)
+                axes.vlines(k, mean - reach, mean + reach, color=_MEAN, linewidth=1.4)
             axes.plot(levels, means, color=_MEAN, linewidth=2.5, marker="o", markersize=7)
             axes.set_xscale("log", base=2)
             axes.set_xticks(levels, [str(k) for k in levels])
@@ -39,7 +44,7 @@ def slope_figure(curves: Sequence[Curves], title: str) -> Figure:
             name="slopes_" + "".join(letter if letter.isalnum() else "_" for letter in title),
             title=f"Accuracy over diversity: {title}",
             png=png(drawn),
-            note="A thin line for each palette; the thick one is their mean.",
+            note="A thin line for each palette; the thick one is their mean, with its 95% t interval.",
         )
 
 
