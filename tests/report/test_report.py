@@ -107,9 +107,9 @@ def test_a_page_begins_with_the_question_and_its_answer_and_ends_with_provenance
     lines = [line for line in plain_text(made).splitlines() if line]
     assert lines[:2] == ["# Once more", question]
     assert lines[2].startswith(
-        "lxmert_p, 25k: the gap, accuracy on complex_ood minus that on complex_iid, is -25.0 ["
+        "lxmert_p, 25k: the gap (accuracy on complex_ood minus that on complex_iid, in points) is -25.0 ["
     )
-    assert lines[2].endswith("] at diversity 6 (1 held-out pair) points.")
+    assert lines[2].endswith("] at diversity 6 (1 held-out pair).")
     assert lines[3] == "**All models, in and out of distribution**"
     headings = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
     assert headings == ["lxmert_p", "Wrong answers about held-out pairs", "Runs", "Provenance"]

@@ -57,4 +57,6 @@ def _sentence(groups: Sequence[Group]) -> str:
             gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.diversity} ({of})")
     collapsed = sum(result.collapsed for each in groups for result in each.results)
     of_which = f"; {counted(collapsed, 'run')} collapsed" if collapsed else ""
-    return f"{name}: the gap, accuracy on {OOD} minus that on {IID}, is {', '.join(gaps)} points{of_which}."
+    return (
+        f"{name}: the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}{of_which}."
+    )
