@@ -18,9 +18,6 @@ def slope_figure(curves: Sequence[Curves], title: str) -> Figure:
     shown = [each for each in curves if each.palettes]
     with figure(title, width_in=1.0 + 3.1 * len(shown), height_in=4.4) as drawn:
         panels = drawn.subplots(1, len(shown), squeeze=False)[0]
-        percent = [
-            value for each in shown if each.digits == 1 for curve in each.palettes for value in curve.values()
-        ]
         for axes, each in zip(panels, shown, strict=True):
             levels = sorted(each.palettes[0])
             for curve in each.palettes:
@@ -38,8 +35,10 @@ def slope_figure(curves: Sequence[Curves], title: str) -> Figure:
             axes.set_xlabel("combinations K")
             axes.grid(axis="y", color=GRID, linewidth=0.8)
             axes.set_title(_wrapped(each.name), fontsize=9)
-            if each.digits == 1:
-                axes.set_ylim(min(percent) - 3, min(max(percent) + 3, 101))
+        of_percent = [axes for axes, each in zip(panels, shown, strict=True) if each.digits == 1]
+        limits = [limit for axes in of_percent for limit in axes.get_ylim()]
+        for axes in of_percent:
+            axes.set_ylim(max(min(limits), 0), min(max(limits), 101))
         return Figure(
             name="slopes_" + "".join(letter if letter.isalnum() else "_" for letter in title),
             title=f"Accuracy over diversity: {title}",

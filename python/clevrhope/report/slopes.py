@@ -83,7 +83,7 @@ def sections_of(results: Sequence[Result]) -> list[Section]:
             cells.setdefault((each.model, each.pair, each.train_size), []).append(each)
     found = []
     for (model, pair, size), own in cells.items():
-        title = f"{model} on {pair}, trained on {size_name(size) or 'an unknown number of questions'}"
+        title = f"{model} on {pair}, trained on {size_name(size) or 'an unknown number of'} questions"
         curves = curves_of(own)
         if curves:
             found.append(Section(title, own[0].source.model, tuple(curves)))
