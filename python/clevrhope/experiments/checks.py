@@ -199,7 +199,7 @@ def _check_runs(
 
         made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)
         if refused is not None:
-            from clevrhope.training.together import check_stackable
+            from clevrhope.training.stacked_runs import check_stackable
 
             try:
                 check_stackable(made, request)

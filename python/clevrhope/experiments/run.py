@@ -13,7 +13,7 @@ from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.plan import Chain, Plan
 from clevrhope.experiments.processes import Failure, Slot, deal_slots, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
-from clevrhope.experiments.together import train_in_one_process
+from clevrhope.experiments.stack_engine import train_in_one_process
 from clevrhope.runtime.cores import available_cores
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.own_files import check_own

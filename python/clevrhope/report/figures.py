@@ -57,7 +57,7 @@ def look_of(diversity: int) -> tuple[str, str]:
 
 
 def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
-    """Gap by diversity over train size, with intervals over pairs and images."""
+    """Gap by diversity over train size, with intervals over pairs."""
     own = _with_gap(results, model)
     sizes = sorted({each.train_size or 0 for each in own})
     diversities = sorted({each.diversity for each in own}, reverse=True)
@@ -94,8 +94,8 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
             name=f"gap_{_file(model)}",
             title=f"Gap of {model} by diversity and train size",
             png=png(drawn),
-            note="Means over the pairs of a diversity of the means over runs, with 95% intervals over pairs "
-            "and images. The paper's values are over the same pairs.",
+            note="Means over the pairs of a diversity of the means over runs, with 95% intervals over pairs, "
+            "or over the images of a single one. The paper's values are over the same pairs.",
         )
 
 

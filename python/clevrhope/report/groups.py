@@ -1,10 +1,10 @@
 """Groups of runs that share a row: one model, one way of choosing combinations, one diversity and train size.
 
 A figure of a group is the mean over sub-datasets (pairs, palettes, datasets) of the mean over runs on each.
-Its 95% interval is a bootstrap over both: over sub-datasets, and over images within each.
+Its 95% interval is a bootstrap over the sub-datasets, or over the images of a single one.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -113,9 +113,8 @@ def gap_of(kind: str) -> Pick:
     return lambda result: result.gap(kind)
 
 
-def complex_gap(result: Result) -> Estimate | None:
-    """Takes the plain complex gap."""
-    return result.gap("complex")
+complex_gap = gap_of("complex")
+"""Takes the plain complex gap."""
 
 
 def matched_gap(result: Result) -> Estimate | None:
@@ -126,8 +125,3 @@ def matched_gap(result: Result) -> Estimate | None:
 def plain_beside_matched(result: Result) -> Estimate | None:
     """Takes the plain gap on the OOD questions that have a match."""
     return None if result.matched is None else result.matched.plain
-
-
-def models_in(groups: Sequence[Group]) -> list[str]:
-    """The models' names, each once."""
-    return list(dict.fromkeys(each.model for each in groups))

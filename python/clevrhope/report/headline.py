@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from clevrhope.report.groups import Group, complex_gap, models_in
+from clevrhope.report.groups import Group, complex_gap
 from clevrhope.report.page import Block, Text
 from clevrhope.report.results import FLOORS
 from clevrhope.report.summary import estimate_text
@@ -34,14 +34,12 @@ def headline(
 
 
 def at_largest(groups: Sequence[Group]) -> list[Group]:
-    """The groups with the largest train size of each model."""
-    largest = {
-        model: max(each.train_size or 0 for each in groups if each.model == model)
-        for model in models_in(groups)
-    }
-    models = list(largest)
-    found = [each for each in groups if (each.train_size or 0) == largest[each.model]]
-    return sorted(found, key=lambda each: models.index(each.model))
+    """The groups with the largest train size of each model, model by model."""
+    largest: dict[str, int] = {}
+    for each in groups:
+        largest[each.model] = max(largest.get(each.model, 0), each.train_size or 0)
+    sizes = largest.items()
+    return [each for size in sizes for each in groups if (each.model, each.train_size or 0) == size]
 
 
 def _sentence(groups: Sequence[Group]) -> str:

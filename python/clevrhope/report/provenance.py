@@ -54,10 +54,15 @@ def _dataset(folder: Path) -> list[str]:
 
 
 def _short_path(source: Source) -> str:
-    """The file's path from the folder with the runs."""
-    return str(source.path.resolve().relative_to(source.origin.resolve().parent))
+    """The file's path from the folder with the runs; its name alone where a link leads out of that."""
+    path, runs = source.path.resolve(), source.origin.resolve().parent
+    return str(path.relative_to(runs) if path.is_relative_to(runs) else path.name)
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()[:_SHORT]
+    """The digest of a file; "" where it cannot be read, which the report says elsewhere."""
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()[:_SHORT]
+    except OSError:
+        return ""

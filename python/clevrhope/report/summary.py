@@ -35,7 +35,7 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
             for each in rows
         ],
         note="Means over pairs or palettes of the means over runs on each. Intervals are bootstraps over "
-        "pairs or palettes and over images; how much trainings on one sub-dataset differ is not in them. The "
+        "pairs or palettes; those of a single one are over its images alone. The "
         "transfer is (OOD minus question alone) / (IID minus question alone): 1 where the image adds as many "
         "points OOD as IID, 0 where it adds none OOD. The last column is of a model that is always right. "
         f"There is none where the denominator is below {LEAST_DENOMINATOR:g} points.",

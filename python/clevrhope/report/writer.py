@@ -185,7 +185,7 @@ def _runs_blocks(results: Sequence[Result], shown: Sequence[Result], *, draws: b
     groups = groups_of(last)
     yield Heading("Runs")
     if draws:
-        from clevrhope.report.learning import learning_curves
+        from clevrhope.report.learning_curves import learning_curves
 
         drawn = learning_curves(last)
         if drawn is not None:

@@ -35,7 +35,7 @@ from clevrhope.training.checkpoints import (
 from clevrhope.training.data import Numbers, Questions
 from clevrhope.training.device import casting, computing
 from clevrhope.training.interrupts import Interrupt, interrupts
-from clevrhope.training.joined import TrainSetPart, join_train_sets
+from clevrhope.training.joint_train_set import TrainSetPart, join_train_sets
 from clevrhope.training.log import Log
 from clevrhope.training.loop import GPU_CHECK_UPDATES, SHOW_SECONDS, Trainer, updates_made
 from clevrhope.training.optimisers import make_optimiser

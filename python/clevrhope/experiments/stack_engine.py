@@ -27,7 +27,7 @@ def train_in_one_process(
         KeyboardInterrupt: SIGTERM or Ctrl-C came; the states of the runs are written.
     """
     from clevrhope.cli.models import read_train_request, train
-    from clevrhope.training.together import train_together
+    from clevrhope.training.stacked_runs import train_together
 
     left = sorted((run for run in runs if not run.chain.steps[0].done), key=lambda run: run.model)
     for _, group in groupby(left, key=lambda run: run.model):
@@ -53,7 +53,7 @@ def _is_stackable(request: "TrainRequest") -> bool:
     """Whether a request's model can be trained together with others of its kind."""
     from clevrhope.models.names import find_model
     from clevrhope.training.run import check_settings
-    from clevrhope.training.together import check_stackable
+    from clevrhope.training.stacked_runs import check_stackable
 
     try:
         if not hasattr(find_model(request.model), "stack_losses"):
