@@ -39,9 +39,9 @@ class Schedule:
     """The factor on the learning rate at each update.
 
     Attributes:
-        kind: "constant"; "linear", from 1 at the first update to 0 just after the last one; or
-            "warmup_linear", from 0 to 1 over the first updates and then linearly to 0. The first update of a
-            warm-up has the rate 0.
+        kind: "constant", after a warm-up if there is one; "linear", from 1 at the first update to 0 just
+            after the last one; or "warmup_linear", from 0 to 1 over the first updates and then linearly to 0.
+            The first update of a warm-up has the rate 0.
         warmup: the fraction of updates that warm up.
     """
 
@@ -55,11 +55,11 @@ class Schedule:
         and "linear" would be at 0 only at the update after the last one.
         """
         done = update / updates
-        if self.kind == "constant":
-            return 1.0
         if self.kind == "linear":
             return 1 - done
-        return done / self.warmup if done < self.warmup else (1 - done) / (1 - self.warmup)
+        if done < self.warmup:
+            return done / self.warmup
+        return 1.0 if self.kind == "constant" else (1 - done) / (1 - self.warmup)
 
 
 @dataclass(frozen=True)
