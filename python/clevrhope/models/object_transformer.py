@@ -97,8 +97,8 @@ class Directions(nn.Module):
     """Directions in space that the words of a question name, such as "left", and distances along them.
 
     The words weigh the coordinates, so that a distance is a product of what they say and of where two objects
-    are. Without this product the model answers from what objects there are: in trials of experiments/hour.toml
-    it did not begin to compare places within 2,800 updates.
+    are. Without this product the model answers from what objects there are: in the trials of
+    experiments/hour.toml it did not begin to compare places within 2,800 updates.
     """
 
     def __init__(self, hidden: int, *, heads: int, coordinates: int, dropout: float) -> None:
