@@ -15,7 +15,7 @@ from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
 from clevrhope.report.results import Result
 from clevrhope.report.runs import LAST
-from clevrhope.report.setups import drops_types
+from clevrhope.report.setups import dropped
 
 KINDS = {test: kind for test, places in SAME_KIND.items() for paper, kind in places if paper == "rad"}
 """Test -> RAD's name of the questions that it changes, such as Y/N<-C."""
@@ -58,7 +58,7 @@ class Instance:
     @property
     def drops(self) -> bool:
         """Whether it was trained without some questions of a type."""
-        return drops_types(self.result.source.setup)
+        return bool(dropped(self.result.source.setup))
 
     def accuracy(self, split: str, *, half: int | None = None) -> float | None:
         """Accuracy on a split in per cent, or on one of its halves; None without answers."""

@@ -17,7 +17,7 @@ from clevrhope.metrics.matched_gap import MatchedGap, Matcher
 from clevrhope.metrics.paper import size_name
 from clevrhope.metrics.predictions import read_predictions
 from clevrhope.report.runs import LAST, Source
-from clevrhope.report.setups import drops_types
+from clevrhope.report.setups import dropped
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, OOD, SPLITS, SYSTEMATICITY_GAPS
@@ -277,7 +277,7 @@ def _with_question_only(results: Sequence[Result]) -> list[Result]:
     runs: dict[tuple[Path, str], dict[tuple[int, str], list[Result]]] = {}
     for each in results:
         is_last = each.checkpoint == LAST and not each.source.after
-        is_whole = not each.is_elsewhere and not drops_types(each.source.setup)
+        is_whole = not each.is_elsewhere and not dropped(each.source.setup)
         if each.source.model == QUESTION_ONLY and is_last and is_whole and IID in each.accuracies:
             of_place = runs.setdefault(each.sub_dataset, {})
             of_place.setdefault((each.train_size or 0, each.model), []).append(each)

@@ -69,13 +69,8 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
 
 
 def dropped(setup: Setup) -> tuple[str, ...]:
-    """The types of which a run left out some train questions."""
+    """The types of which a run left out some train questions, to compare it with others of its model."""
     return tuple(name.removeprefix(_DROPPED) for name in setup if name.startswith(_DROPPED))
-
-
-def drops_types(setup: Setup) -> bool:
-    """Whether a run left out train questions of some types, to compare with others of its model."""
-    return bool(dropped(setup))
 
 
 def dataset_setup(known: Mapping[str, Any]) -> Setup:
@@ -91,20 +86,13 @@ def dataset_setup(known: Mapping[str, Any]) -> Setup:
 def distinct_names(setups: Sequence[Setup]) -> list[str]:
     """A short name for each of some different setups, each unlike the others; one may be "".
 
-    Settings are chosen one by one, always the one that distinguishes most setups, until all are distinct.
+    It has the settings, in their order, that tell setups apart which those before them do not.
     """
-    setups = [{name: value for name, value in each.items() if value is not None} for each in setups]
-    names = sorted(dict.fromkeys(name for each in setups for name in each), key=_rank)
     chosen: list[str] = []
-    n_distinct = min(1, len(setups))
-    while n_distinct < len(setups):
-        counts = {name: _n_distinct(setups, [*chosen, name]) for name in names}
-        best = max(names, key=lambda name: counts[name], default="")
-        if not best or counts[best] <= n_distinct:
-            break
-        chosen.append(best)
-        n_distinct = counts[best]
-    return [", ".join(_described(each, sorted(chosen, key=_rank))) for each in setups]
+    for name in _names(setups):
+        if _n_distinct(setups, [*chosen, name]) > _n_distinct(setups, chosen):
+            chosen.append(name)
+    return [", ".join(_described(each, chosen)) for each in setups]
 
 
 def differences(setups: Sequence[Setup]) -> list[str]:
@@ -114,10 +102,9 @@ def differences(setups: Sequence[Setup]) -> list[str]:
     """
     common = [set(_stages(each)) for each in setups]
     shared = set.intersection(*common) if common else set()
-    names = sorted(dict.fromkeys(name for each in setups for name in each), key=_rank)
     differ = [
         name
-        for name in names
+        for name in _names(setups)
         if _n_distinct(setups, [name]) > 1 and (_stage_of(name) is None or _stage_of(name) in shared)
     ]
     return [", ".join(_described(each, differ)) for each in setups]
@@ -140,7 +127,7 @@ def differences_from_paper(model: str, run: Mapping[str, Any] | None) -> str:
     shared = set(_stages(own)) & set(_stages(paper))
     one_stage = len(_stages(own)) == len(_stages(paper)) == 1
     found = []
-    for name in sorted(dict.fromkeys([*own, *(each for each in paper if each not in defaults)]), key=_rank):
+    for name in _names([own, {name: value for name, value in paper.items() if name not in defaults}]):
         stage = _stage_of(name)
         if name in _IRRELEVANT or (stage is not None and stage not in shared):
             continue
@@ -184,16 +171,16 @@ def _stage_of(name: str) -> str | None:
     return stage if name.startswith(_OF_RECIPE) and dot else None
 
 
-def _rank(name: str) -> int:
-    """Order of settings: features, model, updates, recipe, details of features, dataset."""
-    if name == "features":
-        return 0
-    if name == "updates":
-        return 2
-    for rank, start in ((3, _OF_RECIPE), (4, "features."), (5, "dataset")):
-        if name.startswith(start):
-            return rank
-    return 1
+def _names(setups: Sequence[Setup]) -> list[str]:
+    """The settings of some setups: features, the model's, updates, recipe, details of features, dataset."""
+
+    def rank(name: str) -> int:
+        if name in ("features", "updates"):
+            return 0 if name == "features" else 2
+        starts = {_OF_RECIPE: 3, "features.": 4, "dataset": 5}
+        return next((number for start, number in starts.items() if name.startswith(start)), 1)
+
+    return sorted(dict.fromkeys(name for each in setups for name in each), key=rank)
 
 
 def _n_distinct(setups: Sequence[Setup], names: Sequence[str]) -> int:

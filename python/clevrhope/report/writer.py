@@ -23,7 +23,7 @@ from clevrhope.report.regression_tables import regression_blocks
 from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_tables, unanswered_table
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
-from clevrhope.report.setups import drops_types
+from clevrhope.report.setups import dropped
 from clevrhope.report.slopes import missing_scipy, sections_of, slope_blocks, slope_sentences
 from clevrhope.report.suite_tables import suite_blocks
 from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
@@ -146,7 +146,7 @@ def _shown(results: Sequence[Result]) -> list[Result]:
 
     Such runs are many instances of one model, for a regression. If there are no others, all are shown.
     """
-    return [each for each in results if not drops_types(each.source.setup)] or list(results)
+    return [each for each in results if not dropped(each.source.setup)] or list(results)
 
 
 def _results_blocks(
