@@ -128,8 +128,8 @@ def test_a_run_that_was_stopped_has_the_weights_of_one_that_was_not(
     with monkeypatch.context() as context:
         save = Trainer.save
 
-        def save_and_stop(trainer: Trainer, optimiser: Any) -> None:
-            save(trainer, optimiser)
+        def save_and_stop(trainer: Trainer, *arguments: Any) -> None:
+            save(trainer, *arguments)
             raise KeyboardInterrupt
 
         context.setattr(Trainer, "save", save_and_stop)

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from short_runs import HOP
 
 from clevrhope.errors import ConfigError, TrainingError
-from clevrhope.training import stacked_runs
+from clevrhope.training import loop
 from clevrhope.training.checkpoints import states_in
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.loop import Trainer
@@ -131,7 +131,7 @@ def stop_after(patch: pytest.MonkeyPatch, place: Any, name: str, n_calls: int) -
     [
         (Trainer, "save", 4),  # three states after 2 updates, and one after 4
         (Trainer, "save", 7),  # one at the end
-        (stacked_runs, "remove_states", 7),  # three at the start, three after 2 updates, one after 4
+        (loop, "remove_states", 4),  # three after 2 updates, one after 4
     ],
 )
 def test_killed_runs_resume_to_the_same_bits(
@@ -239,8 +239,8 @@ def test_a_wrong_request_has_its_error_and_the_others_are_trained(dataset: Path,
 def test_batches_cross_the_ends_of_epochs_and_of_what_is_ordered_at_once(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stacked_runs, "UPDATES_AT_ONCE", 2)
+    monkeypatch.setattr(loop, "UPDATES_AT_ONCE", 2)
     train_together(requests(dataset, tmp_path / "two"))
-    monkeypatch.setattr(stacked_runs, "UPDATES_AT_ONCE", 100)
+    monkeypatch.setattr(loop, "UPDATES_AT_ONCE", 100)
     train_together(requests(dataset, tmp_path / "all"))
     assert_same_runs(tmp_path / "two", tmp_path / "all", exact=True)

@@ -66,11 +66,9 @@ def save_state(
     model: nn.Module,
     optimiser: OptimiserState | None,
     averaged: nn.Module | None = None,
-    *,
     generator: torch.Generator | None = None,
-    removes_others: bool = True,
 ) -> None:
-    """Writes a state, named by the total number of updates, and then removes other states.
+    """Writes a state, named by the total number of updates; other states are left as they are.
 
     Args:
         folder: of the run's states.
@@ -80,7 +78,6 @@ def save_state(
         optimiser: the state of the optimiser; None between stages.
         averaged: the moving average of the model's weights, if there is one.
         generator: of the run on the model's device; None for torch's own.
-        removes_others: False where the states of several runs have to be there before older ones go.
 
     Raises:
         DatasetError: no space left, or no permission.
@@ -110,8 +107,6 @@ def save_state(
         _state_folder(folder / name).remove()
         work.rename(folder / name)
         sync_folder(folder)
-        if removes_others:
-            remove_states(folder, but=name)
 
 
 def state_name(total: int) -> str:
@@ -198,10 +193,9 @@ def load_state(
     folder: Path,
     tensors: Mapping[str, Tensor],
     model: nn.Module,
-    optimiser: torch.optim.Optimizer | None,
     averaged: nn.Module | None = None,
 ) -> None:
-    """Restores the model, the optimiser, averages and torch's generators from a state of a folder.
+    """Restores the model, averages and torch's generators from a state of a folder.
 
     Raises:
         DatasetError: the state has weights of other names or shapes than the model.
@@ -211,8 +205,6 @@ def load_state(
     model.load_state_dict(weights)
     if averaged is not None:
         averaged.load_state_dict(_below("averaged", tensors))
-    if optimiser is not None:
-        optimiser.load_state_dict({**optimiser.state_dict(), "state": optimiser_state(tensors)})
     torch.set_rng_state(tensors["generator.cpu"])
     gpu = _gpu_of(model)
     if "generator.cuda" in tensors and gpu is not None:

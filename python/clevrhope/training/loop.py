@@ -1,11 +1,16 @@
-"""The training loop: stage by stage and update by update, with log, tuning, checkpoints and states."""
+"""The training loop: stage by stage and update by update, with log, tuning, checkpoints and states.
+
+`Loop` makes the updates, and a `Trainer` does for a run what is due between them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from time import monotonic, time
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import Parameter
@@ -13,17 +18,21 @@ from torch.nn import Parameter
 from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Stage
+from clevrhope.models.stack import show_model
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.training.checkpoints import (
     OptimiserState,
     RunProgress,
     load_state,
+    optimiser_state,
+    remove_states,
     save_state,
     save_weights,
+    state_name,
     states_in,
 )
 from clevrhope.training.checks import check_loss, determinism_errors
-from clevrhope.training.data import Questions
+from clevrhope.training.data import Numbers, Questions
 from clevrhope.training.device import casting
 from clevrhope.training.interrupts import Interrupt
 from clevrhope.training.log import Log
@@ -46,6 +55,9 @@ LOG_UPDATES = 100
 GPU_CHECK_UPDATES = 50
 """Updates between two checks of the losses on a GPU, each of which waits for it."""
 
+UPDATES_AT_ONCE = 100
+"""Updates whose questions are put in order at a time."""
+
 SHOW_SECONDS = 0.25
 
 
@@ -60,8 +72,226 @@ class Due(NamedTuple):
 
 
 @dataclass(repr=False)
+class Loop:
+    """Makes the updates of a run, or of several whose models are stacked (`clevrhope.models.stack`).
+
+    Attributes:
+        trainers: of the M runs, with what each has of its own. Those of stacked models share one model, which
+            shows that of each run in turn, and one for the averages.
+        model: the run's model, or the stack of all.
+        questions: of all runs.
+        places: for each run, its first row in them, and the number of its questions.
+        generators: of stacked models, one for each run, seeded as torch's own is for a run by itself; empty
+            for one run.
+        averaged: the moving average of the weights; None where the stage averages none.
+        errors: of runs that cannot continue; a stack trains their models with the others, but keeps none.
+    """
+
+    trainers: Sequence["Trainer"]
+    model: nn.Module
+    questions: Questions
+    places: Sequence[tuple[int, int]]
+    generators: Sequence[torch.Generator] = ()
+    averaged: nn.Module | None = None
+    errors: dict[int, TrainingError] = field(default_factory=dict)
+
+    @property
+    def running(self) -> list[int]:
+        """The numbers of the runs without an error."""
+        return [number for number in range(len(self.trainers)) if number not in self.errors]
+
+    @property
+    def done(self) -> RunProgress:
+        """The progress of one of these runs; stage and update are those of all."""
+        return self.trainers[self.running[0]].done
+
+    def run(self, states: Sequence[Mapping[str, Tensor]] | None) -> None:
+        """Makes all remaining updates, and writes the last weights.
+
+        Args:
+            states: the tensors of each run's state; None for new runs.
+
+        Raises:
+            KeyboardInterrupt: the runs were interrupted; their states are written.
+        """
+        first = self.trainers[0]
+        trainable = trainable_weights(self.model)
+        for stage in first.stages[self.done.stage :]:
+            if not self.running:
+                return
+            weights = select_weights(self.model, stage, trainable)
+            optimiser = make_optimiser(stage.optimiser, weights)
+            self.averaged = averaged_model(self.model, stage)
+            shown = averaged_model(first.model, stage) if self.generators else self.averaged
+            for trainer in self.trainers:
+                trainer.averaged = shown
+            if states is not None:
+                self._load(states, optimiser)
+                states = None
+            if self.done.update == 0:
+                self._seed()
+            runs = f"{len(self.trainers)} x " if self.generators else ""
+            title = f"{runs}{first.about['model']} {stage.name}"
+            with (
+                first.progress.stage(title, total=stage.updates, unit="updates") as advance,
+                determinism_errors(deterministic=first.request.deterministic),
+            ):
+                advance(self.done.update, there=True)
+                self._make_updates(stage, weights, optimiser, advance)
+            for number in self.running:
+                with self._showing(number) as trainer:
+                    trainer.end_stage(stage)
+            self._save(None)
+            if stage is not first.stages[-1] and first.interrupt.is_set:
+                raise KeyboardInterrupt
+
+    def _make_updates(
+        self, stage: Stage, weights: list[Parameter], optimiser: torch.optim.Optimizer, advance: Advance
+    ) -> None:
+        """Makes the remaining updates of a stage, with all that is due between them."""
+        first, done, device = self.trainers[0], self.done, self.questions.device
+        check_every = GPU_CHECK_UPDATES if device.type == "cuda" else 1
+        losses: list[Tensor] = []  # (M,) each, not checked yet
+        line_seconds = 0.0  # busy since the last line of the log
+        n_shown = 0  # made since the display last moved
+        clock = saved = shown = monotonic()
+        batches = self._batches(stage)
+        while done.update < stage.updates and self.running:
+            batch = next(batches)
+            for group in optimiser.param_groups:
+                group["lr"] = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)
+            with casting(device, first.precision):
+                own_losses = self._losses(stage, batch)
+            optimiser.zero_grad(set_to_none=True)
+            own_losses.sum().backward()  # type: ignore[no-untyped-call]
+            if stage.optimiser.clip_norm is not None:
+                nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
+            losses.append(own_losses.detach())
+            if len(losses) >= check_every:
+                self._check_losses(losses, stage, done.update + 1)
+            optimiser.step()
+            for trainer, (_, n_questions) in zip(self.trainers, self.places, strict=True):
+                trainer.done.update += 1
+                trainer.done.position = trainer.done.position.after(n_questions // stage.batch_size)
+                trainer.n_made += 1
+            if self.averaged is not None:
+                average_weights(self.averaged, self.model, stage, done.update)
+            n_shown += 1
+
+            # What is due after it.
+            now = monotonic()
+            if now - shown >= SHOW_SECONDS or done.update == stage.updates:
+                advance(n_shown)
+                n_shown, shown = 0, now
+            due = first.due(stage, now - saved)
+            if not any(due):
+                continue
+            self._check_losses(losses, stage, done.update)
+            seconds = monotonic() - clock
+            line_seconds += seconds
+            for trainer in self.trainers:
+                trainer.busy_seconds += seconds
+            for number in self.running:
+                with self._showing(number) as trainer:
+                    trainer.report(due, stage, optimiser.param_groups[0]["lr"], line_seconds)
+            if due.log:
+                line_seconds = 0.0
+            if due.state:
+                self._save(optimiser.state_dict()["state"])
+                saved = monotonic()
+                if first.interrupt.is_set:
+                    raise KeyboardInterrupt
+            clock = monotonic()
+
+    def _losses(self, stage: Stage, batch: Batch) -> Tensor:
+        """(M,) losses of the runs."""
+        model: Any = self.model
+        if self.generators:
+            losses: Tensor = getattr(model, model.stack_losses[stage.loss])(batch, self.generators)
+            return losses
+        loss = getattr(model, stage.loss)(batch)
+        if self.done.update == 0:
+            check_loss(model, stage, loss)
+        return loss.unsqueeze(0)  # type: ignore[no-any-return]
+
+    def _batches(self, stage: Stage) -> Iterator[Batch]:
+        """The batches of the stage that are left: a part for each run, those of one update in one batch."""
+        size, left = stage.batch_size, stage.updates - self.done.update
+        plan = getattr(self.model, "stack_plan" if self.generators else "plan", None)
+        orders = [
+            _rows(trainer.request.seed, trainer.done.position, first_row, n_questions, size)
+            for trainer, (first_row, n_questions) in zip(self.trainers, self.places, strict=True)
+        ]
+        while left:
+            n = min(left, UPDATES_AT_ONCE)
+            rows = np.concatenate([next(order) for _ in range(n) for order in orders])
+            yield from self.questions.batches(rows, len(orders) * size, plan)
+            left -= n
+
+    def _check_losses(self, losses: list[Tensor], stage: Stage, update: int) -> None:
+        """Checks the losses of all runs, the last of which are those of an update, and forgets them."""
+        if not losses:
+            return
+        of_runs = torch.stack(losses, dim=1).tolist()
+        losses.clear()
+        for number in self.running:
+            with self._showing(number) as trainer:
+                trainer.check_losses(of_runs[number], stage, update)
+
+    @contextmanager
+    def _showing(self, number: int) -> Iterator["Trainer"]:
+        """A run's trainer, whose model and average show the run's; an error of the run is noted."""
+        trainer = self.trainers[number]
+        if self.generators:
+            show_model(trainer.model, self.model, number)
+            if self.averaged is not None and trainer.averaged is not None:
+                show_model(trainer.averaged, self.averaged, number)
+        try:
+            yield trainer
+        except TrainingError as error:
+            self.errors[number] = error
+
+    def _seed(self) -> None:
+        """Seeds the runs' random numbers at the start of a stage."""
+        for number, trainer in enumerate(self.trainers):
+            seed = derived_seed(trainer.request.seed, f"stage {trainer.done.stage}")
+            if self.generators:
+                self.generators[number].manual_seed(seed)
+            else:
+                torch.manual_seed(seed)
+
+    def _save(self, optimiser: OptimiserState | None) -> None:
+        """Writes the states of all runs, and only then removes older ones, so that all have one in common."""
+        for number in self.running:
+            own, generator = optimiser, None
+            if self.generators:
+                own = None if optimiser is None else _part(optimiser, number)
+                generator = self.generators[number]
+            with self._showing(number) as trainer:
+                trainer.save(own, generator)
+        for number in self.running:
+            trainer = self.trainers[number]
+            remove_states(trainer.folder.state, but=state_name(updates_made(trainer.stages, trainer.done)))
+
+    def _load(self, states: Sequence[Mapping[str, Tensor]], optimiser: torch.optim.Optimizer) -> None:
+        """Restores weights, averages, random numbers and the optimiser from the runs' states."""
+        is_begun = self.done.update > 0
+        for number, tensors in enumerate(states):
+            with self._showing(number) as trainer:
+                averaged = trainer.averaged if is_begun else None
+                load_state(trainer.folder.state, tensors, trainer.model, averaged)
+            generator = f"generator.{self.questions.device.type}"
+            if self.generators and is_begun and generator in tensors:
+                self.generators[number].set_state(tensors[generator])
+        if is_begun:
+            parts = [optimiser_state(tensors) for tensors in states]
+            state = _joined_states(parts) if self.generators else parts[0]
+            optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
+
+
+@dataclass(repr=False)
 class Trainer:
-    """A run: what it works with, which never changes, and then how far it is.
+    """What a run has of its own while its updates are made: log, tuning, checkpoints and states.
 
     Attributes:
         about: the metadata of its checkpoints.
@@ -77,7 +307,6 @@ class Trainer:
     folder: RunFolder
     stages: tuple[Stage, ...]
     precision: Precision
-    questions: Questions
     tune: Questions | None
     n_answers: int
     about: Mapping[str, Any]
@@ -94,105 +323,6 @@ class Trainer:
     def evaluated(self) -> nn.Module:
         """The weights that are tuned, kept and evaluated."""
         return self.model if self.averaged is None else self.averaged
-
-    def run(self, tensors: Mapping[str, Tensor] | None) -> None:
-        """Makes all remaining updates, and writes the last weights.
-
-        Args:
-            tensors: of the state that the run resumes from; None for a new one.
-
-        Raises:
-            TrainingError: a loss or weights that are not finite.
-            KeyboardInterrupt: the run was interrupted; its state is written.
-        """
-        trainable = trainable_weights(self.model)
-        for stage in self.stages[self.done.stage :]:
-            weights = select_weights(self.model, stage, trainable)
-            optimiser = make_optimiser(stage.optimiser, weights)
-            self.averaged = averaged_model(self.model, stage)
-            if tensors is not None:
-                is_begun = self.done.update > 0
-                load_state(
-                    self.folder.state,
-                    tensors,
-                    self.model,
-                    optimiser if is_begun else None,
-                    self.averaged if is_begun else None,
-                )
-                tensors = None
-            if self.done.update == 0:
-                torch.manual_seed(derived_seed(self.request.seed, f"stage {self.done.stage}"))
-            title = f"{self.about['model']} {stage.name}"
-            with (
-                self.progress.stage(title, total=stage.updates, unit="updates") as advance,
-                determinism_errors(deterministic=self.request.deterministic),
-            ):
-                advance(self.done.update, there=True)
-                self._make_updates(stage, weights, optimiser, advance)
-            self.end_stage(stage)
-            self.save(None)
-            if stage is not self.stages[-1] and self.interrupt.is_set:
-                raise KeyboardInterrupt
-
-    def _make_updates(
-        self, stage: Stage, weights: list[Parameter], optimiser: torch.optim.Optimizer, advance: Advance
-    ) -> None:
-        """Makes the remaining updates of a stage, with all that is due between them."""
-        done, device = self.done, self.questions.device
-        per_epoch = len(self.questions) // stage.batch_size
-        check_every = GPU_CHECK_UPDATES if device.type == "cuda" else 1
-        losses: list[Tensor] = []  # not checked yet
-        line_seconds = 0.0  # busy since the last line of the log
-        n_shown = 0  # made since the display last moved
-        clock = saved = shown = monotonic()
-        batches: Iterator[Batch] = iter(())
-        while done.update < stage.updates:
-            batch = next(batches, None)
-            if batch is None:
-                batches = self._rest_of_epoch(stage.batch_size, per_epoch)
-                batch = next(batches)
-            for group in optimiser.param_groups:
-                group["lr"] = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)
-            with casting(device, self.precision):
-                loss = getattr(self.model, stage.loss)(batch)
-            if done.update == 0:
-                check_loss(self.model, stage, loss)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            if stage.optimiser.clip_norm is not None:
-                nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
-            losses.append(loss.detach())
-            if len(losses) >= check_every:
-                self.check_losses(losses, stage, done.update + 1)
-            optimiser.step()
-            done.update += 1
-            if self.averaged is not None:
-                average_weights(self.averaged, self.model, stage, done.update)
-            done.position = done.position.after(per_epoch)
-            self.n_made += 1
-            n_shown += 1
-
-            # What is due after it.
-            now = monotonic()
-            if now - shown >= SHOW_SECONDS or done.update == stage.updates:
-                advance(n_shown)
-                n_shown, shown = 0, now
-            due = self.due(stage, now - saved)
-            if not any(due):
-                continue
-            self.check_losses(losses, stage, done.update)
-            seconds = monotonic() - clock
-            self.busy_seconds += seconds
-            line_seconds += seconds
-            self.report(due, stage, optimiser.param_groups[0]["lr"], line_seconds)
-            if due.log:
-                line_seconds = 0.0
-            if due.state:
-                self.save(optimiser.state_dict()["state"])
-                saved = monotonic()
-                if self.interrupt.is_set:
-                    raise KeyboardInterrupt
-            clock = monotonic()
 
     def due(self, stage: Stage, unsaved_seconds: float) -> Due:
         """What is due after the last update, so many seconds after the last state."""
@@ -242,13 +372,6 @@ class Trainer:
         done.stage, done.update = done.stage + 1, 0
         done.position = Position(done.position.epoch + (done.position.index > 0))
 
-    def _rest_of_epoch(self, size: int, per_epoch: int) -> Iterator[Batch]:
-        """The batches of the current epoch from the run's position on."""
-        position = self.done.position
-        order = permutation(self.request.seed, position.epoch, len(self.questions))
-        rest = order[position.index * size : per_epoch * size]
-        return self.questions.batches(rest, size, getattr(self.model, "plan", None))
-
     def _late_checkpoint(self, stage: Stage) -> str | None:
         """The name of the late checkpoint of the last stage that is due; the one at its end is "last"."""
         left, every = stage.updates - self.done.update, self.request.keep_every
@@ -258,19 +381,17 @@ class Trainer:
             late_checkpoint(stage.name, self.done.update) if left // every < self.request.keep_last else None
         )
 
-    def check_losses(self, losses: list[Tensor], stage: Stage, update: int) -> None:
-        """Checks that losses, the last of which is that of an update, are finite; adds and removes them.
+    def check_losses(self, losses: list[float], stage: Stage, update: int) -> None:
+        """Checks that losses, the last of which is that of an update, are finite, and adds them up.
 
         Raises:
             TrainingError: one is not; says at which update.
         """
-        values = [losses[0].item()] if len(losses) == 1 else torch.stack(losses).tolist() if losses else []
-        losses.clear()
-        for number, value in enumerate(values, update - len(values) + 1):
+        for number, value in enumerate(losses, update - len(losses) + 1):
             if not isfinite(value):
                 raise self._failure(f"the loss is {value} at update {number:,}", stage)
-        self.done.losses += sum(values)
-        self.done.n_losses += len(values)
+        self.done.losses += sum(losses)
+        self.done.n_losses += len(losses)
 
     def _check_weights(self, stage: Stage) -> None:
         """Checks that all weights are finite.
@@ -334,14 +455,42 @@ class Trainer:
         about = {**self.about, "checkpoint": name, "stage": stage.name, "update": self.done.update}
         save_weights(self.folder.checkpoint(name), self.evaluated, about)
 
-    def save(self, optimiser: OptimiserState | None, **options: Any) -> None:
-        """Writes the state that a run resumes from; options as of `save_state`."""
+    def save(self, optimiser: OptimiserState | None, generator: torch.Generator | None) -> None:
+        """Writes the state that a run resumes from; arguments as of `save_state`."""
         self.log.sync()
         total = updates_made(self.stages, self.done)
         averaged = None if optimiser is None else self.averaged
-        save_state(self.folder.state, self.done, total, self.model, optimiser, averaged, **options)
+        save_state(self.folder.state, self.done, total, self.model, optimiser, averaged, generator)
 
 
 def updates_made(stages: Sequence[Stage], done: RunProgress) -> int:
     """The number of updates made in all stages."""
     return sum(stage.updates for stage in stages[: done.stage]) + done.update
+
+
+def _rows(seed: int, position: Position, first_row: int, n_questions: int, size: int) -> Iterator[Numbers]:
+    """The rows of a run's batches from a position on, without end."""
+    while True:
+        order = first_row + permutation(seed, position.epoch, n_questions)
+        for index in range(position.index, n_questions // size):
+            yield order[index * size : (index + 1) * size]
+        position = Position(position.epoch + 1)
+
+
+def _part(state: OptimiserState, number: int) -> dict[int, dict[str, Tensor]]:
+    """A run's part of the state of a stack's optimiser; numbers of steps are those of all runs."""
+    return {
+        weight: {name: value if value.ndim == 0 else value[number] for name, value in values.items()}
+        for weight, values in state.items()
+    }
+
+
+def _joined_states(states: Sequence[OptimiserState]) -> dict[int, dict[str, Tensor]]:
+    """The state of a stack's optimiser, of which each run has a part."""
+    return {
+        weight: {
+            name: value if value.ndim == 0 else torch.stack([state[weight][name] for state in states])
+            for name, value in values.items()
+        }
+        for weight, values in states[0].items()
+    }

@@ -36,7 +36,7 @@ from clevrhope.training.dropped_types import KeptSplit
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
 from clevrhope.training.interrupts import Interrupt, interrupts
 from clevrhope.training.log import Log, OnLog
-from clevrhope.training.loop import Trainer, updates_made
+from clevrhope.training.loop import Loop, Trainer, updates_made
 from clevrhope.training.order import derived_seed
 from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
 from clevrhope.training.rehearsal import rehearse
@@ -102,10 +102,13 @@ def train(
                 interrupts() as interrupt,
                 computing(run.device, precision=run.precision, deterministic=request.deterministic),
             ):
-                trainer = run.trainer(questions, tune, log, progress or Silent(), interrupt, done)
-                trainer.run(tensors)
+                trainer = run.trainer(tune, log, progress or Silent(), interrupt, done)
+                loop = Loop([trainer], run.model, questions, [(0, len(questions))])
+                loop.run(None if tensors is None else [tensors])
         finally:
             log.close()
+        for error in loop.errors.values():
+            raise error
         return run.finish(began, trainer)
 
 
@@ -174,7 +177,6 @@ class PreparedRun:
 
     def trainer(
         self,
-        questions: Questions,
         tune: Questions | None,
         log: Log,
         progress: Progress,
@@ -189,7 +191,6 @@ class PreparedRun:
             folder=self.folder,
             stages=self.recipe.stages,
             precision=self.precision,
-            questions=questions,
             tune=tune,
             n_answers=len(self.vocab.answers()),
             about={
