@@ -17,7 +17,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
-from clevrhope.report.setups import drops_types, setup_of
+from clevrhope.report.setups import dropped, setup_of
 from clevrhope.training.dropped_types import KeptSplit, kept_rows
 from clevrhope.training.request import parse_drops
 
@@ -93,12 +93,12 @@ def test_a_split_keeps_its_columns_in_step(dataset: Path, vocab: Vocab) -> None:
 def test_a_run_says_what_it_dropped_and_is_another_run(run: Train, dataset: Path, tmp_path: Path) -> None:
     run("plain", updates=4)
     run("dropped", updates=4, drop_types={"exist": 0.5})
-    plain, dropped = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("plain", "dropped"))
+    plain, partial = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("plain", "dropped"))
     assert "drop_types" not in plain
-    assert dropped["drop_types"] == {"exist": 0.5}
-    assert not drops_types(setup_of(plain))
-    assert drops_types(setup_of(dropped))
-    assert setup_of(dropped)["dropped exist"] == 0.5
+    assert partial["drop_types"] == {"exist": 0.5}
+    assert not dropped(setup_of(plain))
+    assert dropped(setup_of(partial))
+    assert setup_of(partial)["dropped exist"] == 0.5
     weights = [(tmp_path / name / "weights/last.safetensors").read_bytes() for name in ("plain", "dropped")]
     assert weights[0] != weights[1]
     with pytest.raises(BindingError, match="drop_types"):
