@@ -1,20 +1,14 @@
 """Does RAD predict what a model gets right elsewhere? RAD's section 4, and the same of unseen pairs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from clevrhope.metrics.means import Mean
-from clevrhope.metrics.pairs import (
-    Instances,
-    R2Means,
-    Regression,
-    r2_over_configurations,
-    reference_results,
-    regress,
-)
-from clevrhope.report.instances import HALVES, Counts, Instance
+from clevrhope.metrics.bootstrap import Floats
+from clevrhope.metrics.means import mean_of
+from clevrhope.metrics.pairs import least_squares, reference_results
+from clevrhope.report.instances import HALVES, KINDS, Instance
 from clevrhope.report.page import Block, Cell, Heading, Table, Text
 from clevrhope.splits.kinds import IID, OOD
 
@@ -22,12 +16,12 @@ FEWEST = 12
 """Fewest instances of a regression, three for each of its coefficients."""
 
 FEATURES = {
-    "together": "Accuracy(D), RAD(D,D'), RAD(D',D)",
-    "accuracy": "Accuracy(D)",
-    "rad": "RAD(D,D')",
-    "rad_backward": "RAD(D',D)",
+    "Accuracy(D), RAD(D,D'), RAD(D',D)": [0, 1, 2],
+    "Accuracy(D)": [0],
+    "RAD(D,D')": [1],
+    "RAD(D',D)": [2],
 }
-"""Field of `Regression` -> the features, as RAD's table 4 has them."""
+"""Features of a fit, as RAD's table 4 names them -> their columns."""
 
 _FROM, _ON = HALVES
 
@@ -47,12 +41,12 @@ _LEGEND = (
 
 @dataclass(frozen=True)
 class _Row:
-    """A predicted quantity and the regressions for it on each configuration."""
+    """A predicted quantity, and what it is predicted from in each configuration."""
 
     predicted: str
     instances: str
-    n: int
-    regressions: Sequence[Regression]
+    configurations: Sequence[tuple[Floats, Floats]]
+    """(M, 3) features and (M,) targets of the instances; a choice of D, D' and target each."""
 
 
 def regression_blocks(instances: Sequence[Instance], *, draws: bool = False) -> Iterator[Block]:
@@ -115,14 +109,15 @@ def _unseen(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
     kinds = _kinds(group)
     if len(kinds) < 3:
         return
-    rows = []
+    features, targets = [], []
     for target in kinds:
         rest = [kind for kind in kinds if kind != target]
-        rows.append([(_features(each, rest), _partner_accuracy(each, target)) for each in group])
-    there = [k for k in range(len(group)) if all(_finite(row[k]) for row in rows)]
-    if len(there) >= FEWEST:
-        regressions = [regress(_instances(row[k] for k in there)) for row in rows]
-        yield _Row("accuracy on the target set", name, len(there), regressions)
+        features.append([_features(each, rest) for each in group])
+        targets.append([_partner_accuracy(each, target) for each in group])
+    x, y = np.array(features), np.array(targets)  # (C, M, 3), (C, M)
+    there = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=0)
+    if there.sum() >= FEWEST:
+        yield _Row("accuracy on the target set", name, [*zip(x[:, there], y[:, there], strict=True)])
 
 
 def _gaps(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
@@ -130,9 +125,9 @@ def _gaps(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
     there = held_out_points(group)
     if len(there) < FEWEST:
         return
-    for predicted in ("OOD accuracy", "systematicity gap"):
-        points = [(each.features, each.ood if predicted == "OOD accuracy" else each.gap) for each in there]
-        yield _Row(predicted, name, len(there), [regress(_instances(points))])
+    features = np.array([each.features for each in there])
+    yield _Row("OOD accuracy", name, [(features, np.array([each.ood for each in there]))])
+    yield _Row("systematicity gap", name, [(features, np.array([each.gap for each in there]))])
 
 
 @dataclass(frozen=True)
@@ -155,45 +150,37 @@ def held_out_points(group: Sequence[Instance]) -> list[HeldOutPoint]:
         features = (_number(each.accuracy(IID, half=_FROM)), rad, backward)
         ood = _number(each.accuracy(OOD))
         gap = ood - _number(each.accuracy(IID, half=_ON))
-        if _finite((features, gap)):
+        if np.isfinite([*features, gap]).all():
             found.append(HeldOutPoint(each, features, ood, gap))
     return found
 
 
-_Point = tuple[tuple[float, float, float], float]
-"""The features of an instance, and its target, in per cent; not a number where a share is undefined."""
-
-
 def _features(each: Instance, kinds: Sequence[str]) -> tuple[float, float, float]:
-    """Accuracy(D), RAD(D, D') and RAD(D', D) of some sets together, in distribution."""
-    counts = each.counts(IID, half=_FROM)
-    total = sum((counts[kind] for kind in kinds), Counts())
+    """Accuracy(D), RAD(D, D') and RAD(D', D) of some sets together, in distribution.
+
+    In per cent; not a number where a share is undefined.
+    """
+    original, partner = each.pairs_of(IID, kinds, half=_FROM)
+    both, n_originals = np.count_nonzero(original & partner), np.count_nonzero(original)
     return (
-        _percent(total.originals, total.pairs),
-        _percent(total.both, total.originals),
-        _percent(total.both, total.partners),
+        _percent(n_originals, len(original)),
+        _percent(both, n_originals),
+        _percent(both, np.count_nonzero(partner)),
     )
 
 
 def _partner_accuracy(each: Instance, kind: str) -> float:
-    counts = each.counts(IID, half=_ON)[kind]
-    return _percent(counts.partners, counts.pairs)
+    _, partner = each.pairs_of(IID, [kind], half=_ON)
+    return _percent(np.count_nonzero(partner), len(partner))
 
 
 def _kinds(group: Sequence[Instance]) -> list[str]:
     """The sets of pairs that all instances have in both halves, by RAD's names."""
-    there = [each.counts(IID, half=half).keys() for each in group for half in HALVES]
-    return sorted(set.intersection(*map(set, there))) if there else []
-
-
-def _instances(points: Iterable[_Point]) -> Instances:
-    features, target = zip(*points, strict=True)
-    accuracy, rad, backward = np.asarray(features).T
-    return Instances(accuracy, rad, backward, np.asarray(target))
-
-
-def _finite(point: _Point) -> bool:
-    return bool(np.isfinite([*point[0], point[1]]).all())
+    return [
+        kind
+        for kind in sorted({*KINDS.values()})
+        if all(len(each.pairs_of(IID, [kind], half=half)[0]) for each in group for half in HALVES)
+    ]
 
 
 def _percent(part: int, of: int) -> float:
@@ -210,30 +197,27 @@ def _models(instances: Sequence[Instance]) -> list[str]:
 
 def _rows(rows: Sequence[_Row]) -> Iterator[list[Cell]]:
     for row in rows:
-        for name, features in FEATURES.items():
-            found = [
-                r2_over_configurations(row.regressions, intercept=True),
-                r2_over_configurations(row.regressions, intercept=True, left_out=True),
-                r2_over_configurations(row.regressions, intercept=False),
-            ]
+        n = len(row.configurations[0][1])
+        for name, columns in FEATURES.items():
             yield [
                 Cell(row.predicted),
                 Cell(row.instances),
-                Cell(str(row.n)),
-                Cell(features),
-                *(Cell(_r2(_of(each, name), several=len(row.regressions) > 1)) for each in found),
+                Cell(str(n)),
+                Cell(name),
+                Cell(_r2(row, columns)),
+                Cell(_r2(row, columns, left_out=True)),
+                Cell(_r2(row, columns, intercept=False)),
             ]
 
 
-def _of(means: R2Means, name: str) -> Mean | None:
-    found: Mean | None = getattr(means, name)
-    return found
-
-
-def _r2(mean: Mean | None, *, several: bool) -> str:
-    if mean is None:
+def _r2(row: _Row, columns: Sequence[int], *, intercept: bool = True, left_out: bool = False) -> str:
+    """The mean and deviation of R2 over configurations; "" where one has none."""
+    fits = [least_squares(x[:, columns], y, intercept=intercept) for x, y in row.configurations]
+    found = [r2 for fit in fits if (r2 := fit.left_out_r2 if left_out else fit.r2) is not None]
+    if len(found) < len(fits):
         return ""
-    deviation = f" \N{PLUS-MINUS SIGN} {mean.deviation:.3f}" if several else ""
+    mean = mean_of(found)
+    deviation = f" \N{PLUS-MINUS SIGN} {mean.deviation:.3f}" if len(found) > 1 else ""
     return f"{mean.value:.3f}{deviation}".replace("-", "\N{MINUS SIGN}")
 
 
