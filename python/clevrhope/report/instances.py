@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.pairs import SAME_KIND
 from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
-from clevrhope.report.results import Result
+from clevrhope.report.results import Keys, Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.setups import dropped
 
@@ -69,21 +69,18 @@ HALVES = (0, 1)
 predicts it, since RAD splits the validation set in two, and noise in common would look like a connection."""
 
 
-def measure_instances(results: Sequence[Result]) -> list[Instance]:
+def measure_instances(results: Sequence[Result], *, keys: Keys | None = None) -> list[Instance]:
     """The runs with predictions about suites, by their last weights, except those that cannot be read."""
-    keys: dict[Path, AnswerKey] = {}
+    keys = keys or cache(AnswerKey)
     found = []
     for each in results:
         if not each.suites or each.checkpoint != LAST or each.source.after:
             continue
-        place = each.source.dataset.resolve()
-        if place not in keys:
-            keys[place] = AnswerKey(each.source.dataset)
         splits: dict[str, SplitRights] = {}
         pairs: dict[str, list[PairRights]] = {}
         for suite in each.suites:
             try:
-                own, paired = rights(keys[place], suite, each.source.path)
+                own, paired = rights(keys(each.source.dataset), suite, each.source.path)
             except ClevrhopeError:
                 continue  # measure_suites says why
             splits |= {of.target.split: of for of in own if _is_of(of, each)}

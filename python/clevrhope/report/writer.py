@@ -4,11 +4,13 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from clevrhope.describe.stats.plots import check_plots
 from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.covr.results import CovrScores
 from clevrhope.metrics.pairs import PairScores
 from clevrhope.metrics.predictions import is_about_sets
@@ -96,15 +98,16 @@ def report(
     if ways:
         sources = [each for each in sources if not each.way or each.way in ways]
     of_sets = [each for each in sources if is_about_sets(each.path)]
-    results, unread = measure([each for each in sources if each not in of_sets], progress=progress)
-    covr, uncounted = measure_covr(of_sets, progress=progress)
-    paired, unscored = measure_suites(results, progress=progress)
+    keys = cache(AnswerKey)
+    results, unread = measure([e for e in sources if e not in of_sets], progress=progress, keys=keys)
+    covr, uncounted = measure_covr(of_sets, progress=progress, keys=keys)
+    paired, unscored = measure_suites(results, progress=progress, keys=keys)
     skipped = [*skipped, *unread, *uncounted, *unscored]
     if not (results or covr):
         raise PredictionsError(
             skipped[0] if skipped else "no predictions were found; there is nothing to report"
         )
-    instances = measure_instances(results)
+    instances = measure_instances(results, keys=keys)
     shown = _shown(results)
     missing = _cannot_draw()
     draws = missing is None
