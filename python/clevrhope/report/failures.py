@@ -15,7 +15,6 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.report.page import Block, Cell, Heading, Table
 from clevrhope.report.results import FLOORS, Result
-from clevrhope.report.runs import LAST
 from clevrhope.splits.kinds import OOD
 
 N_SHOWN, SEED = 12, 0
@@ -61,15 +60,11 @@ def failure_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]
 
 
 def draw_failures(results: Sequence[Result]) -> list[Failure]:
-    """Up to `N_SHOWN` wrong answers of the last weights, from runs and questions that are drawn evenly."""
+    """Up to `N_SHOWN` wrong answers, from runs and questions that are drawn evenly."""
     runs = [
         each
         for each in results
-        if each.checkpoint == LAST
-        and not each.is_elsewhere
-        and OOD in each.accuracies
-        and each.accuracies[OOD].value < 100
-        and each.source.model not in FLOORS
+        if OOD in each.accuracies and each.accuracies[OOD].value < 100 and each.source.model not in FLOORS
     ]
     if not runs:
         return []

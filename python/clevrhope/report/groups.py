@@ -90,7 +90,7 @@ def groups_of(results: Iterable[Result]) -> list[Group]:
     """The groups of results with a complex gap, in order: plain pairs first, by size, falling diversity."""
     found: dict[tuple[str, str, int, int | None], list[Result]] = {}
     for each in results:
-        if each.gap("complex") is not None and each.diversity and not each.is_elsewhere:
+        if each.gap("complex") is not None and each.diversity:
             combinations = f"{each.pair}, {each.mode}" if each.mode else ""
             key = (each.model, combinations, each.diversity, each.train_size)
             found.setdefault(key, []).append(each)

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clevrhope.errors import ConfigError
 from clevrhope.metrics.paper import size_name
 from clevrhope.report.groups import Group
 from clevrhope.report.page import Block, Cell, Heading, Table, Text
 from clevrhope.report.results import FLOORS, Result
 from clevrhope.report.runs import LAST, REACHED_FILE
 from clevrhope.report.tables import NO_BREAK, with_sign
-from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.forms import NAME, NUMBER, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.kinds import IID, OOD
@@ -88,15 +86,6 @@ def sections_of(results: Sequence[Result]) -> list[Section]:
         if curves:
             found.append(Section(title, own[0].source.model, tuple(curves)))
     return found
-
-
-def missing_scipy() -> str | None:
-    """Why slopes cannot be tested; None where they can."""
-    try:
-        check_extra("tests of slopes need", "scipy", "plots")
-    except ConfigError as error:
-        return str(error)
-    return None
 
 
 def slope_sentences(sections: Sequence[Section]) -> Iterator[str]:
