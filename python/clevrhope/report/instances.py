@@ -37,9 +37,9 @@ class Instance:
         return f"{source.model}, {source.way.replace('_', ' ')}" if source.way else source.model
 
     @property
-    def drops(self) -> bool:
-        """Whether it was trained without some questions of a type."""
-        return bool(dropped(self.result.source.setup))
+    def dropped(self) -> tuple[str, ...]:
+        """The types of which it was trained without some questions."""
+        return dropped(self.result.source.setup)
 
     def accuracy(self, split: str, *, half: int | None = None) -> float | None:
         """Accuracy on a split in per cent, or on one of its halves; None without answers."""

@@ -9,7 +9,7 @@ from clevrhope.metrics.bootstrap import Floats
 from clevrhope.metrics.means import mean_of
 from clevrhope.metrics.pairs import least_squares, reference_results
 from clevrhope.report.instances import HALVES, KINDS, Instance
-from clevrhope.report.page import Block, Cell, Heading, Table, Text
+from clevrhope.report.page import Block, Cell, Figure, Heading, Table, Text, file_name
 from clevrhope.splits.kinds import IID, OOD
 
 FEWEST = 12
@@ -22,6 +22,20 @@ FEATURES = {
     "RAD(D',D)": [2],
 }
 """Features of a fit, as RAD's table 4 names them -> their columns."""
+
+_LOOKS = (
+    ("#D55E00", "o"),
+    ("#0072B2", "^"),
+    ("#009E73", "s"),
+    ("#CC79A7", "D"),
+    ("#56B4E9", "P"),
+    ("#E69F00", "v"),
+    ("#444444", "X"),
+)
+"""Colour (Okabe and Ito's) and marker of each group; they begin anew after the last."""
+
+_AXES = (f"accuracy on {IID}, %", f"RAD(D,D') on {IID}, %")
+_AXES_OF_TARGETS = ("OOD accuracy, %", "gap, points")
 
 _FROM, _ON = HALVES
 
@@ -77,9 +91,7 @@ def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iter
             "are of photographs, and their instances differ in dropped questions alone.",
         )
     if gaps and draws:
-        from clevrhope.report.instance_figure import instances_plot
-
-        yield instances_plot(held_out_points(own), model)
+        yield _figure(held_out_points(own), model)
     if gaps:
         yield Table(
             title=f"Accuracy of {model} on the held-out pair",
@@ -94,14 +106,14 @@ def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iter
 
 def _groups(own: Sequence[Instance]) -> Iterator[tuple[str, Sequence[Instance]]]:
     """The instances of RAD's kind, the others, and all, where there are enough."""
-    dropped = [each for each in own if each.drops]
-    others = [each for each in own if not each.drops]
-    if dropped and others:
-        yield "train questions of a type dropped", dropped
+    of_rad = [each for each in own if each.dropped]
+    others = [each for each in own if not each.dropped]
+    if of_rad and others:
+        yield "train questions of a type dropped", of_rad
         yield "pairs, train sizes and seeds", others
         yield "all", own
     else:
-        yield "train questions of a type dropped" if dropped else "pairs, train sizes and seeds", own
+        yield "train questions of a type dropped" if of_rad else "pairs, train sizes and seeds", own
 
 
 def _unseen(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
@@ -235,3 +247,46 @@ def _published() -> Iterator[list[Cell]]:
                 Cell(),
                 Cell(),
             ]
+
+
+def _figure(points: Sequence[HeldOutPoint], model: str) -> Figure:
+    """OOD accuracy and the gap over IID accuracy and RAD, a marker for each run. Needs matplotlib."""
+    from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
+
+    groups: dict[str, list[HeldOutPoint]] = {}
+    for each in points:
+        groups.setdefault(_colour_group(each.instance), []).append(each)
+    with figure(
+        f"{model}: the held-out pair and what is known in distribution", width_in=10, height_in=8
+    ) as drawn:
+        panels = drawn.subplots(2, 2, sharex="col", sharey="row")
+        for k, (name, own) in enumerate(groups.items()):
+            colour, marker = _LOOKS[k % len(_LOOKS)]
+            for row, targets in enumerate(([each.ood for each in own], [each.gap for each in own])):
+                for column in range(2):
+                    panels[row, column].scatter(
+                        [each.features[column] for each in own], targets, s=34, color=colour, marker=marker,
+                        alpha=0.8, linewidths=0, label=name if (row, column) == (0, 0) else None,
+                    )  # fmt: skip
+        for row in range(2):
+            panels[row, 0].set_ylabel(_AXES_OF_TARGETS[row])
+            for column in range(2):
+                panels[row, column].grid(color=GRID, linewidth=0.8)
+        for column in range(2):
+            panels[1, column].axhline(0, color=FAINT, linewidth=1.2, zorder=0)
+            panels[1, column].set_xlabel(_AXES[column])
+        drawn.legend(loc="outside lower center", ncols=3)
+        return Figure(
+            name=f"instances_{file_name(model)}",
+            title=f"Runs of {model}: the held-out pair and what is known in distribution",
+            png=png(drawn),
+            note="A marker is a run. Accuracy and RAD are of images with even numbers; the gap's IID "
+            "accuracy is of the others.",
+        )
+
+
+def _colour_group(each: Instance) -> str:
+    """What the run has in common with others of its colour."""
+    if each.dropped:
+        return f"questions dropped: {', '.join(each.dropped)}"
+    return f"trained on {each.result.size or 'an unknown number'}"
