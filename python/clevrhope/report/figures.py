@@ -73,10 +73,7 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
                 of_level = [each for each in own if each.diversity == diversity]
                 nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
                 cells = [(size, [e for e in of_level if (e.train_size or 0) == size]) for size in sizes]
-                means = [
-                    (size * nudge, Group(model, "", diversity, size, tuple(cell)).estimate(gap_of(kind)))
-                    for size, cell in cells
-                ]
+                means = [(size * nudge, Group(tuple(cell)).estimate(gap_of(kind))) for size, cell in cells]
                 points = [(place, each) for place, each in means if each is not None]
                 _plot_estimates(axes, points, colour, marker)
                 name, hops = own[0].source.paper_model, {each.hop for each in of_level}

@@ -235,17 +235,12 @@ def _accuracy(split: str) -> Value:
 
 
 def _transfer(results: Sequence[Result]) -> float | None:
-    found = _group(results).transfer
+    found = Group(tuple(results)).transfer
     return None if found is None else found.value
 
 
 def _perfect_transfer(results: Sequence[Result]) -> float | None:
-    return _group(results).perfect_transfer
-
-
-def _group(results: Sequence[Result]) -> Group:
-    first = results[0]
-    return Group(first.model, first.mode, first.diversity, first.train_size, tuple(results))
+    return Group(tuple(results)).perfect_transfer
 
 
 def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int]:
