@@ -41,13 +41,13 @@ def write_run(
 ) -> Path:
     """Writes a run; `wrong` is the share of each test set's questions, the first ones, that it gets wrong.
 
-    `unanswered` is the share, the last ones, that get no answer. `trained` is what run.json says of settings,
-    features and recipe, see `trained`; `name` tells folders of otherwise equal runs apart.
+    `unanswered` is the share, the last ones, that get no answer. `trained` replaces what run.json says of
+    settings, features and recipe, see `trained`; `name` tells folders of otherwise equal runs apart.
     """
     folder = out / f"{model}-{hop}-{size}-{seed}{name}"
     run = {"format": 1, "model": model, "hop": hop, "size": size, "seed": seed,
            "places": {"dataset": str(dataset)}, "dataset": identity_of(dataset, hop),
-           **(trained or {})}  # fmt: skip
+           **_AS_IN_THE_PAPER, **(trained or {})}  # fmt: skip
     (folder / "predictions").mkdir(parents=True)
     (folder / "run.json").write_text(json.dumps(run))
     for file in files:
@@ -64,6 +64,9 @@ def trained(recipe: Recipe = PRETRAINED, *, features: str = "frcnn", **settings:
         "recipe": asdict(recipe),
         "features": {"kind": features, "options": options, "weights": None, "code": 1, "note": None},
     }
+
+
+_AS_IN_THE_PAPER = trained()
 
 
 def identity_of(dataset: Path, hop: str) -> dict[str, Any]:

@@ -170,9 +170,3 @@ def test_axes_of_gaps_span_ten_points_and_no_panel_is_empty(drawn: list[Figure])
 def test_sizes_that_the_paper_has_not_have_no_gaps_of_it(drawn: list[Figure]) -> None:
     assert figures.box_plots(results(train_size=200), "ours")
     assert not any(hollow(drawn[0]))
-
-
-def test_a_mean_by_size_is_over_those_that_have_a_value() -> None:
-    made = [*results(), *results(train_size=None)]
-    means = figures._by_size((each.train_size or 0, 1.0 if each.train_size else None) for each in made)
-    assert [(size, mean.n) for size, mean in means] == [(200_000, len(HOPS))]

@@ -9,7 +9,7 @@ from building import request
 from simulated import write_run, write_suite_predictions
 
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.pairs import coverage
+from clevrhope.metrics.pairs import coverage, least_squares
 from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.suites import score_suite
@@ -105,7 +105,7 @@ def test_what_follows_from_rad_alone_is_predicted_by_rad_alone() -> None:
     unseen = rows_of(simulated(), "questions changed in another way")
     gaps = rows_of(simulated(), "held-out pair")
     for rows, predicted in ((unseen, "accuracy on the target set"), (gaps, "OOD accuracy")):
-        found = {features: rows[predicted, name, features] for features in FEATURES.values()}
+        found = {features: rows[predicted, name, features] for features in FEATURES}
         assert {cells[0] for cells in found.values()} == {"45"}
         r2 = {features: float(cells[1].split()[0]) for features, cells in found.items()}
         left_out = {
@@ -119,6 +119,44 @@ def test_what_follows_from_rad_alone_is_predicted_by_rad_alone() -> None:
     gap = gaps["systematicity gap", name, "Accuracy(D), RAD(D,D'), RAD(D',D)"]
     assert float(gap[1]) > 0.999  # both of what it is made of
     assert float(gaps["systematicity gap", name, "RAD(D,D')"][1]) < 0.95
+
+
+def test_an_r2_is_the_mean_over_configurations_with_its_deviation() -> None:
+    """A configuration has one set of pairs as target, and the others together as features."""
+    runs = simulated()
+    generator = np.random.default_rng(7)
+    for each in runs:
+        (pairs,) = each.pairs[IID]
+        for number in range(3):
+            chosen = (pairs.test == number) & ~pairs.original
+            pairs.partner[chosen] = generator.uniform(size=chosen.sum()) < generator.uniform(0.1, 0.9)
+    sets = ("Reph", "Y/N<-C", "Y/N<-HM", "Y/N<-WK")
+    found = []
+    for kind in sets:
+        original, partner = zip(
+            *(each.pairs_of(IID, [e for e in sets if e != kind], half=0) for each in runs), strict=True
+        )
+        rad = [(a & b).sum() / a.sum() for a, b in zip(original, partner, strict=True)]
+        target = np.array([each.pairs_of(IID, [kind], half=1)[1].mean() for each in runs])
+        fit = least_squares(np.array(rad)[:, None], target, intercept=True)
+        assert fit.r2 is not None
+        found.append(fit.r2)
+    rows = rows_of(runs, "questions changed in another way")
+    shown = rows["accuracy on the target set", "pairs, train sizes and seeds", "RAD(D,D')"][1]
+    assert shown == f"{np.mean(found):.3f} \N{PLUS-MINUS SIGN} {np.std(found, ddof=1):.3f}"
+    assert np.std(found) > 0.01
+
+
+def test_an_r2_that_is_not_there_leaves_no_mean() -> None:
+    """If no run has a changed question of one set right, no variance is there to be explained."""
+    runs = simulated()
+    for each in runs:
+        (pairs,) = each.pairs[IID]
+        pairs.partner[pairs.test == TESTS.index("rephrase")] = False
+    rows = rows_of(runs, "questions changed in another way")
+    for features in FEATURES:
+        cells = rows["accuracy on the target set", "pairs, train sizes and seeds", features]
+        assert cells == ["45", "", "", ""]
 
 
 def test_published_r2_stand_beside() -> None:
@@ -200,13 +238,17 @@ def test_rights_give_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
         assert 100 * each.partner.mean() == pytest.approx(mean.partner_accuracy.value)
 
 
-def test_counts_of_an_instance_are_those_of_its_pairs(dataset: Path, tmp_path: Path) -> None:
+def test_pairs_of_an_instance_are_those_of_its_kinds_and_halves(dataset: Path, tmp_path: Path) -> None:
     results, _ = measure(find_sources([written(tmp_path, dataset, {1: 0.3})])[0])
     (one,) = measure_instances(results)
     (pairs,) = one.pairs[IID]
-    counted = sum(counts.pairs for half in HALVES for counts in one.counts(IID, half=half).values())
-    assert counted == np.count_nonzero(pairs.is_in) < len(pairs)
-    assert set(one.counts(IID, half=0)) == {"Y/N<-C", "Y/N<-HM", "Y/N<-WK"}
+    kinds = ("Y/N<-C", "Y/N<-HM", "Y/N<-WK")
+    found = [one.pairs_of(IID, [kind], half=half) for kind in kinds for half in HALVES]
+    assert all(len(original) == len(partner) > 0 for original, partner in found)
+    assert sum(len(original) for original, _ in found) == np.count_nonzero(pairs.is_in) < len(pairs)
+    assert sum(original.sum() for original, _ in found) == pairs.original[pairs.is_in].sum()
+    assert sum(partner.sum() for _, partner in found) == pairs.partner[pairs.is_in].sum()
+    assert len(one.pairs_of(IID, ["Reph"], half=0)[0]) == 0
     assert one.accuracy(IID) == results[0].accuracies[IID].value
 
 

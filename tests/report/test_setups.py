@@ -134,19 +134,6 @@ def test_features_and_updates_and_classes_tell_runs_apart(dataset: Path, tmp_pat
     }  # fmt: skip
 
 
-def test_a_run_of_an_earlier_version_is_a_seed_of_those_trained_like_it(
-    dataset: Path, tmp_path: Path
-) -> None:
-    """Its recipe also says where each value comes from."""
-    earlier = trained()
-    earlier["recipe"]["stages"][0]["origins"] = {"updates": "paper"}
-    for seed, way in enumerate((earlier, trained())):
-        write_run(
-            tmp_path / "runs", dataset, model="film", hop=HOP, size=60, seed=seed, wrong={}, trained=way
-        )
-    assert names(tmp_path / "runs") == ["film", "film"]
-
-
 def test_datasets_tell_runs_apart_only_where_they_meet(dataset: Path, tmp_path: Path) -> None:
     other = shutil.copytree(dataset, tmp_path / "copy")
     way = trained()
@@ -173,18 +160,6 @@ def test_datasets_that_differ_in_their_seed_are_replicates(dataset: Path, tmp_pa
     again = {**way, "dataset": {**identity_of(dataset, LIMITED), "seed": 6, "palette": None}}
     write_run(tmp_path / "runs", other, **plain, trained=again, name="-other")
     assert names(tmp_path / "runs") == ["film", "film"]
-
-
-def test_runs_of_an_earlier_version_say_less_of_their_dataset_and_are_seeds_all_the_same(
-    dataset: Path, tmp_path: Path
-) -> None:
-    plain = {"model": "film", "size": 60, "wrong": {}, "hop": HOP}
-    said = identity_of(dataset, HOP)
-    less = {name: said[name] for name in ("version", "seed", "world", "templates", "vocab")}
-    write_run(tmp_path / "runs", dataset, **plain, seed=1, trained={**trained(), "dataset": less})
-    write_run(tmp_path / "runs", dataset, **plain, seed=2, trained=trained())
-    assert names(tmp_path / "runs") == ["film", "film"]
-    assert len(measure(find_sources([tmp_path / "runs"])[0])[0]) == 2
 
 
 def test_gaps_of_plain_pairs_in_different_worlds_are_not_averaged(dataset: Path, tmp_path: Path) -> None:

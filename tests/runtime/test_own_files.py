@@ -79,14 +79,6 @@ def test_a_broken_list_is_told(broken: str, tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
-def test_a_list_of_an_earlier_version_is_read(tmp_path: Path) -> None:
-    write_own(tmp_path, {"a": b"1"})
-    listed = json.loads((tmp_path / WRITTEN).read_text())
-    (tmp_path / WRITTEN).write_text(json.dumps({name: digests[0] for name, digests in listed.items()}))
-    write_own(tmp_path, {"a": b"2"})
-    assert (tmp_path / "a").read_bytes() == b"2"
-
-
 def test_the_list_names_what_is_there(tmp_path: Path) -> None:
     write_own(tmp_path, {"a": b"1"})
     (digests,) = json.loads((tmp_path / WRITTEN).read_text()).values()

@@ -51,12 +51,10 @@ class QuestionOnly:
     Attributes:
         accuracies: test set -> accuracy in per cent.
         train_size: questions that it was trained on; None if unknown.
-        n_runs: how many runs of it there are.
     """
 
     accuracies: Mapping[str, Estimate]
     train_size: int | None
-    n_runs: int
 
 
 def accuracies(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> dict[str, Estimate]:

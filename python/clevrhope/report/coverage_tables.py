@@ -24,7 +24,7 @@ def coverage_tables(instances: Sequence[Instance], suite: str) -> Iterator[Table
     """
     for split in SPLITS:
         own = [
-            (each, rights) for each in instances for rights in _right(each, suite, split) if not each.drops
+            (each, rights) for each in instances for rights in _right(each, suite, split) if not each.dropped
         ]
         found = _mean_coverage(own)
         names = list(dict.fromkeys(name for name, _ in found))

@@ -1,9 +1,10 @@
 """The report's section on questions about sets of images: splits by predicates, test sets, templates."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
-from clevrhope.errors import ClevrhopeError, PredictionsError
+from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.covr.results import CovrCondition, CovrScores, SplitRow
 from clevrhope.metrics.covr.scorer import score_covr
@@ -11,31 +12,34 @@ from clevrhope.metrics.covr.tables import (
     NO_SCORE,
     ROW_HEADS,
     WHY_NO_SCORE,
+    accuracy_text,
     described,
     is_undefined,
     row_cells,
 )
 from clevrhope.metrics.results import Accuracy
 from clevrhope.report.page import Block, Cell, Heading, Table, Text
+from clevrhope.report.results import Keys, check_dataset
 from clevrhope.report.runs import LAST, Source
 from clevrhope.runtime.progress import Progress
 
-BOOTSTRAP, SEED = 1000, 0
-"""Samples behind the intervals of scores, and their seed: a report of the same runs is the same."""
+SEED = 0
+"""Of the bootstrap behind the intervals of scores: a report of the same runs is the same."""
 
 _SETS = "Questions about sets of images (COVR)"
 
 
 def measure_covr(
-    sources: Sequence[Source], *, progress: Progress
+    sources: Sequence[Source], *, progress: Progress, keys: Keys | None = None
 ) -> tuple[tuple[CovrScores, ...], tuple[str, ...]]:
     """The scores of runs by dataset, and a sentence for each file or dataset that cannot be scored."""
+    keys = keys or cache(AnswerKey)
     skipped: list[str] = []
     usable: dict[Path, list[Source]] = {}
     for source in sources:
         if source.checkpoint == LAST and not source.after:
             try:
-                _check_dataset(source)
+                check_dataset(source, keys(source.dataset))
                 usable.setdefault(source.dataset.resolve(), []).append(source)
             except ClevrhopeError as error:
                 skipped.append(str(error))
@@ -48,7 +52,6 @@ def measure_covr(
                     [source.path for source in each],
                     names=[source.name for source in each],
                     seed=SEED,
-                    bootstrap=BOOTSTRAP,
                     partial=True,
                     progress=progress,
                 )
@@ -56,21 +59,6 @@ def measure_covr(
         except ClevrhopeError as error:
             skipped.append(str(error))
     return tuple(found), tuple(skipped)
-
-
-def _check_dataset(source: Source) -> None:
-    """Checks that a run was trained on the dataset that is in the folder now.
-
-    Raises:
-        PredictionsError: it was not.
-    """
-    key = AnswerKey(source.dataset)
-    differs = key.difference_from(source.trained_on, source.hop) if source.trained_on else ""
-    if differs:
-        raise PredictionsError(
-            f"{source.origin}: trained on another dataset than the one that is in {key.folder} now "
-            f"({differs})"
-        )
 
 
 def covr_blocks(scores: Sequence[CovrScores]) -> Iterator[Block]:
@@ -119,7 +107,7 @@ def _sets_table(conditions: Sequence[CovrCondition]) -> Table:
     splits = list(dict.fromkeys(split for each in conditions for split in each.splits))
     rows = []
     for each in conditions:
-        cells = [_accuracy(each.splits[split].all) if split in each.splits else "" for split in splits]
+        cells = [accuracy_text(each.splits[split].all) if split in each.splits else "" for split in splits]
         rows.append([*_name(each), *cells])
     for name in ("maj", "maj_templ"):
         for hop in dict.fromkeys(each.hop for each in conditions):
@@ -152,13 +140,6 @@ def _parts_table(conditions: Sequence[CovrCondition], by: str, split: str) -> Ta
 
 def _name(condition: CovrCondition) -> list[str]:
     return [condition.model, condition.hop, described(condition.training)]
-
-
-def _accuracy(accuracy: Accuracy) -> str:
-    text = f"{accuracy.percent:.1f}"
-    if accuracy.interval is None:
-        return text
-    return f"{text} ({accuracy.interval.low:.1f} to {accuracy.interval.high:.1f})"
 
 
 def covr_rows(scores: Sequence[CovrScores]) -> Iterator[dict[str, str | int | None]]:

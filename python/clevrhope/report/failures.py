@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.report.page import Block, Cell, Heading, Table
+from clevrhope.report.page import Block, Cell, Figure, Heading, Table
 from clevrhope.report.results import FLOORS, Result
-from clevrhope.report.runs import LAST
 from clevrhope.splits.kinds import OOD
 
 N_SHOWN, SEED = 12, 0
+
+_COLUMNS = 4
+_LETTERS_A_LINE = 40
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,7 @@ def failure_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]
         return
     yield Heading("Wrong answers about held-out pairs")
     if draws and all(each.image is not None for each in found):
-        from clevrhope.report.failure_figure import failure_figure
-
-        yield failure_figure(found)
+        yield _figure(found)
         return
     yield Table(
         title=f"{len(found)} wrong answers on {OOD}, drawn at random",
@@ -61,15 +62,11 @@ def failure_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]
 
 
 def draw_failures(results: Sequence[Result]) -> list[Failure]:
-    """Up to `N_SHOWN` wrong answers of the last weights, from runs and questions that are drawn evenly."""
+    """Up to `N_SHOWN` wrong answers, from runs and questions that are drawn evenly."""
     runs = [
         each
         for each in results
-        if each.checkpoint == LAST
-        and not each.is_elsewhere
-        and OOD in each.accuracies
-        and each.accuracies[OOD].value < 100
-        and each.source.model not in FLOORS
+        if OOD in each.accuracies and each.accuracies[OOD].value < 100 and each.source.model not in FLOORS
     ]
     if not runs:
         return []
@@ -102,4 +99,30 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
             right=names[int(test_set.answers[row])],
             given=names.get(int(given[row]), NO_ANSWER),
             image=None if images is None else images.pixels(int(test_set.images[row])),
+        )
+
+
+def _figure(failures: Sequence[Failure]) -> Figure:
+    """A grid of images with text below each. Needs matplotlib."""
+    from clevrhope.describe.stats.charts import figure, png
+
+    n_rows = -(-len(failures) // _COLUMNS)
+    with figure(f"Wrong answers on {OOD}", width_in=12, height_in=0.4 + 3.3 * n_rows) as drawn:
+        panels = drawn.subplots(n_rows, _COLUMNS, squeeze=False).ravel()
+        for axes in panels:
+            axes.set_axis_off()
+        for axes, each in zip(panels, failures, strict=False):
+            assert each.image is not None
+            axes.imshow(each.image)
+            lines = [
+                *wrap(each.question, _LETTERS_A_LINE),
+                f"right: {each.right}, answered: {each.given}",
+                each.model,
+            ]
+            axes.set_title("\n".join(lines), fontsize=8, fontweight="normal", loc="left")
+        return Figure(
+            name="wrong_answers",
+            title=f"{len(failures)} wrong answers on {OOD}",
+            png=png(drawn),
+            note=f"Drawn at random from all runs, with seed {SEED}.",
         )

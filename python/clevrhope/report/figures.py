@@ -16,9 +16,9 @@ from matplotlib.lines import Line2D
 
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
 from clevrhope.metrics.estimates import Estimate
-from clevrhope.metrics.means import Mean, mean_of
+from clevrhope.metrics.means import mean_of
 from clevrhope.report.groups import Group, Pick, accuracy, blind, complex_gap, gap_of, matched_gap
-from clevrhope.report.page import Figure
+from clevrhope.report.page import Figure, file_name
 from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.tables import with_sign
@@ -73,10 +73,7 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
                 of_level = [each for each in own if each.diversity == diversity]
                 nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
                 cells = [(size, [e for e in of_level if (e.train_size or 0) == size]) for size in sizes]
-                means = [
-                    (size * nudge, Group(model, "", diversity, size, tuple(cell)).estimate(gap_of(kind)))
-                    for size, cell in cells
-                ]
+                means = [(size * nudge, Group(tuple(cell)).estimate(gap_of(kind))) for size, cell in cells]
                 points = [(place, each) for place, each in means if each is not None]
                 _plot_estimates(axes, points, colour, marker)
                 name, hops = own[0].source.paper_model, {each.hop for each in of_level}
@@ -91,7 +88,7 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
         panels[0].set_ylabel(_GAP)
         _legend(drawn, diversities, "the paper's" if has_paper else "")
         return Figure(
-            name=f"gap_{_file(model)}",
+            name=f"gap_{file_name(model)}",
             title=f"Gap of {model} by diversity and train size",
             png=png(drawn),
             note="Means over the pairs of a diversity of the means over runs, with 95% intervals over pairs, "
@@ -114,8 +111,12 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
             for hop in dict.fromkeys(each.hop for each in own):
                 of_hop = [each for each in own if each.hop == hop]
                 colour, marker = look_of(of_hop[0].diversity)
-                means = _by_size((e.train_size or 0, _value(e.accuracies.get(split))) for e in of_hop)
-                points = [(size, mean.value) for size, mean in means]
+                points = [
+                    (size, mean_of(values).value)
+                    for size in sizes
+                    if (values := [e.accuracies[split].value for e in of_hop
+                                   if (e.train_size or 0) == size and split in e.accuracies])
+                ]  # fmt: skip
                 if points:
                     axes.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=5,
                               linewidth=1.3, alpha=0.85)  # fmt: skip
@@ -129,7 +130,7 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
         shown = sorted({each.diversity for each in own}, reverse=True)
         _legend(drawn, shown, "the paper's" if has_paper else "")
         return Figure(
-            name=f"pairs_{_file(model)}",
+            name=f"pairs_{file_name(model)}",
             title=f"Accuracy of {model} on every held-out pair",
             png=png(drawn),
             note="Each line is a pair's mean over its runs, coloured by the diversity of its two types. The "
@@ -177,7 +178,7 @@ def box_plots(results: Sequence[Result], model: str) -> Figure | None:
         if has_paper:
             _legend(drawn, (), "the paper's, of the same pairs and size", line="none")
         return Figure(
-            name=f"boxes_{_file(model)}",
+            name=f"boxes_{file_name(model)}",
             title=f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
             png=png(drawn),
             note="Each dot is a pair's mean over its runs; boxes, for three pairs or more, show the median "
@@ -232,7 +233,7 @@ def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
             drawn.legend(handles=[Line2D([], [], linestyle="none", label="in brackets: the paper's")],
                          handlelength=0, loc="outside lower left")  # fmt: skip
         return Figure(
-            name=f"types_{_file(model)}",
+            name=f"types_{file_name(model)}",
             title=f"Gap of {model} by attribute types, trained on {_questions(largest)}",
             png=png(drawn),
             note="Means over all pairs of the two types and all runs; orange is a drop on held-out pairs. "
@@ -373,15 +374,6 @@ def _at_largest(results: Iterable[Result]) -> tuple[list[Result], int]:
     return [each for each in results if (each.train_size or 0) == largest], largest
 
 
-def _by_size(values: Iterable[tuple[int, float | None]]) -> list[tuple[int, Mean]]:
-    """The mean of the values for each train size, in order."""
-    found: dict[int, list[float]] = {}
-    for size, value in values:
-        if value is not None:
-            found.setdefault(size, []).append(value)
-    return [(size, mean_of(values)) for size, values in sorted(found.items())]
-
-
 def _paper_gaps(own: Sequence[Result], kind: str, size: int, hops: Collection[str]) -> list[float]:
     """The paper's gaps of some pairs."""
     gaps = paper_gaps(own[0].source.paper_model, kind, size)
@@ -451,13 +443,5 @@ def _level_axis(axes: Axes, levels: Sequence[int], label: str) -> None:
     axes.set_xlabel(label)
 
 
-def _value(estimate: Estimate | None) -> float | None:
-    return None if estimate is None else estimate.value
-
-
 def _questions(size: int) -> str:
     return f"{size:,} questions" if size else "an unknown number of questions"
-
-
-def _file(model: str) -> str:
-    return "".join(letter if letter.isalnum() else "_" for letter in model)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clevrhope.metrics.estimates import Estimate, mean_of_datasets, mean_of_runs, transfer
-from clevrhope.metrics.paper import size_name
 from clevrhope.report.results import Result
 from clevrhope.splits.kinds import IID, OOD
 
@@ -22,26 +21,37 @@ class Group:
     """Some runs.
 
     Attributes:
-        model: the model's name.
-        combinations: the pair and how its combinations were chosen, as "cyan_cylinder, random"; "" for plain
-            pairs, which differ.
-        diversity: combinations of the two attributes' values, the held-out one included.
-        train_size: questions trained on; None if unknown.
-        results: of the runs.
+        results: of the runs; what a group has in common is that of the first.
         n_collapsed: runs that were left out since they collapsed.
     """
 
-    model: str
-    combinations: str
-    diversity: int
-    train_size: int | None
     results: tuple[Result, ...]
     n_collapsed: int = 0
 
     @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.results[0].model
+
+    @property
+    def combinations(self) -> str:
+        """The pair and how its combinations were chosen, as "cyan_cylinder, random"; "" for plain pairs."""
+        return _combinations(self.results[0])
+
+    @property
+    def diversity(self) -> int:
+        """Combinations of the two attributes' values, the held-out one included."""
+        return self.results[0].diversity
+
+    @property
+    def train_size(self) -> int | None:
+        """Questions trained on; None if unknown."""
+        return self.results[0].train_size
+
+    @property
     def size(self) -> str:
         """The train size as the paper writes it."""
-        return size_name(self.train_size)
+        return self.results[0].size
 
     @property
     def sub_datasets(self) -> dict[tuple[Path, str], list[Result]]:
@@ -90,12 +100,15 @@ def groups_of(results: Iterable[Result]) -> list[Group]:
     """The groups of results with a complex gap, in order: plain pairs first, by size, falling diversity."""
     found: dict[tuple[str, str, int, int | None], list[Result]] = {}
     for each in results:
-        if each.gap("complex") is not None and each.diversity and not each.is_elsewhere:
-            combinations = f"{each.pair}, {each.mode}" if each.mode else ""
-            key = (each.model, combinations, each.diversity, each.train_size)
+        if each.gap("complex") is not None and each.diversity:
+            key = (each.model, _combinations(each), each.diversity, each.train_size)
             found.setdefault(key, []).append(each)
-    order = sorted(found, key=lambda key: (key[1], key[3] or 0, -key[2]))
-    return [Group(*key, tuple(found[key])) for key in order]
+    groups = [Group(tuple(each)) for each in found.values()]
+    return sorted(groups, key=lambda each: (each.combinations, each.train_size or 0, -each.diversity))
+
+
+def _combinations(result: Result) -> str:
+    return f"{result.pair}, {result.mode}" if result.mode else ""
 
 
 def accuracy(split: str) -> Pick:

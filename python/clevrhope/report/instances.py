@@ -1,9 +1,8 @@
 """Runs as instances of their models: the questions that each has right, and what follows for a regression."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 
@@ -13,30 +12,12 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.pairs import SAME_KIND
 from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
-from clevrhope.report.results import Result
+from clevrhope.report.results import Keys, Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.setups import dropped
 
 KINDS = {test: kind for test, places in SAME_KIND.items() for paper, kind in places if paper == "rad"}
 """Test -> RAD's name of the questions that it changes, such as Y/N<-C."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How many pairs of some sets there are, and how many questions of theirs a run has right."""
-
-    pairs: int = 0
-    originals: int = 0
-    partners: int = 0
-    both: int = 0
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
-            self.pairs + other.pairs,
-            self.originals + other.originals,
-            self.partners + other.partners,
-            self.both + other.both,
-        )
 
 
 @dataclass(frozen=True)
@@ -56,9 +37,9 @@ class Instance:
         return f"{source.model}, {source.way.replace('_', ' ')}" if source.way else source.model
 
     @property
-    def drops(self) -> bool:
-        """Whether it was trained without some questions of a type."""
-        return bool(dropped(self.result.source.setup))
+    def dropped(self) -> tuple[str, ...]:
+        """The types of which it was trained without some questions."""
+        return dropped(self.result.source.setup)
 
     def accuracy(self, split: str, *, half: int | None = None) -> float | None:
         """Accuracy on a split in per cent, or on one of its halves; None without answers."""
@@ -68,19 +49,19 @@ class Instance:
         chosen = own.answered & _in_half(own.images, half)
         return 100 * float(own.right[chosen].mean()) if chosen.any() else None
 
-    def counts(self, split: str, *, half: int) -> dict[str, Counts]:
-        """RAD's kind of questions -> counts of the pairs in one half of a split."""
-        return self._counts.get((split, half), {})
+    def pairs_of(self, split: str, kinds: Container[str], *, half: int) -> tuple[Flags, Flags]:
+        """(P,) whether the originals and the partners of P answered pairs are right.
 
-    @cached_property
-    def _counts(self) -> dict[tuple[str, int], dict[str, Counts]]:
-        found: dict[tuple[str, int], dict[str, Counts]] = {}
-        for split, suites in self.pairs.items():
-            for half in HALVES:
-                of_half = found.setdefault((split, half), {})
-                for kind, counts in (each for suite in suites for each in _by_kind(suite, half)):
-                    of_half[kind] = of_half.get(kind, Counts()) + counts
-        return found
+        They are pairs of RAD's kinds of questions in one half of a split, in the dataset's own words and
+        functions.
+        """
+        original, partner = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=bool)]
+        for rows in self.pairs.get(split, ()):
+            tests = [number for number, test in enumerate(rows.tests) if KINDS.get(test) in kinds]
+            chosen = rows.answered & rows.is_in & _in_half(rows.images, half) & np.isin(rows.test, tests)
+            original.append(rows.original[chosen])
+            partner.append(rows.partner[chosen])
+        return np.concatenate(original), np.concatenate(partner)
 
 
 HALVES = (0, 1)
@@ -88,21 +69,18 @@ HALVES = (0, 1)
 predicts it, since RAD splits the validation set in two, and noise in common would look like a connection."""
 
 
-def measure_instances(results: Sequence[Result]) -> list[Instance]:
+def measure_instances(results: Sequence[Result], *, keys: Keys | None = None) -> list[Instance]:
     """The runs with predictions about suites, by their last weights, except those that cannot be read."""
-    keys: dict[Path, AnswerKey] = {}
+    keys = keys or cache(AnswerKey)
     found = []
     for each in results:
         if not each.suites or each.checkpoint != LAST or each.source.after:
             continue
-        place = each.source.dataset.resolve()
-        if place not in keys:
-            keys[place] = AnswerKey(each.source.dataset)
         splits: dict[str, SplitRights] = {}
         pairs: dict[str, list[PairRights]] = {}
         for suite in each.suites:
             try:
-                own, paired = rights(keys[place], suite, each.source.path)
+                own, paired = rights(keys(each.source.dataset), suite, each.source.path)
             except ClevrhopeError:
                 continue  # measure_suites says why
             splits |= {of.target.split: of for of in own if _is_of(of, each)}
@@ -125,21 +103,3 @@ def _is_of(rows: SplitRights | PairRights, result: Result) -> bool:
 def _in_half(images: Ints, half: int | None) -> Flags:
     chosen: Flags = np.ones(len(images), dtype=bool) if half is None else images % 2 == half
     return chosen
-
-
-def _by_kind(rows: PairRights, half: int) -> Iterator[tuple[str, Counts]]:
-    """The counts of each kind of RAD's, of pairs in the dataset's own words and functions."""
-    chosen = rows.answered & rows.is_in & _in_half(rows.images, half)
-    for number, test in enumerate(rows.tests):
-        of_test = chosen & (rows.test == number)
-        if test in KINDS and of_test.any():
-            original, partner = rows.original[of_test], rows.partner[of_test]
-            yield (
-                KINDS[test],
-                Counts(
-                    pairs=int(of_test.sum()),
-                    originals=int(original.sum()),
-                    partners=int(partner.sum()),
-                    both=int((original & partner).sum()),
-                ),
-            )

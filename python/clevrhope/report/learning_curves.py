@@ -9,7 +9,6 @@ from clevrhope.describe.stats.charts import GRID, figure, png
 from clevrhope.report.figures import look_of
 from clevrhope.report.page import Figure
 from clevrhope.report.results import Result
-from clevrhope.report.runs import LAST
 
 _MOST_PANELS = 8
 
@@ -19,7 +18,7 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
     curves: dict[str, dict[Path, tuple[int, list[tuple[int, float]]]]] = {}
     ylabels: dict[str, str] = {}
     for each in results:
-        if each.checkpoint == LAST and not each.is_elsewhere and not each.source.way:
+        if not each.source.way:
             what, points = _curve(each.source.origin / "log.jsonl")
             if len(points) > 1 and ylabels.setdefault(each.model, what) == what:
                 curves.setdefault(each.model, {})[each.source.origin] = (each.diversity, points)

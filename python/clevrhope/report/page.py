@@ -69,6 +69,11 @@ class Figure:
     note: str = ""
 
 
+def file_name(name: str) -> str:
+    """The name with underscores for all but letters and digits, for a file."""
+    return "".join(letter if letter.isalnum() else "_" for letter in name)
+
+
 Block = Heading | Text | Table | Figure
 Page = Sequence[Block]
 

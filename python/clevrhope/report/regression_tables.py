@@ -1,33 +1,41 @@
 """Does RAD predict what a model gets right elsewhere? RAD's section 4, and the same of unseen pairs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from clevrhope.metrics.means import Mean
-from clevrhope.metrics.pairs import (
-    Instances,
-    R2Means,
-    Regression,
-    r2_over_configurations,
-    reference_results,
-    regress,
-)
-from clevrhope.report.instances import HALVES, Counts, Instance
-from clevrhope.report.page import Block, Cell, Heading, Table, Text
+from clevrhope.metrics.bootstrap import Floats
+from clevrhope.metrics.means import mean_of
+from clevrhope.metrics.pairs import least_squares, reference_results
+from clevrhope.report.instances import HALVES, KINDS, Instance
+from clevrhope.report.page import Block, Cell, Figure, Heading, Table, Text, file_name
 from clevrhope.splits.kinds import IID, OOD
 
 FEWEST = 12
 """Fewest instances of a regression, three for each of its coefficients."""
 
 FEATURES = {
-    "together": "Accuracy(D), RAD(D,D'), RAD(D',D)",
-    "accuracy": "Accuracy(D)",
-    "rad": "RAD(D,D')",
-    "rad_backward": "RAD(D',D)",
+    "Accuracy(D), RAD(D,D'), RAD(D',D)": [0, 1, 2],
+    "Accuracy(D)": [0],
+    "RAD(D,D')": [1],
+    "RAD(D',D)": [2],
 }
-"""Field of `Regression` -> the features, as RAD's table 4 has them."""
+"""Features of a fit, as RAD's table 4 names them -> their columns."""
+
+_LOOKS = (
+    ("#D55E00", "o"),
+    ("#0072B2", "^"),
+    ("#009E73", "s"),
+    ("#CC79A7", "D"),
+    ("#56B4E9", "P"),
+    ("#E69F00", "v"),
+    ("#444444", "X"),
+)
+"""Colour (Okabe and Ito's) and marker of each group; they begin anew after the last."""
+
+_AXES = (f"accuracy on {IID}, %", f"RAD(D,D') on {IID}, %")
+_AXES_OF_TARGETS = ("OOD accuracy, %", "gap, points")
 
 _FROM, _ON = HALVES
 
@@ -47,12 +55,12 @@ _LEGEND = (
 
 @dataclass(frozen=True)
 class _Row:
-    """A predicted quantity and the regressions for it on each configuration."""
+    """A predicted quantity, and what it is predicted from in each configuration."""
 
     predicted: str
     instances: str
-    n: int
-    regressions: Sequence[Regression]
+    configurations: Sequence[tuple[Floats, Floats]]
+    """(M, 3) features and (M,) targets of the instances; a choice of D, D' and target each."""
 
 
 def regression_blocks(instances: Sequence[Instance], *, draws: bool = False) -> Iterator[Block]:
@@ -83,9 +91,7 @@ def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iter
             "are of photographs, and their instances differ in dropped questions alone.",
         )
     if gaps and draws:
-        from clevrhope.report.instance_figure import instances_plot
-
-        yield instances_plot(held_out_points(own), model)
+        yield _figure(held_out_points(own), model)
     if gaps:
         yield Table(
             title=f"Accuracy of {model} on the held-out pair",
@@ -100,14 +106,14 @@ def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iter
 
 def _groups(own: Sequence[Instance]) -> Iterator[tuple[str, Sequence[Instance]]]:
     """The instances of RAD's kind, the others, and all, where there are enough."""
-    dropped = [each for each in own if each.drops]
-    others = [each for each in own if not each.drops]
-    if dropped and others:
-        yield "train questions of a type dropped", dropped
+    of_rad = [each for each in own if each.dropped]
+    others = [each for each in own if not each.dropped]
+    if of_rad and others:
+        yield "train questions of a type dropped", of_rad
         yield "pairs, train sizes and seeds", others
         yield "all", own
     else:
-        yield "train questions of a type dropped" if dropped else "pairs, train sizes and seeds", own
+        yield "train questions of a type dropped" if of_rad else "pairs, train sizes and seeds", own
 
 
 def _unseen(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
@@ -115,14 +121,15 @@ def _unseen(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
     kinds = _kinds(group)
     if len(kinds) < 3:
         return
-    rows = []
+    features, targets = [], []
     for target in kinds:
         rest = [kind for kind in kinds if kind != target]
-        rows.append([(_features(each, rest), _partner_accuracy(each, target)) for each in group])
-    there = [k for k in range(len(group)) if all(_finite(row[k]) for row in rows)]
-    if len(there) >= FEWEST:
-        regressions = [regress(_instances(row[k] for k in there)) for row in rows]
-        yield _Row("accuracy on the target set", name, len(there), regressions)
+        features.append([_features(each, rest) for each in group])
+        targets.append([_partner_accuracy(each, target) for each in group])
+    x, y = np.array(features), np.array(targets)  # (C, M, 3), (C, M)
+    there = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=0)
+    if there.sum() >= FEWEST:
+        yield _Row("accuracy on the target set", name, [*zip(x[:, there], y[:, there], strict=True)])
 
 
 def _gaps(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
@@ -130,9 +137,9 @@ def _gaps(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
     there = held_out_points(group)
     if len(there) < FEWEST:
         return
-    for predicted in ("OOD accuracy", "systematicity gap"):
-        points = [(each.features, each.ood if predicted == "OOD accuracy" else each.gap) for each in there]
-        yield _Row(predicted, name, len(there), [regress(_instances(points))])
+    features = np.array([each.features for each in there])
+    yield _Row("OOD accuracy", name, [(features, np.array([each.ood for each in there]))])
+    yield _Row("systematicity gap", name, [(features, np.array([each.gap for each in there]))])
 
 
 @dataclass(frozen=True)
@@ -155,45 +162,37 @@ def held_out_points(group: Sequence[Instance]) -> list[HeldOutPoint]:
         features = (_number(each.accuracy(IID, half=_FROM)), rad, backward)
         ood = _number(each.accuracy(OOD))
         gap = ood - _number(each.accuracy(IID, half=_ON))
-        if _finite((features, gap)):
+        if np.isfinite([*features, gap]).all():
             found.append(HeldOutPoint(each, features, ood, gap))
     return found
 
 
-_Point = tuple[tuple[float, float, float], float]
-"""The features of an instance, and its target, in per cent; not a number where a share is undefined."""
-
-
 def _features(each: Instance, kinds: Sequence[str]) -> tuple[float, float, float]:
-    """Accuracy(D), RAD(D, D') and RAD(D', D) of some sets together, in distribution."""
-    counts = each.counts(IID, half=_FROM)
-    total = sum((counts[kind] for kind in kinds), Counts())
+    """Accuracy(D), RAD(D, D') and RAD(D', D) of some sets together, in distribution.
+
+    In per cent; not a number where a share is undefined.
+    """
+    original, partner = each.pairs_of(IID, kinds, half=_FROM)
+    both, n_originals = np.count_nonzero(original & partner), np.count_nonzero(original)
     return (
-        _percent(total.originals, total.pairs),
-        _percent(total.both, total.originals),
-        _percent(total.both, total.partners),
+        _percent(n_originals, len(original)),
+        _percent(both, n_originals),
+        _percent(both, np.count_nonzero(partner)),
     )
 
 
 def _partner_accuracy(each: Instance, kind: str) -> float:
-    counts = each.counts(IID, half=_ON)[kind]
-    return _percent(counts.partners, counts.pairs)
+    _, partner = each.pairs_of(IID, [kind], half=_ON)
+    return _percent(np.count_nonzero(partner), len(partner))
 
 
 def _kinds(group: Sequence[Instance]) -> list[str]:
     """The sets of pairs that all instances have in both halves, by RAD's names."""
-    there = [each.counts(IID, half=half).keys() for each in group for half in HALVES]
-    return sorted(set.intersection(*map(set, there))) if there else []
-
-
-def _instances(points: Iterable[_Point]) -> Instances:
-    features, target = zip(*points, strict=True)
-    accuracy, rad, backward = np.asarray(features).T
-    return Instances(accuracy, rad, backward, np.asarray(target))
-
-
-def _finite(point: _Point) -> bool:
-    return bool(np.isfinite([*point[0], point[1]]).all())
+    return [
+        kind
+        for kind in sorted({*KINDS.values()})
+        if all(len(each.pairs_of(IID, [kind], half=half)[0]) for each in group for half in HALVES)
+    ]
 
 
 def _percent(part: int, of: int) -> float:
@@ -210,30 +209,27 @@ def _models(instances: Sequence[Instance]) -> list[str]:
 
 def _rows(rows: Sequence[_Row]) -> Iterator[list[Cell]]:
     for row in rows:
-        for name, features in FEATURES.items():
-            found = [
-                r2_over_configurations(row.regressions, intercept=True),
-                r2_over_configurations(row.regressions, intercept=True, left_out=True),
-                r2_over_configurations(row.regressions, intercept=False),
-            ]
+        n = len(row.configurations[0][1])
+        for name, columns in FEATURES.items():
             yield [
                 Cell(row.predicted),
                 Cell(row.instances),
-                Cell(str(row.n)),
-                Cell(features),
-                *(Cell(_r2(_of(each, name), several=len(row.regressions) > 1)) for each in found),
+                Cell(str(n)),
+                Cell(name),
+                Cell(_r2(row, columns)),
+                Cell(_r2(row, columns, left_out=True)),
+                Cell(_r2(row, columns, intercept=False)),
             ]
 
 
-def _of(means: R2Means, name: str) -> Mean | None:
-    found: Mean | None = getattr(means, name)
-    return found
-
-
-def _r2(mean: Mean | None, *, several: bool) -> str:
-    if mean is None:
+def _r2(row: _Row, columns: Sequence[int], *, intercept: bool = True, left_out: bool = False) -> str:
+    """The mean and deviation of R2 over configurations; "" where one has none."""
+    fits = [least_squares(x[:, columns], y, intercept=intercept) for x, y in row.configurations]
+    found = [r2 for fit in fits if (r2 := fit.left_out_r2 if left_out else fit.r2) is not None]
+    if len(found) < len(fits):
         return ""
-    deviation = f" \N{PLUS-MINUS SIGN} {mean.deviation:.3f}" if several else ""
+    mean = mean_of(found)
+    deviation = f" \N{PLUS-MINUS SIGN} {mean.deviation:.3f}" if len(found) > 1 else ""
     return f"{mean.value:.3f}{deviation}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -251,3 +247,46 @@ def _published() -> Iterator[list[Cell]]:
                 Cell(),
                 Cell(),
             ]
+
+
+def _figure(points: Sequence[HeldOutPoint], model: str) -> Figure:
+    """OOD accuracy and the gap over IID accuracy and RAD, a marker for each run. Needs matplotlib."""
+    from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
+
+    groups: dict[str, list[HeldOutPoint]] = {}
+    for each in points:
+        groups.setdefault(_colour_group(each.instance), []).append(each)
+    with figure(
+        f"{model}: the held-out pair and what is known in distribution", width_in=10, height_in=8
+    ) as drawn:
+        panels = drawn.subplots(2, 2, sharex="col", sharey="row")
+        for k, (name, own) in enumerate(groups.items()):
+            colour, marker = _LOOKS[k % len(_LOOKS)]
+            for row, targets in enumerate(([each.ood for each in own], [each.gap for each in own])):
+                for column in range(2):
+                    panels[row, column].scatter(
+                        [each.features[column] for each in own], targets, s=34, color=colour, marker=marker,
+                        alpha=0.8, linewidths=0, label=name if (row, column) == (0, 0) else None,
+                    )  # fmt: skip
+        for row in range(2):
+            panels[row, 0].set_ylabel(_AXES_OF_TARGETS[row])
+            for column in range(2):
+                panels[row, column].grid(color=GRID, linewidth=0.8)
+        for column in range(2):
+            panels[1, column].axhline(0, color=FAINT, linewidth=1.2, zorder=0)
+            panels[1, column].set_xlabel(_AXES[column])
+        drawn.legend(loc="outside lower center", ncols=3)
+        return Figure(
+            name=f"instances_{file_name(model)}",
+            title=f"Runs of {model}: the held-out pair and what is known in distribution",
+            png=png(drawn),
+            note="A marker is a run. Accuracy and RAD are of images with even numbers; the gap's IID "
+            "accuracy is of the others.",
+        )
+
+
+def _colour_group(each: Instance) -> str:
+    """What the run has in common with others of its colour."""
+    if each.dropped:
+        return f"questions dropped: {', '.join(each.dropped)}"
+    return f"trained on {each.result.size or 'an unknown number'}"

@@ -72,12 +72,12 @@ def setup_tables(results: Sequence[Result]) -> Iterator[Table]:
         )
 
 
-def collapsed_table(results: Sequence[Result]) -> Table | None:
-    """A table of the collapsed runs; None if there are none."""
+def collapsed_table(results: Sequence[Result]) -> Iterator[Table]:
+    """A table of the collapsed runs, if there are some."""
     collapsed = [each for each in results if each.collapsed]
     if not collapsed:
-        return None
-    return Table(
+        return
+    yield Table(
         title=f"Collapsed runs: {IID} below the question-only baseline",
         head=["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
         rows=[
@@ -89,13 +89,13 @@ def collapsed_table(results: Sequence[Result]) -> Table | None:
     )  # fmt: skip
 
 
-def unanswered_table(results: Sequence[Result]) -> Table | None:
-    """A table of questions without an answer, by run and test set; None if all have one."""
+def unanswered_table(results: Sequence[Result]) -> Iterator[Table]:
+    """A table of questions without an answer, by run and test set, if there are some."""
     incomplete = [each for each in results if any(each.n_unanswered.values())]
     if not incomplete:
-        return None
+        return
     splits = [*dict.fromkeys(split for each in incomplete for split, n in each.n_unanswered.items() if n)]
-    return Table(
+    yield Table(
         title="Questions without an answer",
         head=["model", "held-out pair", "train size", "run", *splits],
         rows=[

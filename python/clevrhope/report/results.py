@@ -1,7 +1,8 @@
 """Results: the accuracies, gaps and matched gaps of each run on each held-out pair."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,9 @@ FLOORS = (QUESTION_ONLY, *BASELINES)
 """Models that see no image, whose gaps are no result of their own."""
 
 KINDS = tuple(SYSTEMATICITY_GAPS)
+
+Keys = Callable[[Path], AnswerKey]
+"""Takes a dataset's folder, gives its answer key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,37 +130,41 @@ class _Dataset:
     """A dataset's answer key, and what follows from it."""
 
     key: AnswerKey
-    matcher: Matcher
     floors: dict[tuple[str, int | None], float | None] = field(default_factory=dict)
+
+    @cached_property
+    def matcher(self) -> Matcher:
+        return Matcher(self.key)
 
 
 def measure(
-    sources: Iterable[Source], *, progress: Progress | None = None
+    sources: Iterable[Source], *, progress: Progress | None = None, keys: Keys | None = None
 ) -> tuple[list[Result], tuple[str, ...]]:
-    """The results of all files in their order, and a sentence for each file that cannot be scored."""
+    """The results of all files in their order, and a sentence for each file that cannot be scored.
+
+    `keys` is given to share the answer keys with other functions.
+    """
     sources = list(sources)
+    keys = keys or cache(AnswerKey)
     progress = progress or Silent()
     if not sources:
         return [], ()
-    datasets: dict[Path, _Dataset] = {}
+    datasets = cache(_Dataset)
     found: list[Result] = []
     skipped = []
     with progress.stage("Scoring", total=len(sources), unit="files") as advance:
         for source in sources:
             try:
-                place = source.dataset.resolve()
-                if place not in datasets:
-                    key = AnswerKey(source.dataset)
-                    datasets[place] = _Dataset(key, Matcher(key))
-                _check_dataset(source, datasets[place].key)
-                found += _results(source, datasets[place])
+                key = keys(source.dataset)
+                check_dataset(source, key)
+                found += _results(source, datasets(key))
             except ClevrhopeError as error:
                 skipped.append(str(error))
             advance(1)
     return _with_question_only(found), tuple(dict.fromkeys(skipped))
 
 
-def _check_dataset(source: Source, key: AnswerKey) -> None:
+def check_dataset(source: Source, key: AnswerKey) -> None:
     """Checks that a run was trained on the dataset that is in the folder now, if it says so.
 
     Raises:
@@ -291,7 +299,7 @@ def _with_question_only(results: Sequence[Result]) -> list[Result]:
 def _question_only(runs: Sequence[Result]) -> QuestionOnly:
     splits = set.intersection(*(set(each.accuracies) for each in runs))
     means = {split: mean_of_runs([each.accuracies[split] for each in runs]) for split in splits}
-    return QuestionOnly(means, runs[0].train_size, len(runs))
+    return QuestionOnly(means, runs[0].train_size)
 
 
 def _beside(result: Result, known: Mapping[tuple[int, str], QuestionOnly]) -> Result:

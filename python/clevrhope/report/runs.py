@@ -54,9 +54,8 @@ class Source:
     None for none. note: What has to be said wherever its results are shown. hop: The sub-dataset that a
     run was trained on; "" for a file. setup: Everything else that decides what a run learned, including
     its dataset if runs of the model on several datasets would share a cell; empty for a file. trained_on:
-    What a run says about its dataset, as `clevrhope.dataset.identity` gives it. known: The part of
-    `trained_on` that all runs have. paper_differences: How its training differs from that of the paper's
-    model of this name; "" if it does not.
+    What a run says about its dataset, as `clevrhope.dataset.identity` gives it. paper_differences: How its
+    training differs from that of the paper's model of this name; "" if it does not.
     """
 
     path: Path
@@ -73,7 +72,6 @@ class Source:
     hop: str = ""
     setup: Setup = field(default_factory=dict)
     trained_on: Mapping[str, Any] = field(default_factory=dict)
-    known: Mapping[str, Any] = field(default_factory=dict)
     paper_differences: str = ""
 
     @property
@@ -130,7 +128,6 @@ def find_sources(
 
 def _grouped_by_setup(sources: Sequence[Source]) -> list[Source]:
     """The sources with names for the groups of runs of a model that were trained in the same way."""
-    sources = _comparable(sources)
     mixed = {model: _datasets_mix(sources, model) for model in {each.model for each in sources}}
     runs = [
         replace(each, setup={**each.setup, **_dataset_setup(each)})
@@ -152,16 +149,6 @@ def _grouped_by_setup(sources: Sequence[Source]) -> list[Source]:
     ]
 
 
-def _comparable(sources: Sequence[Source]) -> list[Source]:
-    """The sources with `known`, since runs of earlier versions say less about their datasets."""
-    stated = [set(each.trained_on) for each in sources if each.trained_on]
-    names = set.intersection(*stated) if stated else set()
-    return [
-        replace(each, known={name: value for name, value in each.trained_on.items() if name in names})
-        for each in sources
-    ]
-
-
 def _datasets_mix(sources: Sequence[Source], model: str) -> bool:
     """Whether runs of a model on different datasets would share a cell.
 
@@ -174,17 +161,17 @@ def _datasets_mix(sources: Sequence[Source], model: str) -> bool:
         if each.model == model and each.hop:
             is_drawn = parse_diversity(each.hop.partition(MARK)[2]) is not None
             differs = ("seed", "palette") if is_drawn else ("seed",)
-            lasting = {name: value for name, value in each.known.items() if name not in differs}
+            lasting = {name: value for name, value in each.trained_on.items() if name not in differs}
             found.setdefault(each.hop, set()).add(json_text(lasting))
             if MARK not in each.hop:
-                world = [each.known.get(name) for name in ("world", "templates")]
+                world = [each.trained_on.get(name) for name in ("world", "templates")]
                 found.setdefault("", set()).add(json.dumps(world))
     return any(len(several) > 1 for several in found.values())
 
 
 def _dataset_setup(source: Source) -> Setup:
     folder = source.dataset.resolve()
-    return {"dataset": folder.name, **dataset_setup(source.known), "dataset.folder": str(folder)}
+    return {"dataset": folder.name, **dataset_setup(source.trained_on), "dataset.folder": str(folder)}
 
 
 def _named(path: str | Path) -> tuple[str | None, Path]:
@@ -221,7 +208,7 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
         raise PredictionsError(f"{folder}: no predictions yet; make them with clevrhope evaluate {folder}")
     model = name or str(run["model"]).rpartition(":")[2]
     try:
-        setup, trained_on = setup_of(run), dict(run.get("dataset") or {})
+        setup, trained_on = setup_of(run), dict(run["dataset"])
         paper_differences = differences_from_paper(model, run)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PredictionsError(

@@ -5,13 +5,13 @@ Runs that were trained in different ways are not seeds of one another, so they g
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
 from clevrhope.models.lxmert.config import LxmertConfig
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
-from clevrhope.models.recipe import Recipe, Stage, current_recipe
+from clevrhope.models.recipe import Recipe
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.recipe import THREE_STAGES
 from clevrhope.runtime.json_text import as_json_values
@@ -32,16 +32,14 @@ _IRRELEVANT = ("form", "weights")
 _OF_RECIPE = "recipe."
 _DROPPED = "dropped "
 """Begins the name of a setting: the share of a type of train questions that a run left out."""
-_COMPARED = {each.name for each in fields(Stage)} - {"name", "evaluated"}
-"""Fields of a stage that decide what a run learns; a run.json of an earlier version has others too."""
+_NOT_LEARNED = ("name", "evaluated")
+"""Fields of a stage that do not decide what a run learns."""
 _SHORT_DIGEST = 8
 
 
 def setup_of(run: Mapping[str, Any]) -> Setup:
     """Everything that decides what a run learns, except its pair, size, seed and dataset."""
-    features = run.get("features") or {}
-    settings = run.get("settings") or {}
-    found = {name: value for name, value in settings.items() if not name.startswith(_OF_RECIPE)}
+    found = {name: value for name, value in run["settings"].items() if not name.startswith(_OF_RECIPE)}
     found.pop("features", None)
     if run.get("split"):  # train itself is not named
         found["split"] = run["split"]
@@ -54,18 +52,12 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
         found["init"] = f"{init['size']:,} of {init['split']}{of}{without}"
         found["init.learned"] = _shortened(init["learned"])
     found |= {f"{_DROPPED}{name}": share for name, share in (run.get("drop_types") or {}).items()}
-    if features:
-        found["features"] = features.get("kind")
-        found |= {f"features.{name}": value for name, value in (features.get("options") or {}).items()}
-        found["features.weights"] = _shortened(features.get("weights"))
-        found["features.code"] = features.get("code")
-    recipe = run.get("recipe")
-    found |= (
-        _of_recipe(current_recipe(recipe))
-        if recipe
-        else {n: v for n, v in settings.items() if n not in found}
-    )
-    return found
+    features = run["features"]
+    found["features"] = features["kind"]
+    found |= {f"features.{name}": value for name, value in features["options"].items()}
+    found["features.weights"] = _shortened(features["weights"])
+    found["features.code"] = features["code"]
+    return found | _of_recipe(run["recipe"])
 
 
 def dropped(setup: Setup) -> tuple[str, ...]:
@@ -118,7 +110,7 @@ def differences_from_paper(model: str, run: Mapping[str, Any] | None) -> str:
     """
     if model not in _PAPER:
         return ""
-    if run is None or not run.get("recipe") or not run.get("features"):
+    if run is None:
         return "how it was trained is not known"
     config, recipe = _PAPER[model]
     defaults = asdict(config)
@@ -141,22 +133,22 @@ def differences_from_paper(model: str, run: Mapping[str, Any] | None) -> str:
 
 def _of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """The recipe as flat settings, by the names of `train --set`."""
-    stages = recipe.get("stages") or []
+    stages = recipe["stages"]
     found: dict[str, Any] = {
-        "updates": sum(stage.get("updates", 0) for stage in stages),
-        "recipe.stages": [stage.get("name") for stage in stages],
+        "updates": sum(stage["updates"] for stage in stages),
+        "recipe.stages": [stage["name"] for stage in stages],
     }
     for stage in stages:
         for name, value in _parts(stage):
-            found[f"{_OF_RECIPE}{stage.get('name')}.{name}"] = value
+            found[f"{_OF_RECIPE}{stage['name']}.{name}"] = value
     return found
 
 
 def _parts(stage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in stage.items():
-        if name in ("optimiser", "schedule") and isinstance(value, Mapping):
+        if name in ("optimiser", "schedule"):
             yield from ((name if key == "kind" else key, each) for key, each in value.items())
-        elif name in _COMPARED:
+        elif name not in _NOT_LEARNED:
             yield name, value
 
 

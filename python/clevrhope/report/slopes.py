@@ -5,6 +5,7 @@ of a palette's smallest diversity can be answered by its models of every diversi
 same questions.
 """
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clevrhope.errors import ConfigError
 from clevrhope.metrics.paper import size_name
 from clevrhope.report.groups import Group
-from clevrhope.report.page import Block, Cell, Heading, Table, Text
+from clevrhope.report.page import Block, Cell, Figure, Heading, Table, Text, file_name
 from clevrhope.report.results import FLOORS, Result
 from clevrhope.report.runs import LAST, REACHED_FILE
 from clevrhope.report.tables import NO_BREAK, with_sign
-from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.forms import NAME, NUMBER, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.kinds import IID, OOD
@@ -30,10 +29,12 @@ if TYPE_CHECKING:
 _REACHED = Fields({"percent": NUMBER, "checkpoints": ListOf(NAME)})
 _REMEDY = "remove it, or run clevrhope evaluate --reaching again"
 
+_MEAN_COLOUR = "#0072B2"
+
 Curve = Mapping[int, float]
 """Combinations K -> a figure of a palette's runs with K combinations."""
 
-Figure = Callable[[Sequence[Result]], float | None]
+Value = Callable[[Sequence[Result]], float | None]
 """A figure of the runs on one palette with one K; None where they do not have it."""
 
 
@@ -90,15 +91,6 @@ def sections_of(results: Sequence[Result]) -> list[Section]:
     return found
 
 
-def missing_scipy() -> str | None:
-    """Why slopes cannot be tested; None where they can."""
-    try:
-        check_extra("tests of slopes need", "scipy", "plots")
-    except ConfigError as error:
-        return str(error)
-    return None
-
-
 def slope_sentences(sections: Sequence[Section]) -> Iterator[str]:
     """What the primary analysis of each model says; nothing of models that read the question alone."""
     for section in sections:
@@ -128,10 +120,48 @@ def slope_blocks(sections: Sequence[Section], *, draws: bool) -> Iterator[Block]
     )
     for section in sections:
         if draws and any(each.palettes for each in section.curves):
-            from clevrhope.report.slope_figure import slope_figure
-
-            yield slope_figure(section.curves, section.title)
+            yield _figure(section.curves, section.title)
         yield _slopes_table(section.curves, section.title)
+
+
+def _figure(curves: Sequence[Curves], title: str) -> Figure:
+    """Small multiples that share the axis of combinations; percentages share theirs, too.
+
+    Each palette has a thin line. Needs matplotlib.
+    """
+    from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
+    from clevrhope.metrics.slopes import t_reach
+
+    shown = [each for each in curves if each.palettes]
+    with figure(title, width_in=1.0 + 3.1 * len(shown), height_in=4.4) as drawn:
+        panels = drawn.subplots(1, len(shown), squeeze=False)[0]
+        for axes, each in zip(panels, shown, strict=True):
+            levels = sorted(each.palettes[0])
+            for curve in each.palettes:
+                values = [curve[k] for k in levels]
+                axes.plot(levels, values, color=FAINT, linewidth=1, marker="o", markersize=3)
+            of_level = [[curve[k] for curve in each.palettes] for k in levels]
+            means = [float(np.mean(values)) for values in of_level]
+            for k, values, mean in zip(levels, of_level, means, strict=True):
+                reach = t_reach(values)
+                axes.vlines(k, mean - reach, mean + reach, color=_MEAN_COLOUR, linewidth=1.4)
+            axes.plot(levels, means, color=_MEAN_COLOUR, linewidth=2.5, marker="o", markersize=7)
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(levels, [str(k) for k in levels])
+            axes.minorticks_off()
+            axes.set_xlabel("combinations K")
+            axes.grid(axis="y", color=GRID, linewidth=0.8)
+            axes.set_title(textwrap.fill(each.name, 34), fontsize=9)
+        of_percent = [axes for axes, each in zip(panels, shown, strict=True) if each.digits == 1]
+        limits = [limit for axes in of_percent for limit in axes.get_ylim()]
+        for axes in of_percent:
+            axes.set_ylim(max(min(limits), 0), min(max(limits), 101))
+        return Figure(
+            name=f"slopes_{file_name(title)}",
+            title=f"Accuracy over diversity: {title}",
+            png=png(drawn),
+            note="A thin line for each palette; the thick one is their mean, with its 95% t interval.",
+        )
 
 
 def curves_of(results: Sequence[Result]) -> list[Curves]:
@@ -146,7 +176,7 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
     reached, percent, n_censored = _reached(smallest)
     same = f"{OOD} of the palette's {diversities[0]} combinations"
 
-    def curves(name: str, of: Iterable[Result], figure: Figure, *, digits: int = 1, **more: Any) -> Curves:
+    def curves(name: str, of: Iterable[Result], figure: Value, *, digits: int = 1, **more: Any) -> Curves:
         whole, incomplete = _curves(of, diversities, figure)
         return Curves(name, digits, diversities, whole, incomplete, **more)
 
@@ -177,7 +207,7 @@ def _shared_diversities(results: Iterable[Result]) -> tuple[int, ...]:
 
 
 def _curves(
-    results: Iterable[Result], diversities: Sequence[int], figure: Figure
+    results: Iterable[Result], diversities: Sequence[int], figure: Value
 ) -> tuple[tuple[Curve, ...], tuple[str, ...]]:
     """The curves of the palettes that have the figure at all diversities, and the datasets of the others."""
     palettes: dict[Path, dict[int, list[Result]]] = {}
@@ -196,7 +226,7 @@ def _curves(
     return tuple(whole), tuple(incomplete)
 
 
-def _accuracy(split: str) -> Figure:
+def _accuracy(split: str) -> Value:
     def figure(results: Sequence[Result]) -> float | None:
         values = [each.accuracies[split].value for each in results if split in each.accuracies]
         return float(np.mean(values)) if values else None
@@ -205,17 +235,12 @@ def _accuracy(split: str) -> Figure:
 
 
 def _transfer(results: Sequence[Result]) -> float | None:
-    found = _group(results).transfer
+    found = Group(tuple(results)).transfer
     return None if found is None else found.value
 
 
 def _perfect_transfer(results: Sequence[Result]) -> float | None:
-    return _group(results).perfect_transfer
-
-
-def _group(results: Sequence[Result]) -> Group:
-    first = results[0]
-    return Group(first.model, first.mode, first.diversity, first.train_size, tuple(results))
+    return Group(tuple(results)).perfect_transfer
 
 
 def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int]:

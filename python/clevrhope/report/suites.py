@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from clevrhope.metrics.pairs import CrossingScores, Measure, PairScores, ValueSc
 from clevrhope.metrics.suites import SuiteSplitScores, score_suite
 from clevrhope.metrics.suites.questions import Replies
 from clevrhope.metrics.suites.tables import CROSSING_MEASURES, GROUP_MEASURES, MEASURES, REPLY_MEASURES
-from clevrhope.report.results import Result
+from clevrhope.report.results import Keys, Result
 from clevrhope.report.runs import LAST
 from clevrhope.runtime.progress import Progress, Silent
 
@@ -86,7 +87,7 @@ def count(scores: Scores) -> int:
 
 
 def measure_suites(
-    results: Sequence[Result], *, progress: Progress | None = None
+    results: Sequence[Result], *, progress: Progress | None = None, keys: Keys | None = None
 ) -> tuple[list[SuiteResult], tuple[str, ...]]:
     """The scores of all runs on the suites that their files name, and a sentence for each that has none."""
     files: dict[tuple[Path, str], list[Result]] = {}
@@ -95,17 +96,14 @@ def measure_suites(
             files.setdefault((each.source.path, each.model), []).append(each)
     if not files:
         return [], ()
-    keys: dict[Path, AnswerKey] = {}
+    keys = keys or cache(AnswerKey)
     found: list[SuiteResult] = []
     skipped = []
     with (progress or Silent()).stage("Scoring paired tests", total=len(files), unit="files") as advance:
         for of_file in files.values():
             for suite in of_file[0].suites:
                 try:
-                    place = of_file[0].source.dataset.resolve()
-                    if place not in keys:
-                        keys[place] = AnswerKey(of_file[0].source.dataset)
-                    found += _of_file(of_file, keys[place], suite)
+                    found += _of_file(of_file, keys(of_file[0].source.dataset), suite)
                 except ClevrhopeError as error:
                     skipped.append(str(error))
             advance(1)

@@ -60,8 +60,8 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
 
 def runs_table(groups: Sequence[Group]) -> Table:
     """A row for each run."""
-    rows = [(group, each) for group in groups for each in group.results]
-    is_one = len({each.source.dataset.resolve() for _, each in rows}) == 1
+    rows = [each for group in groups for each in group.results]
+    is_one = len({each.source.dataset.resolve() for each in rows}) == 1
     return Table(
         title="Every run",
         head=["model", "held-out pair" if is_one else "dataset, held-out pair", "diversity", "train size",
@@ -75,8 +75,8 @@ def runs_table(groups: Sequence[Group]) -> Table:
              *(_cell(of_run, estimate) for estimate in (each.accuracies.get(IID), each.accuracies.get(OOD))),
              *(_cell(of_run, estimate, points=True) for estimate in (complex_gap(each), matched_gap(each))),
              _transfer(of_run, of_run.transfer)]
-            for group, each in rows
-            for of_run in [Group(group.model, group.combinations, group.diversity, group.train_size, (each,))]
+            for each in rows
+            for of_run in [Group((each,))]
         ],
         note="Intervals are bootstraps over images.",
     )  # fmt: skip

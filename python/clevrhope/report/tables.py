@@ -189,16 +189,10 @@ def _paper_text(theirs: PaperValue, *, signed: bool) -> str:
 
 
 def is_grey(cell: Sequence[Result]) -> bool:
-    """Whether some runs are known not to beat the question-only baseline on the IID test set."""
-    return below_question_only(
-        [e.accuracies[IID].value for e in cell if IID in e.accuracies], [e.floor for e in cell]
-    )
-
-
-def below_question_only(iid: Sequence[float], floors: Iterable[float | None]) -> bool:
     """Whether the mean IID accuracy of some runs is known not to beat the question-only baseline."""
-    known = [floor for floor in floors if floor is not None]
-    return bool(iid and known) and mean_of(iid).value <= mean_of(known).value
+    iid = [each.accuracies[IID].value for each in cell if IID in each.accuracies]
+    floors = [each.floor for each in cell if each.floor is not None]
+    return bool(iid and floors) and mean_of(iid).value <= mean_of(floors).value
 
 
 def spread(values: Sequence[float], *, signed: bool = False, ddof: Literal[0, 1] = 1) -> str:

@@ -4,17 +4,18 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.describe.stats.plots import check_plots
 from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.covr.results import CovrScores
 from clevrhope.metrics.pairs import PairScores
 from clevrhope.metrics.predictions import is_about_sets
 from clevrhope.report.covr import covr_blocks, covr_rows, measure_covr
 from clevrhope.report.failures import failure_blocks
-from clevrhope.report.groups import groups_of, matched_gap
+from clevrhope.report.groups import Group, groups_of, matched_gap
 from clevrhope.report.headline import headline
 from clevrhope.report.instances import measure_instances
 from clevrhope.report.page import FIGURES, Block, Figure, Heading, Text, html, markdown
@@ -24,11 +25,12 @@ from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_t
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.setups import dropped
-from clevrhope.report.slopes import missing_scipy, sections_of, slope_blocks, slope_sentences
+from clevrhope.report.slopes import Section, sections_of, slope_blocks, slope_sentences
 from clevrhope.report.suite_tables import suite_blocks
 from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
 from clevrhope.report.summary import runs_table, summary_tables
 from clevrhope.report.tables import accuracy_tables, counted, gap_tables, models_of
+from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
 
@@ -96,28 +98,39 @@ def report(
     if ways:
         sources = [each for each in sources if not each.way or each.way in ways]
     of_sets = [each for each in sources if is_about_sets(each.path)]
-    results, unread = measure([each for each in sources if each not in of_sets], progress=progress)
-    covr, uncounted = measure_covr(of_sets, progress=progress)
-    paired, unscored = measure_suites(results, progress=progress)
+    keys = cache(AnswerKey)
+    results, unread = measure([e for e in sources if e not in of_sets], progress=progress, keys=keys)
+    covr, uncounted = measure_covr(of_sets, progress=progress, keys=keys)
+    paired, unscored = measure_suites(results, progress=progress, keys=keys)
     skipped = [*skipped, *unread, *uncounted, *unscored]
     if not (results or covr):
         raise PredictionsError(
             skipped[0] if skipped else "no predictions were found; there is nothing to report"
         )
-    instances = measure_instances(results)
+    instances = measure_instances(results, keys=keys)
     shown = _shown(results)
-    missing = _cannot_draw()
-    draws = missing is None
+    last = [each for each in shown if each.checkpoint == LAST and not each.is_elsewhere]
+    groups = groups_of(last)
+    no_figures = _why_missing("matplotlib", "plots need")
+    no_slopes = _why_missing("scipy", "tests of slopes need")
+    sections = [] if no_slopes else sections_of(shown)
+    draws = no_figures is None
     with progress.stage("Writing", total=1, unit="pages") as advance:
         page = [
             Heading(title or _title(results), 1),
-            *_results_blocks(results, shown, question, draws=draws),
+            *_results_blocks(results, last, groups, sections, question, draws=draws),
             *covr_blocks(covr),
             *suite_blocks([each for each in paired if each.result in shown], instances),
             *regression_blocks(instances, draws=draws),
-            *failure_blocks(shown, draws=draws),
-            *_runs_blocks(results, shown, draws=draws),
-            *_left_out(skipped, failures, missing, missing_scipy() if any(e.mode for e in shown) else None),
+            *failure_blocks(last, draws=draws),
+            *_runs_blocks(results, last, groups, draws=draws),
+            *_left_out(
+                len(results) - len(shown),
+                failures,
+                skipped,
+                no_figures,
+                no_slopes if any(each.mode for each in shown) else None,
+            ),
             *provenance_blocks(sources),
         ]
         advance(1)
@@ -150,15 +163,18 @@ def _shown(results: Sequence[Result]) -> list[Result]:
 
 
 def _results_blocks(
-    results: Sequence[Result], shown: Sequence[Result], question: str | None, *, draws: bool
+    results: Sequence[Result],
+    last: Sequence[Result],
+    groups: Sequence[Group],
+    sections: Sequence[Section],
+    question: str | None,
+    *,
+    draws: bool,
 ) -> Iterator[Block]:
     """The answer, then what it rests on: means, slopes on diversity, and the paper's tables."""
     if not results:
         return
-    last = [each for each in shown if each.checkpoint == LAST and not each.is_elsewhere]
-    groups = groups_of(last)
-    sections = [] if missing_scipy() else sections_of(shown)
-    yield from headline(groups, question, slope_sentences(sections) if sections else (), draws=draws)
+    yield from headline(groups, question, slope_sentences(sections), draws=draws)
     yield Text(_summary(results))
     yield from remarks(results)
     yield from summary_tables(groups)
@@ -179,10 +195,10 @@ def _results_blocks(
         yield from accuracy_tables(plain, name)
 
 
-def _runs_blocks(results: Sequence[Result], shown: Sequence[Result], *, draws: bool) -> Iterator[Block]:
+def _runs_blocks(
+    results: Sequence[Result], last: Sequence[Result], groups: Sequence[Group], *, draws: bool
+) -> Iterator[Block]:
     """What is known of single runs."""
-    last = [each for each in shown if each.checkpoint == LAST and not each.is_elsewhere]
-    groups = groups_of(last)
     yield Heading("Runs")
     if draws:
         from clevrhope.report.learning_curves import learning_curves
@@ -193,31 +209,27 @@ def _runs_blocks(results: Sequence[Result], shown: Sequence[Result], *, draws: b
     if groups:
         yield runs_table(groups)
     yield from setup_tables(results)
-    for table in (
-        collapsed_table([each for each in results if each.checkpoint == LAST]),
-        unanswered_table(results),
-    ):
-        if table:
-            yield table
-    n_left = len(results) - len(shown)
-    if n_left:
-        yield Text(
-            f"{counted(n_left, 'run')} that left out train questions of some types have no tables of their "
-            "own: they are instances for the question whether RAD predicts accuracy, and rows of results.csv."
-        )
+    yield from collapsed_table([each for each in results if each.checkpoint == LAST])
+    yield from unanswered_table(results)
 
 
 def _left_out(
-    skipped: Sequence[str], failures: Sequence[str], figures: str | None, slopes: str | None
+    n_dropped: int, failures: Sequence[str], skipped: Sequence[str], figures: str | None, slopes: str | None
 ) -> Iterator[Block]:
-    """What is not in the report."""
+    """What is not in the report, and why."""
+    if n_dropped:
+        yield Text(
+            f"{counted(n_dropped, 'run')} that left out train questions of some types have no tables of "
+            "their own: they are instances for the question whether RAD predicts accuracy, and rows of "
+            "results.csv."
+        )
     if failures:
         yield Text(f"Runs that failed: {'; '.join(failures)}.")
     if skipped:
         yield Text(f"Left out: {'; '.join(skipped)}.")
-    if figures is not None:
+    if figures:
         yield Text(f"Without figures: {figures}.")
-    if slopes is not None:
+    if slopes:
         yield Text(f"Without tests of slopes: {slopes}.")
 
 
@@ -231,10 +243,10 @@ def _summary(results: Sequence[Result]) -> str:
     )
 
 
-def _cannot_draw() -> str | None:
-    """Why there can be no figures; None where there can."""
+def _why_missing(module: str, need: str) -> str | None:
+    """Why a module of the extra "plots" cannot be imported; None where it can."""
     try:
-        check_plots()
+        check_extra(need, module, "plots")
     except ConfigError as error:
         return str(error)
     return None

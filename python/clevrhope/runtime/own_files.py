@@ -70,9 +70,7 @@ def _read_written(folder: Path) -> dict[str, list[str]]:
     path = folder / WRITTEN
     if not os.path.lexists(path):
         return {}
-    found = read_object(path, "a list of what clevrhope wrote")
-    # Versions before this one wrote a digest where there is a list now.
-    digests = {name: [each] if isinstance(each, str) else each for name, each in found.items()}
+    digests = read_object(path, "a list of what clevrhope wrote")
     check_form(digests, MapOf(ListOf(SHA256)), path)
     return digests
 

@@ -13,12 +13,7 @@ from clevrhope.dataset.questions_h5 import Ints, check_numbers
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.answer_key import AnswerKey, TestSet, answer_numbers
-from clevrhope.metrics.covr.rates import (
-    Flags,
-    FrequentAnswers,
-    frequent_answers,
-    source_images,
-)
+from clevrhope.metrics.covr.rates import FrequentAnswers, frequent_answers, source_images
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.kinds import COVR_KINDS, COVR_TRAIN
 from clevrhope.splits.covr.selection import Predicate, resolved_predicate
@@ -123,10 +118,6 @@ class CovrKey(AnswerKey):
         """
         any_set = self.test_set(hop, self.splits[hop][0]).description
         return resolved_predicate(text, property_names=any_set.property_names, term_names=any_set.term_names)
-
-    def holds(self, hop: str, split: str, predicate: Predicate) -> Flags:
-        """(N,) of which questions of a split a predicate holds."""
-        return predicate.holds(self.test_set(hop, split).description)
 
     def _read_train(self, hop: str) -> tuple[Description, Ints, Ints]:
         if hop not in self._train:

@@ -86,21 +86,24 @@ def _condition(condition: CovrCondition) -> Iterator[str]:
     if any(each.n_missing for each in splits.values()):
         yield _line("missing", [f"{each.n_missing:,}" for each in splits.values()])
     name = "accuracy" if len(condition.runs) == 1 else f"mean of {len(condition.runs)} runs"
-    yield _line(name, [_cell(each.all) for each in splits.values()])
+    yield _line(name, [accuracy_text(each.all) for each in splits.values()])
     yield _line("Maj", [f"{each.maj:.1f}" for each in splits.values()])
     yield _line("MajTempl", [f"{each.maj_templ:.1f}" for each in splits.values()])
     for predicate in dict.fromkeys(text for each in splits.values() for text in each.having):
         yield f"  {predicate}"
-        yield _line("  with it", [_cell(each.having.get(predicate)) for each in splits.values()])
-        yield _line("  without it", [_cell(each.lacking.get(predicate)) for each in splits.values()])
+        yield _line("  with it", [accuracy_text(each.having.get(predicate)) for each in splits.values()])
+        yield _line("  without it", [accuracy_text(each.lacking.get(predicate)) for each in splits.values()])
     for by in dict.fromkeys(by for each in splits.values() for by in each.by):
         yield f"  by {by}"
         parts = dict.fromkeys(part for each in splits.values() for part in each.by.get(by, ()))
         for part in parts:
-            yield _line(f"  {part}", [_cell(each.by.get(by, {}).get(part)) for each in splits.values()])
+            yield _line(
+                f"  {part}", [accuracy_text(each.by.get(by, {}).get(part)) for each in splits.values()]
+            )
 
 
-def _cell(accuracy: Accuracy | None) -> str:
+def accuracy_text(accuracy: Accuracy | None) -> str:
+    """An accuracy in per cent with its interval, if it has one; "" for None."""
     if accuracy is None or accuracy.interval is None:
         return _percent(accuracy)
     return f"{_percent(accuracy)} ({_interval(accuracy.interval)})"

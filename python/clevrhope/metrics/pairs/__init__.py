@@ -7,16 +7,7 @@ from clevrhope.metrics.pairs.coverage import coverage
 from clevrhope.metrics.pairs.crossings import score_crossings
 from clevrhope.metrics.pairs.outcomes import Outcomes, Pairs, pair_outcomes
 from clevrhope.metrics.pairs.reference import SAME_KIND, ReferenceRow, reference_results
-from clevrhope.metrics.pairs.regression import (
-    Fit,
-    Fits,
-    Instances,
-    R2Means,
-    Regression,
-    least_squares,
-    r2_over_configurations,
-    regress,
-)
+from clevrhope.metrics.pairs.regression import Fit, least_squares
 from clevrhope.metrics.pairs.relations import AnswerKind, AnswerSet, Relation
 from clevrhope.metrics.pairs.results import (
     CrossingScores,
@@ -37,16 +28,12 @@ __all__ = [
     "AnswerSet",
     "CrossingScores",
     "Fit",
-    "Fits",
-    "Instances",
     "Measure",
     "Outcomes",
     "PairGroup",
     "PairScores",
     "Pairs",
-    "R2Means",
     "ReferenceRow",
-    "Regression",
     "Relation",
     "ScoredCrossings",
     "ScoredPairs",
@@ -56,9 +43,7 @@ __all__ = [
     "coverage",
     "least_squares",
     "pair_outcomes",
-    "r2_over_configurations",
     "reference_results",
-    "regress",
     "score_crossings",
     "score_pairs",
     "score_values",
