@@ -53,7 +53,7 @@ def plan(tmp_path: Path) -> Any:
 
 def commands(plan: Plan, run: str) -> list[str]:
     """The command lines of a run, without what is the same in all."""
-    (chain,) = [each.chain for each in plan.runs if each.folder.name == run]
+    (chain,) = [each for each in plan.runs if each.folder.name == run]
     return [" ".join(step.arguments[2:-1]) for step in chain.steps if step.arguments[0] == "evaluate"]
 
 
@@ -215,14 +215,14 @@ def test_the_smallest_ones_test_set_is_answered_again_where_it_changed(plan: Any
         (data / "manifest.json").write_text(json.dumps({"seed": 7, "files": files, "n": len(str(digests))}))
 
     write()
-    for step in run.chain.steps:
+    for step in run.steps:
         step.made.parent.mkdir(parents=True, exist_ok=True)
         step.made.mkdir(exist_ok=True)
         step.set_done()
-    assert run.chain.done
+    assert run.done
 
     def left() -> list[str]:
-        return [step.name.partition("-")[0] for step in run.chain.steps if not step.done]
+        return [step.name.partition("-")[0] for step in run.steps if not step.done]
 
     write(d4="grown")
     assert left() == ["smallest"]

@@ -70,7 +70,7 @@ def check_plan(plan: Plan, *, together: bool = False) -> None:
         at = f"{plan.experiment.file}: dataset[{k}]"
         steps = {step.name: step for step in plan.datasets[dataset.name].steps}
         runs = [run for run in plan.runs if run.dataset == dataset.name]
-        left = [run for run in runs if not run.chain.done]
+        left = [run for run in runs if not run.done]
         every_way_is_known &= left == runs
         if all(step.done for step in steps.values()) and not left:
             continue
@@ -85,7 +85,7 @@ def check_plan(plan: Plan, *, together: bool = False) -> None:
             with _naming(f"{plan.experiment.file}: model[{model_number}]"):
                 ways.update(_check_runs(its_runs, model, dataset, built, refused if together else None))
         every_way_is_known &= all(model.name in MODELS for model in plan.experiment.models)
-    tables = {run.model for run in plan.runs if not run.chain.done}
+    tables = {run.model for run in plan.runs if not run.done}
     if refused and tables == refused.keys():
         table, reason = min(refused.items())
         raise ConfigError(f"{plan.experiment.file}: model[{table}]: {reason}")
@@ -174,7 +174,7 @@ def _check_runs(
 
     checked: set[tuple[int, str]] = set()
     for run in runs:
-        trained, evaluated = run.chain.steps[:2]
+        trained, evaluated = run.steps[:2]
         choices = parsed(train, trained.arguments)
         _check_own(trained, choices, train, model.options, "options")
         request = read_train_request(choices)

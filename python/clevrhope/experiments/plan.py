@@ -96,11 +96,10 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class RunChain:
-    """The training and evaluation of one run.
+class RunChain(Chain):
+    """The training and evaluation of one run, under the name of its folder.
 
     Attributes:
-        chain: its steps, under the name of the run's folder.
         dataset: the name of its dataset.
         folder: of the run.
         model: the number of its [[model]] table.
@@ -108,7 +107,6 @@ class RunChain:
         source: the run that it starts from, which is trained before it; None for random weights.
     """
 
-    chain: Chain
     dataset: str
     folder: Path
     model: int
@@ -145,7 +143,7 @@ class Plan:
     @property
     def n_done(self) -> int:
         """Number of runs that are done."""
-        return sum(run.chain.done for run in self.runs)
+        return sum(run.done for run in self.runs)
 
 
 def make_plan(experiment: Experiment) -> Plan:
@@ -348,7 +346,7 @@ def _run_chain(
         paired = _step(experiment, f"suites-{name}", [*answer, "--quiet"], run / "predictions")
         steps.append(replace(paired, inputs=DatasetInputs(data, tests_of=hop)))
     number = experiment.models.index(model)
-    return RunChain(Chain(name, tuple(steps)), dataset.name, run, number, bound, source)
+    return RunChain(name, tuple(steps), dataset.name, run, number, bound, source)
 
 
 def _source(

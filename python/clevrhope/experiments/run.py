@@ -1,7 +1,7 @@
 """Running an experiment: all steps of a plan that are not done, and the report."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -93,10 +93,9 @@ def run_experiment(
                 if note(run_chain(plan.datasets[config.name], threads=cores)):
                     ready.add(config.name)
                 advance(1)
-        left = [run for run in plan.runs if run.dataset in ready and not run.chain.done]
+        left = [run for run in plan.runs if run.dataset in ready and not run.done]
         for run in left:
             run.claim()
-        waiting = [run.chain for run in left]
         # Runs that start from another run begin once all others have ended.
         sources = [run for run in left if run.source is None]
         for runs in (sources, [run for run in left if run.source is not None]):
@@ -111,22 +110,21 @@ def run_experiment(
                 able = [run for run in able if run not in failed]
             if not able:
                 continue
-            chains = [run.chain for run in able]
-            with progress.stage("Runs", total=len(chains), unit="runs") as advance:
+            with progress.stage("Runs", total=len(able), unit="runs") as advance:
                 if engine == "ray":
-                    ended = run_on_ray(chains, address=address, threads=threads, per_gpu=jobs)
+                    ended = run_on_ray(able, address=address, threads=threads, per_gpu=jobs)
                 else:
-                    ended = _run_here(chains, jobs=jobs, threads=threads)
-                for _, failure in ended:
+                    ended = _run_here(able, jobs=jobs, threads=threads)
+                for failure in ended:
                     note(failure)
                     advance(1)
         page = _report(plan, failures, progress)
-    n_new = sum(chain.done for chain in waiting)
+    n_new = sum(run.done for run in left)
     return Outcome(page, len(plan.runs), plan.n_done, n_new, tuple(failures))
 
 
-def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[tuple[Chain, Failure | None]]:
-    """Runs chains, `jobs` at a time; gives each with its failure, or None, as they end."""
+def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[Failure | None]:
+    """Runs chains, `jobs` at a time; gives the failure of each, or None, as they end."""
     stop = Event()
     free: SimpleQueue[Slot] = SimpleQueue()
     for slot in deal_slots(jobs, _gpus()):
@@ -140,16 +138,12 @@ def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[t
             free.put(slot)
 
     with ThreadPoolExecutor(jobs) as pool:
-        under_way: dict[Future[Failure | None], Chain] = {pool.submit(run, chain): chain for chain in chains}
         try:
-            while under_way:
-                ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for each in ended:
-                    yield under_way.pop(each), each.result()
+            for ended in as_completed([pool.submit(run, chain) for chain in chains]):
+                yield ended.result()
         except BaseException:
-            stop.set()  # the processes save what they have; the pool waits for them
-            for each in under_way:
-                each.cancel()
+            stop.set()  # the processes save what they have, and the pool waits for them
+            pool.shutdown(cancel_futures=True)
             raise
 
 

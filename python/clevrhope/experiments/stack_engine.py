@@ -29,10 +29,10 @@ def train_in_one_process(
     from clevrhope.cli.models import read_train_request, train
     from clevrhope.training.stacked_runs import train_together
 
-    left = sorted((run for run in runs if not run.chain.steps[0].done), key=lambda run: run.model)
+    left = sorted((run for run in runs if not run.steps[0].done), key=lambda run: run.model)
     for _, group in groupby(left, key=lambda run: run.model):
         of_table = list(group)
-        steps = [run.chain.steps[0] for run in of_table]
+        steps = [run.steps[0] for run in of_table]
         requests = [read_train_request(parsed(train, step.arguments)) for step in steps]
         if not _is_stackable(requests[0]):
             continue
