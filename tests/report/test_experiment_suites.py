@@ -163,8 +163,8 @@ def test_pairs_are_made_again_if_the_questions_change_and_answered_if_the_pairs_
     build(request(folder, sizes={"train": 60, "complex_iid": 60}, render=False))
 
     def digests() -> tuple[str, str]:
-        sources = DatasetInputs(folder, sources=True)
-        return sources.digest, DatasetInputs(folder, tests_of="rubber_cylinder").digest
+        sources = DatasetInputs(folder, "sources")
+        return sources.digest, DatasetInputs(folder, "tests/rubber_cylinder").digest
 
     before = digests()
     make_suite(folder, "rad")

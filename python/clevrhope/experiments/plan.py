@@ -276,7 +276,7 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
             arguments += ["--weights", features.weights]
         name = f"features-{dataset.name}-{features.kind.rpartition(':')[2]}-{k}"
         step = _step(experiment, name, [*arguments, "--quiet"], folder / "features")
-        steps.append(replace(step, inputs=DatasetInputs(folder, images=True)))
+        steps.append(replace(step, inputs=DatasetInputs(folder, "images")))
     for suite, tests in dataset.suites.items():
         name = suite_name(dataset, places, suite)
         arguments = ["suite", name, str(folder)]
@@ -286,7 +286,7 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
         made = Layout(folder).suite_vocab(sub_datasets(dataset)[0], name)
         step = _step(experiment, f"suite-{dataset.name}-{suite}", [*arguments, "--quiet"], made)
         chosen = json.dumps([dataset.templates, tests])
-        steps.append(replace(step, settings=chosen, inputs=DatasetInputs(folder, sources=True)))
+        steps.append(replace(step, settings=chosen, inputs=DatasetInputs(folder, "sources")))
     return Chain(dataset.name, tuple(steps))
 
 
@@ -331,20 +331,20 @@ def _run_chain(
     evaluated = _step(experiment, f"evaluate-{name}", evaluate, run / "predictions")
     steps = [
         replace(trained, inputs=DatasetInputs(data), holds=run),
-        replace(evaluated, inputs=DatasetInputs(data, tests_of=hop)),
+        replace(evaluated, inputs=DatasetInputs(data, f"tests/{hop}")),
     ]
     smallest = None if variant.of_sets else smallest_palette(dataset, hop)
     if smallest is not None:
         own = _without(model.evaluate, {"--splits": 1, "--suite": 1})
         elsewhere = [*answer, *own, "--hop", smallest, "--splits", OOD, "--quiet"]
         step = _step(experiment, f"smallest-{name}", elsewhere, RunFolder(run).other_hop(smallest))
-        steps.append(replace(step, inputs=DatasetInputs(data, tests_of=smallest)))
+        steps.append(replace(step, inputs=DatasetInputs(data, f"tests/{smallest}")))
     if dataset.suites:
         answer = evaluate[:-1]
         for suite in dataset.suites:
             answer += ["--suite", suite_name(dataset, places, suite)]
         paired = _step(experiment, f"suites-{name}", [*answer, "--quiet"], run / "predictions")
-        steps.append(replace(paired, inputs=DatasetInputs(data, tests_of=hop)))
+        steps.append(replace(paired, inputs=DatasetInputs(data, f"tests/{hop}")))
     number = experiment.models.index(model)
     return RunChain(name, tuple(steps), dataset.name, run, number, bound, source)
 
