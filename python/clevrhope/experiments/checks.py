@@ -51,7 +51,7 @@ class _Built:
     covr_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def check_plan(plan: Plan, *, together: bool = False) -> None:
+def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
     """Passes where nothing in the experiment's file is bound to fail; writes nothing.
 
     Datasets and runs that are done are not checked.
@@ -59,6 +59,9 @@ def check_plan(plan: Plan, *, together: bool = False) -> None:
     Args:
         plan: the experiment's.
         together: whether there has to be a [[model]] whose runs can be trained together.
+
+    Returns:
+        The numbers of these [[model]] tables; none unless `together`.
 
     Raises:
         ConfigError: something is bound to fail; names its place in the file.
@@ -96,6 +99,7 @@ def check_plan(plan: Plan, *, together: bool = False) -> None:
                     f"{plan.experiment.file}: report.ways: no model answers in the way {shown(name)}"
                     f"{suggestion(name, ways)}; there are: {', '.join(sorted(ways)) or 'none'}"
                 )
+    return frozenset(tables - refused.keys()) if together else frozenset()
 
 
 def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
@@ -172,7 +176,7 @@ def _check_runs(
     from clevrhope.models.names import find_model
     from clevrhope.training.evaluation import check_reaching, chosen_splits
 
-    checked: set[tuple[int, str]] = set()
+    checked: set[tuple[int, str, bool]] = set()
     for run in runs:
         trained, evaluated = run.steps[:2]
         choices = parsed(train, trained.arguments)
@@ -189,12 +193,17 @@ def _check_runs(
                 tests = read_names(answers["splits"]) or None
                 there = [each for each in built.splits[request.hop] if is_covr(each) == request.is_of_sets]
                 chosen_splits(there, request.hop, tests)
-        if (request.size, request.split) in checked:
+        kind = (request.size, request.split, bool(request.drop_types))
+        if kind in checked:
             continue
-        checked.add((request.size, request.split))
-        if model.name not in MODELS:
-            find_model(model.name)  # only the model itself knows its settings and features
-            continue
+        checked.add(kind)
+        if model.name not in MODELS:  # only the model itself knows its settings and features
+            found = find_model(model.name)
+            if refused is None:
+                continue
+            if not hasattr(found, "stack_losses"):
+                refused[run.model] = f"{model.name} has no stack_losses, which training together needs"
+                continue
         from clevrhope.training.run import check_settings
 
         made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
 
-from clevrhope.errors import PredictionsError
+from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.experiments.build_files import places_below, write_settings
-from clevrhope.experiments.checks import check_plan
-from clevrhope.experiments.plan import Chain, Plan
+from clevrhope.experiments.checks import check_plan, parsed
+from clevrhope.experiments.plan import Chain, Plan, RunChain
 from clevrhope.experiments.processes import Failure, Slot, deal_slots, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
-from clevrhope.experiments.stack_engine import train_in_one_process
 from clevrhope.runtime.cores import available_cores
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.own_files import check_own
@@ -67,7 +67,7 @@ def run_experiment(
         RenderError: `engine` is "ray", and Ray is missing or does not answer.
         KeyboardInterrupt: SIGTERM or Ctrl-C came.
     """
-    check_plan(plan, together=engine == "together")
+    stackable = check_plan(plan, together=engine == "together")
     progress = progress or Silent()
     cores = available_cores()
     jobs = jobs or plan.experiment.jobs or cores
@@ -103,11 +103,11 @@ def run_experiment(
             if len(able) < len(runs):
                 n_out = f"{len(runs) - len(able)} of {len(runs)} runs"
                 tell(f"Left out, as what they start from failed: {n_out}")
-            if engine == "together":
-                failed = [
-                    run for run, failure in train_in_one_process(able, progress=progress) if not note(failure)
-                ]
-                able = [run for run in able if run not in failed]
+            if stackable:
+                stacked = [run for run in able if run.model in stackable]
+                for run, failed in _train_together(stacked, progress):
+                    note(failed)
+                    able.remove(run)
             if not able:
                 continue
             with progress.stage("Runs", total=len(able), unit="runs") as advance:
@@ -121,6 +121,31 @@ def run_experiment(
         page = _report(plan, failures, progress)
     n_new = sum(run.done for run in left)
     return Outcome(page, len(plan.runs), plan.n_done, n_new, tuple(failures))
+
+
+def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tuple[RunChain, Failure]]:
+    """Trains runs that are not trained yet, those of a [[model]] as one stack; gives those that fail.
+
+    Raises:
+        KeyboardInterrupt: SIGTERM or Ctrl-C came; the states of the runs are written.
+    """
+    from clevrhope.cli.models import read_train_request, train
+    from clevrhope.training.stacked_runs import train_together
+
+    left = [run for run in runs if not run.steps[0].done]
+    for _, group in groupby(left, key=lambda run: run.model):
+        stack = list(group)
+        requests = [read_train_request(parsed(train, run.steps[0].arguments)) for run in stack]
+        made: Sequence[object]
+        try:
+            made = train_together(requests, progress)
+        except ClevrhopeError as error:
+            made = [error] * len(stack)
+        for run, result in zip(stack, made, strict=True):
+            if isinstance(result, ClevrhopeError):
+                yield run, Failure(run.steps[0].name, str(result))
+            else:
+                run.steps[0].set_done()
 
 
 def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[Failure | None]:
