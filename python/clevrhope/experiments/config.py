@@ -277,7 +277,6 @@ class Experiment:
 
 @dataclass(frozen=True)
 class _Report:
-    title: str | None = None
     question: str | None = None
     ways: tuple[str, ...] = ()
 
@@ -329,7 +328,7 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
     found = read_settings(_File, raw, where=file, base=base)
     return Experiment(
         file=file,
-        title=found.report.title or found.title or file.stem,
+        title=found.title or file.stem,
         question=found.report.question,
         out=out or Path(found.out or Path("out") / file.stem),
         jobs=None if found.jobs == "cores" else found.jobs,
