@@ -71,14 +71,14 @@ def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
     every_way_is_known = True
     for k, dataset in zip(plan.experiment.tables, plan.experiment.datasets, strict=True):
         at = f"{plan.experiment.file}: dataset[{k}]"
-        steps = {step.name: step for step in plan.datasets[dataset.name].steps}
+        chain = plan.datasets[dataset.name]
         runs = [run for run in plan.runs if run.dataset == dataset.name]
         left = [run for run in runs if not run.done]
         every_way_is_known &= left == runs
-        if all(step.done for step in steps.values()) and not left:
+        if chain.done and not left:
             continue
         built = _built(plan, dataset, at)
-        features = [step for step in steps.values() if step.arguments[0] == "features"]
+        features = [step for step in chain.steps if step.arguments[0] == "features"]
         for j, step in enumerate(features):
             if not step.done:
                 with _naming(f"{at}.features[{j}]"):
