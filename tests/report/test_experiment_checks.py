@@ -143,7 +143,8 @@ OF_ALL = {
     "jobs": ("jobs = 2", "jobs = 2.5", 'jobs is 2.5; expected a whole number or "cores"'),
     "threads": ("jobs = 2", "jobs = 2\nthreads = 0", "threads is 0; expected a whole number from 1"),
     "ways": (LAST, f"{LAST}[report]\nways = ['x']", 'report.ways: no model answers in the way "x"'),
-    "report's title": (LAST, f"{LAST}[report]\ntitle = 1979-05-27", "report.title is 1979-05-27; expected"),
+    "report's title": (LAST, f"{LAST}[report]\ntitle = 'x'", 'unknown setting "report.title"'),
+    "question": (LAST, f"{LAST}[report]\nquestion = 1979-05-27", "report.question is 1979-05-27; expected"),
     "digits": ("jobs = 2", f"jobs = {'9' * 5_000}", "broken TOML: a number of thousands of digits"),
     "depth": ("jobs = 2", f"jobs = {'[' * 5_000}", "broken TOML: nested more than 50 deep"),
 }

@@ -75,10 +75,9 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
     ]
     single, *rest = plan.runs
     assert [run.source for run in rest] == [single] * 3 + [None]
-    assert all(str(single.folder) in run.chain.steps[0].arguments for run in rest[:3])
+    assert all(str(single.folder) in run.steps[0].arguments for run in rest[:3])
     options = [
-        " ".join(run.chain.steps[0].arguments).partition("--split ")[2].removesuffix(" --quiet")
-        for run in rest
+        " ".join(run.steps[0].arguments).partition("--split ")[2].removesuffix(" --quiet") for run in rest
     ]
     assert options[:3] == [
         "covr_train",

@@ -112,7 +112,7 @@ def test_paths_are_meant_from_where_the_file_lies(tmp_path: Path, monkeypatch: p
     assert "--palette papers/mine.json " in build
     weights = ["papers/weights/frcnn", "random", "/elsewhere/resnet101.pth", "small"]
     assert [each.partition("--weights ")[2].split()[0] for each in features] == weights
-    ours, theirs = (run.chain.steps[0].arguments for run in plan.runs)
+    ours, theirs = (run.steps[0].arguments for run in plan.runs)
     assert 'weights="papers/weights/lxmert.safetensors"' in ours
     assert 'weights="imagenet"' in theirs
     assert experiment.out == Path("out/mine")
@@ -205,7 +205,7 @@ def test_the_packages_experiments_can_be_planned(
         assert not (tmp_path / name).exists()
     capfd.readouterr()
     plan = make_plan(read_experiment(find_file(Path("paper")), out=tmp_path))
-    models = [run.chain.steps[0].arguments[1] for run in plan.runs]
+    models = [run.steps[0].arguments[1] for run in plan.runs]
     assert models.count("lxmert_p") == 29 * 3 * 3
     assert models.count("lxmert_s") == (29 + 4) * 3 * 3
     assert models.count("tensor_nmn") == 6 * 7 * 3
@@ -215,10 +215,10 @@ def test_the_packages_experiments_can_be_planned(
     assert len(on_gpu.runs) == 5 * 5 * (2 + 1)
     check_plan(on_gpu, together=True)
     suites = make_plan(read_experiment(find_file(Path("suites")), out=tmp_path))
-    assert sum("--drop-type" in run.chain.steps[0].arguments for run in suites.runs) == 3 * 15
+    assert sum("--drop-type" in run.steps[0].arguments for run in suites.runs) == 3 * 15
     assert len(suites.runs) == 3 * 15 + 6 * 3
     covr = make_plan(read_experiment(find_file(Path("covr")), out=tmp_path))
-    assert sum("--iid-size-of" in run.chain.steps[0].arguments for run in covr.runs) == 4
+    assert sum("--iid-size-of" in run.steps[0].arguments for run in covr.runs) == 4
     assert len(covr.runs) == 16
     assert sum(run.source is not None for run in covr.runs) == 10
     assert run_command(["experiment", "our", "--plan"]) == 2

@@ -66,16 +66,16 @@ def test_suites_follow_the_features_and_every_run_answers_them(file: Path) -> No
     own = str(out / "config/d_templates/suites/rad_d")
     assert steps[2] == ("suite", "rad_d", str(out / "data/d"), "--templates", own, "--quiet")
     for run in plan.runs:
-        train, evaluate, suites = (step.arguments for step in run.chain.steps)
+        train, evaluate, suites = (step.arguments for step in run.steps)
         assert evaluate == ("evaluate", train[train.index("--out") + 1], "--quiet")
         assert suites == (*evaluate[:-1], "--suite", "rad_d", "--suite", "carets_d", "--quiet")
 
 
 def test_each_drop_is_a_run_of_its_own(file: Path) -> None:
-    runs = {run.chain.name: run for run in plan_of(file).runs}
+    runs = {run.name: run for run in plan_of(file).runs}
     plain = "object_transformer-cyan_cylinder-300-1"
     assert [*runs] == [plain, f"{plain}-without-color0.5", f"{plain}-without-size0.9-shape0.9"]
-    dropped = [run.chain.steps[0].arguments for run in runs.values()]
+    dropped = [run.steps[0].arguments for run in runs.values()]
     assert "--drop-type" not in dropped[0]
     assert [each[each.index("--drop-type") + 1] for each in dropped[1:]] == [
         "color=0.5",
@@ -163,8 +163,8 @@ def test_pairs_are_made_again_if_the_questions_change_and_answered_if_the_pairs_
     build(request(folder, sizes={"train": 60, "complex_iid": 60}, render=False))
 
     def digests() -> tuple[str, str]:
-        sources = DatasetInputs(folder, sources=True)
-        return sources.digest, DatasetInputs(folder, tests_of="rubber_cylinder").digest
+        sources = DatasetInputs(folder, "sources")
+        return sources.digest, DatasetInputs(folder, "tests/rubber_cylinder").digest
 
     before = digests()
     make_suite(folder, "rad")

@@ -127,7 +127,7 @@ def environments() -> Iterator[bytes]:
 
 def test_a_plan_has_every_pair_size_and_seed(grid: Path, tmp_path: Path) -> None:
     plan = make_plan(read_experiment(grid, out=tmp_path / "out"))
-    names = [run.chain.name for run in plan.runs]
+    names = [run.name for run in plan.runs]
     hops = ["rubber_cylinder", "cyan_cylinder-d4-grid", "cyan_cylinder-d8-grid"]
     assert names == [
         f"film-{hop}-{size}-{seed}" for hop in hops for size in ("25k", "300") for seed in (1, 2)
@@ -135,7 +135,7 @@ def test_a_plan_has_every_pair_size_and_seed(grid: Path, tmp_path: Path) -> None
     builds = [step.arguments for step in plan.datasets["d"].steps]
     assert [each[0] for each in builds] == ["build", "build", "features"]
     assert "--diversity 4,8 --diversity-mode grid" in " ".join(builds[1])
-    train = " ".join(plan.runs[0].chain.steps[0].arguments)
+    train = " ".join(plan.runs[0].steps[0].arguments)
     assert "--set channels=8 --set recipe.rate=0.001" in train
     assert not (tmp_path / "out").exists()
 
@@ -392,7 +392,7 @@ def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a worker, or an experiment, that was killed a moment before."""
-    chain = make_plan(read_experiment(grid, out=tmp_path / "out")).runs[0].chain
+    chain = make_plan(read_experiment(grid, out=tmp_path / "out")).runs[0]
     folder = chain.steps[0].holds
     assert folder is not None
     ended: list[object] = []

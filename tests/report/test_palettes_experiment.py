@@ -75,7 +75,7 @@ def run_here(plan: Plan) -> None:
     """Runs all steps; processes of their own would start torch 24 times."""
     for dataset in plan.experiment.datasets:
         write_settings(dataset, places_below(plan.experiment.out, dataset), "palettes.toml")
-    for chain in (*plan.datasets.values(), *(run.chain for run in plan.runs)):
+    for chain in (*plan.datasets.values(), *plan.runs):
         for step in chain.steps:
             assert run_command(step.arguments) == 0, step.name
             step.set_done()

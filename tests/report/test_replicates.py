@@ -53,7 +53,7 @@ def plan(tmp_path: Path) -> Any:
 
 def commands(plan: Plan, run: str) -> list[str]:
     """The command lines of a run, without what is the same in all."""
-    (chain,) = [each.chain for each in plan.runs if each.folder.name == run]
+    (chain,) = [each for each in plan.runs if each.folder.name == run]
     return [" ".join(step.arguments[2:-1]) for step in chain.steps if step.arguments[0] == "evaluate"]
 
 
@@ -108,7 +108,6 @@ def test_models_name_a_dataset_or_one_of_its_replicates(named: str, datasets: se
         (('name = "plain"', 'name = "hour-2"'), 'dataset: "hour-2" is listed twice'),
         (('name = "plain"', 'name = "hour"'), 'dataset: "hour" is listed twice'),
         ((MODEL, f'{MODEL}\ndatasets = ["hour-3"]'), 'model[0].datasets: no dataset "hour-3"'),
-        ((MODEL, f"{MODEL}\nreaching = 101"), "model[0].reaching is 101; expected an accuracy from 0 to 100"),
         ((MODEL, f"{MODEL}\nreaching = 90"), "model[0].reaching needs keep_last and keep_every"),
     ],
 )
@@ -125,6 +124,10 @@ def test_what_does_not_go_together_is_named(change: tuple[str, str], told: str, 
         (
             (REACHING, "reaching = 90\nkeep_last = 3\nkeep_every = 10"),
             "model[0]: reaching: it is an accuracy on the set of --tune-on; add that to options",
+        ),
+        (
+            ("reaching = 90", "reaching = 101"),
+            "model[0]: evaluate: --reaching is 101; expected an accuracy from 0 to 100 per cent",
         ),
         (
             (REACHING, f'{REACHING}\nevaluate = ["--checkpoint", "last"]'),
@@ -215,14 +218,14 @@ def test_the_smallest_ones_test_set_is_answered_again_where_it_changed(plan: Any
         (data / "manifest.json").write_text(json.dumps({"seed": 7, "files": files, "n": len(str(digests))}))
 
     write()
-    for step in run.chain.steps:
+    for step in run.steps:
         step.made.parent.mkdir(parents=True, exist_ok=True)
         step.made.mkdir(exist_ok=True)
         step.set_done()
-    assert run.chain.done
+    assert run.done
 
     def left() -> list[str]:
-        return [step.name.partition("-")[0] for step in run.chain.steps if not step.done]
+        return [step.name.partition("-")[0] for step in run.steps if not step.done]
 
     write(d4="grown")
     assert left() == ["smallest"]

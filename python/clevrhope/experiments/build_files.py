@@ -92,9 +92,8 @@ def subset_templates(
     known = sorted(path.stem for path in package.glob("*.json") if path.name not in NO_TEMPLATES)
     files = {SYNONYMS: (package / SYNONYMS).read_bytes()}
     ends: set[str] = set()
+    _check_known(where, "templates", names, known)
     for name in names or known:
-        if name not in known:
-            raise ConfigError(_unknown(where, "templates", name, known))
         content = (package / f"{name}.json").read_bytes()
         if asks or mentions:
             templates = json.loads(content)
@@ -106,12 +105,8 @@ def subset_templates(
                 continue
             content = json.dumps(kept, indent=2).encode()
         files[f"{name}.json"] = content
-    for name in asks:
-        if name not in ends:
-            raise ConfigError(_unknown(where, "question that asks", name, sorted(ends)))
-    for name in mentions:
-        if name not in TYPES:
-            raise ConfigError(_unknown(where, "type that is mentioned", name, TYPES))
+    _check_known(where, "question that asks", asks, sorted(ends))
+    _check_known(where, "type that is mentioned", mentions, TYPES)
     return files
 
 
@@ -134,8 +129,7 @@ def subset_suite(suite: str, names: Sequence[str], tests: Sequence[str], where: 
     Raises:
         ConfigError: there is no such suite or test, or no template that the chosen tests take.
     """
-    if suite not in suite_names():
-        raise ConfigError(_unknown(where, "suite", suite, suite_names()))
+    _check_known(where, "suite", [suite], suite_names())
     known: dict[str, None] = {}
     files = {}
     whole = {}
@@ -148,9 +142,7 @@ def subset_suite(suite: str, names: Sequence[str], tests: Sequence[str], where: 
         kept = [_of_templates(entry, names) for entry in entries if not tests or entry["test"] in tests]
         if any(kept):
             files[f"{name}.json"] = json.dumps([each for each in kept if each], indent=2).encode()
-    for test in tests:
-        if test not in known:
-            raise ConfigError(_unknown(f"{where}.suites", f"test of {suite}", test, list(known)))
+    _check_known(f"{where}.suites", f"test of {suite}", tests, list(known))
     if not files:
         raise ConfigError(f"{where}.suites: no test of {suite} is about these templates")
     return {**files, **whole}
@@ -176,12 +168,9 @@ def subset_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, 
     """
     source = assets.blender_assets() / "properties.json"
     properties: dict[str, dict[str, Any]] = json.loads(source.read_bytes())
+    _check_known(where, "values", list(wanted), list(properties))
     for kind, names in wanted.items():
-        if kind not in properties:
-            raise ConfigError(_unknown(where, "values", kind, list(properties)))
-        for name in names:
-            if name not in properties[kind]:
-                raise ConfigError(_unknown(where, kind, name, list(properties[kind])))
+        _check_known(where, kind, names, list(properties[kind]))
         if names:
             properties[kind] = {name: properties[kind][name] for name in names}
     return properties
@@ -205,5 +194,8 @@ def _final_function(template: Mapping[str, Any]) -> str:
     return next((name for name in ("count", "exist") if end.endswith(f"_{name}")), end)
 
 
-def _unknown(where: str, what: str, name: str, known: Sequence[str]) -> str:
-    return f'{where}: no {what} "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
+def _check_known(where: str, what: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            near = suggestion(name, known)
+            raise ConfigError(f'{where}: no {what} "{name}"{near}; there are: {", ".join(known)}')

@@ -51,7 +51,7 @@ class _Built:
     covr_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def check_plan(plan: Plan, *, together: bool = False) -> None:
+def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
     """Passes where nothing in the experiment's file is bound to fail; writes nothing.
 
     Datasets and runs that are done are not checked.
@@ -59,6 +59,9 @@ def check_plan(plan: Plan, *, together: bool = False) -> None:
     Args:
         plan: the experiment's.
         together: whether there has to be a [[model]] whose runs can be trained together.
+
+    Returns:
+        The numbers of these [[model]] tables; none unless `together`.
 
     Raises:
         ConfigError: something is bound to fail; names its place in the file.
@@ -68,14 +71,14 @@ def check_plan(plan: Plan, *, together: bool = False) -> None:
     every_way_is_known = True
     for k, dataset in zip(plan.experiment.tables, plan.experiment.datasets, strict=True):
         at = f"{plan.experiment.file}: dataset[{k}]"
-        steps = {step.name: step for step in plan.datasets[dataset.name].steps}
+        chain = plan.datasets[dataset.name]
         runs = [run for run in plan.runs if run.dataset == dataset.name]
-        left = [run for run in runs if not run.chain.done]
+        left = [run for run in runs if not run.done]
         every_way_is_known &= left == runs
-        if all(step.done for step in steps.values()) and not left:
+        if chain.done and not left:
             continue
         built = _built(plan, dataset, at)
-        features = [step for step in steps.values() if step.arguments[0] == "features"]
+        features = [step for step in chain.steps if step.arguments[0] == "features"]
         for j, step in enumerate(features):
             if not step.done:
                 with _naming(f"{at}.features[{j}]"):
@@ -85,7 +88,7 @@ def check_plan(plan: Plan, *, together: bool = False) -> None:
             with _naming(f"{plan.experiment.file}: model[{model_number}]"):
                 ways.update(_check_runs(its_runs, model, dataset, built, refused if together else None))
         every_way_is_known &= all(model.name in MODELS for model in plan.experiment.models)
-    tables = {run.model for run in plan.runs if not run.chain.done}
+    tables = {run.model for run in plan.runs if not run.done}
     if refused and tables == refused.keys():
         table, reason = min(refused.items())
         raise ConfigError(f"{plan.experiment.file}: model[{table}]: {reason}")
@@ -96,6 +99,7 @@ def check_plan(plan: Plan, *, together: bool = False) -> None:
                     f"{plan.experiment.file}: report.ways: no model answers in the way {shown(name)}"
                     f"{suggestion(name, ways)}; there are: {', '.join(sorted(ways)) or 'none'}"
                 )
+    return frozenset(tables - refused.keys()) if together else frozenset()
 
 
 def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
@@ -172,9 +176,9 @@ def _check_runs(
     from clevrhope.models.names import find_model
     from clevrhope.training.evaluation import check_reaching, chosen_splits
 
-    checked: set[tuple[int, str]] = set()
+    checked: set[tuple[int, str, bool]] = set()
     for run in runs:
-        trained, evaluated = run.chain.steps[:2]
+        trained, evaluated = run.steps[:2]
         choices = parsed(train, trained.arguments)
         _check_own(trained, choices, train, model.options, "options")
         request = read_train_request(choices)
@@ -189,12 +193,17 @@ def _check_runs(
                 tests = read_names(answers["splits"]) or None
                 there = [each for each in built.splits[request.hop] if is_covr(each) == request.is_of_sets]
                 chosen_splits(there, request.hop, tests)
-        if (request.size, request.split) in checked:
+        kind = (request.size, request.split, bool(request.drop_types))
+        if kind in checked:
             continue
-        checked.add((request.size, request.split))
-        if model.name not in MODELS:
-            find_model(model.name)  # only the model itself knows its settings and features
-            continue
+        checked.add(kind)
+        if model.name not in MODELS:  # only the model itself knows its settings and features
+            found = find_model(model.name)
+            if refused is None:
+                continue
+            if not hasattr(found, "stack_losses"):
+                refused[run.model] = f"{model.name} has no stack_losses, which training together needs"
+                continue
         from clevrhope.training.run import check_settings
 
         made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)

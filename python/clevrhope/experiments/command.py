@@ -38,7 +38,7 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
     plan = make_plan(read_experiment(find_file(file), out=out))
     if only_plan:
         check_plan(plan, together=choices["engine"] == "together")
-        for chain in (*plan.datasets.values(), *(run.chain for run in plan.runs)):
+        for chain in (*plan.datasets.values(), *plan.runs):
             for step in chain.steps:
                 click.echo(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
         click.echo(

@@ -102,7 +102,7 @@ class DatasetConfig:
         if self.seeds and (self.seed is not None or self.folder is not None):
             other = "seed" if self.folder is None else "folder"
             raise ConfigError(f"seeds does not go with {other}; give one of the two")
-        _check_unique("seeds", list(map(str, self.seeds)))
+        _check_unique(seeds=self.seeds)
         check_at_least(0, seed=self.seed, seeds=min(self.seeds, default=None))
         if self.suites and (self.asks or self.mentions):
             left_out = "asks" if self.asks else "mentions"
@@ -199,16 +199,12 @@ class ModelConfig:
             for drop in filter(None, self.drops):
                 parse_drops(drop.split(","))
         seeds = () if self.seeds == "dataset" else self.seeds
-        for name, values in (("sizes", sizes), ("seeds", seeds), ("drops", self.drops)):
-            _check_unique(name, list(map(str, values)))
-        _check_unique("covr_splits", list(self.covr_splits))
-        _check_unique("iid_size_of", list(self.iid_size_of))
+        _check_unique(sizes=sizes, seeds=seeds, drops=self.drops)
+        _check_unique(covr_splits=self.covr_splits, iid_size_of=self.iid_size_of)
         if "" in self.iid_size_of:
             raise ConfigError('iid_size_of: "" is no predicate; expected one, such as "has-quant-all"')
         check_at_least(0, seeds=min(seeds, default=None), shots=self.shots)
         check_at_least(1, keep_last=self.keep_last, keep_every=self.keep_every, updates=self.updates)
-        if self.reaching is not None and not 0 <= self.reaching <= 100:
-            raise ConfigError(f"reaching is {self.reaching:g}; expected an accuracy from 0 to 100 per cent")
         if self.reaching is not None and self.keep_last == 1:
             raise ConfigError("reaching needs keep_last and keep_every: it chooses among late checkpoints")
 
@@ -277,7 +273,6 @@ class Experiment:
 
 @dataclass(frozen=True)
 class _Report:
-    title: str | None = None
     question: str | None = None
     ways: tuple[str, ...] = ()
 
@@ -300,8 +295,8 @@ class _File:
             raise ConfigError("an experiment needs a [[dataset]] and a [[model]]")
         tables = [each.name for each in self.dataset]
         replicates = [own.name for each in self.dataset for own in each.replicates]
-        for names in (tables, replicates):
-            _check_unique("dataset", names)
+        _check_unique(dataset=tables)
+        _check_unique(dataset=replicates)
         names = list(dict.fromkeys([*tables, *replicates]))
         for k, model in enumerate(self.model):
             for name in model.datasets:
@@ -329,7 +324,7 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
     found = read_settings(_File, raw, where=file, base=base)
     return Experiment(
         file=file,
-        title=found.report.title or found.title or file.stem,
+        title=found.title or file.stem,
         question=found.report.question,
         out=out or Path(found.out or Path("out") / file.stem),
         jobs=None if found.jobs == "cores" else found.jobs,
@@ -413,10 +408,11 @@ def _check_labels(models: Sequence[ModelConfig]) -> None:
             )
 
 
-def _check_unique(name: str, values: Sequence[str]) -> None:
-    repeated = {each for each in values if values.count(each) > 1}
-    if repeated:
-        raise ConfigError(f"{name}: {shown(min(repeated))} is listed twice")
+def _check_unique(**lists: Sequence[object]) -> None:
+    for name, values in lists.items():
+        repeated = [str(each) for each in values if values.count(each) > 1]
+        if repeated:
+            raise ConfigError(f"{name}: {shown(min(repeated))} is listed twice")
 
 
 def _check_name(key: str, value: str) -> None:

@@ -26,73 +26,52 @@ _TRAIN_FILES = (f"{TRAIN.name}.h5", f"{covr_file(COVR_TRAIN)}.h5")
 
 @dataclass(frozen=True, slots=True)
 class DatasetInputs:
-    """The parts of a dataset that a step reads.
+    """The part of a dataset that a step reads.
 
     Attributes:
         dataset: its folder.
-        images: whether all images and scenes count.
-        sources: whether the test sets of all HOPs count, without what suites have made of them.
-        tests_of: the HOP whose test sets count, with those of its suites. Train sets never count: they only
-            grow at their ends, and a run uses the first questions.
+        part: "" for its settings, which count in the other parts, too; "images" for all images and scenes;
+            "sources" for the test sets of all HOPs, without what suites have made of them; or "tests/HOP" for
+            the test sets of a HOP with those of its suites. Train sets are no part: they only grow at their
+            ends, and a run uses the first questions.
     """
 
     dataset: Path
-    images: bool = False
-    sources: bool = False
-    tests_of: str | None = None
+    part: str = ""
 
     @property
     def digest(self) -> str:
-        """SHA-256 of these parts by the dataset's manifest; "no manifest" where it cannot be read."""
+        """SHA-256 of this part by the dataset's manifest; "no manifest" where it cannot be read."""
         path = Layout(self.dataset).manifest
         try:
             stat = path.stat()
             digests = _read(path, stat.st_mtime_ns, stat.st_size)
         except (OSError, DatasetError):
             return "no manifest"
-        tests = [
-            digest
-            for hop, digest in digests.tests.items()
-            if self.tests_of is not None and same_hop(hop, self.tests_of)
-        ]
-        sources = [digests.sources] if self.sources else []
-        return _sha256([digests.whole, digests.images if self.images else None, tests, *sources])
+        return _sha256([digests[""], *(digests[part] for part in digests if _same_part(part, self.part))])
 
 
-@dataclass(frozen=True, slots=True)
-class _Digests:
-    """Digests of what binds a folder, of its images and scenes, and of test sets.
-
-    Attributes:
-        sources: of all HOPs, without suites.
-        tests: of each HOP, with its suites.
-    """
-
-    whole: str
-    images: str
-    sources: str
-    tests: Mapping[str, str]
+def _same_part(name: str, other: str) -> bool:
+    (kind, _, hop), (other_kind, _, other_hop) = name.partition("/"), other.partition("/")
+    return kind == other_kind and same_hop(hop, other_hop)
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, changed_ns: int, n_bytes: int) -> _Digests:
-    """Reads a manifest once until it changes: at the paper's size it lists 400,000 files."""
+def _read(path: Path, changed_ns: int, n_bytes: int) -> Mapping[str, str]:
+    """Part -> digest. Reads a manifest once until it changes: at the paper's size it lists 400,000 files."""
     raw = read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
     check_form(raw, Fields({}, {"files": MapOf(Fields({"sha256": TEXT}))}), path)
-    images: list[tuple[str, str]] = []
-    sources: list[tuple[str, str]] = []
-    tests: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    parts: dict[str, list[Any]] = defaultdict(list)
+    parts[""] = [raw.get(name) for name in _WHOLE]
     for name, entry in sorted(raw.get("files", {}).items()):
         folder, *rest = name.split("/")
         if folder in ("images", "scenes"):
-            images.append((name, entry["sha256"]))
+            parts["images"].append((name, entry["sha256"]))
         elif folder in ("hops", "covr") and name.endswith(".h5") and rest[-1] not in _TRAIN_FILES:
-            tests[rest[0]].append((name, entry["sha256"]))
+            parts[f"tests/{rest[0]}"].append((name, entry["sha256"]))
             if folder == "hops" and "suites" not in rest:
-                sources.append((name, entry["sha256"]))
-    whole = {name: raw.get(name) for name in _WHOLE}
-    by_hop = {hop: _sha256(each) for hop, each in tests.items()}
-    return _Digests(_sha256(whole), _sha256(images), _sha256(sources), by_hop)
+                parts["sources"].append((name, entry["sha256"]))
+    return {part: _sha256(content) for part, content in parts.items()}
 
 
 def _sha256(content: Any) -> str:

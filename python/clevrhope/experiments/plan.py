@@ -96,11 +96,10 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class RunChain:
-    """The training and evaluation of one run.
+class RunChain(Chain):
+    """The training and evaluation of one run, under the name of its folder.
 
     Attributes:
-        chain: its steps, under the name of the run's folder.
         dataset: the name of its dataset.
         folder: of the run.
         model: the number of its [[model]] table.
@@ -108,7 +107,6 @@ class RunChain:
         source: the run that it starts from, which is trained before it; None for random weights.
     """
 
-    chain: Chain
     dataset: str
     folder: Path
     model: int
@@ -145,7 +143,7 @@ class Plan:
     @property
     def n_done(self) -> int:
         """Number of runs that are done."""
-        return sum(run.chain.done for run in self.runs)
+        return sum(run.done for run in self.runs)
 
 
 def make_plan(experiment: Experiment) -> Plan:
@@ -158,11 +156,9 @@ def make_plan(experiment: Experiment) -> Plan:
     file, first = experiment.file, experiment.datasets[0]
     for dataset in experiment.datasets:
         if dataset.folder is not None:
-            for hop in sub_datasets(dataset):
-                try:
+            with naming(f"{file}: dataset {dataset.name}"):
+                for hop in sub_datasets(dataset):
                     find_hop(Layout(dataset.folder), hop)
-                except ConfigError as error:
-                    raise ConfigError(f"{file}: dataset {dataset.name}: {error}") from error
     datasets = {each.name: _dataset_chain(experiment, each) for each in experiment.datasets}
     known = {hop for dataset in experiment.datasets for hop in sub_datasets(dataset)}
     runs: dict[str, RunChain] = {}
@@ -238,25 +234,19 @@ def smallest_palette(dataset: DatasetConfig, hop: str) -> str | None:
 
 def build_arguments(dataset: DatasetConfig, build: BuildConfig, places: Places) -> list[str]:
     """The command line of a build."""
-    arguments = ["build", "--out", str(places.data), "--seed", str(dataset.seed)]
-    for hop in build.hops:
-        arguments += ["--hop", hop]
-    if build.diversity:
-        arguments += ["--diversity", ",".join(map(str, build.diversity))]
-        arguments += ["--diversity-mode", build.mode]
-    if build.palette is not None:
-        arguments += ["--palette", str(build.palette)]
-    if dataset.splits:
-        arguments += ["--splits", ",".join(dataset.splits)]
-    if dataset.has_templates:
-        arguments += ["--templates", str(places.templates)]
-    if dataset.values:
-        arguments += ["--properties", str(places.properties)]
-    if dataset.covr:
-        arguments.append("--covr")
-    if not dataset.render:
-        arguments.append("--no-render")
-    return [*arguments, "--config", str(places.config), "--quiet"]
+    options = _options(
+        out=places.data,
+        seed=dataset.seed,
+        hop=build.hops,
+        diversity=",".join(map(str, build.diversity)),
+        diversity_mode=build.mode if build.diversity else None,
+        palette=build.palette,
+        splits=",".join(dataset.splits),
+        templates=places.templates if dataset.has_templates else None,
+        properties=places.properties if dataset.values else None,
+    )
+    flags = [*(["--covr"] if dataset.covr else []), *([] if dataset.render else ["--no-render"])]
+    return ["build", *options, *flags, "--config", str(places.config)]
 
 
 def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
@@ -267,28 +257,21 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
         files = [toml_text(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
         digest = sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
         for k, build in enumerate(dataset.builds):
-            arguments = build_arguments(dataset, build, places)
-            step = _step(experiment, f"build-{dataset.name}-{k}", arguments, folder / "manifest.json")
-            steps.append(replace(step, settings=digest, holds=folder))
+            name, arguments = f"build-{dataset.name}-{k}", build_arguments(dataset, build, places)
+            made = folder / "manifest.json"
+            steps.append(_step(experiment, name, arguments, made, settings=digest, holds=folder))
+    images, sources = DatasetInputs(folder, "images"), DatasetInputs(folder, "sources")
     for k, features in enumerate(dataset.features):
-        arguments = ["features", str(folder), "--kind", features.kind]
-        if features.size:
-            arguments += ["--size", features.size]
-        if features.weights:
-            arguments += ["--weights", features.weights]
         name = f"features-{dataset.name}-{features.kind.rpartition(':')[2]}-{k}"
-        step = _step(experiment, name, [*arguments, "--quiet"], folder / "features")
-        steps.append(replace(step, inputs=DatasetInputs(folder, images=True)))
+        options = _options(kind=features.kind, size=features.size, weights=features.weights)
+        arguments = ["features", str(folder), *options]
+        steps.append(_step(experiment, name, arguments, folder / "features", inputs=images))
     for suite, tests in dataset.suites.items():
-        name = suite_name(dataset, places, suite)
-        arguments = ["suite", name, str(folder)]
-        own = own_suite(dataset, places, suite)
-        if own is not None:
-            arguments += ["--templates", str(own)]
-        made = Layout(folder).suite_vocab(sub_datasets(dataset)[0], name)
-        step = _step(experiment, f"suite-{dataset.name}-{suite}", [*arguments, "--quiet"], made)
-        chosen = json.dumps([dataset.templates, tests])
-        steps.append(replace(step, settings=chosen, inputs=DatasetInputs(folder, sources=True)))
+        own_name = suite_name(dataset, places, suite)
+        arguments = ["suite", own_name, str(folder), *_options(templates=own_suite(dataset, places, suite))]
+        made = Layout(folder).suite_vocab(sub_datasets(dataset)[0], own_name)
+        name, chosen = f"suite-{dataset.name}-{suite}", json.dumps([dataset.templates, tests])
+        steps.append(_step(experiment, name, arguments, made, settings=chosen, inputs=sources))
     return Chain(dataset.name, tuple(steps))
 
 
@@ -309,46 +292,40 @@ def _run_chain(
     if _is_taken(experiment.out / "runs" / name, bound):
         name += f"-{sha256(json.dumps(bound).encode()).hexdigest()[:6]}"
     run = experiment.out / "runs" / name
-    train = ["train", model.name, str(data), "--hop", hop, "--size", size,
-             "--seed", str(seed), "--out", str(run)]  # fmt: skip
-    if model.updates:
-        train += ["--updates", str(model.updates)]
-    for key, each in model.settings.items():
-        train += ["--set", f"{key}={toml_value(each)}"]
-    if model.keep_last > 1:
-        train += ["--keep-last", str(model.keep_last)]
-    if model.keep_every:
-        train += ["--keep-every", str(model.keep_every)]
-    if model.features:
-        train += ["--features", model.features]
-    if source is not None:
-        train += ["--init-from", str(source.folder)]
-    train += _options_of(model, variant)
-    train += [*model.options, "--quiet"]
-    answer = ["evaluate", str(run)]
-    if model.reaching is not None:
-        answer += ["--reaching", f"{model.reaching:g}"]
-    evaluate = [*answer, *model.evaluate, "--quiet"]
-    trained = _step(experiment, f"train-{name}", train, run / "finished.json")
-    evaluated = _step(experiment, f"evaluate-{name}", evaluate, run / "predictions")
+    options = _options(
+        hop=hop,
+        size=size,
+        seed=seed,
+        out=run,
+        updates=model.updates,
+        set=[f"{key}={toml_value(each)}" for key, each in model.settings.items()],
+        keep_last=model.keep_last if model.keep_last > 1 else None,
+        keep_every=model.keep_every,
+        features=model.features,
+        init_from=None if source is None else source.folder,
+    )
+    train = ["train", model.name, str(data), *options, *_options_of(model, variant), *model.options]
+    reaching = None if model.reaching is None else f"{model.reaching:g}"
+    answer = ["evaluate", str(run), *_options(reaching=reaching)]
+    evaluate = [*answer, *model.evaluate]
+    made, tests = run / "predictions", DatasetInputs(data, f"tests/{hop}")
     steps = [
-        replace(trained, inputs=DatasetInputs(data), holds=run),
-        replace(evaluated, inputs=DatasetInputs(data, tests_of=hop)),
+        _step(
+            experiment, f"train-{name}", train, run / "finished.json", inputs=DatasetInputs(data), holds=run
+        ),
+        _step(experiment, f"evaluate-{name}", evaluate, made, inputs=tests),
     ]
     smallest = None if variant.of_sets else smallest_palette(dataset, hop)
     if smallest is not None:
         own = _without(model.evaluate, {"--splits": 1, "--suite": 1})
-        elsewhere = [*answer, *own, "--hop", smallest, "--splits", OOD, "--quiet"]
-        step = _step(experiment, f"smallest-{name}", elsewhere, RunFolder(run).other_hop(smallest))
-        steps.append(replace(step, inputs=DatasetInputs(data, tests_of=smallest)))
+        elsewhere = [*answer, *own, *_options(hop=smallest, splits=OOD)]
+        there, others = RunFolder(run).other_hop(smallest), DatasetInputs(data, f"tests/{smallest}")
+        steps.append(_step(experiment, f"smallest-{name}", elsewhere, there, inputs=others))
     if dataset.suites:
-        answer = evaluate[:-1]
-        for suite in dataset.suites:
-            answer += ["--suite", suite_name(dataset, places, suite)]
-        paired = _step(experiment, f"suites-{name}", [*answer, "--quiet"], run / "predictions")
-        steps.append(replace(paired, inputs=DatasetInputs(data, tests_of=hop)))
+        paired = [*evaluate, *_options(suite=[suite_name(dataset, places, each) for each in dataset.suites])]
+        steps.append(_step(experiment, f"suites-{name}", paired, made, inputs=tests))
     number = experiment.models.index(model)
-    return RunChain(Chain(name, tuple(steps)), dataset.name, run, number, bound, source)
+    return RunChain(name, tuple(steps), dataset.name, run, number, bound, source)
 
 
 def _source(
@@ -384,15 +361,13 @@ def _source(
 
 def _options_of(model: ModelConfig, variant: Variant) -> list[str]:
     """The options of `train` that say what a run learns from."""
-    options = ["--drop-type", variant.drop] if variant.drop else []
-    if not variant.of_sets:
-        return options
-    options += ["--split", COVR_TRAIN]
-    for option, text in (("--covr-split", variant.covr_split), ("--iid-size-of", variant.iid_size_of)):
-        if text is not None:
-            options += [option, text]
-            options += [] if model.shots is None else ["--shots", str(model.shots)]
-    return options
+    return _options(
+        drop_type=variant.drop,
+        split=COVR_TRAIN if variant.of_sets else None,
+        covr_split=variant.covr_split,
+        iid_size_of=variant.iid_size_of,
+        shots=model.shots if variant.covr_split or variant.iid_size_of else None,
+    )
 
 
 def suite_name(dataset: DatasetConfig, places: Places, suite: str) -> str:
@@ -442,6 +417,16 @@ def _is_taken(folder: Path, bound: Mapping[str, Any]) -> bool:
     return (folder / "run.json").exists() and bool(recorded != bound)
 
 
-def _step(experiment: Experiment, name: str, arguments: Sequence[str], made: Path) -> Step:
-    out = experiment.out
-    return Step(name, tuple(arguments), made, out / "done" / f"{name}.json", out / "logs" / f"{name}.log")
+def _options(**values: Any) -> list[str]:
+    """Options of a command line: lists repeat theirs; None and "" leave one out."""
+    options = []
+    for name, value in values.items():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if each not in (None, ""):
+                options += [f"--{name.replace('_', '-')}", str(each)]
+    return options
+
+
+def _step(experiment: Experiment, name: str, arguments: Sequence[str], made: Path, **more: Any) -> Step:
+    mark, log = experiment.out / "done" / f"{name}.json", experiment.out / "logs" / f"{name}.log"
+    return Step(name, (*arguments, "--quiet"), made, mark, log, **more)

@@ -15,8 +15,8 @@ _RETRIES = 3
 
 def run_on_ray(
     chains: Sequence[Chain], *, address: str | None, threads: int, per_gpu: int
-) -> Iterator[tuple[Chain, Failure | None]]:
-    """Runs chains; gives each with its failure, or None, in the order in which they end.
+) -> Iterator[Failure | None]:
+    """Runs chains; gives the failure of each, or None, in the order in which they end.
 
     Args:
         chains: independent of each other.
@@ -43,7 +43,7 @@ def run_on_ray(
                 failure = ray.get(ended)
             except ray.exceptions.RayError as error:
                 failure = Failure(chain.name, str(error).strip().splitlines()[-1])
-            yield chain, failure
+            yield failure
     finally:
         if fresh and "ray" in sys.modules:
             ray.shutdown()

@@ -1,19 +1,19 @@
 """Running an experiment: all steps of a plan that are not done, and the report."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
 
-from clevrhope.errors import PredictionsError
+from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.experiments.build_files import places_below, write_settings
-from clevrhope.experiments.checks import check_plan
-from clevrhope.experiments.plan import Chain, Plan
+from clevrhope.experiments.checks import check_plan, parsed
+from clevrhope.experiments.plan import Chain, Plan, RunChain
 from clevrhope.experiments.processes import Failure, Slot, deal_slots, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
-from clevrhope.experiments.stack_engine import train_in_one_process
 from clevrhope.runtime.cores import available_cores
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.own_files import check_own
@@ -67,7 +67,7 @@ def run_experiment(
         RenderError: `engine` is "ray", and Ray is missing or does not answer.
         KeyboardInterrupt: SIGTERM or Ctrl-C came.
     """
-    check_plan(plan, together=engine == "together")
+    stackable = check_plan(plan, together=engine == "together")
     progress = progress or Silent()
     cores = available_cores()
     jobs = jobs or plan.experiment.jobs or cores
@@ -93,10 +93,9 @@ def run_experiment(
                 if note(run_chain(plan.datasets[config.name], threads=cores)):
                     ready.add(config.name)
                 advance(1)
-        left = [run for run in plan.runs if run.dataset in ready and not run.chain.done]
+        left = [run for run in plan.runs if run.dataset in ready and not run.done]
         for run in left:
             run.claim()
-        waiting = [run.chain for run in left]
         # Runs that start from another run begin once all others have ended.
         sources = [run for run in left if run.source is None]
         for runs in (sources, [run for run in left if run.source is not None]):
@@ -104,29 +103,53 @@ def run_experiment(
             if len(able) < len(runs):
                 n_out = f"{len(runs) - len(able)} of {len(runs)} runs"
                 tell(f"Left out, as what they start from failed: {n_out}")
-            if engine == "together":
-                failed = [
-                    run for run, failure in train_in_one_process(able, progress=progress) if not note(failure)
-                ]
-                able = [run for run in able if run not in failed]
+            if stackable:
+                stacked = [run for run in able if run.model in stackable]
+                for run, failed in _train_together(stacked, progress):
+                    note(failed)
+                    able.remove(run)
             if not able:
                 continue
-            chains = [run.chain for run in able]
-            with progress.stage("Runs", total=len(chains), unit="runs") as advance:
+            with progress.stage("Runs", total=len(able), unit="runs") as advance:
                 if engine == "ray":
-                    ended = run_on_ray(chains, address=address, threads=threads, per_gpu=jobs)
+                    ended = run_on_ray(able, address=address, threads=threads, per_gpu=jobs)
                 else:
-                    ended = _run_here(chains, jobs=jobs, threads=threads)
-                for _, failure in ended:
+                    ended = _run_here(able, jobs=jobs, threads=threads)
+                for failure in ended:
                     note(failure)
                     advance(1)
         page = _report(plan, failures, progress)
-    n_new = sum(chain.done for chain in waiting)
+    n_new = sum(run.done for run in left)
     return Outcome(page, len(plan.runs), plan.n_done, n_new, tuple(failures))
 
 
-def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[tuple[Chain, Failure | None]]:
-    """Runs chains, `jobs` at a time; gives each with its failure, or None, as they end."""
+def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tuple[RunChain, Failure]]:
+    """Trains runs that are not trained yet, those of a [[model]] as one stack; gives those that fail.
+
+    Raises:
+        KeyboardInterrupt: SIGTERM or Ctrl-C came; the states of the runs are written.
+    """
+    from clevrhope.cli.models import read_train_request, train
+    from clevrhope.training.stacked_runs import train_together
+
+    left = [run for run in runs if not run.steps[0].done]
+    for _, group in groupby(left, key=lambda run: run.model):
+        stack = list(group)
+        requests = [read_train_request(parsed(train, run.steps[0].arguments)) for run in stack]
+        made: Sequence[object]
+        try:
+            made = train_together(requests, progress)
+        except ClevrhopeError as error:
+            made = [error] * len(stack)
+        for run, result in zip(stack, made, strict=True):
+            if isinstance(result, ClevrhopeError):
+                yield run, Failure(run.steps[0].name, str(result))
+            else:
+                run.steps[0].set_done()
+
+
+def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[Failure | None]:
+    """Runs chains, `jobs` at a time; gives the failure of each, or None, as they end."""
     stop = Event()
     free: SimpleQueue[Slot] = SimpleQueue()
     for slot in deal_slots(jobs, _gpus()):
@@ -140,16 +163,12 @@ def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[t
             free.put(slot)
 
     with ThreadPoolExecutor(jobs) as pool:
-        under_way: dict[Future[Failure | None], Chain] = {pool.submit(run, chain): chain for chain in chains}
         try:
-            while under_way:
-                ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for each in ended:
-                    yield under_way.pop(each), each.result()
+            for ended in as_completed([pool.submit(run, chain) for chain in chains]):
+                yield ended.result()
         except BaseException:
-            stop.set()  # the processes save what they have; the pool waits for them
-            for each in under_way:
-                each.cancel()
+            stop.set()  # the processes save what they have, and the pool waits for them
+            pool.shutdown(cancel_futures=True)
             raise
 
 
