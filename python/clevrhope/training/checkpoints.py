@@ -242,8 +242,8 @@ def read_about(path: Path) -> dict[str, Any]:
 
 
 _ABOUT = Fields(
-    {},
-    {"model": TEXT, "hop": NAME, "size": COUNT, "seed": SEED, "vocab": TEXT, "stage": TEXT, "update": COUNT},
+    {"model": TEXT, "hop": NAME, "size": COUNT, "seed": SEED, "vocab": TEXT},
+    {"stage": TEXT, "update": COUNT},
 )
 """The form of a checkpoint's metadata."""
 

@@ -140,7 +140,7 @@ def evaluate(
     store = _store(root, info, features)
     train_split = info.get("split", TRAIN.name)
     there = read_vocab(layout.vocab)
-    vocab = read_vocab(folder.vocab if folder.vocab.exists() else layout.vocab_of(train_split))
+    vocab = read_vocab(folder.vocab)
     for name in names:
         _check_own(folder.checkpoint(name), info, vocab)
     trained_hop = find_hop(layout, info["hop"])
@@ -501,7 +501,7 @@ def _check_own(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
     about = read_about(path)
     wanted = {**{name: info[name] for name in ("model", "hop", "size", "seed")}, "vocab": vocab_digest(vocab)}
     for name, value in wanted.items():
-        if about.get(name, value) != value:
+        if about[name] != value:
             raise DatasetError(
                 f"{path}: a checkpoint of another run ({name} is {shown(about[name])}, not {shown(value)}); "
                 "move it elsewhere, or put the run's own back"

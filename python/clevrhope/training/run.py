@@ -21,7 +21,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import FeatureStore, open_store, store_like
 from clevrhope.models.names import build_model, find_model
-from clevrhope.models.recipe import Recipe, current_recipe
+from clevrhope.models.recipe import Recipe
 from clevrhope.runtime.atomic import sweep, write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.lock import locked
@@ -415,7 +415,7 @@ def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, fold
     """The precision of a resumed run, or else the requested one or what the device allows of the recipe's."""
     if request.precision is None and folder.is_started and folder.run.exists():
         run = folder.read()
-        if current_recipe(run["recipe"]) == as_json_values(asdict(recipe)):
+        if run["recipe"] == as_json_values(asdict(recipe)):
             own: Precision = run["precision"]
             return own
     return chosen_precision(request.precision, recipe.precision, device)
