@@ -32,7 +32,7 @@ from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
-from clevrhope.models.names import build_model, find_model
+from clevrhope.models.names import build_model
 from clevrhope.models.protocol import answer_methods
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import as_json_values
@@ -167,10 +167,9 @@ def evaluate(
             f"not belong in {out or folder.root}; choose a separate folder with --out"
         )
     where = chosen_device(device)
-    found = find_model(info["model"])
     config, _ = split_settings(info["settings"])
     with torch.random.fork_rng(devices=[]):
-        model = build_model(info["model"], found, config, vocab, sets=is_covr(train_split))
+        model = build_model(info["model"], config, vocab, sets=is_covr(train_split))
     model.to(where)
     ways, program_ways = answer_methods(model)
     parts = [Part("", split) for split in chosen]

@@ -20,7 +20,7 @@ from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import FeatureStore, open_store, store_like
-from clevrhope.models.names import build_model, find_model
+from clevrhope.models.names import build_model
 from clevrhope.models.recipe import Recipe
 from clevrhope.runtime.atomic import sweep, write_whole
 from clevrhope.runtime.json_text import as_json_values
@@ -241,17 +241,16 @@ class PreparedRun:
 
 def prepare(request: TrainRequest) -> PreparedRun:
     """Checks a request and opens what it reads; errors as of `train`."""
-    found = find_model(request.model)
     layout = Layout(request.dataset)
     manifest = finished_manifest(layout.manifest)
     request = replace(request, hop=find_hop(layout, request.hop))
     train_set = find_train_set(layout, request.hop, request.split)
     own_vocab, vocab = read_vocab(layout.vocab), read_vocab(train_set.vocab)
     device = chosen_device(request.device)
-    config, about_recipe = split_settings(request.settings)
 
     torch.manual_seed(derived_seed(request.seed, "weights"))
-    model = build_model(request.model, found, config, vocab, sets=request.is_of_sets)
+    config, _ = split_settings(request.settings)
+    model = build_model(request.model, config, vocab, sets=request.is_of_sets)
     folder = RunFolder(request.out)
     store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
     init = initial_binding(request, folder, described_features(store))
@@ -260,7 +259,7 @@ def prepare(request: TrainRequest) -> PreparedRun:
             getattr(model, "begin", lambda: None)()
         else:
             load_initial(model, request.init_from, vocab)
-    recipe = _recipe(model, about_recipe, request)
+    recipe = recipe_of(model, request)
     precision = _precision(request, recipe, device, folder)
     reader: Split = train_set.open(request.size, vocab)
     covr_split = choose_covr_split(layout, request)
@@ -332,13 +331,12 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
     Raises:
         ConfigError: an unknown model or setting, or an invalid value.
     """
-    found = find_model(request.model)
-    config, about_recipe = split_settings(request.settings)
+    config, _ = split_settings(request.settings)
     with torch.random.fork_rng(devices=[]), torch.device("meta"):
-        model = build_model(request.model, found, config, vocab, sets=request.is_of_sets)
+        model = build_model(request.model, config, vocab, sets=request.is_of_sets)
     if request.init_from is None:
         getattr(model, "check_begin", lambda: None)()
-    for stage in _recipe(model, about_recipe, request).stages:
+    for stage in recipe_of(model, request).stages:
         check_stage(model, stage, request.n_questions)
     return model
 
@@ -349,16 +347,6 @@ def recipe_of(model: nn.Module, request: TrainRequest) -> Recipe:
     Raises:
         ConfigError: it is not a recipe, or the settings do not fit it.
     """
-    return _recipe(model, split_settings(request.settings)[1], request)
-
-
-def described_features(store: FeatureStore) -> dict[str, Any]:
-    """A run's record of the features that it reads: the store, without the dataset that it belongs to."""
-    info = store.info.as_json()
-    return {name: info[name] for name in ("kind", "options", "weights", "code", "note")}
-
-
-def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -> Recipe:
     recipe = getattr(model, "recipe", DEFAULT_RECIPE)
     if not isinstance(recipe, Recipe) or not recipe.stages:
         raise ConfigError(f'model "{request.model}": its recipe is not a Recipe with at least one stage')
@@ -368,7 +356,14 @@ def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -
             f'model "{request.model}": its stages are called {", ".join(names)}; expected unique names other '
             "than last and best"
         )
+    _, settings = split_settings(request.settings)
     return apply_settings(recipe, settings, request.updates)
+
+
+def described_features(store: FeatureStore) -> dict[str, Any]:
+    """A run's record of the features that it reads: the store, without the dataset that it belongs to."""
+    info = store.info.as_json()
+    return {name: info[name] for name in ("kind", "options", "weights", "code", "note")}
 
 
 def _tune_set(
