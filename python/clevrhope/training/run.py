@@ -52,7 +52,7 @@ from clevrhope.training.request import (
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.some_rows import SomeRows
 from clevrhope.training.stages import check_stage
-from clevrhope.training.train_sets import find_train_set
+from clevrhope.training.train_sets import open_train_set
 from clevrhope.version import software_version
 
 
@@ -244,8 +244,8 @@ def prepare(request: TrainRequest) -> PreparedRun:
     layout = Layout(request.dataset)
     manifest = finished_manifest(layout.manifest)
     request = replace(request, hop=find_hop(layout, request.hop))
-    train_set = find_train_set(layout, request.hop, request.split)
-    own_vocab, vocab = read_vocab(layout.vocab), read_vocab(train_set.vocab)
+    opened, vocab, of_train_set = open_train_set(layout, request.hop, request.split, request.size)
+    reader: Split = opened
     device = chosen_device(request.device)
 
     torch.manual_seed(derived_seed(request.seed, "weights"))
@@ -261,7 +261,6 @@ def prepare(request: TrainRequest) -> PreparedRun:
             load_initial(model, request.init_from, vocab)
     recipe = recipe_of(model, request)
     precision = _precision(request, recipe, device, folder)
-    reader: Split = train_set.open(request.size, vocab)
     covr_split = choose_covr_split(layout, request)
     if covr_split is not None:
         reader = SomeRows(reader, covr_split.train)
@@ -285,7 +284,7 @@ def prepare(request: TrainRequest) -> PreparedRun:
             "model": request.model,
             "hop": request.hop,
             "size": request.size,
-            **train_set.binding(),
+            **of_train_set,
             **covr_binding(layout, request, covr_split),
             **init,
             "seed": request.seed,
@@ -297,7 +296,9 @@ def prepare(request: TrainRequest) -> PreparedRun:
             "tune": {"on": tune_set_name(request), "every": request.tune_every},
             **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
             "features": described_features(store),
-            "dataset": identity(manifest, own_vocab, hop=request.hop, images=store.info.of_images),
+            "dataset": identity(
+                manifest, read_vocab(layout.vocab), hop=request.hop, images=store.info.of_images
+            ),
             "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
             "versions": {"clevrhope": software_version(), "torch": torch.__version__},
         },
