@@ -1,7 +1,7 @@
 """Evaluates trained runs: predicts on the test sets and writes what `clevrhope score` reads."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,12 +46,12 @@ from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.prediction import BATCH, NO_ANSWER, accuracy, predict_answers, predict_programs
 from clevrhope.training.prediction_files import (
-    Answered,
     Part,
+    answer_lines,
     file_digest,
     kept_lines,
     made_by_digest,
-    write_answers,
+    write_lines,
 )
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.run import described_features
@@ -230,24 +230,19 @@ def evaluate(
                     )
                     for part in todo[name, way]
                 }
-                own = {"checkpoint": name, "way": way}
-                answered = [
-                    Answered(
-                        part,
-                        asked[part].rows,
-                        found,
-                        {
-                            **(suite_columns(part.suite, suite_files[part]) if part.suite else {}),
-                            **shared,
-                            **notes[part.suite],
-                            **own,
-                            "made_by": made_by[name][part],
-                        },
-                    )
-                    for part, found in answers.items()
-                ]
+                lines: dict[Part, Iterable[str]] = {**kept[name, way]}
+                for part, found in answers.items():
+                    columns = {
+                        **(suite_columns(part.suite, suite_files[part]) if part.suite else {}),
+                        **shared,
+                        **notes[part.suite],
+                        "checkpoint": name,
+                        "way": way,
+                        "made_by": made_by[name][part],
+                    }
+                    lines[part] = answer_lines(hop, part, asked[part].rows, found, vocab, columns)
                 path = into.prediction(name, way)
-                write_answers(path, answered, vocab, {"hop": hop}, kept[name, way])
+                write_lines(path, lines)
                 files.append(
                     PredictionFile(
                         path=path,
