@@ -22,6 +22,7 @@ from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
+from clevrhope.training import prepared_run
 from clevrhope.training import run as run_module
 from clevrhope.training.covr_split import choose_covr_split
 from clevrhope.training.data import Questions
@@ -46,7 +47,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Questions]:
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr(run_module, "Questions", Kept)
+    for module in (run_module, prepared_run):
+        monkeypatch.setattr(module, "Questions", Kept)
     return made
 
 

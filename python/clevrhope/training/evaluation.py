@@ -53,8 +53,8 @@ from clevrhope.training.prediction_files import (
     made_by_digest,
     write_lines,
 )
+from clevrhope.training.prepared_run import described_features
 from clevrhope.training.recipe_settings import split_settings
-from clevrhope.training.run import described_features
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.vocab_mapping import MappedSplit
 

@@ -82,10 +82,8 @@ class _JoinedFeatures:
         return self._pool
 
 
-def join_train_sets(
-    parts: Sequence[TrainSetPart], device: torch.device
-) -> tuple[Questions, list[tuple[int, int]]]:
-    """The questions of several train sets, and each one's first row and number of questions.
+def join_train_sets(parts: Sequence[TrainSetPart], device: torch.device) -> tuple[Questions, list[int]]:
+    """The questions of several train sets, and the first row of each.
 
     Train sets that are there several times, for runs of several seeds, are held once.
 
@@ -99,7 +97,7 @@ def join_train_sets(
     starts: dict[tuple[str, str, int], int] = {}
     for key in different:
         starts[key] = sum(other[2] for other in starts)
-    return Questions(joined, features, device), [(starts[key], key[2]) for key in keys]
+    return Questions(joined, features, device), [starts[key] for key in keys]
 
 
 def _padded(rows: Ints, width: int) -> Ints:
