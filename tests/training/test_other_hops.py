@@ -88,7 +88,8 @@ def test_another_sub_dataset_is_answered_beside_the_runs_own(trained: Path, pale
     model = build_model(MODEL, {}, vocab)
     load_weights(trained / "weights/last.safetensors", model)
     reader = open_split(layout, SMALL, "complex_ood", vocab=vocab)
-    questions = Questions(reader, open_store(palettes, kind="none"), torch.device("cpu"))
+    features = open_store(palettes, kind="none").pool(reader.pool)
+    questions = Questions(reader, features, torch.device("cpu"))
     by_hand = predict_answers(
         model, "predict", questions, n_answers=len(vocab.answers()), precision="float32"
     )

@@ -56,7 +56,7 @@ from clevrhope.training.prediction_files import (
 from clevrhope.training.prepared_run import described_features
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.run_folder import RunFolder
-from clevrhope.training.vocab_mapping import MappedSplit
+from clevrhope.training.vocab_mapping import map_vocab
 
 SKIPPED = "blur, fill and crop were left out, since features of scenes do not depend on pixels"
 """What is said of visual tests that a model on features of scenes cannot be given."""
@@ -119,7 +119,7 @@ def evaluate(
             splits are kept.
         suite: a suite of paired tests whose questions are answered. Questions of its splits are answered
             only where the file of predictions lacks their answers; everything else in it is kept. Words,
-            answers and functions that the model lacks are no error: see `MappedSplit`.
+            answers and functions that the model lacks are no error: see `map_vocab`.
         out: the folder for the files; None for the run's own.
         device: as in `TrainRequest`.
         batch_size: questions per batch.
@@ -190,7 +190,7 @@ def evaluate(
     }
     todo = {each: [part for part in asked if part not in lines] for each, lines in kept.items()}
     sets = {
-        part: Questions(each.reader, store, where)
+        part: Questions(each.reader, store.pool(each.reader.pool), where)
         for part, each in asked.items()
         if any(part in each for each in todo.values())
     }
@@ -288,8 +288,8 @@ def _asked(layout: Layout, hop: str, part: Part, *, here: Vocab, of_scenes: bool
         place = layout.questions_h5(hop, part.split)
     if there == here:
         return _Asked(reader, rows, (), n_skipped)
-    mapped = MappedSplit(reader, there=there, here=here, place=str(place), may_lack=bool(part.suite))
-    return _Asked(mapped, rows, tuple(mapped.unknown), n_skipped)
+    mapped, unknown = map_vocab(reader, there=there, here=here, place=str(place), may_lack=bool(part.suite))
+    return _Asked(mapped, rows, unknown, n_skipped)
 
 
 def _unknown_words(asked: Sequence[_Asked]) -> tuple[str, ...]:

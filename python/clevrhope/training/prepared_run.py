@@ -26,9 +26,9 @@ from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.hops import NONE
 from clevrhope.training.checkpoints import RunProgress, check_states
 from clevrhope.training.covr_split import CovrSplit, choose_covr_split, covr_binding
-from clevrhope.training.data import Questions, Split
+from clevrhope.training.data import Questions, Split, SplitRows
 from clevrhope.training.device import chosen_precision
-from clevrhope.training.dropped_types import KeptSplit
+from clevrhope.training.dropped_types import kept_rows
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
 from clevrhope.training.log import Log, OnLog
 from clevrhope.training.order import derived_seed
@@ -43,7 +43,6 @@ from clevrhope.training.request import (
     tune_split,
 )
 from clevrhope.training.run_folder import RunFolder
-from clevrhope.training.some_rows import SomeRows
 from clevrhope.training.stages import check_stage
 from clevrhope.training.train_sets import open_train_set
 from clevrhope.version import software_version
@@ -95,9 +94,16 @@ class PreparedRun:
         """Updates that were made in all stages."""
         return sum(stage.updates for stage in self.recipe.stages[: done.stage]) + done.update
 
+    def train_questions(self) -> Questions:
+        """The questions to learn from; errors as of `Questions`."""
+        return Questions(self.reader, self.store.pool(self.reader.pool), self.device)
+
     def tune_questions(self) -> Questions | None:
         """The questions that weights are chosen by; errors as of `Questions`."""
-        return None if self.tune is None else Questions(*self.tune, self.device)
+        if self.tune is None:
+            return None
+        split, store = self.tune
+        return Questions(split, store.pool(split.pool), self.device)
 
     def bind(self) -> None:
         """Writes run.json and vocab.json, or checks the folder, which the caller has locked.
@@ -167,9 +173,10 @@ def prepare(request: TrainRequest) -> PreparedRun:
     precision = _precision(request, recipe, device, folder)
     covr_split = choose_covr_split(layout, request)
     if covr_split is not None:
-        reader = SomeRows(reader, covr_split.train)
+        reader = SplitRows.of(reader).take(covr_split.train)
     if request.drop_types:
-        reader = KeptSplit(reader, request.drop_types, seed=request.seed, vocab=vocab)
+        rows = SplitRows.of(reader)
+        reader = rows.take(kept_rows(rows.programs, request.drop_types, seed=request.seed, vocab=vocab))
     for stage in recipe.stages:
         check_stage(model, stage, len(reader.answers))
     held_out = covr_split.sentences() if covr_split is not None else ()
@@ -250,7 +257,7 @@ def _tune_set(
         split = find_split(layout, request.hop, request.tune_on)
         reader: Split = open_split(layout, request.hop, split, vocab=vocab)
         if covr_split is not None and covr_split.dev is not None:
-            reader = SomeRows(reader, covr_split.dev)
+            reader = SplitRows.of(reader).take(covr_split.dev)
         return reader, store
     if request.tune_on in (TUNE_SET, TUNE_SET_OF_NONE):
         hop, split = _tune_split(layout, request)

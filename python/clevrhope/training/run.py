@@ -59,7 +59,7 @@ def train(
     began = monotonic()
     run = prepare(request)
     request, folder = run.request, run.folder
-    questions, tune = Questions(run.reader, run.store, run.device), run.tune_questions()
+    questions, tune = run.train_questions(), run.tune_questions()
     if not folder.is_started:
         rehearse_run(run, questions)
     with locked(request.out):

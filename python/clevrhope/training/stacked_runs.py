@@ -29,7 +29,7 @@ from clevrhope.training.checkpoints import (
 from clevrhope.training.data import Questions
 from clevrhope.training.device import computing
 from clevrhope.training.interrupts import Interrupt, interrupts
-from clevrhope.training.joint_train_set import TrainSetPart, join_train_sets
+from clevrhope.training.joint_train_set import join_train_sets
 from clevrhope.training.log import Log
 from clevrhope.training.loop import Loop, Trainer
 from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
@@ -170,8 +170,7 @@ def _train_group(
     """Trains runs, each with what it is tuned on, from a state that all have; gives summaries or errors."""
     runs = [run for run, _ in group]
     first, tensors = runs[0], []
-    parts = [TrainSetPart(run.reader, run.store) for run in runs]
-    questions, first_rows = join_train_sets(parts, first.device)
+    questions, first_rows = join_train_sets(runs)
     if not first.folder.is_started:
         rehearse_run(first, questions)
     stack = stack_models([run.model for run in runs])
