@@ -21,7 +21,7 @@ from clevrhope.models.batch import ABSENT, Batch
 from clevrhope.models.image_sets import ImageSetModel
 from clevrhope.models.lxmert.model import LxmertPretrained
 from clevrhope.models.lxmert.pretrained import N_PUBLISHED
-from clevrhope.models.names import MODELS, SET_MODELS, build_model, find_model
+from clevrhope.models.names import MODELS, SET_MODELS, build_model
 
 TRANSFORMER = {"features": "attributes", "hidden": 32, "heads": 4, "layers": 2}
 LXMERT = {
@@ -40,7 +40,7 @@ N_SHARED = 12
 
 def made(name: str, config: dict[str, Any], *, sets: bool = True, seed: int = 0) -> Any:
     torch.manual_seed(seed)
-    return build_model(name, find_model(name), config, clevr_vocab(), sets=sets)
+    return build_model(name, config, clevr_vocab(), sets=sets)
 
 
 def sets_of(kind: str, n: int = 16, *, lengths: tuple[int, ...] = (5, 3, 1, 4, 2)) -> Batch:
@@ -251,9 +251,11 @@ def test_other_models_refuse_sets_of_images(name: str) -> None:
 
 
 def test_a_program_runs_on_one_scene() -> None:
-    build_model("own:WritesPrograms", WritesPrograms, {}, clevr_vocab())
-    with pytest.raises(ConfigError, match='model "own:WritesPrograms": it answers questions about one image'):
-        build_model("own:WritesPrograms", WritesPrograms, {}, clevr_vocab(), sets=True)
+    build_model("test_image_sets:WritesPrograms", {}, clevr_vocab())
+    with pytest.raises(
+        ConfigError, match='model "test_image_sets:WritesPrograms": it answers questions about one image'
+    ):
+        build_model("test_image_sets:WritesPrograms", {}, clevr_vocab(), sets=True)
 
 
 def test_the_floor_reads_no_image() -> None:

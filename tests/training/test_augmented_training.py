@@ -27,7 +27,7 @@ from clevrhope.runtime.progress import Advance
 from clevrhope.training import loop
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest, default_out
-from clevrhope.training.train_sets import find_train_set
+from clevrhope.training.train_sets import open_train_set
 
 
 @pytest.fixture
@@ -70,12 +70,10 @@ def test_a_model_learns_the_words_of_the_suite_and_is_scored_on_its_pairs(
 
 def test_the_added_questions_come_on_top(run: Train, folder: Path, tmp_path: Path) -> None:
     layout = Layout(folder)
-    train_set = find_train_set(layout, HOP, "train_carets")
-    vocab = read_vocab(train_set.vocab)
-    assert len(train_set.open(100, vocab)) == 110
-    assert len(train_set.open(109, vocab)) == 119
-    plain = find_train_set(layout, HOP, "train").open(100, read_vocab(layout.vocab))
-    reader = train_set.open(100, vocab)
+    reader, _, _ = open_train_set(layout, HOP, "train_carets", 100)
+    assert len(reader) == 110
+    assert len(open_train_set(layout, HOP, "train_carets", 109)[0]) == 119
+    plain, _, _ = open_train_set(layout, HOP, "train", 100)
     is_own = np.arange(110) % 11 < 10
     np.testing.assert_array_equal(reader.answers[is_own], plain.answers)
     np.testing.assert_array_equal(reader.image_idxs[is_own], plain.image_idxs)
@@ -132,9 +130,9 @@ def test_a_train_set_that_was_not_made(folder: Path, capsys: pytest.CaptureFixtu
         ConfigError,
         match=rf'no train set "train_rad" of {HOP}.*: clevrhope suite rad {folder} --hop {HOP} --train',
     ):
-        find_train_set(layout, HOP, "train_rad")
+        open_train_set(layout, HOP, "train_rad", 10)
     with pytest.raises(ConfigError, match=r'"train_caret" .* \(did you mean "train_carets"\?\)'):
-        find_train_set(layout, HOP, "train_caret")
+        open_train_set(layout, HOP, "train_caret", 10)
     command = ["train", "tiny_models:Tiny", str(folder), "--hop", HOP, "--size", "10", "--seed", "1"]
     assert run_command([*command, "--split", "complex_ood"]) == 2
     err = capsys.readouterr().err

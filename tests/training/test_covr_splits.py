@@ -22,13 +22,13 @@ from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
+from clevrhope.training import prepared_run
 from clevrhope.training import run as run_module
 from clevrhope.training.covr_split import choose_covr_split
-from clevrhope.training.data import Questions
+from clevrhope.training.data import Questions, SplitRows
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.loop import Trainer
 from clevrhope.training.request import TrainRequest, covr_part_name, default_out
-from clevrhope.training.some_rows import SomeRows
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +46,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Questions]:
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr(run_module, "Questions", Kept)
+    for module in (run_module, prepared_run):
+        monkeypatch.setattr(module, "Questions", Kept)
     return made
 
 
@@ -153,7 +154,7 @@ def test_drawn_pairs_are_said_and_recorded(run: Train, folder: Path, tmp_path: P
 def test_rows_of_a_split_are_a_split(folder: Path) -> None:
     layout = Layout(folder)
     whole = open_split(layout, HOP, "covr_dev", vocab=read_vocab(layout.covr_vocab))
-    part = SomeRows(whole, np.asarray([3, 5, 399]))
+    part = SplitRows.of(whole).take(np.asarray([3, 5, 399]))
     assert len(part) == 3
     (first, questions, programs) = next(part.blocks())
     assert first == 0

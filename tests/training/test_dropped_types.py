@@ -18,7 +18,8 @@ from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.report.setups import dropped, setup_of
-from clevrhope.training.dropped_types import KeptSplit, kept_rows
+from clevrhope.training.data import SplitRows
+from clevrhope.training.dropped_types import kept_rows
 from clevrhope.training.request import parse_drops
 
 
@@ -78,10 +79,10 @@ def test_shares_are_read_and_a_type_may_occur_once() -> None:
 def test_a_split_keeps_its_columns_in_step(dataset: Path, vocab: Vocab) -> None:
     layout = Layout(dataset)
     whole = open_split(layout, HOP, "train", vocab=vocab)
-    kept = KeptSplit(whole, {"exist": 0.5, "count": 0.5}, seed=3, vocab=vocab)
-    ((first, questions, programs),) = kept.blocks()
     every = [whole.tokens(0, len(whole))]
     rows = kept_rows(every[0][1], {"exist": 0.5, "count": 0.5}, seed=3, vocab=vocab)
+    kept = SplitRows.of(whole).take(rows)
+    ((first, questions, programs),) = kept.blocks()
     assert first == 0
     assert 0 < len(kept) == len(rows) < len(whole)
     assert np.array_equal(questions, every[0][0][rows])

@@ -1,4 +1,4 @@
-"""Folders of runs that earlier versions of the package left: resumed, or refused in one sentence."""
+"""Folders of runs that earlier versions of the package left are refused in one sentence."""
 
 import json
 from hashlib import sha256
@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file, save_file
 from short_runs import Train
-from test_runs import StopsAt, weights
+from test_runs import StopsAt
 
 from clevrhope.bench.synthetic_batch import clevr_vocab
 from clevrhope.errors import DatasetError
@@ -27,19 +27,6 @@ def stopped(run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     with pytest.raises(KeyboardInterrupt):
         run(progress=StopsAt(5))
     return tmp_path / "run"
-
-
-def test_a_run_whose_recipe_says_where_its_values_come_from_is_resumed(
-    stopped: Path, run: Train, tmp_path: Path
-) -> None:
-    said = json.loads((stopped / "run.json").read_text())
-    for stage in said["recipe"]["stages"]:
-        stage["origins"] = {"updates": "choice", "optimiser.rate": "setting"}
-    (stopped / "run.json").write_text(json.dumps(said))
-    assert run().resumed_at == 5
-    assert run().resumed_at == 30, "finished, and still the same request"
-    run("whole")
-    assert weights(stopped) == weights(tmp_path / "whole")
 
 
 def test_a_state_with_other_weights_gets_one_sentence(stopped: Path, run: Train) -> None:

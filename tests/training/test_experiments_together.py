@@ -102,7 +102,7 @@ def test_a_stopped_experiment_resumes(dataset: Path, tmp_path: Path, monkeypatch
 
     def report_and_stop(self: Trainer, *arguments: Any) -> None:
         report(self, *arguments)
-        if self.done.update == 3 and self.folder.root == plan.runs[1].folder:
+        if self.done.update == 3 and self.run.folder.root == plan.runs[1].folder:
             os.kill(os.getpid(), signal.SIGTERM)
 
     with monkeypatch.context() as patch:

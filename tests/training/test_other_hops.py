@@ -19,7 +19,7 @@ from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.store import open_store
-from clevrhope.models.names import build_model, find_model
+from clevrhope.models.names import build_model
 from clevrhope.pipeline import Limits, build
 from clevrhope.training.checkpoints import load_weights
 from clevrhope.training.data import Questions
@@ -85,10 +85,11 @@ def test_another_sub_dataset_is_answered_beside_the_runs_own(trained: Path, pale
 
     # Its answers are those of the same weights to that sub-dataset's questions.
     layout, vocab = Layout(palettes), read_vocab(palettes / "vocab.json")
-    model = build_model(MODEL, find_model(MODEL), {}, vocab)
+    model = build_model(MODEL, {}, vocab)
     load_weights(trained / "weights/last.safetensors", model)
     reader = open_split(layout, SMALL, "complex_ood", vocab=vocab)
-    questions = Questions(reader, open_store(palettes, kind="none"), torch.device("cpu"))
+    features = open_store(palettes, kind="none").pool(reader.pool)
+    questions = Questions(reader, features, torch.device("cpu"))
     by_hand = predict_answers(
         model, "predict", questions, n_answers=len(vocab.answers()), precision="float32"
     )

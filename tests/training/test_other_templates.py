@@ -18,7 +18,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.features.extraction import make_features
 from clevrhope.metrics import score
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.vocab_mapping import MappedSplit
+from clevrhope.training.vocab_mapping import map_vocab
 
 SPLITS = ("complex_iid", "complex_ood")
 
@@ -62,6 +62,7 @@ def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> N
         question_lengths=reader.question_lengths,
         program_lengths=reader.program_lengths,
         answers=table(here.answers(), dict(there.answer_token_to_idx))[reader.answers],
+        sentences=reader.sentences,
         blocks=lambda: [
             (
                 0,
@@ -71,23 +72,23 @@ def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> N
         ],
     )
     assert not np.array_equal(theirs.answers, reader.answers)
-    made = MappedSplit(theirs, there=there, here=here, place="there")
+    made, missing = map_vocab(theirs, there=there, here=here, place="there")
     ((_, made_questions, made_programs),) = made.blocks()
     np.testing.assert_array_equal(made_questions, questions)
     np.testing.assert_array_equal(made_programs, programs)
     np.testing.assert_array_equal(made.answers, reader.answers)
-    assert made.unknown == []
+    assert missing == ()
 
     fewer = {name: number for name, number in here.question_token_to_idx.items() if name != "cube"}
-    unknown = MappedSplit(
+    unknown, missing = map_vocab(
         theirs, there=there, here=Vocab(fewer, here.program_token_to_idx, here.answer_token_to_idx), place=""
     )
     ((_, with_unknown, _),) = unknown.blocks()
     np.testing.assert_array_equal(with_unknown == 3, questions == here.question_token_to_idx["cube"])
-    assert unknown.unknown == ["cube"]
+    assert missing == ("cube",)
     functions = {name: number for name, number in here.program_token_to_idx.items() if name != "unique"}
     with pytest.raises(DatasetError, match='there: the function "unique" is in it'):
-        MappedSplit(
+        map_vocab(
             theirs,
             there=there,
             here=Vocab(here.question_token_to_idx, functions, here.answer_token_to_idx),

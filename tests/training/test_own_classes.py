@@ -33,9 +33,9 @@ from clevrhope.models.batch import Batch
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.training import loop
-from clevrhope.training.data import Questions, Split
-from clevrhope.training.dropped_types import KeptSplit
-from clevrhope.training.vocab_mapping import MappedSplit
+from clevrhope.training.data import Questions, Split, SplitRows
+from clevrhope.training.dropped_types import kept_rows
+from clevrhope.training.vocab_mapping import map_vocab
 
 DOCS = Path(__file__).parents[2] / "docs"
 TINY: Mapping[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -171,7 +171,8 @@ def written(path: Path) -> list[str]:
 
 
 def texts(reader: Split, folder: Path, *, size: int = 100) -> list[str]:
-    questions = Questions(reader, NoFeatures(open_folder(folder)), torch.device("cpu"))
+    features = NoFeatures(open_folder(folder)).pool(reader.pool)
+    questions = Questions(reader, features, torch.device("cpu"))
     batches = questions.batches(np.arange(len(questions)), size)
     return [sentence for batch in batches for sentence in batch.text()]
 
@@ -191,8 +192,9 @@ def test_text_of_some_rows_of_a_suite_and_in_another_vocabulary(worded: Path) ->
     layout = Layout(worded)
     vocab = read_vocab(layout.vocab)
     expected = written(layout.questions_json(HOP, "train"))
-    kept = KeptSplit(open_split(layout, HOP, "train", vocab=vocab), {"count": 1}, seed=1, vocab=vocab)
-    found = texts(kept, worded)
+    every = SplitRows.of(open_split(layout, HOP, "train", vocab=vocab))
+    kept = kept_rows(every.programs, {"count": 1}, seed=1, vocab=vocab)
+    found = texts(every.take(kept), worded)
     assert 0 < len(found) < len(expected)
     assert not any(each.startswith("How many") for each in found)
     assert found == [each for each in expected if each in set(found)]
@@ -202,15 +204,16 @@ def test_text_of_some_rows_of_a_suite_and_in_another_vocabulary(worded: Path) ->
     of_suite = np.asarray(written(layout.suite_json(HOP, "carets", "complex_iid")))[suite.rows].tolist()
     assert texts(suite, worded) == of_suite
 
-    mapped = MappedSplit(suite, there=there, here=vocab, place="here", may_lack=True)
-    assert mapped.unknown, "the suite has words that the dataset has not"
+    mapped, unknown = map_vocab(suite, there=there, here=vocab, place="here", may_lack=True)
+    assert unknown, "the suite has words that the dataset has not"
     assert texts(mapped, worded) == of_suite
 
 
 def test_parts_of_a_batch_have_their_own_text(worded: Path) -> None:
     layout = Layout(worded)
     reader = open_split(layout, HOP, "covr_train", vocab=read_vocab(layout.covr_vocab))
-    questions = Questions(reader, NoFeatures(open_folder(worded)), torch.device("cpu"))
+    features = NoFeatures(open_folder(worded)).pool(reader.pool)
+    questions = Questions(reader, features, torch.device("cpu"))
     (batch,) = questions.batches(np.asarray([7, 3, 5]), 3)
     expected = written(layout.covr_json(HOP, "covr_train"))
     assert batch.text() == [expected[7], expected[3], expected[5]]

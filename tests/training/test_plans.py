@@ -23,9 +23,9 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("split", ["train", "covr_train"])
 def test_a_plan_is_of_its_own_batch(folder: Path, split: str) -> None:
-    layout, store = Layout(folder), open_store(folder, kind="attributes")
+    layout, features = Layout(folder), open_store(folder, kind="attributes").pool("train")
     vocab = read_vocab(layout.vocab if split == "train" else layout.covr_vocab)
-    questions = Questions(open_split(layout, HOP, split, vocab=vocab), store, CPU)
+    questions = Questions(open_split(layout, HOP, split, vocab=vocab), features, CPU)
     order = np.random.default_rng(3).permutation(len(questions))[:50]
 
     def plan(batch: Batch) -> Any:
@@ -46,14 +46,14 @@ def test_a_plan_is_of_its_own_batch(folder: Path, split: str) -> None:
 
 
 def test_the_next_batch_is_planned_while_one_is_computed(folder: Path) -> None:
-    layout, store = Layout(folder), open_store(folder, kind="attributes")
+    layout, features = Layout(folder), open_store(folder, kind="attributes").pool("train")
     reader = open_split(layout, HOP, "train", vocab=read_vocab(layout.vocab))
     planned = [Event() for _ in range(4)]
 
     def plan(batch: Batch) -> None:
         planned[int(batch.rows[0]) // 8].set()
 
-    batches = Questions(reader, store, CPU).batches(np.arange(32), 8, plan)
+    batches = Questions(reader, features, CPU).batches(np.arange(32), 8, plan)
     next(batches)
     assert planned[1].wait(10)
     assert not planned[2].is_set(), "one batch ahead, and no more"

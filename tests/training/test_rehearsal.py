@@ -152,7 +152,19 @@ def test_a_rehearsal_leaves_no_trace_in_the_weights(
 def test_what_a_folder_holds_of_another_run_is_kept_or_goes_as_a_whole(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     places = {"dataset": "data", "features": "data/features"}
-    asked = {"model": "tiny", "hop": "none", "size": 1, "places": places}
+    asked = {
+        "model": "tiny",
+        "hop": "none",
+        "size": 1,
+        "settings": {},
+        "recipe": {"stages": []},
+        "precision": "float32",
+        "deterministic": False,
+        "keep": {},
+        "features": {"kind": "pixels", "note": None},
+        "dataset": {},
+        "places": places,
+    }
     folder.bind({**asked, "seed": 1})
     folder.vocab.write_text("another vocabulary")
     folder.weights.mkdir()

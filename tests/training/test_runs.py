@@ -32,8 +32,7 @@ from clevrhope.report.results import measure
 from clevrhope.report.runs import find_sources
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Advance
-from clevrhope.training import loop
-from clevrhope.training import run as training_run
+from clevrhope.training import loop, prepared_run
 from clevrhope.training.checkpoints import save_state
 from clevrhope.training.evaluation import evaluate
 
@@ -304,7 +303,7 @@ def test_val_is_the_split_of_the_pair_and_that_of_none_only_by_name(
         opened.append((hop, split))
         return open_split(layout, hop, split, **keywords)
 
-    monkeypatch.setattr(training_run, "open_split", recording)
+    monkeypatch.setattr(prepared_run, "open_split", recording)
     run(tune_on=tune_on, tune_every=30)
     assert opened == [(hop, split)]
     assert json.loads((tmp_path / "run/run.json").read_text())["tune"]["on"] == recorded

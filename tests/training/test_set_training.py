@@ -22,8 +22,8 @@ from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.store import open_store
-from clevrhope.training.data import Questions
-from clevrhope.training.dropped_types import KeptSplit
+from clevrhope.training.data import Questions, SplitRows
+from clevrhope.training.dropped_types import kept_rows
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest
 
@@ -37,10 +37,9 @@ def opened(folder: Path, split: str = "covr_train") -> Any:
 
 
 def test_a_batch_has_each_image_once(folder: Path) -> None:
-    reader, store = opened(folder), open_store(folder, kind="attributes")
+    reader, of_pool = opened(folder), open_store(folder, kind="attributes").pool("train")
     rows = read_set_questions(Layout(folder).covr_h5(HOP, "covr_train"))
-    of_pool = store.pool("train")
-    questions = Questions(reader, store, torch.device("cpu"))
+    questions = Questions(reader, of_pool, torch.device("cpu"))
     order = np.random.default_rng(3).permutation(96)
     batches = list(questions.batches(order, 40))
     assert [len(each) for each in batches] == [40, 40, 16]
@@ -57,9 +56,10 @@ def test_a_batch_has_each_image_once(folder: Path) -> None:
 def test_features_that_do_not_fit_are_read_batch_by_batch(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader, store, order = opened(folder), open_store(folder, kind="attributes"), np.arange(96)
-    expected = list(Questions(reader, store, torch.device("cpu")).batches(order, 10))
-    questions = Questions(reader, store, torch.device("cpu"))
+    features = open_store(folder, kind="attributes").pool("train")
+    reader, order = opened(folder), np.arange(96)
+    expected = list(Questions(reader, features, torch.device("cpu")).batches(order, 10))
+    questions = Questions(reader, features, torch.device("cpu"))
     # As on a GPU that is full.
     monkeypatch.setattr(questions._features, "_on_device", None)
     for found, wanted in zip(questions.batches(order, 10), expected, strict=True):
@@ -69,8 +69,8 @@ def test_features_that_do_not_fit_are_read_batch_by_batch(
 
 def test_types_can_be_dropped(folder: Path) -> None:
     vocab = read_vocab(Layout(folder).covr_vocab)
-    kept = KeptSplit(opened(folder), {"count_images": 1.0}, seed=1, vocab=vocab)
-    np.testing.assert_array_equal(kept.image_idxs, opened(folder).image_idxs[::2])
+    kept = kept_rows(SplitRows.of(opened(folder)).programs, {"count_images": 1.0}, seed=1, vocab=vocab)
+    np.testing.assert_array_equal(kept, np.arange(0, len(opened(folder)), 2))
 
 
 def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, tmp_path: Path) -> None:

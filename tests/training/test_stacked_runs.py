@@ -174,7 +174,7 @@ def test_a_signal_at_the_last_update_is_not_lost(
 
     def report_and_stop(self: Trainer, *arguments: Any) -> None:
         report(self, *arguments)
-        if self.done.update == 5 and self.request == wanted[2]:
+        if self.done.update == 5 and self.run.request == wanted[2]:
             os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(Trainer, "report", report_and_stop)
@@ -189,7 +189,7 @@ def test_a_run_with_an_error_stops_no_other(
     check = Trainer.check_losses
 
     def check_or_fail(self: Trainer, losses: list[Any], stage: Any, update: int) -> None:
-        bad = self.request.hop == "none" and update == 3
+        bad = self.run.request.hop == "none" and update == 3
         check(self, [loss * torch.nan for loss in losses] if bad else losses, stage, update)
 
     with monkeypatch.context() as patch:

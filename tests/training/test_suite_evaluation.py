@@ -26,7 +26,7 @@ from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime.reading import MAX_BYTES
 from clevrhope.training.evaluation import PredictionFile, evaluate
 from clevrhope.training.prediction_files import file_digest
-from clevrhope.training.vocab_mapping import MappedSplit
+from clevrhope.training.vocab_mapping import map_vocab
 
 SPLITS = ("complex_iid", "complex_ood")
 
@@ -227,7 +227,7 @@ def test_programs_beyond_clevr_are_read_as_their_equivalents(folder: Path) -> No
     layout = Layout(folder)
     here, there = read_vocab(layout.vocab), read_vocab(layout.suite_vocab(HOP, "carets"))
     reader = open_suite(layout, HOP, "carets", "complex_iid", vocab=there)
-    made = MappedSplit(reader, there=there, here=here, place="", may_lack=True)
+    made, _ = map_vocab(reader, there=there, here=here, place="", may_lack=True)
     ((_, _, mapped),) = made.blocks()
     ((_, _, programs),) = reader.blocks()
     names = there.programs()
@@ -254,7 +254,7 @@ def test_an_answer_that_the_model_lacks_is_wrong(dataset: Path) -> None:
     names = [name for name in there.answer_token_to_idx if name not in (*SPECIAL_TOKENS, "yes")]
     fewer = {name: k for k, name in enumerate([*SPECIAL_TOKENS, *names])}
     here = Vocab(there.question_token_to_idx, there.program_token_to_idx, fewer)
-    made = MappedSplit(reader, there=there, here=here, place="", may_lack=True)
+    made, _ = map_vocab(reader, there=there, here=here, place="", may_lack=True)
     is_yes = reader.answers == there.answer_token_to_idx["yes"]
     assert is_yes.any()
     np.testing.assert_array_equal(made.answers == SPECIAL_TOKENS.index("<UNK>"), is_yes)

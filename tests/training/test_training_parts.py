@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 from clevrhope.training.optimisers import make_optimiser
-from clevrhope.training.order import Position, derived_seed, permutation
+from clevrhope.training.order import batch_rows, derived_seed, permutation
 from clevrhope.training.recipe_settings import apply_settings, split_settings
 from clevrhope.training.request import TrainRequest, check_tune_on, parse_size
 
@@ -39,12 +39,12 @@ def test_order_is_of_seed_and_epoch_alone_and_never_moves() -> None:
 GOLDEN = [0, 4, 9, 7, 1, 5, 6, 3, 8, 2]
 
 
-def test_positions_count_batches_and_epochs() -> None:
-    position, seen = Position(), []
-    for _ in range(5):
-        seen.append((position.epoch, position.index))
-        position = position.after(2)
-    assert seen == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
+def test_batches_are_those_of_whole_epochs_wherever_a_run_resumes() -> None:
+    orders = [permutation(3, epoch, 11) for epoch in (4, 5, 6)]
+    wanted = [order[first : first + 5].tolist() for order in orders for first in (0, 5)]
+    for n_made in range(6):
+        batches = batch_rows(3, 11, 5, epoch=4, n_made=n_made)
+        assert [next(batches).tolist() for _ in range(6 - n_made)] == wanted[n_made:]
 
 
 def test_parts_of_a_run_have_seeds_of_their_own() -> None:

@@ -70,22 +70,21 @@ def check_name(name: str) -> None:
         )
 
 
-def build_model(
-    name: str, found: "type[Model]", config: Mapping[str, Any], vocab: "Vocab", *, sets: bool = False
-) -> "Module":
-    """A new model of a class that `find_model` found.
+def build_model(name: str, config: Mapping[str, Any], vocab: "Vocab", *, sets: bool = False) -> "Module":
+    """A new model.
 
     Args:
-        name: of the model, for messages.
-        found: its class.
+        name: of its class, as of `find_model`.
         config: its settings.
         vocab: the dataset's.
         sets: whether its questions are about sets of images.
 
     Raises:
-        ConfigError: invalid settings, a `build` that does not return a torch.nn.Module, or a model of one
-            image for sets of them.
+        ConfigError: no such class, invalid settings, a `build` that does not return a torch.nn.Module, or a
+            model of one image for sets of them.
     """
+    found = find_model(name)
+
     from torch.nn import Module
 
     try:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from clevrhope.runtime.atomic import (
 from clevrhope.runtime.forms import COUNT, NAME, NUMBER, SEED, SHA256, TEXT, Fields, Nullable, check_form
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import check_regular, reading
-from clevrhope.training.order import Position
 
 _METADATA = "clevrhope"
 _DIGITS = 9
@@ -43,7 +42,7 @@ class RunProgress:
     Attributes:
         stage: index of the current stage; the number of stages when all are done.
         update: updates made in that stage.
-        position: position of the next batch.
+        epoch: the epoch with which that stage began; every stage begins a new one.
         log_bytes: length of the log.
         best: accuracy in per cent of the best weights on the tune set so far; None before the first.
         losses: sum of the losses since the last line of the log.
@@ -52,7 +51,7 @@ class RunProgress:
 
     stage: int = 0
     update: int = 0
-    position: Position = field(default_factory=Position)
+    epoch: int = 0
     log_bytes: int = 0
     best: float | None = None
     losses: float = 0.0
@@ -164,21 +163,20 @@ def read_state(folder: Path, name: str | None = None) -> tuple[RunProgress, dict
     what, remedy = "a whole state of a run", f"remove {folder} to start the run again"
     raw = read_object(path / "state.json", what, remedy=remedy)
     check_form(raw, _STATE, path / "state.json")
-    position = Position(**{each.name: raw["position"][each.name] for each in fields(Position)})
-    scalars = {each.name: raw[each.name] for each in fields(RunProgress)}
+    done = RunProgress(**{each.name: raw[each.name] for each in fields(RunProgress)})
     tensors = path / "tensors.safetensors"
     with reading(tensors, what, remedy=remedy):
         check_regular(tensors)
         if record(tensors).sha256 != raw["sha256"]:
             raise DatasetError(f"{tensors}: not {what} (not the bytes that state.json names); {remedy}")
-    return RunProgress(**{**scalars, "position": position}), read_tensors(tensors, what, remedy=remedy)
+    return done, read_tensors(tensors, what, remedy=remedy)
 
 
 _STATE = Fields(
     {
         "stage": COUNT,
         "update": COUNT,
-        "position": Fields(dict.fromkeys(Position.__dataclass_fields__, COUNT)),
+        "epoch": COUNT,
         "log_bytes": COUNT,
         "best": Nullable(NUMBER),
         "losses": NUMBER,
@@ -242,8 +240,8 @@ def read_about(path: Path) -> dict[str, Any]:
 
 
 _ABOUT = Fields(
-    {},
-    {"model": TEXT, "hop": NAME, "size": COUNT, "seed": SEED, "vocab": TEXT, "stage": TEXT, "update": COUNT},
+    {"model": TEXT, "hop": NAME, "size": COUNT, "seed": SEED, "vocab": TEXT},
+    {"stage": TEXT, "update": COUNT},
 )
 """The form of a checkpoint's metadata."""
 

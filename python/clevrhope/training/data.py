@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import repeat, tee
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor
 
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.split_reader import COLUMNS
 from clevrhope.features.store import Array, PoolFeatures
 from clevrhope.models.batch import ABSENT, Batch
 from clevrhope.runtime.threads import map_in_threads
@@ -26,7 +28,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Split(Protocol):
-    """The questions of a split: `SplitReader`, or `ClevrSplit` for CLEVR's own.
+    """The questions of a split: `SplitReader`, `ClevrSplit` for CLEVR's own, or `SplitRows`.
 
     `image_idxs` is (N,), or (N, I) of questions about sets of images, below 0 after the last image.
     """
@@ -49,12 +51,61 @@ class Split(Protocol):
         ...
 
 
-class Features(Protocol):
-    """The features of pools of images: a `FeatureStore`, or those of several."""
+@dataclass(repr=False, eq=False)
+class SplitRows:
+    """The questions of a split, or some of them, in memory: the columns of `Split`, and its tokens."""
 
-    def pool(self, pool: str) -> PoolFeatures:
-        """The features of a pool."""
-        ...
+    hop: str
+    split: str
+    pool: str
+    questions: Ints
+    """(N, Q)"""
+    programs: Ints
+    """(N, P)"""
+    answers: Ints
+    image_idxs: Ints
+    question_families: Ints
+    question_lengths: Ints
+    program_lengths: Ints
+    sentences: Callable[[], Sequence[str]]
+
+    @classmethod
+    def of(cls, split: Split) -> "SplitRows":
+        """All questions of a split.
+
+        Raises:
+            DatasetError: an incomplete file.
+        """
+        if isinstance(split, cls):
+            return split
+        blocks = [(questions, programs) for _, questions, programs in split.blocks()]
+        return cls(
+            hop=split.hop,
+            split=split.split,
+            pool=split.pool,
+            questions=np.concatenate([each for each, _ in blocks]),
+            programs=np.concatenate([each for _, each in blocks]),
+            **{name: getattr(split, name) for name in COLUMNS},
+            sentences=split.sentences,
+        )
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
+        """As of `Split`, in one block."""
+        yield 0, self.questions, self.programs
+
+    def take(self, rows: Numbers) -> "SplitRows":
+        """The questions with these numbers, in this order."""
+        all_sentences = self.sentences
+
+        def sentences() -> list[str]:
+            every = all_sentences()
+            return [every[row] for row in rows]
+
+        columns = {name: getattr(self, name)[rows] for name in ("questions", "programs", *COLUMNS)}
+        return replace(self, **columns, sentences=sentences)
 
 
 class Questions:
@@ -65,31 +116,30 @@ class Questions:
     If they do not fit, a thread reads the next batch while one is computed.
     """
 
-    def __init__(self, reader: Split, store: Features, device: torch.device) -> None:
-        """Reads everything but the features.
+    def __init__(self, split: Split, features: PoolFeatures, device: torch.device) -> None:
+        """Reads everything but the features, which are those of the split's pool.
 
         Raises:
             DatasetError: an incomplete file, or images without features.
         """
-        self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
-        self.image_idxs = reader.image_idxs
-        self.answers = reader.answers
-        self._sentences = cache(reader.sentences)
+        rows = SplitRows.of(split)
+        self.hop, self.split, self.pool = rows.hop, rows.split, rows.pool
+        self.image_idxs = rows.image_idxs
+        self.answers = rows.answers
+        self._sentences = cache(rows.sentences)
         self.device = device
-        tokens = [(questions, programs) for _, questions, programs in reader.blocks()]
         # As int32, half the size of a batch's int64: a paper-sized train set's tokens take 160 MB.
         self._tokens = {
-            "questions": np.concatenate([each for each, _ in tokens]),
-            "question_lengths": reader.question_lengths,
-            "programs": np.concatenate([each for _, each in tokens]),
-            "program_lengths": reader.program_lengths,
-            "answers": reader.answers,
-            "families": reader.question_families,
+            "questions": rows.questions,
+            "question_lengths": rows.question_lengths,
+            "programs": rows.programs,
+            "program_lengths": rows.program_lengths,
+            "answers": rows.answers,
+            "families": rows.question_families,
         }
         self._columns = {name: torch.from_numpy(each).to(device) for name, each in self._tokens.items()}
-        features = store.pool(reader.pool)
         self._sets: _ImageSets | None = None
-        wanted = reader.image_idxs
+        wanted = rows.image_idxs
         if wanted.ndim > 1:
             self._sets = _ImageSets(wanted)
             wanted = self._sets.scenes

@@ -13,9 +13,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.settings import suggestion
-from clevrhope.training.data import Split
 from clevrhope.training.order import derived_seed
-from clevrhope.training.some_rows import SomeRows
 
 QUERY = "query_"
 """A question whose program ends with query_color is of the type color; any other, of its last function's."""
@@ -61,12 +59,3 @@ def kept_rows(
     if not stays.any():
         raise ConfigError("--drop-type: no question of the train set is left; drop less")
     return np.flatnonzero(stays)
-
-
-class KeptSplit(SomeRows):
-    """The rows of a split that stay."""
-
-    def __init__(self, split: Split, drops: Mapping[str, float], *, seed: int, vocab: Vocab) -> None:
-        """Reads all rows; arguments and errors as `kept_rows`."""
-        programs = np.concatenate([each for _, _, each in split.blocks()])
-        super().__init__(split, kept_rows(programs, drops, seed=seed, vocab=vocab))

@@ -1,7 +1,7 @@
 """Evaluates trained runs: predicts on the test sets and writes what `clevrhope score` reads."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
-from clevrhope.models.names import build_model, find_model
+from clevrhope.models.names import build_model
 from clevrhope.models.protocol import answer_methods
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import as_json_values
@@ -46,17 +46,17 @@ from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.prediction import BATCH, NO_ANSWER, accuracy, predict_answers, predict_programs
 from clevrhope.training.prediction_files import (
-    Answered,
     Part,
+    answer_lines,
     file_digest,
     kept_lines,
     made_by_digest,
-    write_answers,
+    write_lines,
 )
+from clevrhope.training.prepared_run import described_features
 from clevrhope.training.recipe_settings import split_settings
-from clevrhope.training.run import described_features
 from clevrhope.training.run_folder import RunFolder
-from clevrhope.training.vocab_mapping import MappedSplit
+from clevrhope.training.vocab_mapping import map_vocab
 
 SKIPPED = "blur, fill and crop were left out, since features of scenes do not depend on pixels"
 """What is said of visual tests that a model on features of scenes cannot be given."""
@@ -119,7 +119,7 @@ def evaluate(
             splits are kept.
         suite: a suite of paired tests whose questions are answered. Questions of its splits are answered
             only where the file of predictions lacks their answers; everything else in it is kept. Words,
-            answers and functions that the model lacks are no error: see `MappedSplit`.
+            answers and functions that the model lacks are no error: see `map_vocab`.
         out: the folder for the files; None for the run's own.
         device: as in `TrainRequest`.
         batch_size: questions per batch.
@@ -140,7 +140,7 @@ def evaluate(
     store = _store(root, info, features)
     train_split = info.get("split", TRAIN.name)
     there = read_vocab(layout.vocab)
-    vocab = read_vocab(folder.vocab if folder.vocab.exists() else layout.vocab_of(train_split))
+    vocab = read_vocab(folder.vocab)
     for name in names:
         _check_own(folder.checkpoint(name), info, vocab)
     trained_hop = find_hop(layout, info["hop"])
@@ -167,10 +167,9 @@ def evaluate(
             f"not belong in {out or folder.root}; choose a separate folder with --out"
         )
     where = chosen_device(device)
-    found = find_model(info["model"])
     config, _ = split_settings(info["settings"])
     with torch.random.fork_rng(devices=[]):
-        model = build_model(info["model"], found, config, vocab, sets=is_covr(train_split))
+        model = build_model(info["model"], config, vocab, sets=is_covr(train_split))
     model.to(where)
     ways, program_ways = answer_methods(model)
     parts = [Part("", split) for split in chosen]
@@ -191,7 +190,7 @@ def evaluate(
     }
     todo = {each: [part for part in asked if part not in lines] for each, lines in kept.items()}
     sets = {
-        part: Questions(each.reader, store, where)
+        part: Questions(each.reader, store.pool(each.reader.pool), where)
         for part, each in asked.items()
         if any(part in each for each in todo.values())
     }
@@ -231,24 +230,19 @@ def evaluate(
                     )
                     for part in todo[name, way]
                 }
-                own = {"checkpoint": name, "way": way}
-                answered = [
-                    Answered(
-                        part,
-                        asked[part].rows,
-                        found,
-                        {
-                            **(suite_columns(part.suite, suite_files[part]) if part.suite else {}),
-                            **shared,
-                            **notes[part.suite],
-                            **own,
-                            "made_by": made_by[name][part],
-                        },
-                    )
-                    for part, found in answers.items()
-                ]
+                lines: dict[Part, Iterable[str]] = {**kept[name, way]}
+                for part, found in answers.items():
+                    columns = {
+                        **(suite_columns(part.suite, suite_files[part]) if part.suite else {}),
+                        **shared,
+                        **notes[part.suite],
+                        "checkpoint": name,
+                        "way": way,
+                        "made_by": made_by[name][part],
+                    }
+                    lines[part] = answer_lines(hop, part, asked[part].rows, found, vocab, columns)
                 path = into.prediction(name, way)
-                write_answers(path, answered, vocab, {"hop": hop}, kept[name, way])
+                write_lines(path, lines)
                 files.append(
                     PredictionFile(
                         path=path,
@@ -294,8 +288,8 @@ def _asked(layout: Layout, hop: str, part: Part, *, here: Vocab, of_scenes: bool
         place = layout.questions_h5(hop, part.split)
     if there == here:
         return _Asked(reader, rows, (), n_skipped)
-    mapped = MappedSplit(reader, there=there, here=here, place=str(place), may_lack=bool(part.suite))
-    return _Asked(mapped, rows, tuple(mapped.unknown), n_skipped)
+    mapped, unknown = map_vocab(reader, there=there, here=here, place=str(place), may_lack=bool(part.suite))
+    return _Asked(mapped, rows, unknown, n_skipped)
 
 
 def _unknown_words(asked: Sequence[_Asked]) -> tuple[str, ...]:
@@ -501,7 +495,7 @@ def _check_own(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
     about = read_about(path)
     wanted = {**{name: info[name] for name in ("model", "hop", "size", "seed")}, "vocab": vocab_digest(vocab)}
     for name, value in wanted.items():
-        if about.get(name, value) != value:
+        if about[name] != value:
             raise DatasetError(
                 f"{path}: a checkpoint of another run ({name} is {shown(about[name])}, not {shown(value)}); "
                 "move it elsewhere, or put the run's own back"

@@ -143,7 +143,7 @@ def _check_same(request: TrainRequest, run: Mapping[str, Any], features: Mapping
             f"--init-from: {request.init_from} is a run of {run['model']}, not of {request.model}"
         )
     own, _ = split_settings(request.settings)
-    theirs, _ = split_settings(run.get("settings") or {})
+    theirs, _ = split_settings(run["settings"])
     for name in sorted({*own, *theirs}):
         if own.get(name) != theirs.get(name):
             raise ConfigError(
@@ -151,7 +151,7 @@ def _check_same(request: TrainRequest, run: Mapping[str, Any], features: Mapping
                 f"run {own.get(name, 'its default')}; give both the same settings"
             )
     for name in ("kind", "options", "weights"):
-        if features.get(name) != (run.get("features") or {}).get(name):
+        if features.get(name) != run["features"].get(name):
             raise ConfigError(
                 f"--init-from: {request.init_from} reads other features (their {name} differ); give both the "
                 "same, of one world"

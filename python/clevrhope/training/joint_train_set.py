@@ -1,106 +1,82 @@
 """Train sets of several runs as one, behind each other, so that one batch holds questions of all runs."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import torch
 
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.split_reader import COLUMNS
 from clevrhope.errors import ConfigError
-from clevrhope.features.store import FeatureStore, PoolFeatures
-from clevrhope.training.data import Numbers, Questions, Split
+from clevrhope.features.store import PoolFeatures
+from clevrhope.training.data import Numbers, Questions, SplitRows
+from clevrhope.training.prepared_run import PreparedRun
 
 
-class TrainSetPart(NamedTuple):
-    """The train set of a run, and the features of its images."""
-
-    reader: Split
-    store: FeatureStore
-
-
-class JoinedSplit:
-    """The questions of several splits, whose images are rows of one array of features."""
-
-    hop, split, pool = "several", "train", "several"
-
-    def __init__(self, readers: Sequence[Split], images: Sequence[Numbers]) -> None:
-        """`images` has the row of each question's image, for each split."""
-        self._readers = readers
-        self.answers: Ints = np.concatenate([each.answers for each in readers])
-        self.question_families: Ints = np.concatenate([each.question_families for each in readers])
-        self.question_lengths: Ints = np.concatenate([each.question_lengths for each in readers])
-        self.program_lengths: Ints = np.concatenate([each.program_lengths for each in readers])
-        self.image_idxs: Ints = np.concatenate(images)
-
-    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """As of `Split`; rows are as wide as the widest."""
-        blocks = [block for reader in self._readers for block in reader.blocks()]
-        n_words = max(questions.shape[1] for _, questions, _ in blocks)
-        n_tokens = max(programs.shape[1] for _, _, programs in blocks)
-        first = 0
-        for _, questions, programs in blocks:
-            yield first, _padded(questions, n_words), _padded(programs, n_tokens)
-            first += len(questions)
-
-    def sentences(self) -> Sequence[str]:
-        """As of `Split`."""
-        return [sentence for reader in self._readers for sentence in reader.sentences()]
-
-
-class _JoinedFeatures:
-    """Features of the images of several splits, each image once; stands for a store with one pool."""
-
-    def __init__(self, parts: Sequence[TrainSetPart]) -> None:
-        self.rows: list[Numbers] = []
-        """For each split, the row of each question's image."""
-        pools, used, n_rows = [], [], 0
-        for reader, store in parts:
-            pool = store.pool(reader.pool)
-            own, rows = np.unique(pool.rows(reader.image_idxs), return_inverse=True)
-            self.rows.append((n_rows + rows).astype(np.int64))
-            pools.append(pool)
-            used.append(own)
-            n_rows += len(own)
-        arrays: dict[str, Any] = {}
-        for name, like in pools[0].arrays.items():
-            for pool in pools:
-                shape = pool.arrays[name].shape[1:]
-                if shape != like.shape[1:]:
-                    raise ConfigError(
-                        f"{pool.place}: {name} are {shape}, but those of {pools[0].place} are "
-                        f"{like.shape[1:]}; train these runs apart, or make features of one size"
-                    )
-            arrays[name] = np.empty((n_rows, *like.shape[1:]), like.dtype)
-            first = 0
-            for pool, own in zip(pools, used, strict=True):
-                arrays[name][first : first + len(own)] = pool.arrays[name][own]
-                first += len(own)
-        self._pool = PoolFeatures(np.arange(n_rows, dtype=np.int32), arrays, "features of several datasets")
-
-    def pool(self, pool: str) -> PoolFeatures:
-        return self._pool
-
-
-def join_train_sets(
-    parts: Sequence[TrainSetPart], device: torch.device
-) -> tuple[Questions, list[tuple[int, int]]]:
-    """The questions of several train sets, and each one's first row and number of questions.
+def join_train_sets(runs: Sequence[PreparedRun]) -> tuple[Questions, list[int]]:
+    """The questions of the train sets of several runs, and the first row of each.
 
     Train sets that are there several times, for runs of several seeds, are held once.
 
     Raises:
         ConfigError: features of different sizes.
+        DatasetError: an incomplete file, or images without features.
     """
-    keys = [(str(store.folder), reader.hop, len(reader.answers)) for reader, store in parts]
-    different = dict(zip(keys, parts, strict=True))
-    features = _JoinedFeatures(list(different.values()))
-    joined = JoinedSplit([part.reader for part in different.values()], features.rows)
+    keys = [(str(run.store.folder), run.reader.hop, run.n_questions) for run in runs]
+    different = dict(zip(keys, runs, strict=True))
     starts: dict[tuple[str, str, int], int] = {}
     for key in different:
-        starts[key] = sum(other[2] for other in starts)
-    return Questions(joined, features, device), [(starts[key], key[2]) for key in keys]
+        starts[key] = sum(n for _, _, n in starts)
+    parts = [SplitRows.of(run.reader) for run in different.values()]
+    pools = [run.store.pool(run.reader.pool) for run in different.values()]
+    images, features = _joined_features(parts, pools)
+    return Questions(_joined_rows(parts, images), features, runs[0].device), [starts[key] for key in keys]
 
 
-def _padded(rows: Ints, width: int) -> Ints:
-    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+def _joined_rows(parts: Sequence[SplitRows], images: Sequence[Numbers]) -> SplitRows:
+    """The questions of all parts, with these images; their tokens are as wide as the widest."""
+    sentences = [part.sentences for part in parts]
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
+    }
+    return SplitRows(
+        hop="several",
+        split="train",
+        pool="several",
+        questions=_padded([part.questions for part in parts]),
+        programs=_padded([part.programs for part in parts]),
+        **{**columns, "image_idxs": np.concatenate(images)},
+        sentences=lambda: [sentence for of_part in sentences for sentence in of_part()],
+    )
+
+
+def _padded(tokens: Sequence[Ints]) -> Ints:
+    width = max(rows.shape[1] for rows in tokens)
+    return np.concatenate([np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in tokens])
+
+
+def _joined_features(
+    parts: Sequence[SplitRows], pools: Sequence[PoolFeatures]
+) -> tuple[list[Numbers], PoolFeatures]:
+    """For each part, the row of each question's image; and the features, which have each image once."""
+    images, used, n_rows = [], [], 0
+    for part, pool in zip(parts, pools, strict=True):
+        own, rows = np.unique(pool.rows(part.image_idxs), return_inverse=True)
+        images.append((n_rows + rows).astype(np.int64))
+        used.append(own)
+        n_rows += len(own)
+    arrays: dict[str, Any] = {}
+    for name, like in pools[0].arrays.items():
+        for pool in pools:
+            shape = pool.arrays[name].shape[1:]
+            if shape != like.shape[1:]:
+                raise ConfigError(
+                    f"{pool.place}: {name} are {shape}, but those of {pools[0].place} are "
+                    f"{like.shape[1:]}; train these runs apart, or make features of one size"
+                )
+        arrays[name] = np.empty((n_rows, *like.shape[1:]), like.dtype)
+        first = 0
+        for pool, own in zip(pools, used, strict=True):
+            arrays[name][first : first + len(own)] = pool.arrays[name][own]
+            first += len(own)
+    return images, PoolFeatures(np.arange(n_rows, dtype=np.int32), arrays, "features of several datasets")

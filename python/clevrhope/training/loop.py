@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import Parameter
 
+from clevrhope.dataset.identity import vocab_digest
 from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Stage
@@ -32,15 +33,16 @@ from clevrhope.training.checkpoints import (
     states_in,
 )
 from clevrhope.training.checks import check_loss, determinism_errors
-from clevrhope.training.data import Numbers, Questions
+from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.interrupts import Interrupt
 from clevrhope.training.log import Log
 from clevrhope.training.optimisers import make_optimiser
-from clevrhope.training.order import Position, derived_seed, permutation
+from clevrhope.training.order import batch_rows, derived_seed
 from clevrhope.training.prediction import accuracy, predict_answers
-from clevrhope.training.request import Precision, TrainRequest, tune_set_name
-from clevrhope.training.run_folder import RunFolder, late_checkpoint
+from clevrhope.training.prepared_run import PreparedRun
+from clevrhope.training.request import tune_set_name
+from clevrhope.training.run_folder import late_checkpoint
 from clevrhope.training.stages import average_weights, averaged_model, select_weights, trainable_weights
 
 SAVE_SECONDS = 300.0
@@ -76,24 +78,32 @@ class Loop:
     """Makes the updates of a run, or of several whose models are stacked (`clevrhope.models.stack`).
 
     Attributes:
-        trainers: of the M runs, with what each has of its own. Those of stacked models share one model, which
-            shows that of each run in turn, and one for the averages.
+        trainers: of the M runs, with what each has of its own. Those of stacked models share one recipe and
+            one model, which shows that of each run in turn, and one for the averages.
         model: the run's model, or the stack of all.
         questions: of all runs.
-        places: for each run, its first row in them, and the number of its questions.
+        first_rows: for each run, its first row in them.
+        progress: displays progress.
+        interrupt: whether to stop after the next update.
         generators: of stacked models, one for each run, seeded as torch's own is for a run by itself; empty
             for one run.
         averaged: the moving average of the weights; None where the stage averages none.
         errors: of runs that cannot continue; a stack trains their models with the others, but keeps none.
+        n_made: updates that this process made.
+        busy_seconds: the time that they took, without tuning and saving.
     """
 
     trainers: Sequence["Trainer"]
     model: nn.Module
     questions: Questions
-    places: Sequence[tuple[int, int]]
+    first_rows: Sequence[int]
+    progress: Progress
+    interrupt: Interrupt
     generators: Sequence[torch.Generator] = ()
     averaged: nn.Module | None = None
     errors: dict[int, TrainingError] = field(default_factory=dict)
+    n_made: int = 0
+    busy_seconds: float = 0.0
 
     @property
     def running(self) -> list[int]:
@@ -114,9 +124,9 @@ class Loop:
         Raises:
             KeyboardInterrupt: the runs were interrupted; their states are written.
         """
-        first = self.trainers[0]
+        first = self.trainers[0].run
         trainable = trainable_weights(self.model)
-        for stage in first.stages[self.done.stage :]:
+        for stage in first.recipe.stages[self.done.stage :]:
             if not self.running:
                 return
             weights = select_weights(self.model, stage, trainable)
@@ -131,9 +141,9 @@ class Loop:
             if self.done.update == 0:
                 self._seed()
             runs = f"{len(self.trainers)} x " if self.generators else ""
-            title = f"{runs}{first.about['model']} {stage.name}"
+            title = f"{runs}{first.request.model} {stage.name}"
             with (
-                first.progress.stage(title, total=stage.updates, unit="updates") as advance,
+                self.progress.stage(title, total=stage.updates, unit="updates") as advance,
                 determinism_errors(deterministic=first.request.deterministic),
             ):
                 advance(self.done.update, there=True)
@@ -142,17 +152,17 @@ class Loop:
                 with self._showing(number) as trainer:
                     trainer.end_stage(stage)
             self._save(None)
-            if stage is not first.stages[-1] and first.interrupt.is_set:
+            if stage is not first.recipe.stages[-1] and self.interrupt.is_set:
                 raise KeyboardInterrupt
 
     def _make_updates(
         self, stage: Stage, weights: list[Parameter], optimiser: torch.optim.Optimizer, advance: Advance
     ) -> None:
         """Makes the remaining updates of a stage, with all that is due between them."""
-        first, done, device = self.trainers[0], self.done, self.questions.device
+        precision, done, device = self.trainers[0].run.precision, self.done, self.questions.device
         check_every = GPU_CHECK_UPDATES if device.type == "cuda" else 1
         losses: list[Tensor] = []  # (M,) each, not checked yet
-        line_seconds = 0.0  # busy since the last line of the log
+        line_seconds, line_updates = 0.0, 0  # since the last line of the log
         n_shown = 0  # made since the display last moved
         clock = saved = shown = monotonic()
         batches = self._batches(stage)
@@ -160,7 +170,7 @@ class Loop:
             batch = next(batches)
             for group in optimiser.param_groups:
                 group["lr"] = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)
-            with casting(device, first.precision):
+            with casting(device, precision):
                 own_losses = self._losses(stage, batch)
             optimiser.zero_grad(set_to_none=True)
             own_losses.sum().backward()  # type: ignore[no-untyped-call]
@@ -170,10 +180,10 @@ class Loop:
             if len(losses) >= check_every:
                 self._check_losses(losses, stage, done.update + 1)
             optimiser.step()
-            for trainer, (_, n_questions) in zip(self.trainers, self.places, strict=True):
+            for trainer in self.trainers:
                 trainer.done.update += 1
-                trainer.done.position = trainer.done.position.after(n_questions // stage.batch_size)
-                trainer.n_made += 1
+            self.n_made += 1
+            line_updates += 1
             if self.averaged is not None:
                 average_weights(self.averaged, self.model, stage, done.update)
             n_shown += 1
@@ -183,25 +193,44 @@ class Loop:
             if now - shown >= SHOW_SECONDS or done.update == stage.updates:
                 advance(n_shown)
                 n_shown, shown = 0, now
-            due = first.due(stage, now - saved)
+            due = self._due(stage, done.update, now - saved)
             if not any(due):
                 continue
             self._check_losses(losses, stage, done.update)
             seconds = monotonic() - clock
             line_seconds += seconds
-            for trainer in self.trainers:
-                trainer.busy_seconds += seconds
+            self.busy_seconds += seconds
+            speed = line_updates / line_seconds
             for number in self.running:
                 with self._showing(number) as trainer:
-                    trainer.report(due, stage, optimiser.param_groups[0]["lr"], line_seconds)
+                    trainer.report(due, stage, optimiser.param_groups[0]["lr"], speed)
             if due.log:
-                line_seconds = 0.0
+                line_seconds, line_updates = 0.0, 0
             if due.state:
                 self._save(optimiser.state_dict()["state"])
                 saved = monotonic()
-                if first.interrupt.is_set:
+                if self.interrupt.is_set:
                     raise KeyboardInterrupt
             clock = monotonic()
+
+    def _due(self, stage: Stage, update: int, unsaved_seconds: float) -> Due:
+        """What is due after an update, so many seconds after the last state."""
+        run, left = self.trainers[0].run, stage.updates - update
+        request, is_last = run.request, stage is run.recipe.stages[-1]
+        log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
+        tune_every = request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
+        if request.save_every is None:
+            is_state = unsaved_seconds >= SAVE_SECONDS
+        else:
+            is_state = update % request.save_every == 0
+        n_left, off = divmod(left, request.keep_every or stage.updates)
+        is_late = is_last and off == 0 and 0 < n_left < request.keep_last  # the last one is called "last"
+        return Due(
+            log=update % log_every == 0 or left == 0,
+            tune=is_last and self.trainers[0].tune is not None and (update % tune_every == 0 or left == 0),
+            checkpoint=late_checkpoint(stage.name, update) if is_late else None,
+            state=(is_state or self.interrupt.is_set) and left > 0,
+        )
 
     def _losses(self, stage: Stage, batch: Batch) -> Tensor:
         """(M,) losses of the runs."""
@@ -218,14 +247,15 @@ class Loop:
         """The batches of the stage that are left: a part for each run, those of one update in one batch."""
         size, left = stage.batch_size, stage.updates - self.done.update
         plan = getattr(self.model, "stack_plan" if self.generators else "plan", None)
-        orders = [
-            _rows(trainer.request.seed, trainer.done.position, first_row, n_questions, size)
-            for trainer, (first_row, n_questions) in zip(self.trainers, self.places, strict=True)
-        ]
+        orders = []
+        for trainer, first_row in zip(self.trainers, self.first_rows, strict=True):
+            run, done = trainer.run, trainer.done
+            rows = batch_rows(run.request.seed, run.n_questions, size, epoch=done.epoch, n_made=done.update)
+            orders.append((first_row, rows))
         while left:
             n = min(left, UPDATES_AT_ONCE)
-            rows = np.concatenate([next(order) for _ in range(n) for order in orders])
-            yield from self.questions.batches(rows, len(orders) * size, plan)
+            several = np.concatenate([first + next(rows) for _ in range(n) for first, rows in orders])
+            yield from self.questions.batches(several, len(orders) * size, plan)
             left -= n
 
     def _check_losses(self, losses: list[Tensor], stage: Stage, update: int) -> None:
@@ -243,7 +273,7 @@ class Loop:
         """A run's trainer, whose model and average show the run's; an error of the run is noted."""
         trainer = self.trainers[number]
         if self.generators:
-            show_model(trainer.model, self.model, number)
+            show_model(trainer.run.model, self.model, number)
             if self.averaged is not None and trainer.averaged is not None:
                 show_model(trainer.averaged, self.averaged, number)
         try:
@@ -254,7 +284,7 @@ class Loop:
     def _seed(self) -> None:
         """Seeds the runs' random numbers at the start of a stage."""
         for number, trainer in enumerate(self.trainers):
-            seed = derived_seed(trainer.request.seed, f"stage {trainer.done.stage}")
+            seed = derived_seed(trainer.run.request.seed, f"stage {trainer.done.stage}")
             if self.generators:
                 self.generators[number].manual_seed(seed)
             else:
@@ -270,8 +300,8 @@ class Loop:
             with self._showing(number) as trainer:
                 trainer.save(own, generator)
         for number in self.running:
-            trainer = self.trainers[number]
-            remove_states(trainer.folder.state, but=state_name(updates_made(trainer.stages, trainer.done)))
+            run, done = self.trainers[number].run, self.trainers[number].done
+            remove_states(run.folder.state, but=state_name(run.updates_made(done)))
 
     def _load(self, states: Sequence[Mapping[str, Tensor]], optimiser: torch.optim.Optimizer) -> None:
         """Restores weights, averages, random numbers and the optimiser from the runs' states."""
@@ -279,7 +309,7 @@ class Loop:
         for number, tensors in enumerate(states):
             with self._showing(number) as trainer:
                 averaged = trainer.averaged if is_begun else None
-                load_state(trainer.folder.state, tensors, trainer.model, averaged)
+                load_state(trainer.run.folder.state, tensors, trainer.run.model, averaged)
             generator = f"generator.{self.questions.device.type}"
             if self.generators and is_begun and generator in tensors:
                 self.generators[number].set_state(tensors[generator])
@@ -294,61 +324,34 @@ class Trainer:
     """What a run has of its own while its updates are made: log, tuning, checkpoints and states.
 
     Attributes:
-        about: the metadata of its checkpoints.
+        run: the run.
+        tune: the questions that weights are chosen by; None for none.
+        log: its log.
         done: how far it is, which is all that a resumed run needs besides tensors.
         last_loss: mean loss of the last line of the log; None if this process wrote none.
-        n_made: updates that this process made.
-        busy_seconds: the time that they took, without tuning and saving.
         averaged: the moving average of the weights; None where the stage averages none.
     """
 
-    model: nn.Module
-    request: TrainRequest
-    folder: RunFolder
-    stages: tuple[Stage, ...]
-    precision: Precision
+    run: PreparedRun
     tune: Questions | None
-    n_answers: int
-    about: Mapping[str, Any]
     log: Log
-    progress: Progress
-    interrupt: Interrupt
-    done: RunProgress = field(default_factory=RunProgress)
+    done: RunProgress
     last_loss: float | None = None
-    n_made: int = 0
-    busy_seconds: float = 0.0
     averaged: nn.Module | None = None
 
     @property
     def evaluated(self) -> nn.Module:
         """The weights that are tuned, kept and evaluated."""
-        return self.model if self.averaged is None else self.averaged
+        return self.run.model if self.averaged is None else self.averaged
 
-    def due(self, stage: Stage, unsaved_seconds: float) -> Due:
-        """What is due after the last update, so many seconds after the last state."""
-        update, request, ended = self.done.update, self.request, self.done.update == stage.updates
-        log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
-        tune_every = request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
-        tunes = self.tune is not None and stage is self.stages[-1]
-        if request.save_every is None:
-            is_state = unsaved_seconds >= SAVE_SECONDS
-        else:
-            is_state = update % request.save_every == 0
-        return Due(
-            log=update % log_every == 0 or ended,
-            tune=tunes and (update % tune_every == 0 or ended),
-            checkpoint=self._late_checkpoint(stage),
-            state=(is_state or self.interrupt.is_set) and not ended,
-        )
-
-    def report(self, due: Due, stage: Stage, rate: float, seconds: float) -> None:
-        """Does what is due except for the state; `seconds` is the busy time since the log's last line.
+    def report(self, due: Due, stage: Stage, rate: float, speed: float) -> None:
+        """Does what is due except for the state; `speed` is in updates a second.
 
         Raises:
             TrainingError: weights that are not finite.
         """
         if due.log:
-            self._log_loss(stage, rate, seconds)
+            self._log_loss(stage, rate, speed)
         if due.tune or due.checkpoint or due.state:
             self._check_weights(stage)
         if due.tune:
@@ -362,24 +365,15 @@ class Trainer:
         Raises:
             TrainingError: weights that are not finite.
         """
-        is_last = stage is self.stages[-1]
+        is_last = stage is self.run.recipe.stages[-1]
         self._check_weights(stage)
         if is_last:
             self._keep("last", stage)
         elif stage.evaluated:
             self._keep(stage.name, stage)
         done = self.done
+        done.epoch -= -done.update // self._n_batches(stage)  # rounded up: the next stage begins an epoch
         done.stage, done.update = done.stage + 1, 0
-        done.position = Position(done.position.epoch + (done.position.index > 0))
-
-    def _late_checkpoint(self, stage: Stage) -> str | None:
-        """The name of the late checkpoint of the last stage that is due; the one at its end is "last"."""
-        left, every = stage.updates - self.done.update, self.request.keep_every
-        if stage is not self.stages[-1] or every is None or left == 0 or left % every:
-            return None
-        return (
-            late_checkpoint(stage.name, self.done.update) if left // every < self.request.keep_last else None
-        )
 
     def check_losses(self, losses: list[float], stage: Stage, update: int) -> None:
         """Checks that losses, the last of which is that of an update, are finite, and adds them up.
@@ -399,35 +393,35 @@ class Trainer:
         Raises:
             TrainingError: some are not.
         """
-        bad = [name for name, each in self.model.named_parameters() if not bool(each.isfinite().all())]
+        bad = [name for name, each in self.run.model.named_parameters() if not bool(each.isfinite().all())]
         if bad:
             raise self._failure(f"non-finite weights ({bad[0]}) after update {self.done.update:,}", stage)
 
     def _failure(self, problem: str, stage: Stage) -> TrainingError:
         """An error that says why the run cannot continue, and what is kept of it."""
-        saved = states_in(self.folder.state)
+        saved = states_in(self.run.folder.state)
         kept = (
             f"the last good state, after {int(saved[-1].name):,} updates in all, is kept"
             if saved
             else "no state was saved yet"
         )
         return TrainingError(
-            f"{self.folder.root}: {problem} of stage {stage.name}; {kept}; start another run, for "
+            f"{self.run.folder.root}: {problem} of stage {stage.name}; {kept}; start another run, for "
             f"example with a smaller rate (--set recipe.{stage.name}.rate={stage.optimiser.rate / 10:g})"
         )
 
-    def _log_loss(self, stage: Stage, rate: float, seconds: float) -> None:
+    def _log_loss(self, stage: Stage, rate: float, speed: float) -> None:
         done = self.done
         self.last_loss = done.losses / done.n_losses
-        values: Mapping[str, Tensor] = getattr(self.model, "log_values", dict)()
+        values: Mapping[str, Tensor] = getattr(self.run.model, "log_values", dict)()
         self._write(
             stage,
             {
-                "epoch": done.position.epoch,
+                "epoch": done.epoch + done.update // self._n_batches(stage),
                 "loss": self.last_loss,
                 "rate": rate,
                 **{name: float(value) for name, value in values.items()},
-                "updates_a_second": round(min(done.n_losses, self.n_made) / seconds, 3),
+                "updates_a_second": round(speed, 3),
             },
         )
         done.losses, done.n_losses = 0.0, 0
@@ -435,11 +429,12 @@ class Trainer:
     def _tune(self, stage: Stage) -> None:
         """Evaluates the weights on the tune set, and keeps them if they are the best so far."""
         assert self.tune is not None
+        n_answers, precision = len(self.run.vocab.answers()), self.run.precision
         answers = predict_answers(
-            self.evaluated, "predict", self.tune, n_answers=self.n_answers, precision=self.precision
+            self.evaluated, "predict", self.tune, n_answers=n_answers, precision=precision
         )
         percent = accuracy(answers, self.tune)
-        self._write(stage, {"tuned_on": tune_set_name(self.request), "accuracy": percent})
+        self._write(stage, {"tuned_on": tune_set_name(self.run.request), "accuracy": percent})
         if self.done.best is None or percent > self.done.best:
             self.done.best = percent
             self._keep("best", stage)
@@ -447,34 +442,35 @@ class Trainer:
     def _write(self, stage: Stage, values: Mapping[str, Any]) -> None:
         """Adds a line to the log."""
         place = {"stage": stage.name, "update": self.done.update, "of": stage.updates}
-        self.log.add({**place, **values, "time": round(time(), 3)}, step=updates_made(self.stages, self.done))
+        step = self.run.updates_made(self.done)
+        self.log.add({**place, **values, "time": round(time(), 3)}, step=step)
         self.done.log_bytes = self.log.length
 
     def _keep(self, name: str, stage: Stage) -> None:
         """Writes a checkpoint."""
-        about = {**self.about, "checkpoint": name, "stage": stage.name, "update": self.done.update}
-        save_weights(self.folder.checkpoint(name), self.evaluated, about)
+        request = self.run.request
+        about = {
+            "model": request.model,
+            "hop": request.hop,
+            "size": request.size,
+            "seed": request.seed,
+            "vocab": vocab_digest(self.run.vocab),
+            "checkpoint": name,
+            "stage": stage.name,
+            "update": self.done.update,
+        }
+        save_weights(self.run.folder.checkpoint(name), self.evaluated, about)
 
     def save(self, optimiser: OptimiserState | None, generator: torch.Generator | None) -> None:
         """Writes the state that a run resumes from; arguments as of `save_state`."""
         self.log.sync()
-        total = updates_made(self.stages, self.done)
+        run, done = self.run, self.done
         averaged = None if optimiser is None else self.averaged
-        save_state(self.folder.state, self.done, total, self.model, optimiser, averaged, generator)
+        save_state(run.folder.state, done, run.updates_made(done), run.model, optimiser, averaged, generator)
 
-
-def updates_made(stages: Sequence[Stage], done: RunProgress) -> int:
-    """The number of updates made in all stages."""
-    return sum(stage.updates for stage in stages[: done.stage]) + done.update
-
-
-def _rows(seed: int, position: Position, first_row: int, n_questions: int, size: int) -> Iterator[Numbers]:
-    """The rows of a run's batches from a position on, without end."""
-    while True:
-        order = first_row + permutation(seed, position.epoch, n_questions)
-        for index in range(position.index, n_questions // size):
-            yield order[index * size : (index + 1) * size]
-        position = Position(position.epoch + 1)
+    def _n_batches(self, stage: Stage) -> int:
+        """Batches of an epoch."""
+        return self.run.n_questions // stage.batch_size
 
 
 def _part(state: OptimiserState, number: int) -> dict[int, dict[str, Tensor]]:

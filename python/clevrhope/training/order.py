@@ -1,24 +1,11 @@
-"""The order of a run's questions, which follows from its seed, and the run's position in it."""
+"""The order of a run's questions, which follows from its seed."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
-
-
-@dataclass(frozen=True)
-class Position:
-    """A run's position in its data: batch `index` of epoch `epoch` comes next. Stages start new epochs."""
-
-    epoch: int = 0
-    index: int = 0
-
-    def after(self, batches_an_epoch: int) -> "Position":
-        """The position after the next batch."""
-        if self.index + 1 == batches_an_epoch:
-            return Position(self.epoch + 1)
-        return Position(self.epoch, self.index + 1)
 
 
 def permutation(seed: int, epoch: int, n: int) -> npt.NDArray[np.int64]:
@@ -28,6 +15,26 @@ def permutation(seed: int, epoch: int, n: int) -> npt.NDArray[np.int64]:
     unlike `shuffle`.
     """
     return np.argsort(np.random.PCG64([seed, epoch]).random_raw(n), kind="stable")
+
+
+def batch_rows(
+    seed: int, n: int, size: int, *, epoch: int = 0, n_made: int = 0
+) -> Iterator[npt.NDArray[np.int64]]:
+    """(size,) int64 questions of each batch, without end; the last, partial batch of an epoch is dropped.
+
+    Args:
+        seed: of the run.
+        n: number of questions.
+        size: of a batch.
+        epoch: the first epoch.
+        n_made: batches that were made since that epoch began, and are left out.
+    """
+    n_batches = n // size
+    n_epochs, first = divmod(n_made, n_batches)
+    for each in count(epoch + n_epochs):
+        order = permutation(seed, each, n)
+        yield from (order[k * size : (k + 1) * size] for k in range(first, n_batches))
+        first = 0
 
 
 def derived_seed(seed: int, what: str) -> int:

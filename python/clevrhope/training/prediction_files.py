@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,49 +94,35 @@ def kept_lines(
     return kept
 
 
-@dataclass(frozen=True)
-class Answered:
-    """The answers to the questions of a part."""
-
-    part: Part
-    rows: Sequence[int]
-    """(N,) each question's place in the file of the split or suite."""
-    answers: npt.NDArray[np.int64]
-    """(N,) indices of answers, or `NO_ANSWER`."""
-    columns: Mapping[str, Any]
-    """Columns after a question's own, the same in all of its rows."""
-
-
-def write_answers(
-    path: Path,
-    answered: Sequence[Answered],
+def answer_lines(
+    hop: str,
+    part: Part,
+    rows: Sequence[int],
+    answers: npt.NDArray[np.int64],
     vocab: Vocab,
-    first: Mapping[str, Any],
-    kept: Mapping[Part, Sequence[str]],
-) -> None:
-    """Writes kept lines and one line per question, those about splits before those about suites.
+    columns: Mapping[str, Any],
+) -> Iterator[str]:
+    """The lines about the questions of a part.
 
     Args:
-        path: the file, written completely or not at all.
-        answered: the new answers.
+        hop: the sub-dataset that they are of.
+        part: the part.
+        rows: (N,) each question's place in the file of the split or suite.
+        answers: (N,) indices of answers, or `NO_ANSWER`.
         vocab: the answers' vocabulary.
-        first: columns before the question's own, the same in all rows.
-        kept: lines of an earlier file.
+        columns: columns after a question's own, the same in all lines.
     """
     words = vocab.answers()
+    place = {"hop": hop, "split": part.split, **({"suite": part.suite} if part.suite else {})}
+    for row, answer in zip(rows, answers.tolist(), strict=True):
+        text = NO_ANSWER_TEXT if answer == NO_ANSWER else words[answer]
+        yield json.dumps({**place, "question_index": row, "answer": text, **columns}) + "\n"
+
+
+def write_lines(path: Path, lines: Mapping[Part, Iterable[str]]) -> None:
+    """Writes a file of predictions, whole or not at all: lines about splits before those about suites."""
     with whole_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for of_suites in (False, True):
-            for part, lines in kept.items():
+            for part, own in lines.items():
                 if bool(part.suite) == of_suites:
-                    file.writelines(lines)
-            for each in answered:
-                if bool(each.part.suite) == of_suites:
-                    file.writelines(_lines(each, words, first))
-
-
-def _lines(answered: Answered, words: Sequence[str], first: Mapping[str, Any]) -> Iterator[str]:
-    suite, split = answered.part
-    place = {**first, "split": split, **({"suite": suite} if suite else {})}
-    for row, answer in zip(answered.rows, answered.answers.tolist(), strict=True):
-        text = NO_ANSWER_TEXT if answer == NO_ANSWER else words[answer]
-        yield json.dumps({**place, "question_index": row, "answer": text, **answered.columns}) + "\n"
+                    file.writelines(own)

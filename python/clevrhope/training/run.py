@@ -1,59 +1,31 @@
 """Trains a model into a run folder; after any interruption the same call resumes the run."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import Any
 
 import torch
 from torch import nn
 
-from clevrhope.dataset.clevr_questions import ClevrSplit
-from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
-from clevrhope.dataset.identity import identity, vocab_digest
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import finished_manifest
-from clevrhope.dataset.split_reader import open_split
-from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
-from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.device import chosen_device
-from clevrhope.features.store import FeatureStore, open_store, store_like
-from clevrhope.models.names import build_model, find_model
-from clevrhope.models.recipe import Recipe, current_recipe
-from clevrhope.runtime.atomic import sweep, write_whole
-from clevrhope.runtime.json_text import as_json_values
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import DatasetError
+from clevrhope.models.names import build_model
+from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.splits.hops import NONE
-from clevrhope.training.checkpoints import RunProgress, check_states, read_about, read_state, remove_states
+from clevrhope.training.checkpoints import RunProgress, read_about, read_state, remove_states
 from clevrhope.training.checks import determinism_errors
-from clevrhope.training.covr_split import CovrSplit, choose_covr_split, covr_binding
-from clevrhope.training.data import Questions, Split
-from clevrhope.training.device import chosen_precision, computing
-from clevrhope.training.dropped_types import KeptSplit
-from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
-from clevrhope.training.interrupts import Interrupt, interrupts
-from clevrhope.training.log import Log, OnLog
-from clevrhope.training.loop import Loop, Trainer, updates_made
-from clevrhope.training.order import derived_seed
-from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
+from clevrhope.training.data import Questions
+from clevrhope.training.device import computing
+from clevrhope.training.interrupts import interrupts
+from clevrhope.training.log import OnLog
+from clevrhope.training.loop import Loop, Trainer
+from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
+from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.rehearsal import rehearse
-from clevrhope.training.request import (
-    TUNE_SET,
-    TUNE_SET_OF_NONE,
-    Precision,
-    TrainRequest,
-    TrainSummary,
-    tune_set_name,
-    tune_split,
-)
+from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run_folder import RunFolder
-from clevrhope.training.some_rows import SomeRows
 from clevrhope.training.stages import check_stage
-from clevrhope.training.train_sets import find_train_set
-from clevrhope.version import software_version
 
 
 def train(
@@ -87,14 +59,15 @@ def train(
     began = monotonic()
     run = prepare(request)
     request, folder = run.request, run.folder
-    questions, tune = Questions(run.reader, run.store, run.device), run.tune_questions()
+    questions, tune = run.train_questions(), run.tune_questions()
     if not folder.is_started:
         rehearse_run(run, questions)
     with locked(request.out):
         run.bind()
         tell(run.sentences)
         if folder.finished.exists():
-            return run.summary(began, None)
+            check_whole(folder)
+            return run.summary(began)
         done, tensors = read_state(folder.state) or (RunProgress(), None)
         log = run.open_log(done, on_log)
         try:
@@ -102,208 +75,14 @@ def train(
                 interrupts() as interrupt,
                 computing(run.device, precision=run.precision, deterministic=request.deterministic),
             ):
-                trainer = run.trainer(tune, log, progress or Silent(), interrupt, done)
-                loop = Loop([trainer], run.model, questions, [(0, len(questions))])
+                trainers = [Trainer(run, tune, log, done)]
+                loop = Loop(trainers, run.model, questions, [0], progress or Silent(), interrupt)
                 loop.run(None if tensors is None else [tensors])
         finally:
             log.close()
         for error in loop.errors.values():
             raise error
-        return run.finish(began, trainer)
-
-
-@dataclass(frozen=True)
-class PreparedRun:
-    """A run whose request was checked, with all that it reads; nothing of it is written yet.
-
-    Attributes:
-        request: with the HOP as the folder spells it.
-        folder: the run's.
-        model: on the device; with new weights, to be replaced by those of a state if there is one.
-        vocab: of its train set.
-        recipe: with the request's settings.
-        precision: to compute in.
-        device: to compute on.
-        reader: the questions of the train set.
-        store: the features of their images.
-        tune: the split that weights are chosen by, and its features; None for none.
-        binding: the content of run.json.
-        sentences: what is to be said of the run before it begins.
-    """
-
-    request: TrainRequest
-    folder: RunFolder
-    model: nn.Module
-    vocab: Vocab
-    recipe: Recipe
-    precision: Precision
-    device: torch.device
-    reader: Split
-    store: FeatureStore
-    tune: tuple[Split, FeatureStore] | None
-    binding: Mapping[str, Any]
-    sentences: Sequence[str]
-
-    @property
-    def n_updates(self) -> int:
-        """Updates of all stages."""
-        return sum(stage.updates for stage in self.recipe.stages)
-
-    def tune_questions(self) -> Questions | None:
-        """The questions that weights are chosen by; errors as of `Questions`."""
-        return None if self.tune is None else Questions(*self.tune, self.device)
-
-    def bind(self) -> None:
-        """Writes run.json and vocab.json, or checks the folder, which the caller has locked.
-
-        Raises:
-            DatasetError: the folder holds another run, or other files.
-        """
-        sweep(self.folder.folders())
-        check_states(self.folder.state)
-        self.folder.bind(self.binding)
-        if not self.folder.vocab.exists():
-            write_vocab(self.folder.vocab, self.vocab)
-
-    def open_log(self, done: RunProgress, on_log: OnLog | None = None) -> Log:
-        """The run's log, cut to what it was at `done`."""
-        return Log(
-            self.folder.log,
-            length=done.log_bytes,
-            step=updates_made(self.recipe.stages, done),
-            tensorboard=self.folder.tensorboard if self.request.tensorboard else None,
-            on_log=on_log,
-        )
-
-    def trainer(
-        self,
-        tune: Questions | None,
-        log: Log,
-        progress: Progress,
-        interrupt: Interrupt,
-        done: RunProgress,
-    ) -> Trainer:
-        """A trainer that makes the updates that are left."""
-        request = self.request
-        return Trainer(
-            model=self.model,
-            request=request,
-            folder=self.folder,
-            stages=self.recipe.stages,
-            precision=self.precision,
-            tune=tune,
-            n_answers=len(self.vocab.answers()),
-            about={
-                "model": request.model,
-                "hop": request.hop,
-                "size": request.size,
-                "seed": request.seed,
-                "vocab": vocab_digest(self.vocab),
-            },
-            log=log,
-            progress=progress,
-            interrupt=interrupt,
-            done=done,
-        )
-
-    def finish(self, began: float, trainer: Trainer) -> TrainSummary:
-        """Writes finished.json after all updates, and removes the states."""
-        content = {
-            "updates": self.n_updates,
-            "loss": trainer.last_loss,
-            "parameters": sum(each.numel() for each in self.model.parameters()),
-        }
-        write_whole(self.folder.finished, (json.dumps(content, indent=2) + "\n").encode())
-        remove_states(self.folder.state)
-        return self.summary(began, trainer)
-
-    def summary(self, began: float, trainer: Trainer | None) -> TrainSummary:
-        """The summary of a call that began at a time; without a trainer, of a run that was finished before.
-
-        Raises:
-            DatasetError: that run has lost a checkpoint.
-        """
-        if trainer is None:
-            _check_whole(self.folder)
-        n_made, busy, loss = (
-            (0, 0.0, None) if trainer is None else (trainer.n_made, trainer.busy_seconds, trainer.last_loss)
-        )
-        return TrainSummary(
-            folder=self.request.out,
-            updates=self.n_updates,
-            resumed_at=self.n_updates - n_made,
-            seconds=monotonic() - began,
-            updates_a_second=n_made / busy if busy else 0.0,
-            checkpoints=self.folder.checkpoints(),
-            loss=loss,
-        )
-
-
-def prepare(request: TrainRequest) -> PreparedRun:
-    """Checks a request and opens what it reads; errors as of `train`."""
-    found = find_model(request.model)
-    layout = Layout(request.dataset)
-    manifest = finished_manifest(layout.manifest)
-    request = replace(request, hop=find_hop(layout, request.hop))
-    train_set = find_train_set(layout, request.hop, request.split)
-    own_vocab, vocab = read_vocab(layout.vocab), read_vocab(train_set.vocab)
-    device = chosen_device(request.device)
-    config, about_recipe = split_settings(request.settings)
-
-    torch.manual_seed(derived_seed(request.seed, "weights"))
-    model = build_model(request.model, found, config, vocab, sets=request.is_of_sets)
-    folder = RunFolder(request.out)
-    store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
-    init = initial_binding(request, folder, described_features(store))
-    if not folder.is_started:
-        if request.init_from is None:
-            getattr(model, "begin", lambda: None)()
-        else:
-            load_initial(model, request.init_from, vocab)
-    recipe = _recipe(model, about_recipe, request)
-    precision = _precision(request, recipe, device, folder)
-    reader: Split = train_set.open(request.size, vocab)
-    covr_split = choose_covr_split(layout, request)
-    if covr_split is not None:
-        reader = SomeRows(reader, covr_split.train)
-    if request.drop_types:
-        reader = KeptSplit(reader, request.drop_types, seed=request.seed, vocab=vocab)
-    for stage in recipe.stages:
-        check_stage(model, stage, len(reader.answers))
-    held_out = covr_split.sentences() if covr_split is not None else ()
-    return PreparedRun(
-        request=request,
-        folder=folder,
-        model=model.to(device),
-        vocab=vocab,
-        recipe=recipe,
-        precision=precision,
-        device=device,
-        reader=reader,
-        store=store,
-        tune=_tune_set(request, layout, manifest.world["attributes"], vocab, store, covr_split),
-        binding={
-            "model": request.model,
-            "hop": request.hop,
-            "size": request.size,
-            **train_set.binding(),
-            **covr_binding(layout, request, covr_split),
-            **init,
-            "seed": request.seed,
-            "settings": dict(request.settings),
-            "recipe": asdict(recipe),
-            "precision": precision,
-            "deterministic": request.deterministic,
-            "keep": {"last": request.keep_last, "every": request.keep_every},
-            "tune": {"on": tune_set_name(request), "every": request.tune_every},
-            **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
-            "features": described_features(store),
-            "dataset": identity(manifest, own_vocab, hop=request.hop, images=store.info.of_images),
-            "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
-            "versions": {"clevrhope": software_version(), "torch": torch.__version__},
-        },
-        sentences=(*held_out, *initial_warnings(request, init)),
-    )
+        return finish(began, loop)
 
 
 def rehearse_run(run: PreparedRun, questions: Questions) -> None:
@@ -332,96 +111,31 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
     Raises:
         ConfigError: an unknown model or setting, or an invalid value.
     """
-    found = find_model(request.model)
-    config, about_recipe = split_settings(request.settings)
+    config, _ = split_settings(request.settings)
     with torch.random.fork_rng(devices=[]), torch.device("meta"):
-        model = build_model(request.model, found, config, vocab, sets=request.is_of_sets)
+        model = build_model(request.model, config, vocab, sets=request.is_of_sets)
     if request.init_from is None:
         getattr(model, "check_begin", lambda: None)()
-    for stage in _recipe(model, about_recipe, request).stages:
+    for stage in recipe_of(model, request).stages:
         check_stage(model, stage, request.n_questions)
     return model
 
 
-def recipe_of(model: nn.Module, request: TrainRequest) -> Recipe:
-    """The recipe of a request's model, with the request's settings and updates.
-
-    Raises:
-        ConfigError: it is not a recipe, or the settings do not fit it.
-    """
-    return _recipe(model, split_settings(request.settings)[1], request)
-
-
-def described_features(store: FeatureStore) -> dict[str, Any]:
-    """A run's record of the features that it reads: the store, without the dataset that it belongs to."""
-    info = store.info.as_json()
-    return {name: info[name] for name in ("kind", "options", "weights", "code", "note")}
-
-
-def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -> Recipe:
-    recipe = getattr(model, "recipe", DEFAULT_RECIPE)
-    if not isinstance(recipe, Recipe) or not recipe.stages:
-        raise ConfigError(f'model "{request.model}": its recipe is not a Recipe with at least one stage')
-    names = [stage.name for stage in recipe.stages]
-    if len(set(names)) < len(names) or {"last", "best"} & set(names):
-        raise ConfigError(
-            f'model "{request.model}": its stages are called {", ".join(names)}; expected unique names other '
-            "than last and best"
-        )
-    return apply_settings(recipe, settings, request.updates)
+def finish(began: float, loop: Loop, number: int = 0) -> TrainSummary:
+    """Writes finished.json of a run of a loop that made all updates, and removes its states."""
+    trainer = loop.trainers[number]
+    run = trainer.run
+    content = {
+        "updates": run.n_updates,
+        "loss": trainer.last_loss,
+        "parameters": sum(each.numel() for each in run.model.parameters()),
+    }
+    write_whole(run.folder.finished, (json.dumps(content, indent=2) + "\n").encode())
+    remove_states(run.folder.state)
+    return run.summary(began, n_made=loop.n_made, busy_seconds=loop.busy_seconds, loss=trainer.last_loss)
 
 
-def _tune_set(
-    request: TrainRequest,
-    layout: Layout,
-    attributes: Mapping[str, Sequence[str]],
-    vocab: Vocab,
-    store: FeatureStore,
-    covr_split: CovrSplit | None,
-) -> tuple[Split, FeatureStore] | None:
-    """The split that weights are chosen by, and the features of its images."""
-    if request.tune_on is None:
-        return None
-    if request.is_of_sets:
-        split = find_split(layout, request.hop, request.tune_on)
-        reader: Split = open_split(layout, request.hop, split, vocab=vocab)
-        if covr_split is not None and covr_split.dev is not None:
-            reader = SomeRows(reader, covr_split.dev)
-        return reader, store
-    if request.tune_on in (TUNE_SET, TUNE_SET_OF_NONE):
-        hop, split = _tune_split(layout, request)
-        return open_split(layout, hop, split, vocab=vocab), store
-    clevr = Path(request.tune_on)
-    return ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
-
-
-def _tune_split(layout: Layout, request: TrainRequest) -> tuple[str, str]:
-    """The HOP and the split that weights are chosen by.
-
-    Raises:
-        ConfigError: the folder does not have it.
-    """
-    hop = request.hop if request.tune_on == TUNE_SET else NONE
-    name = tune_split(hop)
-    if hop in hops_in(layout) and name in splits_in(layout, hop):
-        return hop, name
-    raise ConfigError(
-        f"{layout.root}: --tune-on {request.tune_on}: there is no split {name} of {hop}; build it into the "
-        f"folder with --hop {hop} (with --splits, name {name} as well); files that are there stay as they are"
-    )
-
-
-def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, folder: RunFolder) -> Precision:
-    """The precision of a resumed run, or else the requested one or what the device allows of the recipe's."""
-    if request.precision is None and folder.is_started and folder.run.exists():
-        run = folder.read()
-        if current_recipe(run["recipe"]) == as_json_values(asdict(recipe)):
-            own: Precision = run["precision"]
-            return own
-    return chosen_precision(request.precision, recipe.precision, device)
-
-
-def _check_whole(folder: RunFolder) -> None:
+def check_whole(folder: RunFolder) -> None:
     """Checks that a finished run still has its checkpoints.
 
     Raises:

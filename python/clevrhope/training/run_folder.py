@@ -23,9 +23,21 @@ from typing import Any
 
 from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
-from clevrhope.models.recipe import current_recipe
 from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.forms import COUNT, INDEX, NAME, OBJECT, SEED, SHA256, TEXT, Fields, ListOf, check_form
+from clevrhope.runtime.forms import (
+    BOOLEAN,
+    COUNT,
+    INDEX,
+    NAME,
+    OBJECT,
+    SEED,
+    SHA256,
+    TEXT,
+    Fields,
+    ListOf,
+    Nullable,
+    check_form,
+)
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.runtime.reading import reading
 
@@ -37,17 +49,18 @@ RUN = Fields(
         "hop": NAME,
         "size": COUNT,
         "seed": SEED,
+        "settings": OBJECT,
+        "recipe": Fields({"stages": ListOf(OBJECT)}),
+        "precision": TEXT,
+        "deterministic": BOOLEAN,
+        "keep": OBJECT,
+        "features": Fields({"kind": TEXT, "note": Nullable(TEXT)}),
+        "dataset": OBJECT,
         "places": Fields({"dataset": TEXT, "features": TEXT}),
     },
     {
         "split": TEXT,
-        "settings": OBJECT,
-        "recipe": Fields({"stages": ListOf(OBJECT)}),
-        "precision": TEXT,
-        "features": OBJECT,
-        "dataset": OBJECT,
         "tune": OBJECT,
-        "keep": OBJECT,
         "drop_types": OBJECT,
         "train_sha256": TEXT,
         "init": Fields(
@@ -157,8 +170,6 @@ class RunFolder:
             self._write(request)
             return
         there = {name: value for name, value in self.read().items() if name not in _FREE}
-        if "recipe" in there:
-            there["recipe"] = current_recipe(there["recipe"])
         here = {name: value for name, value in request.items() if name not in _FREE}
         if there == here:
             return

@@ -6,6 +6,7 @@ that of `train` up to rounding: it has its own questions, order, random numbers 
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -28,11 +29,12 @@ from clevrhope.training.checkpoints import (
 from clevrhope.training.data import Questions
 from clevrhope.training.device import computing
 from clevrhope.training.interrupts import Interrupt, interrupts
-from clevrhope.training.joint_train_set import TrainSetPart, join_train_sets
+from clevrhope.training.joint_train_set import join_train_sets
 from clevrhope.training.log import Log
-from clevrhope.training.loop import Loop
+from clevrhope.training.loop import Loop, Trainer
+from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
 from clevrhope.training.request import TrainRequest, TrainSummary
-from clevrhope.training.run import PreparedRun, prepare, recipe_of, rehearse_run
+from clevrhope.training.run import check_whole, finish, rehearse_run
 
 
 def train_together(
@@ -70,7 +72,8 @@ def train_together(
                 run.bind()
                 if not run.folder.finished.exists():
                     continue
-                made[number] = run.summary(began, None)
+                check_whole(run.folder)
+                made[number] = run.summary(began)
             except ClevrhopeError as error:
                 made[number] = error
             del runs[number]
@@ -167,10 +170,10 @@ def _train_group(
     """Trains runs, each with what it is tuned on, from a state that all have; gives summaries or errors."""
     runs = [run for run, _ in group]
     first, tensors = runs[0], []
-    parts = [TrainSetPart(run.reader, run.store) for run in runs]
-    questions, places = join_train_sets(parts, first.device)
+    questions, first_rows = join_train_sets(runs)
     if not first.folder.is_started:
         rehearse_run(first, questions)
+    stack = stack_models([run.model for run in runs])
     logs: list[Log] = []
     trainers = []
     try:
@@ -180,13 +183,11 @@ def _train_group(
             done = found[0] if found else RunProgress()
             tensors.append(found[1] if found else None)
             logs.append(run.open_log(done))
-            trainer = run.trainer(tune, logs[-1], progress, interrupt, done)
             # One model is shown after the other, so a single one is enough.
-            trainer.model, trainer.stages = first.model, first.recipe.stages
-            trainers.append(trainer)
-        stack = stack_models([run.model for run in runs])
+            shown = replace(run, model=first.model, recipe=first.recipe)
+            trainers.append(Trainer(shown, tune, logs[-1], done))
         generators = [torch.Generator(first.device) for _ in runs]
-        loop = Loop(trainers, stack, questions, places, generators)
+        loop = Loop(trainers, stack, questions, first_rows, progress, interrupt, generators)
         deterministic = first.request.deterministic
         with computing(first.device, precision=first.precision, deterministic=deterministic):
             loop.run(None if tensors[0] is None else [each for each in tensors if each is not None])
@@ -194,6 +195,6 @@ def _train_group(
         for log in logs:
             log.close()
     return [
-        loop.errors[number] if number in loop.errors else run.finish(began, trainers[number])
-        for number, run in enumerate(runs)
+        loop.errors[number] if number in loop.errors else finish(began, loop, number)
+        for number in range(len(runs))
     ]

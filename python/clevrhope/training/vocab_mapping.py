@@ -4,7 +4,8 @@ Such are test sets from other templates, CLOSURE's for one: their functions and 
 words mostly so, but the indices differ.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,70 +13,55 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_reader import SuiteReader
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError
-from clevrhope.training.data import Split
+from clevrhope.training.data import Split, SplitRows
 
 _PADDING, _UNKNOWN = SPECIAL_TOKENS.index("<NULL>"), SPECIAL_TOKENS.index("<UNK>")
 _MISSING = -1
 
 
-class MappedSplit:
+def map_vocab(
+    split: Split, *, there: Vocab, here: Vocab, place: str, may_lack: bool = False
+) -> tuple[SplitRows, tuple[str, ...]]:
     """A split in the indices of another vocabulary; words that this one lacks become <UNK>.
 
-    Attributes:
-        unknown: these words, sorted.
+    Args:
+        split: in the indices of `there`.
+        there: the dataset's vocabulary.
+        here: the model's vocabulary.
+        place: names the split in messages.
+        may_lack: whether the model may lack answers and functions. A question with such an answer has the
+            answer <UNK>, which no model gives. A program with such a function is replaced by the equivalent
+            in CLEVR's functions that the split has of it; without one, it is empty, and models that read
+            programs have no answer.
+
+    Returns:
+        The questions, whose sentences keep all words, and the words that became <UNK>, sorted.
+
+    Raises:
+        DatasetError: an answer or a function that the model's vocabulary lacks, unless it may.
     """
-
-    def __init__(
-        self, split: Split, *, there: Vocab, here: Vocab, place: str, may_lack: bool = False
-    ) -> None:
-        """Reads all rows.
-
-        Args:
-            split: in the indices of `there`.
-            there: the dataset's vocabulary.
-            here: the model's vocabulary.
-            place: names the split in messages.
-            may_lack: whether the model may lack answers and functions. A question with such an answer has
-                the answer <UNK>, which no model gives. A program with such a function is replaced by the
-                equivalent in CLEVR's functions that the split has of it; without one, it is empty, and models
-                that read programs have no answer.
-
-        Raises:
-            DatasetError: an answer or a function that the model's vocabulary lacks, unless it may.
-        """
-        self._split = split
-        self.hop, self.split, self.pool = split.hop, split.split, split.pool
-        self.image_idxs, self.question_families = split.image_idxs, split.question_families
-        self.question_lengths, self.program_lengths = split.question_lengths, split.program_lengths
-        blocks = [(questions, programs) for _, questions, programs in split.blocks()]
-        questions = np.concatenate([each for each, _ in blocks])
-        programs = np.concatenate([each for _, each in blocks])
-        words = _table(there.questions(), here.question_token_to_idx)
-        self.unknown = sorted(
-            there.questions()[word] for word in np.unique(questions).tolist() if words[word] == _MISSING
-        )
-        self._questions: Ints = np.where(words == _MISSING, _UNKNOWN, words).astype(np.int32)[questions]
-        functions = _table(there.programs(), here.program_token_to_idx)[programs]
-        answers = _table(there.answers(), here.answer_token_to_idx)[split.answers]
-        if not may_lack:
-            _check_known(functions, programs, there.programs(), "function", place)
-            _check_known(answers, split.answers, there.answers(), "answer", place)
-        if isinstance(split, SuiteReader):
-            functions, self.program_lengths = _with_equivalents(functions, split, there, here)
-        lacks_function = (functions == _MISSING).any(axis=1)
-        self._programs: Ints = np.where(lacks_function[:, np.newaxis], _PADDING, functions).astype(np.int32)
-        self.answers: Ints = np.where(answers == _MISSING, _UNKNOWN, answers).astype(np.int32)
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    def sentences(self) -> Sequence[str]:
-        """The sentences of the split, with the words that the model's vocabulary lacks."""
-        return self._split.sentences()
-
-    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """All rows in one block, in the form of `Split.blocks`."""
-        yield 0, self._questions, self._programs
+    rows = SplitRows.of(split)
+    words = _table(there.questions(), here.question_token_to_idx)
+    unknown = [
+        there.questions()[word] for word in np.unique(rows.questions).tolist() if words[word] == _MISSING
+    ]
+    functions = _table(there.programs(), here.program_token_to_idx)[rows.programs]
+    answers = _table(there.answers(), here.answer_token_to_idx)[rows.answers]
+    if not may_lack:
+        _check_known(functions, rows.programs, there.programs(), "function", place)
+        _check_known(answers, rows.answers, there.answers(), "answer", place)
+    program_lengths = rows.program_lengths
+    if isinstance(split, SuiteReader):
+        functions, program_lengths = _with_equivalents(functions, split, there, here)
+    lacks_function = (functions == _MISSING).any(axis=1)
+    mapped = replace(
+        rows,
+        questions=np.where(words == _MISSING, _UNKNOWN, words).astype(np.int32)[rows.questions],
+        programs=np.where(lacks_function[:, np.newaxis], _PADDING, functions).astype(np.int32),
+        program_lengths=program_lengths,
+        answers=np.where(answers == _MISSING, _UNKNOWN, answers).astype(np.int32),
+    )
+    return mapped, tuple(sorted(unknown))
 
 
 def _with_equivalents(functions: Ints, split: SuiteReader, there: Vocab, here: Vocab) -> tuple[Ints, Ints]:

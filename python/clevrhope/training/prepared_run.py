@@ -1,0 +1,292 @@
+"""A run before its first update: its request is checked, and all that it reads is open."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import torch
+from torch import nn
+
+from clevrhope.dataset.clevr_questions import ClevrSplit
+from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
+from clevrhope.dataset.identity import identity
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import finished_manifest
+from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
+from clevrhope.errors import ConfigError
+from clevrhope.features.device import chosen_device
+from clevrhope.features.store import FeatureStore, open_store, store_like
+from clevrhope.models.names import build_model
+from clevrhope.models.recipe import Recipe
+from clevrhope.runtime.atomic import sweep
+from clevrhope.runtime.json_text import as_json_values
+from clevrhope.splits.hops import NONE
+from clevrhope.training.checkpoints import RunProgress, check_states
+from clevrhope.training.covr_split import CovrSplit, choose_covr_split, covr_binding
+from clevrhope.training.data import Questions, Split, SplitRows
+from clevrhope.training.device import chosen_precision
+from clevrhope.training.dropped_types import kept_rows
+from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
+from clevrhope.training.log import Log, OnLog
+from clevrhope.training.order import derived_seed
+from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
+from clevrhope.training.request import (
+    TUNE_SET,
+    TUNE_SET_OF_NONE,
+    Precision,
+    TrainRequest,
+    TrainSummary,
+    tune_set_name,
+    tune_split,
+)
+from clevrhope.training.run_folder import RunFolder
+from clevrhope.training.stages import check_stage
+from clevrhope.training.train_sets import open_train_set
+from clevrhope.version import software_version
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run whose request was checked, with all that it reads; nothing of it is written yet.
+
+    Attributes:
+        request: with the HOP as the folder spells it.
+        folder: the run's.
+        model: on the device; with new weights, to be replaced by those of a state if there is one.
+        vocab: of its train set.
+        recipe: with the request's settings.
+        precision: to compute in.
+        device: to compute on.
+        reader: the questions of the train set.
+        store: the features of their images.
+        tune: the split that weights are chosen by, and its features; None for none.
+        binding: the content of run.json.
+        sentences: what is to be said of the run before it begins.
+    """
+
+    request: TrainRequest
+    folder: RunFolder
+    model: nn.Module
+    vocab: Vocab
+    recipe: Recipe
+    precision: Precision
+    device: torch.device
+    reader: Split
+    store: FeatureStore
+    tune: tuple[Split, FeatureStore] | None
+    binding: Mapping[str, Any]
+    sentences: Sequence[str]
+
+    @property
+    def n_updates(self) -> int:
+        """Updates of all stages."""
+        return sum(stage.updates for stage in self.recipe.stages)
+
+    @property
+    def n_questions(self) -> int:
+        """Questions to learn from."""
+        return len(self.reader.answers)
+
+    def updates_made(self, done: RunProgress) -> int:
+        """Updates that were made in all stages."""
+        return sum(stage.updates for stage in self.recipe.stages[: done.stage]) + done.update
+
+    def train_questions(self) -> Questions:
+        """The questions to learn from; errors as of `Questions`."""
+        return Questions(self.reader, self.store.pool(self.reader.pool), self.device)
+
+    def tune_questions(self) -> Questions | None:
+        """The questions that weights are chosen by; errors as of `Questions`."""
+        if self.tune is None:
+            return None
+        split, store = self.tune
+        return Questions(split, store.pool(split.pool), self.device)
+
+    def bind(self) -> None:
+        """Writes run.json and vocab.json, or checks the folder, which the caller has locked.
+
+        Raises:
+            DatasetError: the folder holds another run, or other files.
+        """
+        sweep(self.folder.folders())
+        check_states(self.folder.state)
+        self.folder.bind(self.binding)
+        if not self.folder.vocab.exists():
+            write_vocab(self.folder.vocab, self.vocab)
+
+    def open_log(self, done: RunProgress, on_log: OnLog | None = None) -> Log:
+        """The run's log, cut to what it was at `done`."""
+        return Log(
+            self.folder.log,
+            length=done.log_bytes,
+            step=self.updates_made(done),
+            tensorboard=self.folder.tensorboard if self.request.tensorboard else None,
+            on_log=on_log,
+        )
+
+    def summary(
+        self, began: float, *, n_made: int = 0, busy_seconds: float = 0.0, loss: float | None = None
+    ) -> TrainSummary:
+        """The summary of a call that began at a time and finished the run, or found it finished.
+
+        Args:
+            began: the time.
+            n_made: updates that the call made.
+            busy_seconds: the time that they took, without tuning and saving.
+            loss: as of `TrainSummary`.
+        """
+        return TrainSummary(
+            folder=self.request.out,
+            updates=self.n_updates,
+            resumed_at=self.n_updates - n_made,
+            seconds=monotonic() - began,
+            updates_a_second=n_made / busy_seconds if busy_seconds else 0.0,
+            checkpoints=self.folder.checkpoints(),
+            loss=loss,
+        )
+
+
+def prepare(request: TrainRequest) -> PreparedRun:
+    """Checks a request and opens what it reads; errors as of `train`."""
+    layout = Layout(request.dataset)
+    manifest = finished_manifest(layout.manifest)
+    request = replace(request, hop=find_hop(layout, request.hop))
+    opened, vocab, of_train_set = open_train_set(layout, request.hop, request.split, request.size)
+    reader: Split = opened
+    device = chosen_device(request.device)
+
+    torch.manual_seed(derived_seed(request.seed, "weights"))
+    config, _ = split_settings(request.settings)
+    model = build_model(request.model, config, vocab, sets=request.is_of_sets)
+    folder = RunFolder(request.out)
+    store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
+    init = initial_binding(request, folder, described_features(store))
+    if not folder.is_started:
+        if request.init_from is None:
+            getattr(model, "begin", lambda: None)()
+        else:
+            load_initial(model, request.init_from, vocab)
+    recipe = recipe_of(model, request)
+    precision = _precision(request, recipe, device, folder)
+    covr_split = choose_covr_split(layout, request)
+    if covr_split is not None:
+        reader = SplitRows.of(reader).take(covr_split.train)
+    if request.drop_types:
+        rows = SplitRows.of(reader)
+        reader = rows.take(kept_rows(rows.programs, request.drop_types, seed=request.seed, vocab=vocab))
+    for stage in recipe.stages:
+        check_stage(model, stage, len(reader.answers))
+    held_out = covr_split.sentences() if covr_split is not None else ()
+    return PreparedRun(
+        request=request,
+        folder=folder,
+        model=model.to(device),
+        vocab=vocab,
+        recipe=recipe,
+        precision=precision,
+        device=device,
+        reader=reader,
+        store=store,
+        tune=_tune_set(request, layout, manifest.world["attributes"], vocab, store, covr_split),
+        binding={
+            "model": request.model,
+            "hop": request.hop,
+            "size": request.size,
+            **of_train_set,
+            **covr_binding(layout, request, covr_split),
+            **init,
+            "seed": request.seed,
+            "settings": dict(request.settings),
+            "recipe": asdict(recipe),
+            "precision": precision,
+            "deterministic": request.deterministic,
+            "keep": {"last": request.keep_last, "every": request.keep_every},
+            "tune": {"on": tune_set_name(request), "every": request.tune_every},
+            **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
+            "features": described_features(store),
+            "dataset": identity(
+                manifest, read_vocab(layout.vocab), hop=request.hop, images=store.info.of_images
+            ),
+            "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
+            "versions": {"clevrhope": software_version(), "torch": torch.__version__},
+        },
+        sentences=(*held_out, *initial_warnings(request, init)),
+    )
+
+
+def recipe_of(model: nn.Module, request: TrainRequest) -> Recipe:
+    """The recipe of a request's model, with the request's settings and updates.
+
+    Raises:
+        ConfigError: it is not a recipe, or the settings do not fit it.
+    """
+    recipe = getattr(model, "recipe", DEFAULT_RECIPE)
+    if not isinstance(recipe, Recipe) or not recipe.stages:
+        raise ConfigError(f'model "{request.model}": its recipe is not a Recipe with at least one stage')
+    names = [stage.name for stage in recipe.stages]
+    if len(set(names)) < len(names) or {"last", "best"} & set(names):
+        raise ConfigError(
+            f'model "{request.model}": its stages are called {", ".join(names)}; expected unique names other '
+            "than last and best"
+        )
+    _, settings = split_settings(request.settings)
+    return apply_settings(recipe, settings, request.updates)
+
+
+def described_features(store: FeatureStore) -> dict[str, Any]:
+    """A run's record of the features that it reads: the store, without the dataset that it belongs to."""
+    info = store.info.as_json()
+    return {name: info[name] for name in ("kind", "options", "weights", "code", "note")}
+
+
+def _tune_set(
+    request: TrainRequest,
+    layout: Layout,
+    attributes: Mapping[str, Sequence[str]],
+    vocab: Vocab,
+    store: FeatureStore,
+    covr_split: CovrSplit | None,
+) -> tuple[Split, FeatureStore] | None:
+    """The split that weights are chosen by, and the features of its images."""
+    if request.tune_on is None:
+        return None
+    if request.is_of_sets:
+        split = find_split(layout, request.hop, request.tune_on)
+        reader: Split = open_split(layout, request.hop, split, vocab=vocab)
+        if covr_split is not None and covr_split.dev is not None:
+            reader = SplitRows.of(reader).take(covr_split.dev)
+        return reader, store
+    if request.tune_on in (TUNE_SET, TUNE_SET_OF_NONE):
+        hop, split = _tune_split(layout, request)
+        return open_split(layout, hop, split, vocab=vocab), store
+    clevr = Path(request.tune_on)
+    return ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
+
+
+def _tune_split(layout: Layout, request: TrainRequest) -> tuple[str, str]:
+    """The HOP and the split that weights are chosen by.
+
+    Raises:
+        ConfigError: the folder does not have it.
+    """
+    hop = request.hop if request.tune_on == TUNE_SET else NONE
+    name = tune_split(hop)
+    if hop in hops_in(layout) and name in splits_in(layout, hop):
+        return hop, name
+    raise ConfigError(
+        f"{layout.root}: --tune-on {request.tune_on}: there is no split {name} of {hop}; build it into the "
+        f"folder with --hop {hop} (with --splits, name {name} as well); files that are there stay as they are"
+    )
+
+
+def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, folder: RunFolder) -> Precision:
+    """The precision of a resumed run, or else the requested one or what the device allows of the recipe's."""
+    if request.precision is None and folder.is_started and folder.run.exists():
+        run = folder.read()
+        if run["recipe"] == as_json_values(asdict(recipe)):
+            own: Precision = run["precision"]
+            return own
+    return chosen_precision(request.precision, recipe.precision, device)
