@@ -3,9 +3,8 @@
 Where the numbers of the package's recipes come from is said in the tables of docs/models.md.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 OptimiserKind = Literal["adam", "bert_adam", "muon"]
 ScheduleKind = Literal["constant", "linear", "warmup_linear"]
@@ -110,16 +109,3 @@ def single_stage(
     """A recipe of one stage, called "train"."""
     stage = Stage("train", updates, batch_size, optimiser=optimiser, schedule=schedule or Schedule())
     return Recipe((stage,))
-
-
-def current_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe of a run.json with the fields that stages have now.
-
-    Earlier versions of the package also wrote where each value came from, and averaged no weights.
-    """
-    names = {each.name for each in fields(Stage)}
-    stages = [
-        {"averaging": 0.0, **{name: value for name, value in stage.items() if name in names}}
-        for stage in recipe["stages"]
-    ]
-    return {**recipe, "stages": stages}
