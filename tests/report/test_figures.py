@@ -97,6 +97,14 @@ def test_curves_of_pairs_show_the_papers_accuracies(drawn: list[Figure]) -> None
     assert said(drawn[0])[-1] == "the paper's"
 
 
+def test_a_pairs_curve_is_over_the_runs_that_answered_the_test_set(drawn: list[Figure]) -> None:
+    half = {"complex_iid": exactly(70.0), "complex_ood": exactly(25.0)}  # no minimal sets
+    assert figures.hop_curves([*results(), *results(run="2", accuracies=half)], "ours")
+    curves = [[line.get_ydata().tolist() for line in axes.get_lines() if line.get_markerfacecolor() != "none"]
+              for axes in drawn[0].axes]  # fmt: skip
+    assert curves == [[[y]] * len(HOPS) for y in (60.0, 25.0, 50.0, 25.0)]
+
+
 def test_boxes_show_the_papers_gaps_of_the_same_pairs_and_size(drawn: list[Figure]) -> None:
     assert figures.box_plots(results(), "ours")
     for kind, points in zip(("complex", "minimal"), hollow(drawn[0]), strict=True):

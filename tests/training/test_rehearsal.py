@@ -72,6 +72,11 @@ def test_a_later_stages_loss_is_tried_first(
     assert not (tmp_path / "run").exists()
 
 
+def test_a_loss_may_be_an_array_of_one_number(run: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Late, "other", lambda self, batch: self.loss(batch)[None])
+    assert run(model="test_rehearsal:Late").updates == 4
+
+
 def test_what_is_wrong_inside_of_a_model_is_told_with_the_batchs_shapes(
     run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

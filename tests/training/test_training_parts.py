@@ -56,6 +56,7 @@ def test_parts_of_a_run_have_seeds_of_their_own() -> None:
 def test_schedules() -> None:
     warm = Schedule("warmup_linear", 0.1)
     assert [Schedule().factor(k, 10) for k in (0, 9)] == [1, 1]
+    assert [Schedule("constant", 0.1).factor(k, 100) for k in (0, 5, 10, 99)] == pytest.approx([0, 0.5, 1, 1])
     assert [Schedule("linear").factor(k, 10) for k in (0, 5, 9)] == pytest.approx([1, 0.5, 0.1])
     assert warm.factor(0, 100) == 0, "the first update of public LXMERT code has the rate 0"
     assert [warm.factor(k, 100) for k in (5, 10, 55, 99)] == pytest.approx([0.5, 1, 0.5, 1 / 90])

@@ -30,7 +30,7 @@ _DEVIATION = 0.02
 _DIRECTIONS = 8
 """Directions along which a question's words say how far objects are from one another."""
 _STEEPNESS = 3.0
-"""Objects are at most about 1 apart, but small distances count, too."""
+"""Objects are at most about 1 or 2 apart along an axis, but small distances count, too."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ObjectTransformerConfig:
 class BoxTokens(nn.Module):
     """Embeds box vectors and box coordinates."""
 
-    places = "boxes"
+    place_feature = "boxes"
     coordinates = _BOX
 
     def __init__(self, hidden: int) -> None:
@@ -71,13 +71,13 @@ class BoxTokens(nn.Module):
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
         """(U, 36, 2048) `vectors` and (U, 36, 4) `boxes` to (U, 36, D)."""
         vectors = features["vectors"].to(self.vector.weight.dtype)
-        return self.vector(vectors) + self.place(features[self.places])  # type: ignore[no-any-return]
+        return self.vector(vectors) + self.place(features[self.place_feature])  # type: ignore[no-any-return]
 
 
 class AttributeTokens(nn.Module):
     """Embeds objects' true attribute values and coordinates."""
 
-    places = "places"
+    place_feature = "places"
     coordinates = _COORDINATES
 
     def __init__(self, hidden: int, most_values: int) -> None:
@@ -90,15 +90,14 @@ class AttributeTokens(nn.Module):
         """(U, 10, T) `attributes` and (U, 10, 3) `places` to (U, 10, D)."""
         values = features["attributes"].clamp(min=0)  # -1 after the last object, which attention masks
         first = torch.arange(values.shape[2], device=values.device) * self.most_values
-        return self.values(values + first).sum(2) + self.place(features[self.places])  # type: ignore[no-any-return]
+        return self.values(values + first).sum(2) + self.place(features[self.place_feature])  # type: ignore[no-any-return]
 
 
 class Directions(nn.Module):
     """Directions in space that the words of a question name, such as "left", and distances along them.
 
     The words weigh the coordinates, so that a distance is a product of what they say and of where two objects
-    are. Without this product the model answers from what objects there are: in the trials of
-    experiments/hour.toml it did not begin to compare places within 2,800 updates.
+    are. Without this product it takes the model long to compare places at all (docs/models.md).
     """
 
     def __init__(self, hidden: int, *, heads: int, coordinates: int, dropout: float) -> None:
@@ -127,14 +126,17 @@ class ObjectAttention(nn.Module):
 
     def forward(self, objects: Tensor, no_object: Tensor, distances: Tensor) -> Tensor:
         """(N, T, D) objects with (N, T) padding and (N, T, T, directions) to (N, T, D)."""
-        # Queries and the like are (N, T, heads, D / heads), those of distances (N, T, T, heads, D / heads).
+        # Queries and the like are (N, T, H, E), of H heads with E units. Distances are projected within the
+        # sums, as (N, T, T, H, E) would fill the memory.
         queries, keys, values = self.project(objects).unflatten(2, (3, self.heads, -1)).unbind(2)
-        far_keys, far_values = self.project_distances(distances).unflatten(3, (2, self.heads, -1)).unbind(3)
-        scores = torch.einsum("nihe,nijhe->nhij", queries, keys.unsqueeze(1) + far_keys)
+        far = self.project_distances.weight.view(2, self.heads, -1, _DIRECTIONS)  # (2, H, E, R)
+        scores = torch.einsum("nihe,njhe->nhij", queries, keys)
+        scores = scores + torch.einsum("nihe,her,nijr->nhij", queries, far[0], distances)
         scores = scores / queries.shape[3] ** 0.5
         scores = scores.masked_fill(no_object[:, None, None], -torch.inf)
         weights = F.dropout(scores.softmax(3), self.dropout, self.training)
-        read = torch.einsum("nhij,nijhe->nihe", weights, values.unsqueeze(1) + far_values)
+        read = torch.einsum("nhij,njhe->nihe", weights, values)
+        read = read + torch.einsum("nhij,nijr,her->nihe", weights, distances, far[1])
         return self.out(read.flatten(2))  # type: ignore[no-any-return]
 
 
@@ -280,7 +282,7 @@ class ObjectTransformer(ImageSetModel):
         # Absent images are replaced by the batch's first image, and their results are dropped.
         rows = images.clamp(min=0)
         objects, no_object = objects[rows], no_object[rows]  # (B, I, T, D), (B, I, T)
-        places = batch.features[self.objects.places][:, : plan.n_objects].to(words.dtype)
+        places = batch.features[self.objects.place_feature][:, : plan.n_objects].to(words.dtype)
         places = F.pad(places, (0, 0, 1, 0))[rows]  # (B, I, T, C), the token's all 0
         distances = self.directions(words, no_word, places)
         for layer in self.object_layers:

@@ -78,7 +78,7 @@ def dataset_setup(known: Mapping[str, Any]) -> Setup:
 def distinct_names(setups: Sequence[Setup]) -> list[str]:
     """A short name for each of some different setups, each unlike the others; one may be "".
 
-    It has the settings, in their order, that tell setups apart which those before them do not.
+    It has those settings, in their order, that tell apart some setups that the ones before them do not.
     """
     chosen: list[str] = []
     for name in _names(setups):

@@ -57,7 +57,7 @@ LOG_UPDATES = 100
 GPU_CHECK_UPDATES = 50
 """Updates between two checks of the losses on a GPU, each of which waits for it."""
 
-UPDATES_AT_ONCE = 100
+UPDATES_AT_ONCE = 1000
 """Updates whose questions are put in order at a time."""
 
 SHOW_SECONDS = 0.25
@@ -88,7 +88,8 @@ class Loop:
         generators: of stacked models, one for each run, seeded as torch's own is for a run by itself; empty
             for one run.
         averaged: the moving average of the weights; None where the stage averages none.
-        errors: of runs that cannot continue; a stack trains their models with the others, but keeps none.
+        errors: of runs of a stack that cannot continue; their models are trained with the others, but are
+            not kept.
         n_made: updates that this process made.
         busy_seconds: the time that they took, without tuning and saving.
     """
@@ -122,6 +123,7 @@ class Loop:
             states: the tensors of each run's state; None for new runs.
 
         Raises:
+            TrainingError: a loss or weights of a single run that are not finite.
             KeyboardInterrupt: the runs were interrupted; their states are written.
         """
         first = self.trainers[0].run
@@ -241,7 +243,7 @@ class Loop:
         loss = getattr(model, stage.loss)(batch)
         if self.done.update == 0:
             check_loss(model, stage, loss)
-        return loss.unsqueeze(0)  # type: ignore[no-any-return]
+        return loss.reshape(1)  # type: ignore[no-any-return]
 
     def _batches(self, stage: Stage) -> Iterator[Batch]:
         """The batches of the stage that are left: a part for each run, those of one update in one batch."""
@@ -270,7 +272,7 @@ class Loop:
 
     @contextmanager
     def _showing(self, number: int) -> Iterator["Trainer"]:
-        """A run's trainer, whose model and average show the run's; an error of the run is noted."""
+        """A run's trainer, whose model and average show the run's; in a stack, an error of it is noted."""
         trainer = self.trainers[number]
         if self.generators:
             show_model(trainer.run.model, self.model, number)
@@ -279,6 +281,8 @@ class Loop:
         try:
             yield trainer
         except TrainingError as error:
+            if not self.generators:
+                raise
             self.errors[number] = error
 
     def _seed(self) -> None:

@@ -80,8 +80,6 @@ def train(
                 loop.run(None if tensors is None else [tensors])
         finally:
             log.close()
-        for error in loop.errors.values():
-            raise error
         return finish(began, loop)
 
 
