@@ -1,7 +1,7 @@
 """Replies by two authors who never saw the reader, and by which nothing was changed: how well it reads them.
 
 docs/predictions.md gives the figures. Were the reader changed by these replies, they would measure nothing,
-and new ones would be needed.
+and new ones would be needed. If it is changed for another reason, the figures have to be measured again.
 """
 
 import json
@@ -14,14 +14,29 @@ ROWS = [
     json.loads(line)
     for line in Path(__file__).with_name("replies_held_out.jsonl").read_text("utf-8").splitlines()
 ]
+FIRST_AUTHOR = 367
 
 
-def test_most_are_read_and_few_are_read_wrong() -> None:
+def counts(rows: list[dict[str, str]]) -> tuple[int, int, int, int, int]:
+    """Of replies with an answer, those read right, wrong and not at all; of others, all and those read."""
     vocabulary = default_vocabulary()
     reader = ReplyReader(vocabulary.set_answers, dict(vocabulary.attribute_types))
-    answers = [reader.read(row["question"], row["reply"], asked=row.get("asked", ())) for row in ROWS]
-    read = [(row["truth"], answer) for row, answer in zip(ROWS, answers, strict=True)]
+    read = [
+        (row["truth"], reader.read(row["question"], row["reply"], asked=row.get("asked", ()))) for row in rows
+    ]
     readable = [(truth, answer) for truth, answer in read if truth is not None]
-    assert (len(read), len(readable)) == (697, 577)
-    assert sum(truth == answer for truth, answer in readable) >= 0.92 * len(readable)
-    assert sum(answer not in (None, truth) for truth, answer in read) <= 0.03 * len(read)
+    others = [answer for truth, answer in read if truth is None]
+    n_right = sum(truth == answer for truth, answer in readable)
+    n_unread = sum(answer is None for _, answer in readable)
+    return (
+        n_right,
+        len(readable) - n_right - n_unread,
+        n_unread,
+        len(others),
+        len(others) - others.count(None),
+    )
+
+
+def test_the_documented_figures_are_measured_ones() -> None:
+    assert counts(ROWS[:FIRST_AUTHOR]) == (287, 0, 20, 60, 7)
+    assert counts(ROWS[FIRST_AUTHOR:]) == (256, 1, 12, 60, 5)

@@ -30,6 +30,7 @@ _REACHED = Fields({"percent": NUMBER, "checkpoints": ListOf(NAME)})
 _REMEDY = "remove it, or run clevrhope evaluate --reaching again"
 
 _MEAN_COLOUR = "#0072B2"
+_COLUMNS = 3
 
 Curve = Mapping[int, float]
 """Combinations K -> a figure of a palette's runs with K combinations."""
@@ -133,9 +134,13 @@ def _figure(curves: Sequence[Curves], title: str) -> Figure:
     from clevrhope.metrics.slopes import t_reach
 
     shown = [each for each in curves if each.palettes]
-    with figure(title, width_in=1.0 + 3.1 * len(shown), height_in=4.4) as drawn:
-        panels = drawn.subplots(1, len(shown), squeeze=False)[0]
-        for axes, each in zip(panels, shown, strict=True):
+    n_columns = min(len(shown), _COLUMNS)
+    n_rows = -(-len(shown) // n_columns)
+    with figure(title, width_in=1.0 + 3.1 * n_columns, height_in=0.9 + 3.5 * n_rows) as drawn:
+        panels = drawn.subplots(n_rows, n_columns, squeeze=False).ravel()
+        for axes in panels[len(shown) :]:
+            axes.set_axis_off()
+        for axes, each in zip(panels, shown, strict=False):
             levels = sorted(each.palettes[0])
             for curve in each.palettes:
                 values = [curve[k] for k in levels]
@@ -152,7 +157,7 @@ def _figure(curves: Sequence[Curves], title: str) -> Figure:
             axes.set_xlabel("combinations K")
             axes.grid(axis="y", color=GRID, linewidth=0.8)
             axes.set_title(textwrap.fill(each.name, 34), fontsize=9)
-        of_percent = [axes for axes, each in zip(panels, shown, strict=True) if each.digits == 1]
+        of_percent = [axes for axes, each in zip(panels, shown, strict=False) if each.digits == 1]
         limits = [limit for axes in of_percent for limit in axes.get_ylim()]
         for axes in of_percent:
             axes.set_ylim(max(min(limits), 0), min(max(limits), 101))
