@@ -6,7 +6,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import isfinite
+from math import ceil, isfinite
 from time import monotonic, time
 from typing import Any, NamedTuple
 
@@ -376,7 +376,7 @@ class Trainer:
         elif stage.evaluated:
             self._keep(stage.name, stage)
         done = self.done
-        done.epoch -= -done.update // self._n_batches(stage)  # rounded up: the next stage begins an epoch
+        done.epoch += ceil(done.update / self._n_batches(stage))  # the next stage begins an epoch
         done.stage, done.update = done.stage + 1, 0
 
     def check_losses(self, losses: list[float], stage: Stage, update: int) -> None:

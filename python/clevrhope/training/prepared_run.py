@@ -19,7 +19,7 @@ from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import FeatureStore, open_store, store_like
-from clevrhope.models.names import build_model
+from clevrhope.models.names import build_model, find_model
 from clevrhope.models.recipe import Recipe
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.json_text import as_json_values
@@ -151,6 +151,8 @@ class PreparedRun:
 
 def prepare(request: TrainRequest) -> PreparedRun:
     """Checks a request and opens what it reads; errors as of `train`."""
+    find_model(request.model)  # before its weights are seeded: a class of one's own may seed at import
+    config, _ = split_settings(request.settings)
     layout = Layout(request.dataset)
     manifest = finished_manifest(layout.manifest)
     request = replace(request, hop=find_hop(layout, request.hop))
@@ -159,7 +161,6 @@ def prepare(request: TrainRequest) -> PreparedRun:
     device = chosen_device(request.device)
 
     torch.manual_seed(derived_seed(request.seed, "weights"))
-    config, _ = split_settings(request.settings)
     model = build_model(request.model, config, vocab, sets=request.is_of_sets)
     folder = RunFolder(request.out)
     store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
