@@ -289,3 +289,15 @@ def test_the_pages_example_of_weights_and_biases(home: Path, monkeypatch: pytest
     exec(compile(code, "the page's example", "exec"), {})
     assert [step for _, step in shown] == [1, 2, 3, 4, 5]
     assert all(record["loss"] > 0 for record, _ in shown)
+
+
+def test_a_module_that_seeds_at_import_does_not_choose_the_first_weights(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["import torch", "from tiny_models import Tiny", "torch.manual_seed(0)", "class Net(Tiny): ..."]
+    (tmp_path / "seeding_module.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("imports", "has_imported"):
+        run(name, model="seeding_module:Net", updates=2)
+    weights = [tmp_path / name / "weights/last.safetensors" for name in ("imports", "has_imported")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
