@@ -107,7 +107,7 @@ class Directions(nn.Module):
         self.weights = nn.Linear(hidden, coordinates)
 
     def forward(self, words: Tensor, no_word: Tensor, places: Tensor) -> Tensor:
-        """(B, Q, D) words with (B, Q) padding and (B, I, T, C) places to (B, I, T, T, N) from -1 to 1."""
+        """(B, Q, D) words with (B, Q) padding and (B, I, T, C) places to (B, I, T, T, R) from -1 to 1."""
         tokens = self.tokens.expand(len(words), -1, -1)
         read, _ = self.to_words(tokens, words, words, key_padding_mask=no_word, need_weights=False)
         along = torch.einsum("bnc,bitc->bitn", self.weights(read), places)
@@ -125,7 +125,7 @@ class ObjectAttention(nn.Module):
         self.out = nn.Linear(hidden, hidden)
 
     def forward(self, objects: Tensor, no_object: Tensor, distances: Tensor) -> Tensor:
-        """(N, T, D) objects with (N, T) padding and (N, T, T, directions) to (N, T, D)."""
+        """(N, T, D) objects with (N, T) padding and (N, T, T, R) distances to (N, T, D)."""
         # Queries and the like are (N, T, H, E), of H heads with E units. Distances are projected within the
         # sums, as (N, T, T, H, E) would fill the memory.
         queries, keys, values = self.project(objects).unflatten(2, (3, self.heads, -1)).unbind(2)
