@@ -20,8 +20,8 @@ from clevrhope.errors import ConfigError, DatasetError, RenderError
 from clevrhope.images.blender.cycles import KERNELS_S, CyclesRenderer
 from clevrhope.images.blender.devices import WORKER_COMMAND, choose_gpus, find_devices, gpus_are_possible
 from clevrhope.images.blender.preferences import use_device
-from clevrhope.images.device_choice import CPU, INTERFACES, DeviceChoice, parse_device
 from clevrhope.images.quality import reference_scenes
+from clevrhope.images.renderer import CPU, INTERFACES, DeviceChoice, parse_device
 from clevrhope.images.settings import RenderSettings, rendering_as_json
 from clevrhope.images.stage import stage_title
 from clevrhope.pipeline import build

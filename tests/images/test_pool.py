@@ -13,12 +13,12 @@ import pytest
 
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer, memory_share, threads_of_workers
-from clevrhope.images.blender.memory import available_bytes
 from clevrhope.images.blender.pool import GROWTH_BYTES, ScenesFailedError
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker import _why_unfit
 from clevrhope.images.blender.worker_folder import remove_abandoned
 from clevrhope.images.settings import RenderSettings
+from clevrhope.runtime.resources import available_bytes
 
 pytestmark = pytest.mark.slow
 
@@ -203,8 +203,8 @@ def test_the_memory_of_a_job_is_its_own_and_not_the_machines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Limits as Linux writes them, of both versions; what is around a group limits it too."""
-    monkeypatch.setattr("clevrhope.images.blender.memory.CGROUPS", tmp_path)
-    monkeypatch.setattr("clevrhope.images.blender.memory.CGROUPS_OF_THIS_PROCESS", tmp_path / "own")
+    monkeypatch.setattr("clevrhope.runtime.resources.CGROUPS", tmp_path)
+    monkeypatch.setattr("clevrhope.runtime.resources.CGROUPS_OF_THIS_PROCESS", tmp_path / "own")
     (tmp_path / "own").write_text("4:memory:/absent\n0::/slurm/job_7/step_0\n")
     step = tmp_path / "slurm" / "job_7" / "step_0"
     step.mkdir(parents=True)

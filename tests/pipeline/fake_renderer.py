@@ -92,7 +92,7 @@ def passes_of(scene: Scene) -> Passes:
 
 if __name__ == "__main__":
     from clevrhope.__main__ import main
-    from clevrhope.images import choice
+    from clevrhope.images.blender import cycles
 
-    choice.CyclesRenderer = FakeRenderer  # type: ignore[misc,assignment]
+    cycles.CyclesRenderer = FakeRenderer  # type: ignore[misc,assignment]
     main()

@@ -130,7 +130,7 @@ def test_images_under_way_at_once_do_not_show(tmp_path: Path) -> None:
 def test_a_folder_is_bound_to_what_made_its_images(
     there: Any, wanted: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clevrhope.images.choice.CyclesRenderer", _painted)
+    monkeypatch.setattr("clevrhope.images.blender.cycles.CyclesRenderer", _painted)
     make(tmp_path, there)
     before = tree(tmp_path)
     with pytest.raises(DatasetError, match=words):
@@ -170,7 +170,7 @@ def test_a_folder_without_images_can_still_choose(tmp_path: Path) -> None:
 def test_manifests_from_before_there_was_a_choice_are_blenders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clevrhope.images.choice.CyclesRenderer", _painted)
+    monkeypatch.setattr("clevrhope.images.blender.cycles.CyclesRenderer", _painted)
     make(tmp_path, RenderSettings())
     path = tmp_path / "manifest.json"
     manifest = read_manifest(path)

@@ -11,7 +11,7 @@ from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.suite_files import removed_suites, without_damaged_suites
 from clevrhope.errors import DatasetError
-from clevrhope.images import choice
+from clevrhope.images import renderer as renderers
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.settings import Rendering, rendering_of_folder
@@ -194,7 +194,9 @@ def open_renderer(
     else:
         look = read_look(properties=resolved.config.properties)
         engine, address = resolved.request.engine, resolved.request.address
-        renderer = choice.open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
+        renderer = renderers.open_renderer(
+            rendering, look=look, workers=workers, engine=engine, address=address
+        )
     renderer = stack.enter_context(renderer)
     if resolved.config.passes:
         annotator_of(renderer)  # an error comes before the first image

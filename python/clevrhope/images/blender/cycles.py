@@ -8,16 +8,14 @@ from typing import TypeVar
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.devices import WORKER_COMMAND, Device, choose_gpus
-from clevrhope.images.blender.memory import available_bytes
 from clevrhope.images.blender.pool import WorkerPool
 from clevrhope.images.blender.process import StartError
-from clevrhope.images.device_choice import parse_device
 from clevrhope.images.passes import Passes, from_bytes
-from clevrhope.images.renderer import Pixels, Renderer, Scene
+from clevrhope.images.renderer import Pixels, Renderer, Scene, parse_device
 from clevrhope.images.settings import RenderSettings
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.blender import check_blender, explain_start
-from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.resources import available_bytes, available_cores
 
 K = TypeVar("K", bound=Hashable)
 
@@ -121,10 +119,6 @@ class CyclesRenderer(Renderer):
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         """Yields images, (height, width, 3) uint8 sRGB; see `Renderer`."""
         return self._run("picture", scenes)
-
-    def object_ids(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
-        """Yields the object of each pixel, (height, width) uint8; see `BlenderScene.object_ids`."""
-        return self._run("ids", scenes)
 
     def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
         """Yields annotations, from Cycles' passes for rays through the pixels' centres; see `Annotator`."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.process import START_TIMEOUT_S, TaskError, WorkerEndedError, WorkerProcess
-from clevrhope.images.device_choice import ANY, CPU, INTERFACES, DeviceChoice
+from clevrhope.images.renderer import ANY, CPU, INTERFACES, DeviceChoice
 
 #: `-P` keeps modules in the current folder out of the worker.
 WORKER_COMMAND = (sys.executable, "-P", "-m", "clevrhope.images.blender.worker")

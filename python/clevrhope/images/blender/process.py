@@ -13,11 +13,11 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from clevrhope.errors import RenderError
-from clevrhope.images.blender.memory import UNKNOWN_BYTES, resident_bytes
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker_folder import WorkerFolder
 from clevrhope.images.renderer import Pixels
 from clevrhope.runtime.blender import worker_environment
+from clevrhope.runtime.resources import UNKNOWN_BYTES, resident_bytes
 
 #: Time to read Blender from a cold disk and build the look.
 START_TIMEOUT_S = 300.0

@@ -8,7 +8,6 @@ that Cycles keeps its geometry, its trees and its shaders from image to image.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from clevrhope.images.blender.boxes import box_in_image, disjoint_groups
-from clevrhope.images.blender.passes import Found, centre_rays
+from clevrhope.images.blender.passes import centre_rays
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measure_passes
 from clevrhope.images.placement import Placement, place
@@ -80,18 +79,9 @@ class BlenderScene:
         """
         self._place(place(scene, self._look))
         self._image.unlink(missing_ok=True)  # so that a failed write never gives the image before
-        bpy.ops.render.render(write_still=True)
+        _draw()
         with Image.open(self._image, formats=("TGA",)) as image:
             return np.asarray(image.convert("RGB"))
-
-    def object_ids(self, scene: Mapping[str, Any]) -> Pixels:
-        """Which object each pixel shows, (height, width) uint8: 0 background, i + 1 object i of the scene.
-
-        Cycles' object-index pass: the object that the pixel's first ray hits, whatever the filter and seed.
-        """
-        self._place(place(scene, self._look))
-        with self._centre_rays() as look:
-            return look().index.astype(np.uint8)
 
     def passes(self, scene: Mapping[str, Any]) -> Passes:
         """The annotations of a scene.
@@ -105,7 +95,7 @@ class BlenderScene:
         placement = place(scene, self._look)
         check_countable(len(placement.things))
         bodies = self._place(placement)
-        with self._centre_rays() as look:
+        with centre_rays(self._scene, list(self._lights.values()), self._image.parent, _draw) as look:
             found = look()
             alone_px = _counts(found.index, len(bodies))
             render, lens = self._scene.render, self._look.look["camera"]
@@ -117,12 +107,6 @@ class BlenderScene:
                 alone_px[group] = _counts(look().index, len(bodies))[group]
         mask = np.where(found.index == 0, BACKGROUND, found.index - 1).astype(np.uint8)
         return measure_passes(mask, found.depth, found.normal, alone_px)
-
-    def _centre_rays(self) -> AbstractContextManager[Callable[[], Found]]:
-        def render() -> None:
-            bpy.ops.render.render(write_still=True)
-
-        return centre_rays(self._scene, list(self._lights.values()), self._image.parent, render)
 
     def _place(self, placement: Placement) -> list[Any]:
         """Puts everything where it belongs; returns Blender's objects in the order of the scene's."""
@@ -184,6 +168,11 @@ class BlenderScene:
                     setattr(body, f"visible_{rays}", False)
                 # Left visible to rays scattered in volumes, of which the look has none.
                 self._scene.collection.objects.link(body)
+
+
+def _draw() -> None:
+    """Renders the scene into its file."""
+    bpy.ops.render.render(write_still=True)
 
 
 def _corners(body: Any) -> npt.NDArray[np.float64]:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from clevrhope.errors import ClevrhopeError
-from clevrhope.images.blender.memory import resident_bytes
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.passes import to_bytes
+from clevrhope.runtime.resources import resident_bytes
 
 Tasks = queue.SimpleQueue[dict[str, Any]]
 
@@ -107,8 +107,6 @@ def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO, *, on_gpu: bool)
 
 
 def _answer(scene: Any, task: dict[str, Any]) -> Any:
-    if task["task"] == "ids":
-        return scene.object_ids(task["scene"])
     if task["task"] == "passes":
         return to_bytes(scene.passes(task["scene"]))
     return scene.render(task["scene"])

@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from clevrhope.errors import ClevrhopeError, RenderError
 from clevrhope.images.blender.devices import choose_gpus
 from clevrhope.images.blender.pool import ScenesFailedError
-from clevrhope.images.device_choice import CPU, parse_device
 from clevrhope.images.passes import Passes, annotator_of
-from clevrhope.images.renderer import Pixels, Renderer, Scene
+from clevrhope.images.renderer import CPU, Pixels, Renderer, Scene, parse_device
 from clevrhope.images.settings import Rendering, RenderSettings
 from clevrhope.look.definition import Look
 from clevrhope.version import software_version

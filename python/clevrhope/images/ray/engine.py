@@ -17,11 +17,10 @@ from typing import Any, Generic, TypeVar
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.cycles import THREADS_OF_A_WORKER, WORKERS_OF_A_GPU
 from clevrhope.images.blender.pool import ATTEMPTS, FAILURES_IN_A_ROW, ScenesFailedError
-from clevrhope.images.device_choice import CPU, parse_device
 from clevrhope.images.passes import Passes
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect, import_ray
-from clevrhope.images.renderer import Pixels, Renderer, Scene
+from clevrhope.images.renderer import CPU, Pixels, Renderer, Scene, parse_device
 from clevrhope.images.settings import Rendering, RenderSettings
 from clevrhope.look.definition import Look, read_look
 from clevrhope.version import software_version

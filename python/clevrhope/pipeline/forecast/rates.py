@@ -21,7 +21,7 @@ from clevrhope.pipeline.forecast.result import Rates
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.run import open_renderer
 from clevrhope.pipeline.text import questions_of
-from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.resources import available_cores
 
 QUESTIONS_LOOKED_AT = 2_250
 IMAGES_TIMED = {"blender": 1, "native": 8}
