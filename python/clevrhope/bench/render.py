@@ -18,13 +18,12 @@ from typing import Any
 
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.blender.memory import resident_bytes
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.quality import chosen_scenes, psnr, reference_image, reference_scenes, ssim
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import BLENDER_QUALITIES, QUALITIES, NativeSettings, RenderSettings
-from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.resources import available_cores, resident_bytes
 
 QUICK_IMAGES = 4
 

@@ -15,7 +15,7 @@ from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import NativeQuality, NativeSettings
 from clevrhope.look.blend_files import is_blend
 from clevrhope.look.definition import Look, read_look
-from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.resources import available_cores
 from clevrhope.runtime.threads import map_in_threads
 
 K = TypeVar("K", bound=Hashable)

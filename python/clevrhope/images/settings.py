@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast, get_args
 
 from clevrhope.errors import ConfigError, shown
-from clevrhope.images.device_choice import ANY, CPU, parse_device
+from clevrhope.images.renderer import ANY, CPU, parse_device
 from clevrhope.runtime.settings import naming, read_settings
 
 Prefilter = Literal["none", "fast", "accurate"]

@@ -8,7 +8,6 @@ that Cycles keeps its geometry, its trees and its shaders from image to image.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from clevrhope.images.blender.boxes import box_in_image, disjoint_groups
-from clevrhope.images.blender.passes import Found, centre_rays
+from clevrhope.images.blender.passes import centre_rays
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measure_passes
 from clevrhope.images.placement import Placement, place
@@ -42,6 +41,9 @@ class BlenderScene:
         threads: how many threads Cycles may use.
         gpu: the GPU to render on, {"interface", "identity", "name"}; by default the CPU.
         folder: for the image file between Blender and the reader; best in memory.
+
+    Attributes:
+        sync_s: seconds of the last image before Cycles' first sample: for taking over the scene.
     """
 
     def __init__(
@@ -56,7 +58,8 @@ class BlenderScene:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._scene = bpy.context.scene
         self._look = look
-        self._image = folder / "image.tga"
+        self._image = folder / "image.png"
+        self.sync_s = 0.0
         self._objects: dict[tuple[str, str], list[Any]] = {}
         self._meshes: dict[tuple[str, str], Any] = {}
         self._materials: dict[str, Any] = {}
@@ -80,18 +83,10 @@ class BlenderScene:
         """
         self._place(place(scene, self._look))
         self._image.unlink(missing_ok=True)  # so that a failed write never gives the image before
-        bpy.ops.render.render(write_still=True)
-        with Image.open(self._image, formats=("TGA",)) as image:
+        _draw()
+        with Image.open(self._image, formats=("PNG",)) as image:
+            self.sync_s = _sync_seconds(image.info)
             return np.asarray(image.convert("RGB"))
-
-    def object_ids(self, scene: Mapping[str, Any]) -> Pixels:
-        """Which object each pixel shows, (height, width) uint8: 0 background, i + 1 object i of the scene.
-
-        Cycles' object-index pass: the object that the pixel's first ray hits, whatever the filter and seed.
-        """
-        self._place(place(scene, self._look))
-        with self._centre_rays() as look:
-            return look().index.astype(np.uint8)
 
     def passes(self, scene: Mapping[str, Any]) -> Passes:
         """The annotations of a scene.
@@ -102,10 +97,11 @@ class BlenderScene:
         Raises:
             SceneError: as `render`; more objects than a mask has numbers for.
         """
+        self.sync_s = 0.0
         placement = place(scene, self._look)
         check_countable(len(placement.things))
         bodies = self._place(placement)
-        with self._centre_rays() as look:
+        with centre_rays(self._scene, list(self._lights.values()), self._image.parent, _draw) as look:
             found = look()
             alone_px = _counts(found.index, len(bodies))
             render, lens = self._scene.render, self._look.look["camera"]
@@ -117,12 +113,6 @@ class BlenderScene:
                 alone_px[group] = _counts(look().index, len(bodies))[group]
         mask = np.where(found.index == 0, BACKGROUND, found.index - 1).astype(np.uint8)
         return measure_passes(mask, found.depth, found.normal, alone_px)
-
-    def _centre_rays(self) -> AbstractContextManager[Callable[[], Found]]:
-        def render() -> None:
-            bpy.ops.render.render(write_still=True)
-
-        return centre_rays(self._scene, list(self._lights.values()), self._image.parent, render)
 
     def _place(self, placement: Placement) -> list[Any]:
         """Puts everything where it belongs; returns Blender's objects in the order of the scene's."""
@@ -184,6 +174,20 @@ class BlenderScene:
                     setattr(body, f"visible_{rays}", False)
                 # Left visible to rays scattered in volumes, of which the look has none.
                 self._scene.collection.objects.link(body)
+
+
+def _draw() -> None:
+    """Renders the scene into its file."""
+    bpy.ops.render.render(write_still=True)
+
+
+def _sync_seconds(info: Mapping[Any, Any]) -> float:
+    """The time that Cycles notes in a PNG file for taking over the scene, "00:01.25"; 0 without a note."""
+    text = next((each for name, each in info.items() if str(name).endswith(".synchronization_time")), "0")
+    seconds = 0.0
+    for part in text.split(":"):
+        seconds = 60.0 * seconds + float(part)
+    return seconds
 
 
 def _corners(body: Any) -> npt.NDArray[np.float64]:
@@ -371,7 +375,8 @@ def _configure_output(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     render.use_file_extension = False
     render.use_compositing = False
     render.use_sequencer = False
-    render.image_settings.file_format = "TARGA_RAW"
+    render.image_settings.file_format = "PNG"
+    render.image_settings.compression = 0  # as quick as a format without
     render.image_settings.color_mode = "RGB"
     scene.display_settings.display_device = entry["display_device"]
     scene.view_settings.view_transform = entry["view_transform"]
