@@ -22,7 +22,8 @@ from clevrhope.images.blender.devices import WORKER_COMMAND, choose_gpus, find_d
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.device_choice import CPU, INTERFACES, DeviceChoice, parse_device
 from clevrhope.images.quality import reference_scenes
-from clevrhope.images.settings import RenderSettings, rendering_as_json
+from clevrhope.images.rendering_record import rendering_as_json
+from clevrhope.images.settings import RenderSettings
 from clevrhope.images.stage import stage_title
 from clevrhope.pipeline import build
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from clevrhope.config.presets import PRESETS, Config, Directions, Sizes
 from clevrhope.errors import ConfigError, shown
+from clevrhope.images.rendering_record import rendering_from_json
 from clevrhope.images.settings import (
     QUALITIES,
     NativeSettings,
@@ -16,7 +17,6 @@ from clevrhope.images.settings import (
     default_settings,
     on_device,
     renderer_of,
-    rendering_from_json,
 )
 from clevrhope.runtime.settings import join_or, naming, read_settings, suggestion
 from clevrhope.runtime.toml import read_toml

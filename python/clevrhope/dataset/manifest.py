@@ -16,7 +16,7 @@ from typing import Any
 
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.errors import DatasetError, shown
-from clevrhope.images.settings import other_revision, rendering_in_words, rendering_of_folder
+from clevrhope.images.rendering_record import other_revision, rendering_in_words, rendering_of_folder
 from clevrhope.runtime.atomic import FileRecord, write_whole
 from clevrhope.runtime.forms import (
     BOOLEAN,

@@ -14,7 +14,8 @@ from clevrhope.errors import DatasetError
 from clevrhope.images import choice
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.renderer import Renderer
-from clevrhope.images.settings import Rendering, rendering_of_folder
+from clevrhope.images.rendering_record import rendering_of_folder
+from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.annotations import (

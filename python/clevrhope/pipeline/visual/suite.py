@@ -24,7 +24,8 @@ from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.choice import open_renderer
 from clevrhope.images.pixel_edits import MARGIN, SIGMAS
-from clevrhope.images.settings import Rendering, rendering_from_json
+from clevrhope.images.rendering_record import rendering_from_json
+from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.engine import encoded
 from clevrhope.pipeline.suites import (
