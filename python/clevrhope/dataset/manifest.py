@@ -365,7 +365,7 @@ MANIFEST = Fields(
                 "constraints": Fields(dict.fromkeys(_CONSTRAINTS, COUNT)),
                 "attributes": MapOf(ListOf(TEXT), keys=_ATTRIBUTE),
             },
-            {"clevr": Fields({"fingerprint": TEXT, "scenes": COUNT, "share": SHARE})},
+            {"clevr": Fields({"fingerprint": TEXT, "scenes": COUNT, "share": SHARE}), "look": OBJECT},
         ),
         "templates": Fields({"fingerprint": TEXT, "files": ListOf(FILE_NAME)}),
         "questions": Fields(

@@ -193,7 +193,7 @@ def open_renderer(
     if make_renderer is not None:
         renderer = make_renderer(rendering, workers)
     else:
-        look = read_look(properties=resolved.config.properties)
+        look = read_look(properties=resolved.config.properties, changes=resolved.config.look)
         engine, address = resolved.request.engine, resolved.request.address
         renderer = choice.open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
     renderer = stack.enter_context(renderer)

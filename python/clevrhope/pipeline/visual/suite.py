@@ -175,7 +175,7 @@ class _Maker:
             images.write_scenes(scene_rows)
         files = {}
         if plan.images:
-            look = read_look(properties=self._properties)
+            look = read_look(properties=self._properties, changes=manifest.world.get("look"))
             with open_renderer(self._rendering, look=look) as renderer:
                 images.make(scene_rows, renderer, progress)
             files = images.store()
@@ -358,7 +358,9 @@ def _world(layout: Layout, manifest: Manifest, properties: Path | None) -> World
     Raises:
         DatasetError: it was made with other properties than these.
     """
-    world = read_world(properties=properties, constraints=manifest.world["constraints"])
+    world = read_world(
+        properties=properties, constraints=manifest.world["constraints"], changes=manifest.world.get("look")
+    )
     if world.fingerprint != manifest.world["fingerprint"]:
         name = manifest.config.get("properties", "properties.json")
         raise DatasetError(
