@@ -285,3 +285,19 @@ def test_blender_checks_scenes_as_the_command_line_does() -> None:
             thing, whole, message = SPOILT[number]
             with pytest.raises(ScenesFailedError, match=message.lstrip("^")):
                 list(renderer.render([(0, spoilt(thing, whole))]))
+
+
+def test_the_example_in_the_documentation_is_clevrs_look_but_for_what_it_says(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "rendering.md").read_text("utf-8")
+    _, example, *_ = page.split("```toml\n[look.camera]")
+    file = toml(tmp_path, "[look.camera]" + example.partition("```")[0])
+    changes = resolve_config(file=file).look
+    assert set(changes) == {"camera", "lights"}
+    assert set(changes["camera"]) == {"location"}
+    assert changes["lights"]["back"] is False
+    assert changes["lights"]["top"]["kind"] == "area"
+    shown = read_look(changes=changes).look
+    for name in ("key", "sun"):
+        for key, value in read_look().look["lights"][name].items():
+            if key not in ("kind", "target"):
+                assert shown["lights"][name][key] == pytest.approx(value, rel=0.03, abs=5e-3)
