@@ -195,3 +195,24 @@ impl Light {
 pub fn power(a: f32, b: f32) -> f32 {
     if a.is_infinite() { 1.0 } else { a * a / (a * a + b * b) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn halves(location: [f64; 3]) -> [V3; 2] {
+        let spec = LightSpec::Area { location, target: [0.0; 3], size: 2.0, power_w: 1.0, color: [1.0; 3] };
+        match spec.at(None) {
+            Light::Area { half_u, half_v, .. } => [half_u, half_v],
+            Light::Sun { .. } => [V3::ZERO; 2],
+        }
+    }
+
+    #[test]
+    fn lights_straight_above_and_below_their_target_lie_as_blenders_do() {
+        assert_eq!(halves([0.0, 0.0, 5.0]), [v3(1.0, 0.0, 0.0), v3(0.0, 1.0, 0.0)]);
+        assert_eq!(halves([0.0, 0.0, -5.0]), [v3(-1.0, 0.0, 0.0), v3(0.0, 1.0, 0.0)]);
+        let [u, v] = halves([0.005, 0.0, 5.0]);
+        assert!((u - v3(0.0, 1.0, 0.0)).length() < 1e-2 && (v - v3(-1.0, 0.0, 0.0)).length() < 1e-2, "{u:?} {v:?}");
+    }
+}
