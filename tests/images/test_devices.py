@@ -35,7 +35,8 @@ from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.blender.process import Patience
 from clevrhope.images.quality import reference_scenes
 from clevrhope.images.renderer import CPU, INTERFACES, DeviceChoice, parse_device
-from clevrhope.images.settings import RenderSettings, rendering_as_json
+from clevrhope.images.rendering_record import rendering_as_json
+from clevrhope.images.settings import RenderSettings
 from clevrhope.images.stage import stage_title
 from clevrhope.pipeline import build
 

@@ -23,7 +23,8 @@ from clevrhope.images.native import MOST_OBJECTS, NativeRenderer
 from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import reference_scenes
-from clevrhope.images.settings import NativeSettings, rendering_as_json
+from clevrhope.images.rendering_record import rendering_as_json
+from clevrhope.images.settings import NativeSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file
 

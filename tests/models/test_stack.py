@@ -42,9 +42,7 @@ def models_of(name: str, n: int, **changes: Any) -> list[nn.Module]:
     return [find_model(name).build(settings, clevr_vocab()).double() for _ in range(n)]
 
 
-def stack_losses(
-    stack: nn.Module, batch: Batch, generators: Sequence[torch.Generator | None]
-) -> Tensor:
+def stack_losses(stack: nn.Module, batch: Batch, generators: Sequence[torch.Generator | None]) -> Tensor:
     method = getattr(stack, stack.stack_losses[stack.recipe.stages[-1].loss])
     return method(replace(batch, plan=stack.stack_plan(batch)), generators)
 

@@ -387,7 +387,10 @@ class AuditFolder:
         Raises:
             DatasetError: the folder was made with other properties, or another look, than those given.
         """
-        world = read_world(properties=self.properties, constraints=self.manifest.world.get("constraints", {}))
+        there = self.manifest.world
+        world = read_world(
+            properties=self.properties, constraints=there.get("constraints", {}), changes=there.get("look")
+        )
         if world.fingerprint != self.manifest.world.get("fingerprint"):
             name = self.manifest.config.get("properties", "properties.json")
             raise DatasetError(

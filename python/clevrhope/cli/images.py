@@ -9,6 +9,7 @@ import click
 
 from clevrhope.cli.arguments import (
     PATH,
+    Whole,
     json_option,
     passes_option,
     properties_option,
@@ -23,6 +24,15 @@ from clevrhope.cli.arguments import (
 @click.command(short_help="Renders any CLEVR scene file.")
 @click.argument("scenes", type=PATH, metavar="SCENES.json")
 @click.option("--out", type=PATH, required=True, metavar="DIR", help="Folder of the images, as PNG files.")
+@click.option(
+    "--config",
+    "config_file",
+    type=PATH,
+    metavar="FILE.toml",
+    help="Settings in the form of build's: the tables [look] and [rendering], and properties.",
+)
+@click.option("--width", type=Whole(1, 8192), help="Of an image, in pixels.  [default: 480]")
+@click.option("--height", type=Whole(1, 8192), help="Of an image, in pixels.  [default: 320]")
 @with_options(*rendering_options, passes_option, properties_option, quiet_option, json_option)
 def render(scenes: Path, out: Path, **choices: Any) -> None:
     """Renders the scenes of a CLEVR scene file, including CLEVR's own.
@@ -32,12 +42,14 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
     from clevrhope.config.sources import resolve_config
     from clevrhope.pipeline.scene_images import render_scene_file, text_lines
 
-    names = ("renderer", "quality", "samples", "device")
+    names = ("renderer", "quality", "samples", "device", "width", "height", "properties")
+    config = resolve_config(file=choices["config_file"], **{name: choices[name] for name in names})
     made = render_scene_file(
         scenes,
         out,
-        rendering=resolve_config(**{name: choices[name] for name in names}).rendering,
-        properties=choices["properties"],
+        rendering=config.rendering,
+        properties=config.properties,
+        changes=config.look,
         workers=choices["workers"],
         passes=read_names(choices["passes"]),
         engine=choices["engine"],

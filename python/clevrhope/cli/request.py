@@ -104,7 +104,7 @@ dataset_options = with_options(
         "config_file",
         type=PATH,
         metavar="FILE.toml",
-        help="Settings: preset, images, templates, properties, [sizes], [world], [rendering].",
+        help="Settings: preset, images, templates, properties, [sizes], [world], [look], [rendering].",
     ),
     *rendering_options,
     passes_option,

@@ -81,6 +81,8 @@ class Config(QuestionSettings):
     """The renderer and its settings."""
     world: Mapping[str, Any] = field(default_factory=dict)
     """Constraints on scenes other than the defaults, by the core's names; the core checks them."""
+    look: Mapping[str, Any] = field(default_factory=dict)
+    """What differs from the package's look in camera, lights, ground and background; see `read_changes`."""
     properties: Path | None = None
     """File with the vocabulary, sizes, colors, materials and meshes; None for the package's own."""
     templates: Path | None = None

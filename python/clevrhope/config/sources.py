@@ -8,6 +8,7 @@ from typing import Any
 
 from clevrhope.config.presets import PRESETS, Config, Directions, Sizes
 from clevrhope.errors import ConfigError, shown
+from clevrhope.images.rendering_record import rendering_from_json
 from clevrhope.images.settings import (
     QUALITIES,
     NativeSettings,
@@ -16,8 +17,10 @@ from clevrhope.images.settings import (
     default_settings,
     on_device,
     renderer_of,
-    rendering_from_json,
 )
+from clevrhope.look.changes import read_changes
+from clevrhope.runtime.assets import blender_assets
+from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.settings import join_or, naming, read_settings, suggestion
 from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.kinds import SPLITS, VALUE_SPLITS
@@ -37,6 +40,8 @@ def resolve_config(
     quality: str | None = None,
     samples: int | None = None,
     device: str | None = None,
+    width: int | None = None,
+    height: int | None = None,
     **chosen: Any,
 ) -> Config:
     """The configuration that the sources give together; None means not chosen.
@@ -54,6 +59,8 @@ def resolve_config(
         quality: a quality of the renderer.
         samples: Blender's samples per pixel.
         device: where Blender renders.
+        width: of an image, in pixels.
+        height: of an image, in pixels.
         chosen: fields of `Config`, by name.
 
     Raises:
@@ -72,6 +79,13 @@ def resolve_config(
     asks = table or any(each is not None for each in (renderer, quality, samples))
     if asks or "rendering" not in (before or {}):
         config = replace(config, rendering=_rendering(table, file, renderer, quality, samples))
+    there = config.rendering
+    sized = replace(
+        there,
+        width=there.width if width is None else width,
+        height=there.height if height is None else height,
+    )
+    config = replace(config, rendering=sized)
     if device is not None:
         with naming("--device"):
             config = replace(config, rendering=on_device(config.rendering, device))
@@ -126,7 +140,8 @@ def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
             f"{file}: clevr_share is the share of CLEVR's scenes, whose folder clevr names; give that too"
         )
     _check_world(raw.get("world", {}), file)
-    return config
+    package = read_object(blender_assets() / "look.json", "a look", error=ConfigError)
+    return replace(config, look=read_changes(raw.get("look", {}), package, where=file))
 
 
 def _rendering(

@@ -16,13 +16,14 @@ from typing import Any
 
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.errors import DatasetError, shown
-from clevrhope.images.settings import other_revision, rendering_in_words, rendering_of_folder
+from clevrhope.images.rendering_record import other_revision, rendering_in_words, rendering_of_folder
 from clevrhope.runtime.atomic import FileRecord, write_whole
 from clevrhope.runtime.forms import (
     BOOLEAN,
     COUNT,
     FILE_NAME,
     NAME,
+    NUMBER,
     OBJECT,
     PATH,
     SEED,
@@ -355,6 +356,8 @@ _SPLITS = MapOf(
     ),
     keys=NAME,
 )
+_PLACE = ListOf(NUMBER, 3)
+_LOOK = Fields({}, {"camera": Fields({}, {"location": _PLACE, "target": _PLACE, "jitter": NUMBER})})
 MANIFEST = Fields(
     {
         "version": TEXT,
@@ -365,7 +368,7 @@ MANIFEST = Fields(
                 "constraints": Fields(dict.fromkeys(_CONSTRAINTS, COUNT)),
                 "attributes": MapOf(ListOf(TEXT), keys=_ATTRIBUTE),
             },
-            {"clevr": Fields({"fingerprint": TEXT, "scenes": COUNT, "share": SHARE})},
+            {"clevr": Fields({"fingerprint": TEXT, "scenes": COUNT, "share": SHARE}), "look": _LOOK},
         ),
         "templates": Fields({"fingerprint": TEXT, "files": ListOf(FILE_NAME)}),
         "questions": Fields(

@@ -1,4 +1,4 @@
-"""Checks that objects of a scene stand on the ground and in the image, before anything is rendered."""
+"""Placement of scenes that can be rendered: their objects stand on the ground and in the image."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.errors import SceneError
-from clevrhope.images.placement import Placement, Thing, Vector
+from clevrhope.images.placement import Placement, Thing, Vector, place
 from clevrhope.look.definition import Look
+from clevrhope.look.view import off_the_ground
 
 Axes = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
@@ -20,6 +21,28 @@ LEAST_LENGTH = 1e-6
 
 FARTHEST = 1e6
 """From here the camera sees nothing of a world whose objects stand within a few units."""
+
+
+def place_inside(scene: Mapping[str, Any], look: Look, *, width_px: int, height_px: int) -> Placement:
+    """As `place`, for a scene whose objects are all in the world and in the image.
+
+    Raises:
+        SceneError: as `place`; an object is outside the world; the camera is at its target, straight above or
+            below it, or too far away; or a light is at its target.
+    """
+    placement = place(scene, look)
+    found = find_object_outside(placement, look, width_px=width_px, height_px=height_px)
+    if found is not None:
+        i, problem = found
+        at = ", ".join(f"{each:g}" for each in placement.things[i].location)
+        raise SceneError(
+            f"objects[{i}].3d_coords: ({at}) is outside the world, {problem}; objects of CLEVR stand on the "
+            "ground, x and y from -3 to 3"
+        )
+    for name, location in placement.lights.items():
+        if math.dist(location, look.look["lights"][name]["target"]) < LEAST_LENGTH:
+            raise SceneError(f"lights.{name}: its place is its own target; move it")
+    return placement
 
 
 def find_object_outside(
@@ -35,27 +58,12 @@ def find_object_outside(
     """
     axes = view_axes(placement.camera, look.look["camera"]["target"])
     for i, thing in enumerate(placement.things):
-        problem = _off_the_ground(thing, look.look["ground"]) or _out_of_sight(
+        problem = off_the_ground(look.look["ground"], thing.location) or _out_of_sight(
             thing, placement.camera, axes, look.look["camera"], width_px, height_px
         )
         if problem:
             return i, problem
     return None
-
-
-def _off_the_ground(thing: Thing, ground: Mapping[str, Any]) -> str:
-    x, y, z = thing.location
-    angle, (x0, y0, z0) = ground["rotation_z_rad"], ground["translation"]
-    local_x = math.cos(angle) * (x - x0) + math.sin(angle) * (y - y0)
-    local_y = math.cos(angle) * (y - y0) - math.sin(angle) * (x - x0)
-    profile_x, profile_z = np.transpose(ground["profile_x_z"])
-    if not (profile_x[0] <= local_x <= profile_x[-1]):
-        return "beyond the ground"
-    if not (min(ground["local_y"]) <= local_y <= max(ground["local_y"])):
-        return "beyond the ground"
-    if z < z0 + float(np.interp(local_x, profile_x, profile_z)):
-        return "with its centre in the ground"
-    return ""
 
 
 def view_axes(camera: Vector, target: Sequence[float]) -> Axes:

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from clevrhope._core import NativeStudio
 from clevrhope.errors import ConfigError, SceneError
+from clevrhope.images.bounds import place_inside
 from clevrhope.images.passes import Passes, measure_passes
-from clevrhope.images.placement import place
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import NativeQuality, NativeSettings
 from clevrhope.look.blend_files import is_blend
@@ -80,7 +80,7 @@ class NativeRenderer(Renderer):
         """Yields (key, (height, width, 3) uint8 sRGB) for each (key, scene), in their order.
 
         Raises:
-            SceneError: the scene names what the look does not have.
+            SceneError: the scene names what the look does not have, or an object is outside the world.
         """
         return self._each(self._image, scenes)
 
@@ -103,7 +103,9 @@ class NativeRenderer(Renderer):
         return measure_passes(*self._studio.passes(self._placement(scene), **self._size))
 
     def _placement(self, scene: Scene) -> bytes:
-        return json.dumps(asdict(place(scene, self._look))).encode()
+        width_px, height_px = self._size["width"], self._size["height"]
+        placement = place_inside(scene, self._look, width_px=width_px, height_px=height_px)
+        return json.dumps(asdict(placement)).encode()
 
     def close(self) -> None:
         """Does nothing: there is nothing to release."""

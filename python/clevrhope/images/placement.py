@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from clevrhope.errors import SceneError
+from clevrhope.errors import SceneError, shown
 from clevrhope.look.definition import Look
 from clevrhope.runtime.settings import suggestion
 
@@ -53,6 +53,9 @@ def place(scene: Mapping[str, Any], look: Look) -> Placement:
     Raises:
         SceneError: a missing key, a name that is not in the look, or an invalid location.
     """
+    for key in ("camera", "lights"):
+        if not isinstance(scene.get(key, {}), Mapping):
+            raise SceneError(f"{key}: {shown(scene[key])} should be an object")
     camera = scene.get("camera", {}).get("location", look.look["camera"]["location"])
     lights = {name: light["location"] for name, light in look.look["lights"].items() if "location" in light}
     for name, location in scene.get("lights", {}).items():
@@ -60,8 +63,10 @@ def place(scene: Mapping[str, Any], look: Look) -> Placement:
             raise SceneError(f"lights: {_unknown(name, lights)}")
         lights[name] = location
     objects = scene.get("objects")
-    if not isinstance(objects, list):
+    if objects is None:
         raise SceneError("objects: missing; expected a list")
+    if not isinstance(objects, list | tuple):
+        raise SceneError(f"objects: {shown(objects)} should be a list")
     return Placement(
         camera=_vector(camera, "camera.location"),
         lights={name: _vector(location, f"lights.{name}") for name, location in lights.items()},
@@ -69,7 +74,10 @@ def place(scene: Mapping[str, Any], look: Look) -> Placement:
     )
 
 
-def _thing(entry: Mapping[str, Any], look: Look, place: str) -> Thing:
+def _thing(entry: Any, look: Look, place: str) -> Thing:
+    if not isinstance(entry, Mapping):
+        raise SceneError(f"{place}: {shown(entry)} should be an object")
+
     def named(key: str, section: str) -> Any:
         values = look.properties[section]
         name = entry.get(key)

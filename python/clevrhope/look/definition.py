@@ -10,6 +10,7 @@ from typing import Any
 from clevrhope._core import Vocabulary
 from clevrhope.errors import ConfigError
 from clevrhope.look.blend_files import read_blends
+from clevrhope.look.changes import read_changes, with_changes
 from clevrhope.look.meshes import build_mesh
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json, read_object
@@ -54,16 +55,22 @@ class Look:
         return f"Look({', '.join(sections)})"
 
 
-def read_look(look: Path | None = None, properties: Path | None = None) -> Look:
+def read_look(
+    look: Path | None = None,
+    properties: Path | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+) -> Look:
     """Reads and checks the look.
 
     Args:
         look: a look.json; by default the package's.
         properties: a properties.json, CLEVR's own included; by default the package's.
+        changes: what differs from the look file, as in a [look] table; see `read_changes`.
 
     Raises:
-        ConfigError: a file is missing or not JSON, or names an unknown mesh or node; or a .blend file does
-            not hold what it should.
+        ConfigError: a file is missing or not JSON, or names an unknown mesh or node; no renderer could use a
+            change; or a .blend file does not hold what it should.
         VocabularyError: the properties define no vocabulary; says where.
         RenderError: a .blend file is named, and Blender is missing.
     """
@@ -76,7 +83,10 @@ def read_look(look: Path | None = None, properties: Path | None = None) -> Look:
     checked = Look(read_blends(named, properties_path).added_to(entries), named)
     for file, problem in _problems(checked, look_path, properties_path):
         raise ConfigError(f"{file}: {problem}")
-    return checked
+    if not changes:
+        return checked
+    changed = read_changes(changes, checked.look, where=look_path.name)
+    return Look(with_changes(checked.look, changed), named)
 
 
 def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tuple[Path, str]]:

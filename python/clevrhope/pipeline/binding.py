@@ -39,6 +39,7 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
             "fingerprint": world.fingerprint,
             "constraints": json.loads(world.config_json),
             "attributes": {kind: list(values) for kind, values in world.attribute_types},
+            **({"look": config.look} if config.look else {}),
             **clevr.binding(config, inputs.clevr),
         },
         templates={

@@ -35,10 +35,15 @@ def constraints(config: Config) -> Mapping[str, Any]:
     """The configuration's constraints on scenes; with a CLEVR folder, its directions for the whole dataset.
 
     Raises:
-        ConfigError: the camera's own directions are wanted, which CLEVR's scenes do not have.
+        ConfigError: another look is wanted, or the camera's own directions, which CLEVR's scenes do not have.
     """
     if config.clevr is None:
         return config.world
+    if config.look:
+        raise ConfigError(
+            f"look.{next(iter(config.look))}: CLEVR's images (--clevr) have CLEVR's look; leave out [look], "
+            "or --clevr"
+        )
     if config.world.get("directions", "clevr") != "clevr":
         raise ConfigError(
             f'world.directions is "{config.world["directions"]}", but with --clevr it has to be "clevr" for '

@@ -24,7 +24,7 @@ from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.describe.suites import measure_readable_suites
 from clevrhope.describe.thumbnails import WIDTH_PX, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
-from clevrhope.images.settings import made_by
+from clevrhope.images.rendering_record import made_by
 from clevrhope.pipeline import engine, set_cards
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool

@@ -254,7 +254,7 @@ def open_world(config: Config) -> World:
         VocabularyError: the properties file is incomplete.
         SceneError: no scene can meet the constraints.
     """
-    return read_world(properties=config.properties, constraints=constraints(config))
+    return read_world(properties=config.properties, constraints=constraints(config), changes=config.look)
 
 
 def template_files(templates: Templates) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.config.presets import Config
-from clevrhope.images.settings import rendering_as_json
+from clevrhope.images.rendering_record import rendering_as_json
 from clevrhope.pipeline.limits import Limits
 
 

@@ -14,7 +14,8 @@ from clevrhope.errors import DatasetError
 from clevrhope.images import renderer as renderers
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.renderer import Renderer
-from clevrhope.images.settings import Rendering, rendering_of_folder
+from clevrhope.images.rendering_record import rendering_of_folder
+from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.annotations import (
@@ -196,7 +197,7 @@ def open_renderer(
     if make_renderer is not None:
         renderer = make_renderer(rendering, workers)
     else:
-        look = read_look(properties=resolved.config.properties)
+        look = read_look(properties=resolved.config.properties, changes=resolved.config.look)
         engine, address = resolved.request.engine, resolved.request.address
         renderer = renderers.open_renderer(
             rendering,

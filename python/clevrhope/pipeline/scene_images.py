@@ -18,21 +18,19 @@ from typing import Any
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.errors import ConfigError, DatasetError, SceneError, shown
-from clevrhope.images.bounds import find_object_outside
+from clevrhope.images.bounds import place_inside
 from clevrhope.images.native import MOST_OBJECTS
 from clevrhope.images.passes import Annotator, annotator_of, parse_passes
-from clevrhope.images.placement import place
 from clevrhope.images.png import is_whole_png
 from clevrhope.images.renderer import Scene, open_renderer
-from clevrhope.images.settings import (
-    NativeSettings,
-    Rendering,
+from clevrhope.images.rendering_record import (
     other_revision,
     rendering_as_json,
     rendering_from_json,
     rendering_in_words,
     rendering_of_folder,
 )
+from clevrhope.images.settings import NativeSettings, Rendering
 from clevrhope.images.stage import render_png_files, stage_title, write_results
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, record, sweep, write_whole
@@ -67,6 +65,7 @@ def render_scene_file(
     *,
     rendering: Rendering,
     properties: Path | None = None,
+    changes: Mapping[str, Any] | None = None,
     workers: int | None = None,
     passes: Sequence[str] = (),
     engine: str = "local",
@@ -78,16 +77,17 @@ def render_scene_file(
     A scene without a name gets its number in the file, such as 000000.png. All scenes are checked before any
     is rendered. Several scene files can be rendered into one folder, with the same settings. With `passes`,
     some of mask, depth and normal, an HDF5 file beside the images (the scene file's name with _passes.h5) has
-    a row for each scene, in the file's order; annotations made before stay.
+    a row for each scene, in the file's order; annotations made before stay. `changes` are those of
+    `read_look`.
 
     Raises:
         SceneError: a scene has an unknown name, lacks something, or has an object outside the world.
         DatasetError: the scene file is missing or broken, or the folder has images of another kind.
-        ConfigError: there is no such device, engine or address.
+        ConfigError: there is no such device, engine or address, or no renderer could use the changed look.
         RenderError: Blender or Ray is needed and missing, or does not answer.
     """
     progress = progress or Silent()
-    look = read_look(properties=properties)
+    look = read_look(properties=properties, changes=changes)
     kinds = parse_passes(passes, "--passes")
     names, without = _check_scenes(scenes, look, rendering, progress)
     with ExitStack() as stack:
@@ -200,33 +200,17 @@ def _name(scene: Mapping[str, Any], number: int, place_in_file: str) -> str:
 
 
 def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: str) -> None:
-    for key in ("camera", "lights"):
-        if not isinstance(scene.get(key, {}), dict):
-            raise SceneError(f"{place_in_file}.{key}: {shown(scene[key])} should be an object")
     objects = scene.get("objects")
-    if "objects" in scene and not isinstance(objects, list):
-        raise SceneError(f"{place_in_file}.objects: {shown(objects)} should be a list")
-    n_objects = len(objects or ())
+    n_objects = len(objects) if isinstance(objects, list) else 0
     if isinstance(rendering, NativeSettings) and n_objects > MOST_OBJECTS:
         raise SceneError(
             f"{place_in_file}.objects: {n_objects}; the native renderer takes up to {MOST_OBJECTS}, "
             "--renderer blender any number"
         )
-    for i, thing in enumerate(objects or ()):
-        if not isinstance(thing, dict):
-            raise SceneError(f"{place_in_file}.objects[{i}]: {shown(thing)} should be an object")
     try:
-        placement = place(scene, look)
-        found = find_object_outside(placement, look, width_px=rendering.width, height_px=rendering.height)
+        place_inside(scene, look, width_px=rendering.width, height_px=rendering.height)
     except SceneError as error:
         raise SceneError(f"{place_in_file}.{error}") from error
-    if found is not None:
-        i, problem = found
-        at = ", ".join(f"{each:g}" for each in placement.things[i].location)
-        raise SceneError(
-            f"{place_in_file}.objects[{i}].3d_coords: ({at}) is outside the world, {problem}; objects of "
-            "CLEVR stand on the ground, x and y from -3 to 3"
-        )
 
 
 def _bind(
@@ -251,6 +235,11 @@ def _bind(
         raise DatasetError(f"{out}: {reason}")
     if before != how:
         a, b = rendering_in_words(before), rendering_in_words(how)
+        if {**before, "look": how["look"]} == how:
+            raise DatasetError(
+                f"{out}: its images have another look (table [look] of --config, or --properties); "
+                "choose another --out"
+            )
         if a == b:
             changed = [name for name in how if before.get(name) != how[name]]
             a, b = (", ".join(f"{name} {each.get(name)}" for name in changed) for each in (before, how))

@@ -26,6 +26,7 @@ def read_world(
     properties: Path | str | None = None,
     look: Path | str | None = None,
     constraints: Mapping[str, Any] | None = None,
+    changes: Mapping[str, Any] | None = None,
 ) -> World:
     """Reads everything that decides a scene, except seed, pool and index.
 
@@ -36,9 +37,10 @@ def read_world(
         constraints: those that differ from CLEVR-HOPE's (`World.config_json` lists all): `min_objects`,
             `max_objects`, `min_distance`, `margin`, `position_range` (Blender units), `min_pixels`, `width`,
             `height` (pixels), `tries_per_object`, `max_restarts`, `directions` ("camera" or "clevr").
+        changes: what differs from the look file, as in a [look] table; see `look.changes.read_changes`.
 
     Raises:
-        ConfigError: a file that cannot be read.
+        ConfigError: a file that cannot be read, or a change that no renderer could use.
         VocabularyError: an unusable vocabulary.
         SceneError: an impossible constraint, or a value whose asset is not in the look.
         RenderError: the properties name .blend files, and Blender is missing.
@@ -48,8 +50,10 @@ def read_world(
     named, seen = (read_bytes(path, "JSON", error=ConfigError) for path in (properties, look))
     if b'.blend"' in named:
         seen = _with_blends(seen, named, properties)
-    changes = json.dumps(dict(constraints or {}))
-    return World(named, seen, changes, properties_file=str(properties), look_file=str(look))
+    if changes:
+        seen = _with_changes(seen, changes, look)
+    config = json.dumps(dict(constraints or {}))
+    return World(named, seen, config, properties_file=str(properties), look_file=str(look))
 
 
 def sample_scenes(
@@ -72,6 +76,16 @@ def sample_scenes(
     return _core.sample_scenes(
         world or read_world(), seed=seed, pool=pool, indices=np.fromiter(numbers, dtype=np.uint64)
     )
+
+
+def _with_changes(look: bytes, changes: Mapping[str, Any], file: Path) -> bytes:
+    """A look with some changes."""
+    # Imported only for looks of one's own.
+    from clevrhope.look.changes import read_changes, with_changes
+
+    seen = parse_json(look, file, error=ConfigError)
+    changed = read_changes(changes, seen, where=file.name)
+    return json.dumps(with_changes(seen, changed)).encode()
 
 
 def _with_blends(look: bytes, properties: bytes, file: Path) -> bytes:

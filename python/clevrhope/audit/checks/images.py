@@ -135,7 +135,7 @@ class _PoolCheck:
         self._cameras, self._undecided = cameras, undecided
         self._colours = Colours(folder.properties_of("colors", MapOf(ListOf(NUMBER, 3))))
         self._size = folder.image_size
-        self._reference = ReferenceRender(self._size, folder.properties)
+        self._reference = ReferenceRender(self._size, folder.properties, folder.manifest.world.get("look"))
         layout = folder.layout
         self._png = layout.images(pool) if layout.images(pool).is_dir() else None
         packed = layout.images_h5(pool)

@@ -25,9 +25,14 @@ MOST_APART = 8.0
 class ReferenceRender:
     """Renders scenes whose images are doubtful; 480 x 320 pixels take 0.2 s on two cores."""
 
-    def __init__(self, size: tuple[int, int], properties: Path | None = None) -> None:
-        """Takes the images' height and width in pixels, and the properties file if not the package's."""
-        self._size, self._properties = size, properties
+    def __init__(
+        self,
+        size: tuple[int, int],
+        properties: Path | None = None,
+        changes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Takes the images' height and width in pixels, the properties file, and what changes the look."""
+        self._size, self._properties, self._changes = size, properties, changes
         self._renderer: NativeRenderer | None = None
 
     def different_objects(
@@ -59,7 +64,7 @@ class ReferenceRender:
         try:
             if self._renderer is None:
                 height, width = self._size
-                look = read_look(properties=self._properties)
+                look = read_look(properties=self._properties, changes=self._changes)
                 self._renderer = NativeRenderer(look=look, width=width, height=height, quality="draft")
             [(_, render)] = self._renderer.render([(None, scene)])
         except ClevrhopeError:  # the native renderer has no formula for the look or the scene

@@ -1,7 +1,8 @@
 """The check that scenes are unique and consistent, and that splits share only what they may."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -56,29 +57,34 @@ def _related(folder: AuditFolder, pools: Pools) -> Check:
         "directions follow from the camera",
         "scenes",
     )
-    jittered = folder.manifest.world["constraints"].get("directions", "camera") == "camera"
+    world = folder.manifest.world
+    jittered = world["constraints"].get("directions", "camera") == "camera"
+    camera = world.get("look", {}).get("camera", {})
     for name in folder.pools:
         pool = pools[name]
         check.n_checked += len(pool.indices)
         for row, fault in pool.native.misrelated:
             check.fault(f"scenes/{name}", int(pool.indices[row]), "relationships", fault)
-        for row, fault in _misdirected(pool, jittered=jittered):
+        for row, fault in _misdirected(pool, camera, jittered=jittered):
             check.fault(f"scenes/{name}", int(pool.indices[row]), "directions", fault)
     return check
 
 
-def _misdirected(pool: PoolScenes, *, jittered: bool) -> Iterator[tuple[int, str]]:
+def _misdirected(pool: PoolScenes, camera: Mapping[str, Any], *, jittered: bool) -> Iterator[tuple[int, str]]:
     """Rows of scenes whose camera, or whose directions, are wrong, with what is wrong.
 
     Behind is where the camera looks, along the ground, and left is at a right angle to it. CLEVR's own scenes
     have no camera, and the directions of the one before its jitter, as do all scenes of a dataset with
-    `directions = "clevr"`.
+    `directions = "clevr"`. `camera` has what differs from CLEVR's.
     """
+    usual, target = np.asarray(camera.get("location", CAMERA)), np.asarray(camera.get("target", np.zeros(3)))
+    jitter = camera.get("jitter", JITTER)
     cameras, behind, left = pool.native.cameras, pool.native.behind, pool.native.left  # (S, 3) each
     has_camera = ~np.isnan(cameras).any(axis=1)
-    for row in np.flatnonzero((np.abs(cameras - CAMERA) > JITTER + NEAR).any(axis=1)).tolist():
-        yield row, f"the camera is further than {JITTER} from CLEVR's, at {cameras[row].tolist()}"
-    looks_from = np.where((has_camera & jittered)[:, None], cameras, CAMERA)[:, :2]
+    for row in np.flatnonzero((np.abs(cameras - usual) > jitter + NEAR).any(axis=1)).tolist():
+        whose = "the look's" if camera else "CLEVR's"
+        yield row, f"the camera is further than {jitter} from {whose}, at {cameras[row].tolist()}"
+    looks_from = (np.where((has_camera & jittered)[:, None], cameras, usual) - target)[:, :2]
     looks_from /= np.sqrt((looks_from**2).sum(axis=1, keepdims=True))
     wanted_left = np.stack([looks_from[:, 1], -looks_from[:, 0]], axis=1)
     for what, there, wanted in (("behind", behind, -looks_from), ("left", left, wanted_left)):

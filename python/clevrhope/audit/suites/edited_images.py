@@ -40,7 +40,7 @@ class EditedImages:
         self._folder, self._pool, self._source_pool, self._check = folder, pool, source_pool, check
         self._size = folder.image_size
         self._colours = Colours(folder.properties_of("colors", MapOf(ListOf(NUMBER, 3))))
-        self._reference = ReferenceRender(self._size, folder.properties)
+        self._reference = ReferenceRender(self._size, folder.properties, folder.manifest.world.get("look"))
         self._n_rendered = 0
         self._file = folder.layout.relative(folder.layout.images_h5(pool))
 

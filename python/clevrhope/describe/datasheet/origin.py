@@ -5,7 +5,7 @@ from typing import Any
 
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.describe.markdown import code, escape, listed, number, table
-from clevrhope.images.settings import made_by
+from clevrhope.images.rendering_record import made_by
 from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.version import software_version
 

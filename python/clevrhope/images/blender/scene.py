@@ -20,8 +20,9 @@ from PIL import Image
 from clevrhope.images.blender.boxes import box_in_image, disjoint_groups
 from clevrhope.images.blender.passes import centre_rays
 from clevrhope.images.blender.preferences import use_device
+from clevrhope.images.bounds import place_inside
 from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measure_passes
-from clevrhope.images.placement import Placement, place
+from clevrhope.images.placement import Placement
 from clevrhope.images.renderer import Pixels
 from clevrhope.images.settings import ADAPTIVE_STEP, RenderSettings
 from clevrhope.look.blend_reader import load_part
@@ -79,9 +80,9 @@ class BlenderScene:
         """The image of a scene, (height, width, 3) uint8 sRGB.
 
         Raises:
-            SceneError: the scene names something that is not in the look.
+            SceneError: the scene names something that is not in the look, or an object is outside the world.
         """
-        self._place(place(scene, self._look))
+        self._place(self._placement(scene))
         self._image.unlink(missing_ok=True)  # so that a failed write never gives the image before
         _draw()
         with Image.open(self._image, formats=("PNG",)) as image:
@@ -98,7 +99,7 @@ class BlenderScene:
             SceneError: as `render`; more objects than a mask has numbers for.
         """
         self.sync_s = 0.0
-        placement = place(scene, self._look)
+        placement = self._placement(scene)
         check_countable(len(placement.things))
         bodies = self._place(placement)
         with centre_rays(self._scene, list(self._lights.values()), self._image.parent, _draw) as look:
@@ -113,6 +114,10 @@ class BlenderScene:
                 alone_px[group] = _counts(look().index, len(bodies))[group]
         mask = np.where(found.index == 0, BACKGROUND, found.index - 1).astype(np.uint8)
         return measure_passes(mask, found.depth, found.normal, alone_px)
+
+    def _placement(self, scene: Mapping[str, Any]) -> Placement:
+        render = self._scene.render
+        return place_inside(scene, self._look, width_px=render.resolution_x, height_px=render.resolution_y)
 
     def _place(self, placement: Placement) -> list[Any]:
         """Puts everything where it belongs; returns Blender's objects in the order of the scene's."""
@@ -306,13 +311,15 @@ def _to_blender(mesh: Mesh, name: str) -> Any:
 def _build_world(entry: Mapping[str, Any]) -> None:
     world = bpy.data.worlds.new("world")
     world.use_nodes = True
-    world.node_tree.nodes["Background"].inputs["Strength"].default_value = entry["background_strength"]
+    background = world.node_tree.nodes["Background"]
+    background.inputs["Strength"].default_value = entry["background_strength"]
+    background.inputs["Color"].default_value = (*entry.get("background_color", (1.0, 1.0, 1.0)), 1.0)
     bpy.context.scene.world = world
 
 
 def _build_ground(entry: Mapping[str, Any]) -> None:
     mesh = _to_blender(build_mesh(entry), "ground")
-    matte = {"node": "diffuse", "color": entry["color"], "roughness": 0.0}
+    matte = {"node": "diffuse", "color": entry["color"], "roughness": entry.get("roughness", 0.0)}
     mesh.materials.append(build_material("ground", matte))
     ground = bpy.data.objects.new("ground", mesh)
     ground.rotation_euler = (0.0, 0.0, entry["rotation_z_rad"])

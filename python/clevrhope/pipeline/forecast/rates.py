@@ -17,7 +17,8 @@ from clevrhope.errors import RenderError
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.png import encode_png
 from clevrhope.images.renderer import Renderer
-from clevrhope.images.settings import renderer_of, rendering_as_json, rendering_in_words
+from clevrhope.images.rendering_record import rendering_as_json, rendering_in_words
+from clevrhope.images.settings import renderer_of
 from clevrhope.pipeline.forecast.result import Rates
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.run import open_renderer

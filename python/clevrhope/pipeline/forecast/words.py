@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clevrhope.images.settings import rendering_as_json, rendering_in_words
+from clevrhope.images.rendering_record import rendering_as_json, rendering_in_words
 from clevrhope.pipeline.forecast.result import Plan
 from clevrhope.pipeline.forecast.suites import suite_lines, suites_json
 from clevrhope.runtime.display import duration, size

@@ -24,7 +24,8 @@ from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.pixel_edits import MARGIN, SIGMAS
 from clevrhope.images.renderer import open_renderer
-from clevrhope.images.settings import Rendering, rendering_from_json
+from clevrhope.images.rendering_record import rendering_from_json
+from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.engine import encoded
 from clevrhope.pipeline.suites import (
@@ -174,7 +175,7 @@ class _Maker:
             images.write_scenes(scene_rows)
         files = {}
         if plan.images:
-            look = read_look(properties=self._properties)
+            look = read_look(properties=self._properties, changes=manifest.world.get("look"))
             with open_renderer(self._rendering, look=look, folder=layout.root) as renderer:
                 images.make(scene_rows, renderer, progress)
             files = images.store()
@@ -357,7 +358,9 @@ def _world(layout: Layout, manifest: Manifest, properties: Path | None) -> World
     Raises:
         DatasetError: it was made with other properties than these.
     """
-    world = read_world(properties=properties, constraints=manifest.world["constraints"])
+    world = read_world(
+        properties=properties, constraints=manifest.world["constraints"], changes=manifest.world.get("look")
+    )
     if world.fingerprint != manifest.world["fingerprint"]:
         name = manifest.config.get("properties", "properties.json")
         raise DatasetError(

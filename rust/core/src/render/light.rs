@@ -1,5 +1,6 @@
 //! Lights of the look: where they shine from, and how strongly.
 
+use super::sheet::Sheet;
 use super::vector::{V3, v3};
 use serde::Deserialize;
 use std::f32::consts::PI;
@@ -55,7 +56,8 @@ impl LightSpec {
                 let center = V3::from_f64(location.unwrap_or(*usual));
                 let axis = (V3::from_f64(*target) - center).unit();
                 // As Blender tracks: the square's y side is turned towards +Z.
-                let right = axis.cross(v3(0.0, 0.0, 1.0)).unit();
+                let is_upright = axis.x.abs() + axis.y.abs() < 1e-4;
+                let right = if is_upright { v3(-axis.z, 0.0, 0.0) } else { axis.cross(v3(0.0, 0.0, 1.0)).unit() };
                 let half = 0.5 * *size as f32;
                 let area = (size * size) as f32;
                 let radiance = V3::from_f64(*color) * (*power_w as f32 / (PI * area));
@@ -148,6 +150,23 @@ impl Light {
         }
     }
 
+    /// Which share of the light the ground's rising end leaves in sight of a point above the ground.
+    ///
+    /// All of an area light, which is above the ground, too: what lies above it is convex.
+    #[inline]
+    pub fn above(&self, sheet: &Sheet, point: V3) -> f32 {
+        match *self {
+            Self::Area { .. } => 1.0,
+            Self::Sun { toward, radius, .. } => 1.0 - sheet.hidden_share(point, toward, radius),
+        }
+    }
+
+    /// Whether the ground's rising end hides a place on the light from a point above the ground.
+    #[inline]
+    pub fn is_behind(&self, sheet: &Sheet, point: V3, direction: V3) -> bool {
+        matches!(self, Self::Sun { .. }) && sheet.hidden_share(point, direction, 1e-6) > 0.5
+    }
+
     /// What a ray meets of the light within `distance`: its radiance, and how densely `sample` gives that direction.
     pub fn met(&self, origin: V3, direction: V3, distance: f32) -> Option<(V3, f32)> {
         match *self {
@@ -175,4 +194,25 @@ impl Light {
 #[inline(always)]
 pub fn power(a: f32, b: f32) -> f32 {
     if a.is_infinite() { 1.0 } else { a * a / (a * a + b * b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn halves(location: [f64; 3]) -> [V3; 2] {
+        let spec = LightSpec::Area { location, target: [0.0; 3], size: 2.0, power_w: 1.0, color: [1.0; 3] };
+        match spec.at(None) {
+            Light::Area { half_u, half_v, .. } => [half_u, half_v],
+            Light::Sun { .. } => [V3::ZERO; 2],
+        }
+    }
+
+    #[test]
+    fn lights_straight_above_and_below_their_target_lie_as_blenders_do() {
+        assert_eq!(halves([0.0, 0.0, 5.0]), [v3(1.0, 0.0, 0.0), v3(0.0, 1.0, 0.0)]);
+        assert_eq!(halves([0.0, 0.0, -5.0]), [v3(-1.0, 0.0, 0.0), v3(0.0, 1.0, 0.0)]);
+        let [u, v] = halves([0.005, 0.0, 5.0]);
+        assert!((u - v3(0.0, 1.0, 0.0)).length() < 1e-2 && (v - v3(-1.0, 0.0, 0.0)).length() < 1e-2, "{u:?} {v:?}");
+    }
 }

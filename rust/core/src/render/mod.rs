@@ -10,6 +10,7 @@ pub mod light;
 pub mod material;
 pub mod passes;
 pub mod reference;
+pub mod rough;
 pub mod shader_graph;
 pub mod shape;
 pub mod sheet;

@@ -59,7 +59,10 @@ fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut Num
                 }
             }
         }
-        let Some(hit) = hit else { break };
+        let Some(hit) = hit else {
+            light += carried.times(stage.background);
+            break;
+        };
         let v = -direction;
         let mut normal = hit.normal;
         if normal.dot(v) <= 0.0 {
@@ -74,11 +77,14 @@ fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut Num
                 body.shader.lobes(&surface, normal.dot(v))
             }
         };
+        // What a rough ground throws back more, or less, than its lobe.
+        let share = |l: V3| if hit.body.is_none() { stage.ground.share(normal, v, l) } else { V3::ONE };
         let point = hit.point + normal * OFFSET;
         for lamp in &stage.lights {
             if let Some(sample) = lamp.sample(point, numbers.pair()) {
                 let (value, own) = lobes.evaluate_sampled(normal, v, sample.direction);
                 if value.largest() > 0.0 && !stage.blocked(point, sample.direction, sample.distance) {
+                    let value = value.times(share(sample.direction));
                     light +=
                         carried.times(value).times(sample.radiance) * (power(sample.density, own) / sample.density);
                 }
@@ -98,7 +104,7 @@ fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut Num
         if own <= 0.0 || value.largest() <= 0.0 {
             break;
         }
-        carried = carried.times(value) / own;
+        carried = carried.times(value).times(share(next)) / own;
         density = own;
         least_density = least_density.min(lobes.evaluate(normal, v, next).1);
         (origin, direction) = (point, next);

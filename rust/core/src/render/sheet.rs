@@ -2,13 +2,18 @@
 //!
 //! The sheet rises ever more steeply, so what lies above it is convex.
 
+use super::rough::Rough;
 use super::vector::{V3, v3};
 use serde::Deserialize;
+use std::f32::consts::FRAC_1_PI;
 
 /// The ground as the look describes it: a profile swept along its local y, flat shaded.
 #[derive(Clone, Debug, Deserialize)]
 pub struct SheetSpec {
     pub color: [f64; 3],
+    /// From 0, which scatters evenly, to 1.
+    #[serde(default)]
+    pub roughness: f64,
     pub rotation_z_rad: f64,
     pub translation: [f64; 3],
     pub local_y: [f64; 2],
@@ -19,12 +24,16 @@ pub struct SheetSpec {
 /// The ground, ready for rays.
 #[derive(Clone, Debug)]
 pub struct Sheet {
+    /// Albedo under light from everywhere.
     pub color: V3,
+    rough: Option<Rough>,
     cos: f32,
     sin: f32,
     translation: V3,
     pub local_x: [f32; 2],
     pub local_y: [f32; 2],
+    /// Height of its upper end.
+    end: f32,
     /// Planes `z = height + slope x`, and where each begins.
     lines: Vec<[f32; 2]>,
     begins: Vec<f32>,
@@ -79,13 +88,17 @@ impl Sheet {
         let steps = ((last[0] - first[0]) as f32 * STEPS_PER_UNIT).ceil().max(1.0) as usize;
         let at = |step: usize| first[0] as f32 + step as f32 / STEPS_PER_UNIT;
         let table = (0..steps).map(|step| (begins.partition_point(|&b| b <= at(step)).max(1) - 1) as u16).collect();
+        let color = V3::from_f64(spec.color);
+        let rough = (spec.roughness > 0.0).then(|| Rough::new(color, spec.roughness as f32));
         Ok(Self {
-            color: V3::from_f64(spec.color),
+            color: rough.map_or(color, |rough| rough.albedo),
+            rough,
             cos: cos as f32,
             sin: sin as f32,
             translation: V3::from_f64(spec.translation),
             local_x: [first[0] as f32, last[0] as f32],
             local_y: spec.local_y.map(|y| y as f32),
+            end: last[1] as f32,
             lines,
             begins,
             normals,
@@ -130,6 +143,42 @@ impl Sheet {
         if d.x > 0.0 { (number + 1..self.lines.len()).find(nearer) } else { (0..number).rev().find(nearer) }
     }
 
+    /// Which share of a distant disc the sheet's rising end hides from a point above the sheet; `radius` is the disc's
+    /// at distance 1.
+    #[inline]
+    pub fn hidden_share(&self, point: V3, toward: V3, radius: f32) -> f32 {
+        let (o, d) = (self.to_local(point), self.turned_to_local(toward));
+        let (across, up) = (self.local_x[1] - o.x, self.end - o.z);
+        if d.x <= 0.0 || across <= 0.0 {
+            return 0.0;
+        }
+        // How far the disc's middle lies below the upper edge, and within the edges on either side.
+        let below = (d.x * up - d.z * across) / (across * across + up * up).sqrt();
+        if below <= -radius {
+            return 0.0;
+        }
+        let within = |edge: f32| (edge * d.x - d.y * across) / (across * across + edge * edge).sqrt();
+        let sides = [within(self.local_y[1] - o.y), -within(self.local_y[0] - o.y)];
+        sides.iter().map(|side| disc_share(side / radius)).product::<f32>() * disc_share(below / radius)
+    }
+
+    /// What comes back of light from `l` towards `v`, as a multiple of what an even surface throws back.
+    #[inline(always)]
+    pub fn share(&self, normal: V3, v: V3, l: V3) -> V3 {
+        self.rough.map_or(V3::ONE, |rough| rough.share(normal, v, l))
+    }
+
+    /// Whether `share` is not 1 everywhere.
+    pub fn is_rough(&self) -> bool {
+        self.rough.is_some()
+    }
+
+    /// As `share`, of light that comes evenly from everywhere.
+    #[inline(always)]
+    pub fn even_share(&self, normal: V3, v: V3) -> V3 {
+        self.rough.map_or(V3::ONE, |rough| rough.even_share(normal, v))
+    }
+
     /// Height and normal over a local x.
     pub fn at(&self, x: f32) -> (f32, V3) {
         let number = self.piece(x);
@@ -161,5 +210,42 @@ impl Sheet {
     #[inline(always)]
     fn turned_to_local(&self, v: V3) -> V3 {
         v3(self.cos * v.x + self.sin * v.y, self.cos * v.y - self.sin * v.x, v.z)
+    }
+}
+
+/// The share of a disc of radius 1 on that side of a line on which its middle lies by `inside`.
+fn disc_share(inside: f32) -> f32 {
+    let x = inside.clamp(-1.0, 1.0);
+    (0.5 + (x * (1.0 - x * x).sqrt() + libm::asinf(x)) * FRAC_1_PI).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A floor 10 long and a wall that rises to 4 at its end, 20 wide.
+    fn sheet() -> Sheet {
+        let profile_x_z = vec![[-5.0, 0.0], [4.0, 0.0], [5.0, 4.0]];
+        let spec = SheetSpec {
+            color: [0.5; 3],
+            roughness: 0.0,
+            rotation_z_rad: 0.0,
+            translation: [0.0; 3],
+            local_y: [-10.0, 10.0],
+            profile_x_z,
+        };
+        Sheet::new(&spec).unwrap()
+    }
+
+    #[test]
+    fn the_rising_end_hides_low_suns_in_part() {
+        let sheet = sheet();
+        let share = |direction: V3| sheet.hidden_share(v3(0.0, 0.0, 0.0), direction.unit(), 0.1);
+        assert_eq!(share(v3(5.0, 0.0, 1.0)), 1.0);
+        assert!((share(v3(5.0, 0.0, 4.0)) - 0.5).abs() < 1e-3);
+        assert!((share(v3(5.0, 10.0, 0.5)) - 0.5).abs() < 1e-3);
+        for free in [v3(5.0, 0.0, 6.0), v3(-5.0, 0.0, 1.0), v3(5.0, 14.0, 0.5)] {
+            assert_eq!(share(free), 0.0);
+        }
     }
 }

@@ -30,12 +30,25 @@ pub struct Studio {
     camera: CameraSpec,
     lights: BTreeMap<String, LightSpec>,
     ground: Sheet,
+    background: V3,
     shapes: Assets<Shape>,
     materials: Assets<Shader>,
     /// For messages.
     file: String,
     /// See `Stage::blur_glossy`.
     blur_glossy: f32,
+}
+
+/// What is seen and shines where there is nothing.
+#[derive(Clone, Debug, Deserialize)]
+struct BackgroundSpec {
+    background_strength: f64,
+    #[serde(default = "white")]
+    background_color: [f64; 3],
+}
+
+fn white() -> [f64; 3] {
+    [1.0; 3]
 }
 
 /// A scene as a renderer needs it, names resolved: the JSON form of images/placement.py's.
@@ -64,6 +77,8 @@ pub struct Stage<'a> {
     pub camera: Camera,
     pub lights: Vec<Light>,
     pub ground: &'a Sheet,
+    /// Radiance where there is nothing.
+    pub background: V3,
     pub bodies: Vec<Body<'a>>,
     /// Cycles' "filter glossy": how much lobes widen behind a ray of low density; 0 not at all.
     pub blur_glossy: f32,
@@ -97,7 +112,7 @@ impl Studio {
     /// Reads a look; `file` names it in messages.
     pub fn from_json(bytes: &[u8], file: &str) -> Result<Self, SceneError> {
         let look = LookFile::parse(bytes, file)?;
-        for key in ["camera", "lights", "ground", "shapes", "materials", "render"] {
+        for key in ["camera", "lights", "world", "ground", "shapes", "materials", "render"] {
             if let Some(number) = look.root.get(key).and_then(too_large) {
                 return Err(look.fault(key, format!("{number} is too large a number; expected at most {LARGEST}")));
             }
@@ -108,6 +123,7 @@ impl Studio {
             return Err(look.fault("lights", problem));
         }
         let ground: SheetSpec = look.value("ground")?;
+        let background: BackgroundSpec = look.value("world")?;
         let shader = |material: &Value| {
             let shader: Shader = typed(material.get("shader").ok_or("shader: missing")?)?;
             let count = shader.count();
@@ -121,6 +137,7 @@ impl Studio {
             camera: look.value("camera")?,
             lights: lights.into_iter().collect(),
             ground: Sheet::new(&ground).map_err(|e| look.fault("ground", e))?,
+            background: V3::from_f64(background.background_color) * background.background_strength as f32,
             shapes: look.assets("shapes", |shape| Shape::new(&typed::<ShapeSpec>(shape)?))?,
             materials: look.assets("materials", shader)?,
             file: file.to_owned(),
@@ -166,6 +183,7 @@ impl Studio {
             camera: self.camera.at(placement.camera, lens),
             lights: self.lights.iter().map(light).collect(),
             ground: &self.ground,
+            background: self.background,
             bodies,
             blur_glossy: self.blur_glossy,
         })

@@ -6,6 +6,7 @@
 
 use crate::render::light::Light;
 use crate::render::sheet::Sheet;
+use crate::render::stage::Stage;
 use crate::render::vector::V3;
 use std::f32::consts::{FRAC_1_PI, PI};
 
@@ -26,6 +27,8 @@ pub struct Patches {
     normals: Vec<V3>,
     /// Row by row: the share of its hemisphere in which each patch sees each other one.
     factors: Vec<f32>,
+    /// The share of its hemisphere in which each patch sees no other.
+    open: Vec<f32>,
 }
 
 /// Radiance of the empty sheet, and how much light reaches it by way of itself.
@@ -36,6 +39,8 @@ pub struct Far {
     rows: usize,
     radiance: Vec<V3>,
     indirect: Vec<V3>,
+    /// See `Far::share`; empty for an even sheet.
+    share: Vec<V3>,
 }
 
 impl Patches {
@@ -82,26 +87,30 @@ impl Patches {
                 }
             }
         }
-        Self { x, y, middles, normals, factors }
+        let open = factors.chunks(n).map(|row| (1.0 - row.iter().sum::<f32>()).max(0.0)).collect();
+        Self { x, y, middles, normals, factors, open }
     }
 
-    /// The sheet under these lights.
-    pub fn lit(&self, sheet: &Sheet, lights: &[Light]) -> Far {
-        let direct: Vec<V3> = self.middles.iter().zip(&self.normals).map(|(&p, &n)| unshadowed(lights, p, n)).collect();
+    /// The sheet under a stage's lights and background.
+    pub fn lit(&self, stage: &Stage<'_>) -> Far {
+        let (sheet, lights, background) = (stage.ground, &stage.lights[..], stage.background);
+        let places = self.middles.iter().zip(&self.normals);
+        let direct: Vec<V3> = places.map(|(&p, &n)| unshadowed(sheet, lights, p, n)).collect();
         let n = direct.len();
         let mut indirect = vec![V3::ZERO; n];
         for _ in 0..BOUNCES {
             let thrown: Vec<V3> = direct.iter().zip(&indirect).map(|(&d, &i)| (d + i).times(sheet.color)).collect();
-            for (row, factors) in indirect.iter_mut().zip(self.factors.chunks(n)) {
+            for ((row, factors), open) in indirect.iter_mut().zip(self.factors.chunks(n)).zip(&self.open) {
                 let mut sums = [V3::ZERO; 4];
                 for (factors, thrown) in factors.chunks(4).zip(thrown.chunks(4)) {
                     for (sum, (&factor, &light)) in sums.iter_mut().zip(factors.iter().zip(thrown)) {
                         *sum += light * factor;
                     }
                 }
-                *row = sums[0] + sums[1] + sums[2] + sums[3];
+                *row = sums[0] + sums[1] + sums[2] + sums[3] + background * (PI * open);
             }
         }
+        let shares = if sheet.is_rough() { self.shares(stage, &direct, &indirect) } else { Vec::new() };
         let [x0, x1] = sheet.local_x;
         let [y0, y1] = sheet.local_y;
         let columns = ((x1 - x0) * PER_UNIT) as usize + 2;
@@ -112,6 +121,7 @@ impl Patches {
             rows,
             radiance: Vec::with_capacity(columns * rows),
             indirect: Vec::with_capacity(columns * rows),
+            share: Vec::new(),
         };
         for column in 0..columns {
             let x = (x0 + column as f32 / PER_UNIT).min(x1 - 1e-3);
@@ -122,18 +132,51 @@ impl Patches {
                 let y = (y0 + row as f32 / PER_UNIT).min(y1);
                 let place = ((y - self.y[0]) / (self.y[1] - self.y[0])).clamp(0.0, (STRIPS - 1) as f32 - 1e-3);
                 let (strip, part) = (place as usize, place.fract());
-                let at = |x: usize| {
-                    let row = &indirect[x * STRIPS + strip..];
-                    row[0] * (1.0 - part) + row[1] * part
+                let of = |table: &[V3]| {
+                    let at = |x: usize| {
+                        let row = &table[x * STRIPS + strip..];
+                        row[0] * (1.0 - part) + row[1] * part
+                    };
+                    at(after - 1) * (1.0 - share) + at(after) * share
                 };
-                let own = at(after - 1) * (1.0 - share) + at(after) * share;
+                let own = of(&indirect);
                 let point = sheet.to_world(V3 { x, y, z });
-                let light = unshadowed(lights, point, normal) + own;
+                let light = unshadowed(sheet, lights, point, normal) + own;
                 far.radiance.push(light.times(sheet.color) * FRAC_1_PI);
                 far.indirect.push(own);
+                if !shares.is_empty() {
+                    far.share.push(of(&shares));
+                }
             }
         }
         far
+    }
+
+    /// What each patch throws towards the camera of the light that reaches it by way of others and of the background,
+    /// as a multiple of what it throws there evenly.
+    fn shares(&self, stage: &Stage<'_>, direct: &[V3], indirect: &[V3]) -> Vec<V3> {
+        let sheet = stage.ground;
+        let eye = V3::from_f64(stage.camera.location);
+        let thrown: Vec<V3> = direct.iter().zip(indirect).map(|(&d, &i)| (d + i).times(sheet.color)).collect();
+        let places = self.middles.iter().zip(&self.normals).zip(self.factors.chunks(thrown.len()).zip(&self.open));
+        let share = |((&point, &normal), (factors, &open)): ((&V3, &V3), (&[f32], &f32))| {
+            let v = (eye - point).unit();
+            let (mut all, mut toward) = (stage.background * (PI * open), V3::ZERO);
+            // The background's is what an even sky would give, but for the directions in which other patches are.
+            let mut sky = sheet.even_share(normal, v);
+            for ((&factor, &thrown), &middle) in factors.iter().zip(&thrown).zip(&self.middles) {
+                if factor > 0.0 {
+                    all += thrown * factor;
+                    let share = sheet.share(normal, v, (middle - point).unit()) * factor;
+                    toward += thrown.times(share);
+                    sky = sky - share;
+                }
+            }
+            toward += V3 { x: sky.x.max(0.0), y: sky.y.max(0.0), z: sky.z.max(0.0) }.times(stage.background) * PI;
+            let ratio = |toward: f32, all: f32| if all > 0.0 { toward / all } else { 1.0 };
+            V3 { x: ratio(toward.x, all.x), y: ratio(toward.y, all.y), z: ratio(toward.z, all.z) }
+        };
+        places.map(share).collect()
     }
 }
 
@@ -150,6 +193,13 @@ impl Far {
         self.blend(&self.indirect, local)
     }
 
+    /// What a place of the sheet throws towards the camera of this indirect light, as a multiple of what it throws there
+    /// evenly.
+    #[inline(always)]
+    pub fn share(&self, local: V3) -> V3 {
+        if self.share.is_empty() { V3::ONE } else { self.blend(&self.share, local) }
+    }
+
     #[inline(always)]
     fn blend(&self, table: &[V3], local: V3) -> V3 {
         let x = ((local.x - self.start[0]) * PER_UNIT).clamp(0.0, self.columns as f32 - 1.001);
@@ -163,8 +213,8 @@ impl Far {
     }
 }
 
-/// Light that reaches a place directly where nothing stands in the way (irradiance).
+/// Light that reaches a place of the sheet directly where no body stands in the way (irradiance).
 #[inline]
-pub fn unshadowed(lights: &[Light], point: V3, normal: V3) -> V3 {
-    lights.iter().map(|light| light.irradiance(point, normal)).sum()
+fn unshadowed(sheet: &Sheet, lights: &[Light], point: V3, normal: V3) -> V3 {
+    lights.iter().map(|light| light.irradiance(point, normal) * light.above(sheet, point)).sum()
 }

@@ -33,12 +33,17 @@ pub struct GroundEffort {
 struct Corner {
     /// Ground shows here, not a body.
     usable: bool,
+    /// Nothing shows here.
+    open: bool,
     local_x: f32,
     normal: V3,
     /// Of each light: the direction that light flows from, as long as the light is strong.
     flux: [V3; MOST_LIGHTS],
     /// Which share of each light is seen.
     clear: [f32; MOST_LIGHTS],
+    /// What the ground throws back of each light, as a multiple of what it does evenly.
+    share: [V3; MOST_LIGHTS],
+    /// As far as it is thrown back.
     indirect: V3,
     /// All of it, thrown back.
     radiance: V3,
@@ -117,6 +122,12 @@ impl<'a> Ground<'a> {
 }
 
 impl Cell<'_> {
+    /// Whether the ground ends in the cell.
+    pub fn is_edge(&self) -> bool {
+        let n_open = self.corners.iter().filter(|corner| corner.open).count();
+        n_open != 0 && n_open != self.corners.len()
+    }
+
     /// Radiance of a pixel of the cell.
     #[inline(always)]
     pub fn radiance(&self, column: usize, row: usize) -> V3 {
@@ -143,11 +154,11 @@ impl Cell<'_> {
         let view = self.ground.view;
         let lit = view.lit;
         let ray = view.ray(column as f32 + 0.5, row as f32 + 0.5);
-        let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) else { return V3::ZERO };
+        let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) else { return lit.background };
         let point = ray.at(t);
         let numbers = Numbers::new(column as u32, row as u32, 0, 1);
         let [few, most] = self.ground.effort.shadow_rays;
-        let mut light = lit.indirect(point);
+        let mut light = lit.indirect_to_eye(point);
         for (number, lamp) in lit.lights.iter().enumerate() {
             let clear = if self.unsure >> number & 1 == 1 {
                 lit.clear(number, point + normal * OFFSET, &numbers, few, most)
@@ -155,7 +166,8 @@ impl Cell<'_> {
                 (0..4).map(|i| weights[i] * self.corners[i].clear[number]).sum()
             };
             if clear > 0.0 {
-                light += lamp.irradiance(point, normal) * clear;
+                let share = lit.sheet.share(normal, -ray.direction, lamp.middle(point).0);
+                light += lamp.irradiance(point, normal).times(share) * clear;
             }
         }
         light.times(lit.sheet.color) * FRAC_1_PI
@@ -169,18 +181,22 @@ fn corner(view: &View<'_>, effort: GroundEffort, column: usize, row: usize) -> C
         return corner;
     }
     let ray = view.ray(column as f32 + 0.5, row as f32 + 0.5);
-    let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) else { return corner };
+    let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) else {
+        corner.open = true;
+        return corner;
+    };
     let point = ray.at(t);
     corner.usable = true;
     corner.local_x = lit.sheet.to_local(point).x;
     corner.normal = normal;
-    corner.indirect = lit.indirect(point);
+    corner.indirect = lit.indirect_to_eye(point);
     let numbers = Numbers::new((column / STEP) as u32, (row / STEP) as u32, 0, effort.corner_rays);
     let rays = effort.corner_rays;
     for (number, lamp) in lit.lights.iter().enumerate() {
         let flux = lamp.flux(point);
         if normal.dot(flux) > 0.0 {
             corner.flux[number] = flux;
+            corner.share[number] = lit.sheet.share(normal, -ray.direction, lamp.middle(point).0);
             corner.clear[number] = lit.clear(number, point + normal * OFFSET, &numbers, rays.min(4), rays);
         }
     }
@@ -194,7 +210,7 @@ fn corner(view: &View<'_>, effort: GroundEffort, column: usize, row: usize) -> C
 fn flow(lit: &LitStage<'_>, corner: &Corner) -> [V3; 3] {
     let mut flow = [V3::ZERO; 3];
     for (number, lamp) in lit.lights.iter().enumerate() {
-        let color = lamp.color() * corner.clear[number];
+        let color = lamp.color().times(corner.share[number]) * corner.clear[number];
         for (axis, sum) in flow.iter_mut().enumerate() {
             *sum += color * corner.flux[number][axis];
         }

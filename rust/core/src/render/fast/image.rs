@@ -131,7 +131,7 @@ fn band(
                     let place = (row - rows.start) * width + column;
                     let own = shown[row * width + column];
                     let rays = match view.lit.bodies.list.get(own) {
-                        _ if !empty && !even(column, row) => effort.outline,
+                        _ if (!empty && !even(column, row)) || cell.is_edge() => effort.outline,
                         Some(body) if body.shader.is_metal() => effort.metal,
                         Some(_) => effort.matte,
                         None => {

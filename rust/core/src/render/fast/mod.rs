@@ -69,7 +69,8 @@ pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
         between,
         sheet: stage.ground,
         lights: &stage.lights,
-        far: patches.lit(stage.ground, &stage.lights),
+        background: stage.background,
+        far: patches.lit(stage),
         near: Near::default(),
         blur_glossy: stage.blur_glossy,
     };

@@ -134,7 +134,7 @@ fn gather(lit: &LitStage<'_>, point: V3, normal: V3, column: usize, row: usize, 
                 let hidden = lit
                     .sheet
                     .hit(origin, direction)
-                    .map_or(V3::ZERO, |(t, _)| lit.far.radiance(lit.sheet.to_local(origin + direction * t)));
+                    .map_or(lit.background, |(t, _)| lit.far.radiance(lit.sheet.to_local(origin + direction * t)));
                 sum += (shown - hidden) * (up * weight);
             }
         }

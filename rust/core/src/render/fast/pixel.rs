@@ -11,7 +11,6 @@ use crate::render::film::FilterWeights;
 use crate::render::light::power;
 use crate::render::material::{Kind, Lobes};
 use crate::render::vector::{Ray, V3};
-use std::f32::consts::FRAC_1_PI;
 
 /// How much is spent on pixels that show bodies. Numbers of rays are powers of two: to begin with, and where
 /// the first ones differ.
@@ -92,9 +91,9 @@ pub fn sample(
                 mean.count += 1.0;
             }
         } else if let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) {
-            let point = ray.at(t);
-            let direct = lit.ground_direct(point, normal, &numbers, 1, 1);
-            sample.clean = (direct + lit.indirect(point)).times(lit.sheet.color) * FRAC_1_PI;
+            sample.clean = lit.ground_toward(-ray.direction, ray.at(t), normal, &numbers);
+        } else {
+            sample.clean = lit.background;
         }
         samples.push(sample);
     }

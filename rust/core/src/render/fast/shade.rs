@@ -37,6 +37,8 @@ pub struct LitStage<'a> {
     pub bodies: Bodies<'a>,
     pub sheet: &'a Sheet,
     pub lights: &'a [Light],
+    /// Radiance where there is nothing.
+    pub background: V3,
     /// Of each body, bits of the bodies that may stand between it and each light.
     pub between: Vec<[u64; MOST_LIGHTS]>,
     pub far: Far,
@@ -68,10 +70,23 @@ impl LitStage<'_> {
         self.lights.iter().enumerate().map(seen).sum()
     }
 
+    /// What a place of the ground throws back towards `v`, by one shadow ray to each light that a body may hide.
+    #[inline]
+    pub fn ground_toward(&self, v: V3, point: V3, normal: V3, numbers: &Numbers) -> V3 {
+        let origin = point + normal * OFFSET;
+        let seen = |(number, light): (usize, &Light)| {
+            let share = self.sheet.share(normal, v, light.middle(point).0);
+            light.irradiance(point, normal).times(share) * self.clear(number, origin, numbers, 1, 1)
+        };
+        let direct: V3 = self.lights.iter().enumerate().map(seen).sum();
+        (direct + self.indirect_to_eye(point)).times(self.sheet.color) * FRAC_1_PI
+    }
+
     /// Whether a body stands between a place on the body `number` and a place on a light.
     #[inline(always)]
     pub fn hidden(&self, number: usize, light: usize, start: V3, place: &Sample) -> bool {
         self.bodies.blocked_by(self.between[number][light], start, place.direction, place.distance)
+            || self.lights[light].is_behind(self.sheet, start, place.direction)
     }
 
     /// Light that reaches a place of the ground by way of bodies and of the rest of the ground (irradiance).
@@ -80,14 +95,21 @@ impl LitStage<'_> {
         self.near.indirect(point.x, point.y).unwrap_or_else(|| self.far.indirect(self.sheet.to_local(point)))
     }
 
+    /// As far as the ground throws it back towards the camera, as a multiple of what it throws back evenly.
+    #[inline]
+    pub fn indirect_to_eye(&self, point: V3) -> V3 {
+        self.indirect(point).times(self.far.share(self.sheet.to_local(point)))
+    }
+
     /// Which share of a light reaches a point just above the ground; rays as in `ground_direct`.
     #[inline]
     pub fn clear(&self, light: usize, origin: V3, numbers: &Numbers, few: u32, most: u32) -> f32 {
         let lamp = &self.lights[light];
+        let above = lamp.above(self.sheet, origin);
         let (toward, distance, spread) = lamp.middle(origin);
         let suspects = self.bodies.in_shaft(origin, toward, distance, spread, 0.0);
-        if suspects == 0 {
-            return 1.0;
+        if suspects == 0 || above == 0.0 {
+            return above;
         }
         let (mut clear, mut cast) = (0, 0);
         while cast < most && (cast < few || (clear != 0 && clear != cast)) {
@@ -97,7 +119,7 @@ impl LitStage<'_> {
             }
             cast += 1;
         }
-        clear as f32 / cast as f32
+        above * (clear as f32 / cast as f32)
     }
 
     /// Light along a ray that left a body, and how far away it comes from.
@@ -109,7 +131,9 @@ impl LitStage<'_> {
         {
             return (self.body_radiance(ray, distance, number, history, numbers), distance);
         }
-        let Some((t, normal)) = self.sheet.hit(ray.origin, ray.direction) else { return (V3::ZERO, f32::INFINITY) };
+        let Some((t, normal)) = self.sheet.hit(ray.origin, ray.direction) else {
+            return (self.background, f32::INFINITY);
+        };
         (self.ground_radiance(ray.at(t), normal, history.bounce, sharp, numbers), t)
     }
 

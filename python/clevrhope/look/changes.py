@@ -1,0 +1,308 @@
+"""Changes to the package's look, as a [look] table has them: camera, lights, ground and background."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from clevrhope.errors import ConfigError, shown
+from clevrhope.look.view import ground_height, sees_ground
+from clevrhope.runtime.settings import read_settings, suggestion
+
+Vector = tuple[float, ...]
+
+#: Lights of a look; the native renderer keeps a bit of each.
+MOST_LIGHTS = 8
+#: Farthest coordinate of a camera and of its target: from there, all of the ground is within its range.
+FARTHEST = 25.0
+WHITE = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Camera:
+    """The camera: it looks from about `location` at `target`.
+
+    Attributes:
+        location: in the world; each scene moves every coordinate by at most `jitter`.
+        target: in the world.
+        lens_mm: focal length.
+        sensor_width_mm: what the longer side of an image spans.
+        jitter: in Blender units.
+    """
+
+    location: Vector
+    target: Vector
+    lens_mm: float
+    sensor_width_mm: float
+    jitter: float
+
+    def __post_init__(self) -> None:
+        for name in ("location", "target"):
+            _check_vector(name, getattr(self, name), least=-FARTHEST, most=FARTHEST)
+        _check_range("lens_mm", self.lens_mm, 1.0, 5000.0)
+        _check_range("sensor_width_mm", self.sensor_width_mm, 1.0, 1000.0)
+        _check_range("jitter", self.jitter, 0.0, 10.0)
+        x, y, _ = (a - b for a, b in zip(self.location, self.target, strict=True))
+        if not math.hypot(x, y) > max(2.0 * self.jitter, 1e-3):
+            raise ConfigError(
+                f"location is {_shown(self.location)}, at, straight above or straight below its target "
+                f"{_shown(self.target)} or brought there by its jitter of {self.jitter:g}; move one of them"
+            )
+
+
+@dataclass(frozen=True)
+class Area:
+    """A square light that shines from about `location` towards `target`.
+
+    Attributes:
+        location: in the world; each scene moves every coordinate by at most `jitter`.
+        power_w: radiant power.
+        size: length of its sides, in Blender units.
+        color: linear RGB, by which the power is multiplied.
+        target: in the world.
+        jitter: in Blender units.
+    """
+
+    location: Vector
+    power_w: float
+    size: float
+    color: Vector = WHITE
+    target: Vector = (0.0, 0.0, 0.0)
+    jitter: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("location", "target"):
+            _check_vector(name, getattr(self, name), least=-1000.0, most=1000.0)
+        _check_above_0("power_w", self.power_w, 100_000.0)
+        _check_range("size", self.size, 1e-3, 100.0)
+        _check_range("jitter", self.jitter, 0.0, 100.0)
+        _check_light_color(self.color)
+        if not math.dist(self.location, self.target) > 1e-3:
+            raise ConfigError(f"location is {_shown(self.location)}, its own target; move one of them")
+
+
+@dataclass(frozen=True)
+class Sun:
+    """A light that is infinitely far away.
+
+    Attributes:
+        rotation_rad: of a light that shines straight down, about x, y and z in this order.
+        strength_w_m2: power on a square metre that faces it.
+        angle_rad: how large it is seen.
+        color: linear RGB, by which the strength is multiplied.
+    """
+
+    rotation_rad: Vector
+    strength_w_m2: float
+    angle_rad: float = 0.00918
+    color: Vector = WHITE
+
+    def __post_init__(self) -> None:
+        _check_vector("rotation_rad", self.rotation_rad, least=-100.0, most=100.0)
+        _check_above_0("strength_w_m2", self.strength_w_m2, 100_000.0)
+        _check_range("angle_rad", self.angle_rad, 1e-3, 1.0)
+        _check_light_color(self.color)
+        x, y, _ = self.rotation_rad
+        if not math.cos(x) * math.cos(y) > 0.05:
+            raise ConfigError(
+                f"rotation_rad is {_shown(self.rotation_rad)}, so that it shines from the horizon or from "
+                "below; expected angles that let it shine from above, such as [0.3, 0.4, 0.0]"
+            )
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The ground's surface.
+
+    Attributes:
+        color: linear RGB, the share of the light that comes back.
+        roughness: 0 scatters evenly; up to 1, more comes back the way that it came.
+    """
+
+    color: Vector
+    roughness: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_vector("color", self.color, least=0.0, most=1.0)
+        _check_range("roughness", self.roughness, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Background:
+    """What is seen, and shines evenly, where the ground ends.
+
+    Attributes:
+        background_strength: radiance; 0 for none.
+        background_color: linear RGB, by which the strength is multiplied.
+    """
+
+    background_strength: float
+    background_color: Vector = WHITE
+
+    def __post_init__(self) -> None:
+        _check_range("background_strength", self.background_strength, 0.0, 1000.0)
+        _check_vector("background_color", self.background_color, least=0.0, most=1.0)
+
+
+#: Sections of look.json that are one table.
+_SECTIONS: Mapping[str, Any] = {"camera": Camera, "ground": Ground, "world": Background}
+#: Kinds of light.
+_KINDS: Mapping[str, Any] = {"area": Area, "sun": Sun}
+
+
+def read_changes(table: Mapping[str, Any], look: Mapping[str, Any], *, where: object) -> dict[str, Any]:
+    """What a [look] table changes of a look: the values that differ, and False for lights that it leaves out.
+
+    Args:
+        table: camera, lights, ground and world, each with some of look.json's keys. A light that the look
+            does not have is added; False leaves one out.
+        look: as in look.json.
+        where: the table is from, for messages.
+
+    Raises:
+        ConfigError: an unknown key, or a value that no renderer could use; a light below the ground; or a
+            camera that sees no ground.
+    """
+    known = (*_SECTIONS, "lights")
+    for name in table:
+        if name not in known:
+            hint = f"{suggestion(name, known)}; known: {', '.join(known)}"
+            raise ConfigError(f"{where}: unknown setting {shown(f'look.{name}')}{hint}")
+    changes: dict[str, Any] = {}
+    # In an order of its own: a world's fingerprint depends on that of its look.
+    for name, given in _in_order(table, known):
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"{where}: look.{name} is {shown(given)}; expected a table [look.{name}]")
+        if name == "lights":
+            changed = _changed_lights(given, look["lights"], where)
+        else:
+            changed = _changed(_SECTIONS[name], given, look[name], where, f"look.{name}.")
+        if changed:
+            changes[name] = changed
+    _check_whole(with_changes(look, changes), where)
+    return changes
+
+
+def with_changes(look: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A look with what `read_changes` gave laid over it."""
+    merged = dict(look)
+    for name, change in changes.items():
+        if change is False:
+            merged.pop(name, None)
+        elif isinstance(change, Mapping):
+            merged[name] = with_changes(merged.get(name, {}), change)
+        else:
+            merged[name] = change
+    return merged
+
+
+def _changed(
+    kind: Any, given: Mapping[str, Any], there: Mapping[str, Any], where: object, path: str
+) -> dict[str, Any]:
+    """The settings of a table that differ from those of the look, which may have none."""
+    keys = [each.name for each in fields(kind)]
+    own = {key: there[key] for key in keys if key in there}
+    start = kind(**own) if own else None
+    found = asdict(read_settings(kind, given, where=where, path=path, start=start))
+    before = {each.name: each.default for each in fields(kind) if each.default is not MISSING} | own
+    return {
+        key: _as_json(found[key])
+        for key in keys
+        if start is None or _as_json(found[key]) != _as_json(before[key])
+    }
+
+
+def _changed_lights(given: Mapping[str, Any], there: Mapping[str, Any], where: object) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
+    for name, light in _in_order(given, tuple(there)):
+        path = f"look.lights.{name}"
+        if light is False:
+            if name not in there:
+                hint = f"{suggestion(name, there)}; it has {', '.join(there)}"
+                raise ConfigError(f"{where}: {path}: the look has no such light to leave out{hint}")
+            changed[name] = False
+            continue
+        if not isinstance(light, Mapping):
+            raise ConfigError(
+                f"{where}: {path} is {shown(light)}; expected a table [{path}], or false to leave it out"
+            )
+        own = there.get(name, {})
+        chosen = light.get("kind", own.get("kind", "area"))
+        if not isinstance(chosen, str) or chosen not in _KINDS:
+            raise ConfigError(f'{where}: {path}.kind is {shown(chosen)}; expected "area" or "sun"')
+        if own and chosen != own["kind"]:
+            raise ConfigError(
+                f'{where}: {path}.kind is "{chosen}", but the look\'s {name} is of kind "{own["kind"]}"; '
+                "give the light another name, and leave this one out with false"
+            )
+        settings = {key: each for key, each in light.items() if key != "kind"}
+        differing = _changed(_KINDS[chosen], settings, own, where, f"{path}.")
+        if not own:
+            differing = {"kind": chosen, **differing}
+        if differing:
+            changed[name] = differing
+    return changed
+
+
+def _in_order(given: Mapping[str, Any], first: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """The entries of a table: those of known names in their order, then others by name."""
+    others = sorted(name for name in given if name not in first)
+    return ((name, given[name]) for name in (*first, *others) if name in given)
+
+
+def _check_whole(look: Mapping[str, Any], where: object) -> None:
+    """Passes where the parts of a look go with each other.
+
+    Raises:
+        ConfigError: no light, too many, one below the ground, or a camera that sees no ground.
+    """
+    lights = look["lights"]
+    if not 1 <= len(lights) <= MOST_LIGHTS:
+        raise ConfigError(f"{where}: look.lights has {len(lights)} lights; expected from 1 to {MOST_LIGHTS}")
+    for name, light in lights.items():
+        place = light.get("location")
+        if place is not None and not ground_height(look["ground"], place) < place[2]:
+            raise ConfigError(
+                f"{where}: look.lights.{name}.location is {_shown(place)}, below the ground; "
+                "expected a place above it"
+            )
+    if not sees_ground(look):
+        camera = look["camera"]
+        at, to = _shown(camera["location"]), _shown(camera["target"])
+        raise ConfigError(
+            f"{where}: look.camera: from {at} towards {to}, with a lens of {camera['lens_mm']:g} mm, it sees "
+            "no ground; move its location or target"
+        )
+
+
+def _check_vector(name: str, vector: Vector, *, least: float, most: float) -> None:
+    if len(vector) != 3 or not all(least <= each <= most for each in vector):
+        raise ConfigError(f"{name} is {_shown(vector)}; expected three numbers from {least:g} to {most:g}")
+
+
+def _check_range(name: str, number: float, least: float, most: float) -> None:
+    if not least <= number <= most:
+        raise ConfigError(f"{name} is {number:g}; expected a number from {least:g} to {most:g}")
+
+
+def _check_above_0(name: str, number: float, most: float) -> None:
+    if not 0.0 < number <= most:
+        raise ConfigError(f"{name} is {number:g}; expected a number above 0, at most {most:g}")
+
+
+def _check_light_color(color: Vector) -> None:
+    _check_vector("color", color, least=0.0, most=1.0)
+    if not any(color):
+        raise ConfigError(f"color is {_shown(color)}, which gives no light; expected a number above 0 in it")
+
+
+def _shown(vector: Any) -> str:
+    return f"[{', '.join(f'{each:g}' for each in np.ravel(vector))}]"
+
+
+def _as_json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,303 @@
+"""Looks of one's own: lights, lens, ground and background from a [look] table, in both renderers."""
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clevrhope.__main__ import run_command
+from clevrhope.config.sources import resolve_config
+from clevrhope.errors import ConfigError, DatasetError, SceneError
+from clevrhope.images.blender.cycles import CyclesRenderer
+from clevrhope.images.blender.pool import ScenesFailedError
+from clevrhope.images.native import NativeRenderer
+from clevrhope.images.png import read_png
+from clevrhope.images.quality import psnr, reference_folder, reference_scenes
+from clevrhope.images.renderer import Renderer
+from clevrhope.images.settings import NativeSettings, RenderSettings
+from clevrhope.look.changes import read_changes
+from clevrhope.look.definition import read_look
+from clevrhope.pipeline.scene_images import render_scene_file
+from clevrhope.scenes import read_world, sample_scenes
+
+#: A look, four scenes, and their images by Cycles at 512 samples.
+OWN = reference_folder().parent / "own_look"
+
+
+def own_changes() -> Mapping[str, Any]:
+    return resolve_config(file=OWN / "look.toml").look
+
+
+def own_scenes() -> list[dict[str, Any]]:
+    scenes: list[dict[str, Any]] = json.loads((OWN / "scenes.json").read_text())["scenes"]
+    return scenes
+
+
+def toml(folder: Path, text: str) -> Path:
+    file = folder / "mine.toml"
+    file.write_text(text)
+    return file
+
+
+def distances(quality: str, **changes: Any) -> list[float]:
+    look = read_look(changes={**own_changes(), **changes})
+    with NativeRenderer(look=look, width=240, height=160, quality=quality) as renderer:
+        images = renderer.render((scene["image_filename"], scene) for scene in own_scenes())
+        return [psnr(image, read_png(OWN / name)) for name, image in images]
+
+
+@pytest.mark.parametrize(("quality", "mean_db", "least_db"), [("standard", 40.5, 38.5), ("high", 42.5, 41.0)])
+def test_native_images_of_another_look_are_those_of_cycles(
+    quality: str, mean_db: float, least_db: float
+) -> None:
+    found = distances(quality)
+    assert len(found) == 4
+    assert np.mean(found) >= mean_db, found
+    assert min(found) >= least_db, found
+
+
+@pytest.mark.parametrize("section", ["lights", "ground", "world"])
+def test_each_part_of_the_look_is_seen(section: str) -> None:
+    changes = deepcopy(dict(own_changes()))
+    del changes[section]
+    look = read_look(changes=changes)
+    scene = {**own_scenes()[0], "lights": {}}
+    with (
+        NativeRenderer(look=look, width=60, height=40, quality="draft") as without,
+        NativeRenderer(look=read_look(changes=own_changes()), width=60, height=40, quality="draft") as whole,
+    ):
+        images = [next(renderer.render([(0, scene)]))[1] for renderer in (without, whole)]
+    assert psnr(*images) < 30.0
+
+
+def test_blender_has_the_same_look() -> None:
+    scene = own_scenes()[3]
+    look = read_look(changes=own_changes())
+    settings = RenderSettings(width=96, height=64, samples=64, device="cpu")
+    with (
+        CyclesRenderer(look=look, settings=settings, workers=1) as cycles,
+        NativeRenderer(look=look, width=96, height=64, quality="high") as native,
+    ):
+        images = [next(iter(each.render([(0, scene)])))[1] for each in (cycles, native)]
+    assert psnr(*images) >= 36.0
+
+
+def test_the_sky_is_seen_where_the_ground_ends() -> None:
+    """A wide lens far in front sees over the ground's upper end and past its sides."""
+    changes = {
+        "camera": {"location": [20.0, -9.5, 12.0], "target": [-12.0, 6.0, 18.0], "lens_mm": 18.0},
+        "world": {"background_strength": 0.5, "background_color": [0.2, 0.4, 0.8]},
+    }
+    look = read_look(changes=changes)
+    settings = RenderSettings(width=96, height=64, samples=64, denoise=False, device="cpu")
+    scene: dict[str, Any] = {"objects": []}
+    with (
+        CyclesRenderer(look=look, settings=settings, workers=1) as cycles,
+        NativeRenderer(look=look, width=96, height=64, quality="high") as native,
+    ):
+        images = [next(iter(each.render([(0, scene)])))[1] for each in (cycles, native)]
+    sky = (images[0] == images[0][0, 0]).all(axis=2)
+    assert 0.1 < sky.mean() < 0.9
+    assert (images[1][sky] == images[0][0, 0]).mean() > 0.99
+    assert psnr(*images) >= 42.0
+
+
+def test_a_world_is_another_one_only_if_its_look_differs() -> None:
+    plain = read_world().fingerprint
+    base = read_look().look
+    assert read_world(changes={}).fingerprint == plain
+    same = {"camera": {"lens_mm": 35, "target": [0, 0, 0]}, "lights": {"sun": {"strength_w_m2": 0.45}}}
+    assert read_changes(same, base, where="mine") == {}
+    assert read_world(changes=same).fingerprint == plain
+    found = {plain}
+    for changes in (
+        {"camera": {"lens_mm": 36}},
+        {"lights": {"key": {"power_w": 80}}},
+        {"lights": {"key": False}},
+        {"ground": {"roughness": 0.1}},
+        {"world": {"background_strength": 0.1}},
+    ):
+        found.add(read_world(changes=changes).fingerprint)
+    assert len(found) == 6
+
+
+def test_the_order_of_tables_does_not_matter() -> None:
+    changes = own_changes()
+    turned = {name: dict(reversed(each.items())) for name, each in reversed(changes.items())}
+    assert json.dumps(read_changes(turned, read_look().look, where="mine")) == json.dumps(changes)
+    assert read_world(changes=turned).fingerprint == read_world(changes=changes).fingerprint
+
+
+def test_scenes_are_sampled_for_the_looks_camera_and_lights() -> None:
+    world = read_world(changes=own_changes(), constraints={"width": 240, "height": 160, "min_pixels": 40})
+    scenes = json.loads(sample_scenes(20, seed=3, world=world).to_json())
+    for scene in scenes:
+        moved = np.subtract(scene["camera"]["location"], own_changes()["camera"]["location"])
+        assert np.abs(moved).max() <= 0.3
+        assert list(scene["lights"]) == ["key", "fill", "top"]
+        forward = np.subtract(own_changes()["camera"]["target"], scene["camera"]["location"])
+        right = np.cross(forward, [0.0, 0.0, 1.0])
+        assert np.allclose(scene["directions"]["right"], right / np.linalg.norm(right), atol=1e-6)
+    look = read_look(changes=own_changes())
+    with NativeRenderer(look=look, width=240, height=160, quality="draft") as renderer:
+        for number, passes in renderer.passes(enumerate(scenes[:5])):
+            counted = [each["visible_pixels"] for each in scenes[number]["objects"]]
+            seen = np.bincount(passes.mask.ravel(), minlength=256)[: len(counted)]
+            assert np.abs(seen - counted).max() <= 12
+
+
+BAD = [
+    ("[look.camera]\nlens_mm = 0", r"look\.camera\.lens_mm is 0; expected a number from 1 to 5000"),
+    ("[look.camera]\nlens_mm = nan", r"look\.camera\.lens_mm is nan; expected a number"),
+    ("[look.camera]\nlens = 35", r'unknown setting "look\.camera\.lens" \(did you mean "lens_mm"\?\)'),
+    ("[look.camera]\nlocation = [1, 2]", r"camera\.location is \[1, 2\]; expected three numbers from -25"),
+    (
+        "[look.camera]\ntarget = [20, -20, 9]",
+        r"look\.camera: from \[7\.48\d*, .*\], .* it sees no ground; move",
+    ),
+    ("[look.camera]\ntarget = [0, 0, 25]\nlens_mm = 300", "it sees no ground"),
+    ("[look.camera]\nlocation = [7, -6, -2]", "it sees no ground"),
+    ("[look.camera]\nlocation = [0, 0, 9]", r"camera\.location is \[0, 0, 9\], at, straight above or"),
+    ("[look.camera]\njitter = 8", "brought there by its jitter of 8"),
+    ("[look.lights.key]\npower_w = 0", r"lights\.key\.power_w is 0; expected a number above 0"),
+    ("[look.lights.key]\nsize = -0.5", r"lights\.key\.size is -0\.5; expected a number from 0\.001"),
+    ("[look.lights.key]\ncolor = [0, 0, 0]", r"key\.color is \[0, 0, 0\], which gives no light"),
+    ("[look.lights.key]\nlocation = [1, 1, -1]", r"key\.location is \[1, 1, -1\], below the ground"),
+    ("[look.lights.key]\nlocation = [-14, 7, 1]", "below the ground"),
+    ("[look.lights.key]\nlocation = [0, 0, 0]", "its own target"),
+    ('[look.lights.key]\nkind = "sun"', r'key\.kind is "sun", but the look\'s key is of kind "area"'),
+    ('[look.lights.spot]\nkind = "spot"', r'spot\.kind is "spot"; expected "area" or "sun"'),
+    ("[look.lights.top]\nlocation = [0, 0, 6]", r'look\.lights\.top: no "power_w"'),
+    ("[look.lights.sun]\nrotation_rad = [1.6, 0, 0]", "shines from the horizon or from below"),
+    ("[look.lights]\nkeys = false", r'no such light to leave out \(did you mean "key"\?\)'),
+    ("[look.lights]\nkey = 3", r"look\.lights\.key is 3; expected a table \[look\.lights\.key\], or false"),
+    ("[look.lights]\nkey=false\nfill=false\nback=false\nsun=false", "has 0 lights; expected from 1 to 8"),
+    ("[look.light.key]\nsize = 1", r'unknown setting "look\.light" \(did you mean "lights"\?\)'),
+    ("[look.ground]\ncolour = [1, 1, 1]", r'"look\.ground\.colour" \(did you mean "color"\?\)'),
+    ("[look.ground]\ncolor = [1, 2, 1]", r"ground\.color is \[1, 2, 1\]; expected three numbers from 0 to 1"),
+    ("[look.ground]\nroughness = 2", r"ground\.roughness is 2; expected a number from 0 to 1"),
+    ("[look.world]\nbackground_strength = -1", r"background_strength is -1; expected a number from 0"),
+    ("[look]\ncamera = 3", r"look\.camera is 3; expected a table \[look\.camera\]"),
+    ("look = 3", "look is 3; expected a table"),
+    ("[looks.camera]\nlens_mm = 3", r'unknown setting "looks" \(did you mean "look"\?\)'),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_a_look_that_no_renderer_could_use_gets_a_sentence(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=rf"^{tmp_path}/mine\.toml: .*{message}"):
+        resolve_config(file=toml(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (BAD[0][0], [], "mine.toml: look.camera.lens_mm is 0"),
+        (BAD[4][0], [], "mine.toml: look.camera: from"),
+        ("", ["--width", "0"], '--width: "0" should be a whole number from 1 to 8192'),
+        ("", ["--height", "9000"], '--height: "9000" should be a whole number from 1 to 8192'),
+        ("[rendering]\nwidth = 0", [], "mine.toml: rendering.width is 0; expected from 1 to 8192 pixels"),
+    ],
+)
+def test_render_writes_nothing_of_a_bad_look_or_size(
+    text: str, options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenes = str(OWN / "scenes.json")
+    out = ["--out", str(tmp_path / "out"), "--config", str(toml(tmp_path, text))]
+    assert run_command(["render", scenes, *out, "--renderer", "native", *options]) != 0
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_render_takes_look_and_size_and_never_mixes_looks(tmp_path: Path) -> None:
+    native = "[rendering]\nrenderer = 'native'\nquality = 'draft'\nwidth = 120\nheight = 999\n"
+    mine = toml(tmp_path, native + (OWN / "look.toml").read_text())
+    out = tmp_path / "out"
+    command = ["render", str(OWN / "scenes.json"), "--out", str(out), "--quiet", "--height", "80"]
+    assert run_command([*command, "--config", str(mine)]) == 0
+    assert json.loads((out / "render.json").read_text())["rendering"]["width"] == 120
+    look = read_look(changes=own_changes())
+    with NativeRenderer(look=look, width=120, height=80, quality="draft") as renderer:
+        for name, image in renderer.render((each["image_filename"], each) for each in own_scenes()):
+            assert np.array_equal(read_png(out / name), image)
+    assert run_command([*command, "--config", str(mine)]) == 0
+    other = {**own_changes(), "ground": {"color": [0.5, 0.5, 0.5]}}
+    with pytest.raises(DatasetError, match=r"its images have another look \(table \[look\] of --config"):
+        render_scene_file(OWN / "scenes.json", out, rendering=NativeSettings(120, 80, "draft"), changes=other)
+
+
+SPOILT = [
+    (
+        {"3d_coords": [1e30, 0.0, 0.7]},
+        {},
+        r"^objects\[0\]\.3d_coords: \(1e\+30, 0, 0\.7\) is outside the world",
+    ),
+    ({"3d_coords": [0.0, 0.0, 1e308]}, {}, "is outside the world"),
+    (
+        {"3d_coords": [float("nan"), 0.0, 0.7]},
+        {},
+        r"objects\[0\]\.3d_coords: .*nan.* should be three numbers",
+    ),
+    ({"3d_coords": [0.0, 0.0, -0.2]}, {}, "with its centre in the ground"),
+    ({}, {"camera": {"location": [0, 0, 0]}}, r"^camera\.location: \(0, 0, 0\) is at the place"),
+    ({}, {"camera": {"location": [0, 0, 9]}}, "is straight above or below"),
+    ({}, {"camera": {"location": [float("inf"), 0, 9]}}, "camera.location: .*inf.* should be three numbers"),
+    ({}, {"lights": {"key": [0, 0, 0]}}, r"lights\.key: its place is its own target"),
+    ({}, {"lights": {"kay": [0, 0, 9]}}, r'lights: unknown name "kay" \(did you mean "key"\?\)'),
+    ({}, {"lights": 7}, "lights: 7 should be an object"),
+    ({}, {"objects": [7]}, r"objects\[0\]: 7 should be an object"),
+]
+
+
+def spoilt(thing: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    scene = deepcopy(dict(reference_scenes()[0]))
+    scene["objects"][0].update(thing)
+    return {**scene, **whole}
+
+
+@pytest.mark.parametrize(("thing", "whole", "message"), SPOILT)
+def test_the_native_renderer_checks_scenes_as_the_command_line_does(
+    thing: dict[str, Any], whole: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    scene = spoilt(thing, whole)
+    with NativeRenderer(width=96, height=64, quality="draft") as renderer:
+        for make in (renderer.render, renderer.passes):
+            with pytest.raises(SceneError, match=message) as raised:
+                list(make([(0, scene)]))
+    if "nan" in message or "inf" in message:  # which JSON does not have
+        return
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps({"scenes": [scene]}))
+    with pytest.raises(SceneError) as on_the_command_line:
+        render_scene_file(path, tmp_path / "out", rendering=NativeSettings(96, 64, "draft"))
+    assert str(on_the_command_line.value) == f"{path}: scenes[0].{raised.value}"
+
+
+def test_blender_checks_scenes_as_the_command_line_does() -> None:
+    settings = RenderSettings(width=48, height=32, samples=1, device="cpu")
+    renderer: Renderer
+    with CyclesRenderer(settings=settings, workers=1) as renderer:
+        for number in (0, 2, 4):
+            thing, whole, message = SPOILT[number]
+            with pytest.raises(ScenesFailedError, match=message.lstrip("^")):
+                list(renderer.render([(0, spoilt(thing, whole))]))
+
+
+def test_the_example_in_the_documentation_is_clevrs_look_but_for_what_it_says(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "rendering.md").read_text("utf-8")
+    _, example, *_ = page.split("```toml\n[look.camera]")
+    file = toml(tmp_path, "[look.camera]" + example.partition("```")[0])
+    changes = resolve_config(file=file).look
+    assert set(changes) == {"camera", "lights"}
+    assert set(changes["camera"]) == {"location"}
+    assert changes["lights"]["back"] is False
+    assert changes["lights"]["top"]["kind"] == "area"
+    shown = read_look(changes=changes).look
+    for name in ("key", "sun"):
+        for key, value in read_look().look["lights"][name].items():
+            if key not in ("kind", "target"):
+                assert shown["lights"][name][key] == pytest.approx(value, rel=0.03, abs=5e-3)

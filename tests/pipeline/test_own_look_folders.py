@@ -1,0 +1,88 @@
+"""Folders of a look of one's own: bound to it, extended, audited and given visual tests."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import request
+
+from clevrhope.__main__ import run_command
+from clevrhope.audit import audit
+from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
+from clevrhope.images.settings import NativeSettings
+from clevrhope.pipeline import Request, build
+
+LOOK: Mapping[str, Any] = {
+    "camera": {"location": [6.0, -8.0, 4.5], "target": [0.3, 0.0, 0.2], "lens_mm": 30.0},
+    "lights": {"back": False, "key": {"power_w": 120.0}},
+    "ground": {"color": [0.5, 0.6, 0.7]},
+}
+SIZES = {"train": 54, "complex_iid": 27, "complex_ood": 4, "minimal_places": 2}
+
+
+def asked(out: Path, look: Mapping[str, Any] = LOOK, **changes: Any) -> Request:
+    made = request(out, **{"sizes": SIZES, **changes})
+    rendering = NativeSettings(width=480, height=320, quality="draft")
+    return replace(made, config=replace(made.config, rendering=rendering, look=look))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("own look") / "data"
+    build(asked(out))
+    return out
+
+
+def test_a_folder_is_bound_to_its_look(folder: Path) -> None:
+    world = existing_manifest(folder / "manifest.json").world
+    assert world["look"] == LOOK
+    before = (folder / "manifest.json").read_bytes()
+    build(asked(folder))
+    assert (folder / "manifest.json").read_bytes() == before
+    with pytest.raises(
+        DatasetError, match=r"another world \(look is \{\"camera\": .* there, \"none\" asked for"
+    ):
+        build(asked(folder, {}))
+    other = {**LOOK, "ground": {"color": [0.5, 0.6, 0.8]}}
+    with pytest.raises(DatasetError, match=r"another world \(look\.ground\.color is "):
+        build(asked(folder, other))
+    assert (folder / "manifest.json").read_bytes() == before
+
+
+def test_a_folder_of_the_packages_look_does_not_mention_it(tmp_path: Path) -> None:
+    build(replace(asked(tmp_path / "plain", {}), render=False))
+    assert "look" not in existing_manifest(tmp_path / "plain" / "manifest.json").world
+
+
+def test_the_audit_and_visual_tests_know_the_look(folder: Path) -> None:
+    assert audit(folder).ok
+    suite = ["suite", "visual", str(folder), "--visual", "4", "--quiet"]
+    assert run_command(suite) == 0
+    assert audit(folder).ok
+
+
+def test_clevrs_images_go_with_no_other_look(tmp_path: Path) -> None:
+    made = asked(tmp_path / "out", clevr=tmp_path)
+    with pytest.raises(ConfigError, match=r"^look\.camera: CLEVR's images \(--clevr\) have CLEVR's look"):
+        build(replace(made, render=False))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_manifest_whose_look_was_spoilt_gets_a_sentence(folder: Path, tmp_path: Path) -> None:
+    manifest = folder / "manifest.json"
+    whole = manifest.read_text()
+    for before, after, message in (
+        ('"lens_mm": 30.0', '"lens_mm": 31.0', "the dataset was made with other properties"),
+        ('"lens_mm": 30.0', '"lens_mm": -1.0', r"look\.camera\.lens_mm is -1"),
+        ('"camera": {', '"camera": 3, "other": {', r"world\.look\.camera"),
+    ):
+        assert before in whole
+        manifest.write_text(whole.replace(before, after, 1))
+        try:
+            with pytest.raises(ClevrhopeError, match=message):
+                audit(folder)
+        finally:
+            manifest.write_text(whole)
