@@ -3,11 +3,15 @@
 //! Two renderers share shapes, lights and materials: `reference` traces paths plainly; `fast` finds each kind of
 //! light in its own way, and is compared with it.
 
+mod bvh;
 pub mod facets;
 pub mod fast;
 pub mod film;
 pub mod light;
 pub mod material;
+pub mod mesh;
+mod mesh_normals;
+mod nearest;
 pub mod passes;
 pub mod reference;
 pub mod shader_graph;
