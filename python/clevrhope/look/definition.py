@@ -9,8 +9,8 @@ from typing import Any
 
 from clevrhope._core import Vocabulary
 from clevrhope.errors import ConfigError
-from clevrhope.look.blend_files import read_blends
 from clevrhope.look.meshes import build_mesh
+from clevrhope.look.named_files import read_named_files
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
@@ -22,6 +22,7 @@ SHADER_NODES = {
     "diffuse": ("color", "roughness"),
     "sheen": ("color", "sigma"),
     "glossy": ("distribution", "color", "roughness"),
+    "principled": ("color", "metallic", "roughness"),
 }
 
 
@@ -31,7 +32,8 @@ class Look:
 
     Attributes:
         look: camera, lights, ground, shapes, materials and render, as in look.json.
-        properties: sizes, colors, materials and shapes, as in properties.json.
+        properties: sizes, colors, materials and shapes, as in properties.json; each of the latter two the
+            name of what the look has.
     """
 
     look: Mapping[str, Any]
@@ -62,8 +64,8 @@ def read_look(look: Path | None = None, properties: Path | None = None) -> Look:
         properties: a properties.json, CLEVR's own included; by default the package's.
 
     Raises:
-        ConfigError: a file is missing or not JSON, or names an unknown mesh or node; or a .blend file does
-            not hold what it should.
+        ConfigError: a file is missing or not JSON, or names an unknown mesh or node; or a file that the
+            properties name does not hold what it should.
         VocabularyError: the properties define no vocabulary; says where.
         RenderError: a .blend file is named, and Blender is missing.
     """
@@ -73,10 +75,23 @@ def read_look(look: Path | None = None, properties: Path | None = None) -> Look:
     Vocabulary(data, file=str(properties_path))  # checks names and definitions
     named = parse_json(data, properties_path, error=ConfigError)
     entries = read_object(look_path, "a look", error=ConfigError)
-    checked = Look(read_blends(named, properties_path).added_to(entries), named)
+    named, entries = read_named_files(named, entries, properties_path, content_only=False)
+    checked = _with_numbers(named, entries)
     for file, problem in _problems(checked, look_path, properties_path):
         raise ConfigError(f"{file}: {problem}")
     return checked
+
+
+def _with_numbers(properties: Mapping[str, Any], look: Mapping[str, Any]) -> Look:
+    """The look, with the materials that the properties write out in numbers among its own."""
+    named, materials = dict(properties["materials"]), dict(look.get("materials") or {})
+    for name, entry in properties["materials"].items():
+        if isinstance(entry, dict):
+            named[name] = f"materials.{name}"
+            color = [x / 255.0 for x in entry["base_color"]] if "base_color" in entry else "object"
+            numbers = {key: entry[key] for key in ("metallic", "roughness")}
+            materials[named[name]] = {"shader": {"node": "principled", "color": color, **numbers}}
+    return Look({**look, "materials": materials}, {**properties, "materials": named})
 
 
 def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tuple[Path, str]]:

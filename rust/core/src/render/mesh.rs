@@ -131,16 +131,21 @@ impl Mesh {
 
     /// The shading normal where a ray has met the mesh, on the side that it came from.
     pub fn normal(&self, point: V3, direction: V3) -> V3 {
-        let mut nearest = (f32::INFINITY, V3::ZERO);
+        let mut nearest = (f32::INFINITY, V3::ZERO, V3::ZERO);
         self.tree.about(point, |items| {
             for triangle in &self.triangles[items] {
-                let (distance2, normal) = triangle.nearby(point, direction);
+                let (distance2, flat, smooth) = triangle.nearby(point);
                 if distance2 < nearest.0 {
-                    nearest = (distance2, normal);
+                    nearest = (distance2, flat, smooth);
                 }
             }
         });
-        if nearest.0.is_finite() { nearest.1 } else { -direction }
+        let (distance2, flat, smooth) = nearest;
+        if !distance2.is_finite() {
+            return -direction;
+        }
+        let side = if flat.dot(direction) > 0.0 { -1.0 } else { 1.0 };
+        mirroring_outwards(flat.unit() * side, smooth.unit() * side, -direction)
     }
 
     /// What Blender takes for the direction around the mesh's axis: round the middle of its box, as if that were
@@ -152,14 +157,14 @@ impl Mesh {
 }
 
 impl Triangle {
-    /// The square of a point's distance, roughly, and the normal there on the side that a ray comes from.
-    fn nearby(&self, point: V3, direction: V3) -> (f32, V3) {
+    /// The square of a point's distance, the triangle's own normal, and its shading normal there, of any length.
+    fn nearby(&self, point: V3) -> (f32, V3, V3) {
         let [a, b, c] = self.corners;
         let (ab, ac, ap) = (b - a, c - a, point - a);
         let flat = ab.cross(ac);
         let area2 = flat.dot(flat);
         if area2 <= 0.0 {
-            return (f32::INFINITY, V3::ZERO);
+            return (f32::INFINITY, V3::ZERO, V3::ZERO);
         }
         // Where the point is over the triangle, moved onto it.
         let v = (ap.cross(ac).dot(flat) / area2).clamp(0.0, 1.0);
@@ -167,9 +172,26 @@ impl Triangle {
         let sum = (v + w).max(1.0);
         let (v, w) = (v / sum, w / sum);
         let off = ap - ab * v - ac * w;
-        let normal = (self.normals[0] * (1.0 - v - w) + self.normals[1] * v + self.normals[2] * w).unit();
-        (off.dot(off), if flat.dot(direction) > 0.0 { -normal } else { normal })
+        (off.dot(off), flat, self.normals[0] * (1.0 - v - w) + self.normals[1] * v + self.normals[2] * w)
     }
+}
+
+/// A shading normal, turned towards the triangle's own where a mirror would show what is behind the triangle.
+///
+/// As in Cycles, what it then mirrors lies just above the triangle's plane.
+fn mirroring_outwards(flat: V3, smooth: V3, v: V3) -> V3 {
+    let along = flat.dot(v);
+    let least = (0.9 * along).min(0.01);
+    if flat.dot(smooth * (2.0 * smooth.dot(v)) - v) >= least {
+        return smooth;
+    }
+    // In the plane of both normals: the normal halfway between the viewer and that least direction.
+    let aside = (smooth - flat * smooth.dot(flat)).unit();
+    let across = aside.dot(v);
+    let length = (across * across + along * along).sqrt();
+    let up = least / length;
+    let out = (1.0 - up * up).max(0.0).sqrt();
+    (aside * (across / length + out) + flat * (along / length + up)).unit()
 }
 
 /// A ray's direction turned and sheared to the axis (0, 0, 1) (Woop, Benthin and Wald 2013).
@@ -267,8 +289,8 @@ mod tests {
         let mut rng = StreamKey::new(&[b"rays"]).at(0);
         let (mut met, mut blocked) = (0, 0);
         for _ in 0..4_000 {
-            let direction = random_direction(&mut rng);
             let origin = random_direction(&mut rng) * 1.5;
+            let direction = (random_direction(&mut rng) * 0.8 - origin).unit();
             let shear = Shear::new(direction);
             let by_all = mesh
                 .triangles
@@ -311,7 +333,8 @@ mod tests {
         let mut rng = StreamKey::new(&[b"normals"]).at(0);
         let mut met = 0;
         for _ in 0..2_000 {
-            let (origin, direction) = (random_direction(&mut rng) * 1.5, random_direction(&mut rng));
+            let origin = random_direction(&mut rng) * 1.5;
+            let direction = (random_direction(&mut rng) * 0.8 - origin).unit();
             let Some(t) = mesh.hit(origin, direction) else { continue };
             met += 1;
             let point = origin + direction * t;
@@ -322,6 +345,22 @@ mod tests {
             assert!(mesh.normal(point, -direction).dot(normal) < -0.999);
         }
         assert!(met > 300, "{met}");
+    }
+
+    #[test]
+    fn no_normal_mirrors_what_is_behind_its_triangle() {
+        let flat = v3(0.0, 0.0, 1.0);
+        let smooth = v3(0.3, 0.1, 1.0).unit();
+        let mirrored = |normal: V3, v: V3| (normal * (2.0 * normal.dot(v)) - v).z;
+        let steep = v3(0.4, 0.0, 1.0).unit();
+        assert_eq!(mirroring_outwards(flat, smooth, steep), smooth);
+        for height in [0.005_f32, 0.05, 0.3] {
+            let v = v3(-1.0, 0.2, height).unit();
+            assert!(mirrored(smooth, v) < 0.0);
+            let normal = mirroring_outwards(flat, smooth, v);
+            assert!((mirrored(normal, v) - (0.9 * v.z).min(0.01)).abs() < 1e-5, "{v:?}");
+            assert!(normal.dot(flat) > smooth.dot(flat));
+        }
     }
 
     #[test]

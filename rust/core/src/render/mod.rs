@@ -13,6 +13,7 @@ pub mod mesh;
 mod mesh_normals;
 mod nearest;
 pub mod passes;
+pub mod principled;
 pub mod reference;
 pub mod shader_graph;
 pub mod shape;

@@ -1,6 +1,7 @@
 //! A material's shader graph as the look writes it, and the lobes that it gives a surface.
 
 use super::material::{Distribution, Kind, Lobe, Lobes, fresnel};
+use super::principled::Principled;
 use super::vector::V3;
 use serde::Deserialize;
 
@@ -29,6 +30,7 @@ pub enum Shader {
         #[serde(default)]
         anisotropy: f32,
     },
+    Principled(Principled),
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -50,6 +52,17 @@ pub enum Color {
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
     Object,
+}
+
+impl Color {
+    /// The linear color that a surface has.
+    #[inline]
+    pub fn on(&self, surface: &Surface) -> V3 {
+        match self {
+            Self::Of(Owner::Object) => surface.color,
+            Self::Rgb(color) => V3::from_f64(*color),
+        }
+    }
 }
 
 /// What a surface's lobes depend on.
@@ -78,6 +91,7 @@ impl Shader {
     pub fn count(&self) -> usize {
         match self {
             Self::Mix { first, second, .. } => first.count() + second.count(),
+            Self::Principled(_) => Principled::LOBES,
             _ => 1,
         }
     }
@@ -87,18 +101,13 @@ impl Shader {
         match self {
             Self::Mix { first, second, .. } => first.is_metal() || second.is_metal(),
             Self::Glossy { distribution, .. } => *distribution == Distribution::Ggx,
+            Self::Principled(principled) => principled.mirrors(),
             _ => false,
         }
     }
 
     fn weighted(&self, surface: &Surface, cos_v: f32, weight: f32, lobes: &mut Lobes) {
-        let mut add = |color: &Color, kind| {
-            let color = match color {
-                Color::Of(Owner::Object) => surface.color,
-                Color::Rgb(color) => V3::from_f64(*color),
-            };
-            lobes.push(Lobe { weight: color * weight, kind });
-        };
+        let mut add = |color: &Color, kind| lobes.push(Lobe { weight: color.on(surface) * weight, kind });
         match self {
             Self::Mix { factor, first, second } => {
                 let factor = match *factor {
@@ -118,6 +127,7 @@ impl Shader {
                 let alpha_y = (alpha / (1.0 - anisotropy)).max(surface.least_alpha);
                 add(color, Kind::Glossy { distribution: *distribution, alpha_x, alpha_y, x, y });
             }
+            Self::Principled(principled) => principled.weighted(surface, cos_v, weight, lobes),
         }
     }
 }
