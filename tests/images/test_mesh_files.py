@@ -17,7 +17,9 @@ from knots import glb, knot, obj, y_up
 from clevrhope.__main__ import run_command
 from clevrhope._core import object_ids
 from clevrhope.errors import ConfigError, SceneError, VocabularyError
+from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
+from clevrhope.images.settings import RenderSettings
 from clevrhope.look import meshes
 from clevrhope.look.definition import Look, read_look
 from clevrhope.look.meshes import Mesh, build_mesh
@@ -138,6 +140,36 @@ def test_the_raster_of_meshes_is_what_the_native_renderer_shows(properties: Writ
             assert np.linalg.norm(normals_seen, axis=1) == pytest.approx(1.0, abs=2e-3)
             fraction = shown[number].visible_px[k] / shown[number].alone_px[k]
             assert fraction == pytest.approx(each["visible_fraction"], abs=0.02)
+
+
+@pytest.mark.slow
+def test_blender_shows_what_the_native_renderer_shows(properties: Write, tmp_path: Path) -> None:
+    """Own normals, normals by angle, and flat sides, each as a file and in both renderers."""
+    points, normals, triangles = knot()
+    (tmp_path / "Knot.glb").write_bytes(glb(points, triangles, normals))
+    (tmp_path / "bare.obj").write_text(obj(points, triangles))
+    (tmp_path / "arch.obj").write_text(obj(*arch()))
+    named = properties(
+        shapes={"knot": "Knot.glb", "bare": "bare.obj", "arch": "arch.obj"},
+        materials={"plastic": {"metallic": 0.3, "roughness": 0.4}},
+    )
+    thing = {"size": "large", "color": "red", "material": "plastic", "rotation": 20.0}
+    places = {"knot": [1.4, -1.4, 0.7], "bare": [-1.4, 1.4, 0.7], "arch": [1.4, 1.4, 0.7]}
+    scene = {"objects": [{**thing, "shape": shape, "3d_coords": place} for shape, place in places.items()]}
+    look = read_look(properties=named)
+    settings = RenderSettings(samples=1, device="cpu")
+    with CyclesRenderer(look=look, settings=settings, workers=1) as renderer:
+        [(_, cycles)] = renderer.passes([(0, scene)])
+    with NativeRenderer(look=look) as renderer:
+        [(_, native)] = renderer.passes([(0, scene)])
+    for number in range(3):
+        ours, theirs = native.mask == number, cycles.mask == number
+        assert theirs.sum() > 1_000
+        assert np.sum(ours & theirs) / np.sum(ours | theirs) >= 0.99
+        a, b = (each.normal[ours & theirs].astype(float) for each in (native, cycles))
+        turned = (a * b).sum(axis=1)
+        assert np.median(turned) >= 0.9995
+        assert np.quantile(turned, 0.02) >= 0.98
 
 
 def test_images_need_no_blender(properties: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

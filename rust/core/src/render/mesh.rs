@@ -1,32 +1,8 @@
 //! Shapes of triangles, as rays meet them.
 
 use super::bvh::{Bounds, Bvh};
-use super::mesh_normals::corner_normals;
+use super::mesh_spec::{MeshSpec, corner_normals};
 use super::vector::{V3, v3};
-use serde::Deserialize;
-
-/// A mesh as the look describes it. A face's corners go round a convex polygon, anticlockwise seen from outside.
-#[derive(Clone, Debug, Deserialize)]
-pub struct MeshSpec {
-    pub vertices: Vec<[f64; 3]>,
-    pub faces: Vec<Vec<usize>>,
-    pub shading: Shading,
-    /// Of a smooth mesh without normals of its own: edges whose faces turn by more than this stay sharp.
-    #[serde(default)]
-    pub smooth_angle_deg: Option<f64>,
-    /// A smooth mesh's own normals, and which of them each corner of each face has; else none.
-    #[serde(default)]
-    pub normals: Vec<[f64; 3]>,
-    #[serde(default)]
-    pub face_normals: Vec<Vec<usize>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shading {
-    Flat,
-    Smooth,
-}
 
 /// A mesh, ready for rays.
 #[derive(Clone, Debug)]
@@ -250,6 +226,7 @@ impl Shear {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mesh_spec::Shading;
     use super::*;
     use crate::rng::StreamKey;
 

@@ -5,7 +5,7 @@
 //! over its microfacets, by the angle at which the surface is seen.
 
 use super::material::{Distribution, Kind, Lobe, Lobes, fresnel};
-use super::shader_graph::{Color, Surface};
+use super::surface::{Color, Surface};
 use super::vector::{V3, v3};
 use serde::Deserialize;
 

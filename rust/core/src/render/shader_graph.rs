@@ -2,7 +2,7 @@
 
 use super::material::{Distribution, Kind, Lobe, Lobes, fresnel};
 use super::principled::Principled;
-use super::vector::V3;
+use super::surface::{Color, Surface};
 use serde::Deserialize;
 
 /// Nested nodes.
@@ -38,44 +38,6 @@ pub enum Shader {
 pub enum Factor {
     Constant(f32),
     Fresnel { fresnel_ior: f32 },
-}
-
-/// Linear RGB, or "object": the colour of the object that wears the material.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum Color {
-    Of(Owner),
-    Rgb([f64; 3]),
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Owner {
-    Object,
-}
-
-impl Color {
-    /// The linear color that a surface has.
-    #[inline]
-    pub fn on(&self, surface: &Surface) -> V3 {
-        match self {
-            Self::Of(Owner::Object) => surface.color,
-            Self::Rgb(color) => V3::from_f64(*color),
-        }
-    }
-}
-
-/// What a surface's lobes depend on.
-#[derive(Clone, Copy, Debug)]
-pub struct Surface {
-    /// Shading normal, length 1.
-    pub normal: V3,
-    /// Runs around the object's axis, along the surface; any length above 0.
-    pub tangent: V3,
-    /// Of the object, linear RGB.
-    pub color: V3,
-    /// Glossy lobes are no narrower than this.
-    pub least_alpha: f32,
 }
 
 impl Shader {

@@ -4,7 +4,8 @@
 //! is that of the facet which Blender's mesh has there.
 
 use super::facets::Facets;
-use super::mesh::{Mesh, MeshSpec};
+use super::mesh::Mesh;
+use super::mesh_spec::MeshSpec;
 use super::vector::{V3, v3};
 use serde::Deserialize;
 

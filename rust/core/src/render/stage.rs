@@ -3,9 +3,10 @@
 use super::light::{Light, LightSpec};
 use super::material::Lobes;
 use super::nearest::nearest;
-use super::shader_graph::{Shader, Surface};
+use super::shader_graph::Shader;
 use super::shape::{Shape, ShapeSpec};
 use super::sheet::{Sheet, SheetSpec};
+use super::surface::Surface;
 use super::vector::{V3, v3};
 use crate::message::json_message;
 use crate::scene::SceneError;

@@ -1,9 +1,32 @@
-//! Shading normals at the corners of a mesh's faces, as Blender has them.
+//! A mesh as the look has it, and the shading normals at its faces' corners, as Blender has them.
 
-use super::mesh::{MeshSpec, Shading};
 use super::vector::V3;
 use crate::scene::geometry::{Vec3, cross, dot, sub};
+use serde::Deserialize;
 use std::collections::BTreeMap;
+
+/// A mesh as the look describes it. A face's corners go round a convex polygon, anticlockwise seen from outside.
+#[derive(Clone, Debug, Deserialize)]
+pub struct MeshSpec {
+    pub vertices: Vec<[f64; 3]>,
+    pub faces: Vec<Vec<usize>>,
+    pub shading: Shading,
+    /// Of a smooth mesh without normals of its own: edges whose faces turn by more than this stay sharp.
+    #[serde(default)]
+    pub smooth_angle_deg: Option<f64>,
+    /// A smooth mesh's own normals, and which of them each corner of each face has; else none.
+    #[serde(default)]
+    pub normals: Vec<[f64; 3]>,
+    #[serde(default)]
+    pub face_normals: Vec<Vec<usize>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shading {
+    Flat,
+    Smooth,
+}
 
 /// Of each face, a normal at each corner.
 ///
