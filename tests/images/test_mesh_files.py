@@ -245,6 +245,7 @@ BROKEN = {
     "nan.obj": "v 0 -1 0\nv nan 0 0\nv 1 0 0\nf 1 2 3\n",
     "short.obj": "v 0 -1\n",
     "word.obj": "v 0 -1 zero\n",
+    "zero.obj": "v 0 -1 0\nf 0 1 1\n",
     "behind.obj": "v 0 -1 0\nf 1 2 3\n",
     "concave.obj": obj(
         np.array([[-1, -1, -1], [1, -1, -1], [0, 0, -1], [1, 1, -1.0]]), np.array([[0, 1, 2, 3]])
@@ -281,9 +282,10 @@ BROKEN = {
         ("gone.obj", "gone.obj: no such file"),
         ("empty.obj", "empty.obj: has a mesh without faces; expected at least one"),
         ("flat.obj", "flat.obj: has a mesh without faces; expected at least one"),
-        ("nan.obj", r'nan.obj:2: "v nan 0 0" \(expected three finite coordinates\)'),
-        ("short.obj", r'short.obj:1: "v 0 -1" \(expected three finite coordinates\)'),
-        ("word.obj", r"word.obj:1: .*could not convert string to float"),
+        ("nan.obj", r'nan.obj:2: "v nan 0 0" \(expected three finite numbers\)'),
+        ("short.obj", r'short.obj:1: "v 0 -1" \(expected three finite numbers\)'),
+        ("word.obj", r'word.obj:1: "v 0 -1 zero" \(expected three finite numbers\)'),
+        ("zero.obj", r'zero.obj:2: "f 0 1 1" \(expected numbers of vertices, not "0"\)'),
         ("behind.obj", r'behind.obj:2: "f 1 2 3" \(there are 1 before it, so 2 is none of them\)'),
         (
             "concave.obj",

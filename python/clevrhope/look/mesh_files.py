@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -130,23 +131,20 @@ def _obj_triangles(path: Path) -> _Triangles:
         kind, *words = line.split("#")[0].split() or [""]
         try:
             if kind == "v":
-                points.append([float(word) for word in words[:3]])
+                points.append(_vector(words))
             elif kind == "vn":
-                normals.append([float(word) for word in words[:3]])
+                normals.append(_vector(words))
             elif kind == "f":
                 corners = [[*word.split("/"), "", ""] for word in words]
                 own = [_index(corner[0], len(points)) for corner in corners]
                 theirs = [_index(corner[2], len(normals)) for corner in corners if corner[2]]
-                face = np.asarray([points[corner] for corner in own])
-                if len(own) < 3 or len(theirs) not in (0, len(own)) or not _is_convex(face):
+                if len(own) < 3 or not _is_convex([points[corner] for corner in own]):
                     raise ValueError("expected a convex polygon of three or more vertices")
+                if len(theirs) not in (0, len(own)):
+                    raise ValueError("expected a normal at each of its vertices or at none")
                 faces += [[own[0], *pair] for pair in pairwise(own[1:])]
                 face_normals += [[theirs[0], *pair] for pair in pairwise(theirs[1:])]
-            if kind == "v" and not (len(points[-1]) == 3 and all(map(math.isfinite, points[-1]))):
-                raise ValueError("expected three finite coordinates")
-            if kind == "vn" and len(normals[-1]) < 3:
-                raise ValueError("expected three numbers")
-        except (ValueError, IndexError) as error:
+        except ValueError as error:
             raise ConfigError(f"{path}:{number}: {shown(line.strip())} ({error})") from error
     triangles = np.asarray(faces, dtype=np.int64).reshape(-1, 3)
     positions = np.asarray(points, dtype=np.float64).reshape(-1, 3)
@@ -160,18 +158,31 @@ def _obj_triangles(path: Path) -> _Triangles:
     )
 
 
+def _vector(words: Sequence[str]) -> list[float]:
+    try:
+        vector = [float(word) for word in words[:3]]
+    except ValueError:
+        vector = []
+    if len(vector) < 3 or not all(map(math.isfinite, vector)):
+        raise ValueError("expected three finite numbers")
+    return vector
+
+
 def _index(word: str, n: int) -> int:
     """The place of OBJ's number of one of `n`: from 1 on, or from the last backwards as -1, -2, ..."""
+    if not re.fullmatch(r"-?[1-9][0-9]{0,9}", word):
+        raise ValueError(f"expected numbers of vertices, not {shown(word)}")
     place = int(word) - 1 if int(word) > 0 else int(word) + n
-    if not 0 <= place < n or int(word) == 0:
+    if not 0 <= place < n:
         raise ValueError(f"there are {n} before it, so {word} is none of them")
     return place
 
 
-def _is_convex(face: Array) -> bool:
+def _is_convex(corners: list[list[float]]) -> bool:
     """Whether triangles from the first corner of a polygon to all others fill it."""
-    if len(face) == 3:
+    if len(corners) == 3:
         return True
+    face = np.asarray(corners)
     edges = np.roll(face, -1, axis=0) - face
     turns = np.cross(edges, np.roll(edges, -1, axis=0))
     return bool((turns @ turns.sum(axis=0) >= 0.0).all())
