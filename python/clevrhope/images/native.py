@@ -60,13 +60,12 @@ class NativeRenderer(Renderer):
             raise ConfigError(f"workers: {workers} should be 1 or more")
         self._workers = workers or max(1, available_cores() // CORES_OF_AN_IMAGE)
         self._look = look or read_look()
-        for section in ("shapes", "materials"):
-            for name, asset in self._look.properties[section].items():
-                if is_blend(asset):
-                    raise SceneError(
-                        f"{section}.{name}: {asset} is a .blend file, for which the native renderer has no "
-                        "formula; take --renderer blender"
-                    )
+        for name, asset in self._look.properties["materials"].items():
+            if is_blend(asset):
+                raise SceneError(
+                    f"materials.{name}: {asset} is a .blend file, for which the native renderer has no "
+                    "formula; take --renderer blender"
+                )
         self._size = {"width": width, "height": height}
         self._quality = quality
         self._studio = NativeStudio(json.dumps(self._look.look).encode(), file="look.json")

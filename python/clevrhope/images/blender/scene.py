@@ -7,6 +7,7 @@ that Cycles keeps its geometry, its trees and its shaders from image to image.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -224,7 +225,7 @@ def load_material(entry: Mapping[str, str]) -> Any:
         group = tree.nodes.new("ShaderNodeGroup")
         group.node_tree = found
         if "Color" in group.inputs:
-            _link_object_color(tree, group)
+            _link_object_color(tree, group.inputs["Color"])
         return group
 
     return _new_material(found.name, surface)
@@ -241,9 +242,9 @@ def _new_material(name: str, surface: Callable[[Any], Any]) -> Any:
     return material
 
 
-def _link_object_color(tree: Any, node: Any) -> None:
+def _link_object_color(tree: Any, place: Any) -> None:
     info = tree.nodes.new("ShaderNodeObjectInfo")
-    tree.links.new(info.outputs["Color"], node.inputs["Color"])
+    tree.links.new(info.outputs["Color"], place)
 
 
 def _mix(tree: Any, entry: Mapping[str, Any]) -> Any:
@@ -285,17 +286,34 @@ def _glossy(tree: Any, entry: Mapping[str, Any]) -> Any:
     return node
 
 
+def _principled(tree: Any, entry: Mapping[str, Any]) -> Any:
+    """{"color", "metallic", "roughness"}; light that microfacets throw at each other is left out."""
+    node = tree.nodes.new("ShaderNodeBsdfPrincipled")
+    node.distribution = "GGX"
+    node.inputs["Metallic"].default_value = entry["metallic"]
+    node.inputs["Roughness"].default_value = entry["roughness"]
+    return node
+
+
 #: What a "node" of look.json's shader graphs can be.
-SHADERS = {"mix": _mix, "diffuse": _diffuse, "sheen": _sheen, "glossy": _glossy}
+SHADERS = {
+    "mix": _mix,
+    "diffuse": _diffuse,
+    "sheen": _sheen,
+    "glossy": _glossy,
+    "principled": _principled,
+}
 
 
 def _shader(tree: Any, entry: Mapping[str, Any]) -> Any:
     node = SHADERS[entry["node"]](tree, entry)
     color = entry.get("color")
-    if color == OBJECT_COLOR:
-        _link_object_color(tree, node)
-    elif color is not None:
-        node.inputs["Color"].default_value = (*color, 1.0)
+    if color is not None:
+        place = node.inputs["Base Color" if entry["node"] == "principled" else "Color"]
+        if color == OBJECT_COLOR:
+            _link_object_color(tree, place)
+        else:
+            place.default_value = (*color, 1.0)
     return node
 
 
@@ -305,6 +323,10 @@ def _to_blender(mesh: Mesh, name: str) -> Any:
     data.from_pydata(mesh.vertices.tolist(), [], faces)
     data.polygons.foreach_set("use_smooth", np.full(len(faces), mesh.smooth))
     data.update()
+    if mesh.smooth_angle_deg is not None:
+        data.set_sharp_from_angle(angle=math.radians(mesh.smooth_angle_deg))
+    if mesh.corner_normals is not None:
+        data.normals_split_custom_set(mesh.corner_normals.tolist())
     return data
 
 

@@ -153,7 +153,7 @@ impl LitStage<'_> {
         let point = ray.at(distance);
         let RayHistory { density, bounce, .. } = history;
         let v = -ray.direction;
-        let normal = facing(body.normal(point), v);
+        let normal = facing(body.normal(point, ray.direction), v);
         let surface = body.surface(point, normal, widened(density, self.blur_glossy));
         let lobes = body.shader.lobes(&surface, normal.dot(v));
         let start = point + normal * OFFSET;
