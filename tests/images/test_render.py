@@ -189,6 +189,14 @@ def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
     assert made.count("mesh") == n_workers * (1 + len(LOOK["shapes"]) * len(LOOK["materials"]))
 
 
+def test_the_time_before_the_first_sample_is_told_apart() -> None:
+    with CyclesRenderer(settings=SMALL, workers=1) as renderer:
+        list(renderer.render(enumerate(reference_scenes()[:2])))
+        (is_first, seconds, sync_s), (is_first_too, *_) = renderer.timings
+    assert (is_first, is_first_too) == (True, False)
+    assert 0.0 < sync_s < seconds
+
+
 @pytest.mark.slow
 def test_a_worker_killed_in_the_middle_is_replaced() -> None:
     scenes = [(i, {"objects": [thing(color=c)]}) for i, c in enumerate(["red", "blue", "gray", "green"] * 2)]

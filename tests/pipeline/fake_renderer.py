@@ -26,12 +26,15 @@ HEIGHT, WIDTH = 32, 48
 class FakeRenderer:
     """Colours an image by its scene; with more workers images come in another order."""
 
+    where = ""
+
     def __init__(
         self,
         *,
         settings: RenderSettings,
         workers: int | None = None,
         look: object = None,
+        folder: object = None,
         fails_on: int | None = None,
     ) -> None:
         self.settings = settings

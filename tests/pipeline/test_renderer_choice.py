@@ -286,7 +286,7 @@ def test_plan_measures_with_the_renderer_that_was_chosen(
     assert not (tmp_path / "none").exists()
 
 
-def _painted(*, look: object, settings: RenderSettings, workers: int | None) -> Any:
+def _painted(*, look: object, settings: RenderSettings, workers: int | None, folder: Path) -> Any:
     """In Blender's place, where only the choice of it matters."""
     from fake_renderer import FakeRenderer
 

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from clevrhope.errors import ConfigError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from clevrhope.images.settings import Rendering
     from clevrhope.look.definition import Look
 
@@ -70,6 +72,7 @@ def open_renderer(
     workers: int | None = None,
     engine: str = "local",
     address: str | None = None,
+    folder: Path | None = None,
 ) -> Renderer:
     """A renderer, which stays open until it is closed.
 
@@ -80,6 +83,7 @@ def open_renderer(
             all cores whatever their number. With Ray, the number of actors; where there are GPUs, for each.
         engine: one of `ENGINES`.
         address: of the Ray cluster; by default one on this machine.
+        folder: of the images, for the kernels of GPUs on this machine, see `CyclesRenderer`.
 
     Raises:
         ConfigError: the look, engine, address or device is invalid.
@@ -101,7 +105,7 @@ def open_renderer(
         raise ConfigError(f"--address: {address} is the address of a Ray cluster; add --engine ray")
     if isinstance(rendering, NativeSettings):
         return NativeRenderer(look=look, workers=workers, **asdict(rendering))
-    return CyclesRenderer(look=look, settings=rendering, workers=workers)
+    return CyclesRenderer(look=look, settings=rendering, workers=workers, folder=folder)
 
 
 @dataclass(frozen=True)

@@ -179,9 +179,13 @@ def check_not_part(resolved: Resolved) -> None:
 
 
 def open_renderer(
-    stack: ExitStack, resolved: Resolved, make_renderer: MakeRenderer | None = None
+    stack: ExitStack,
+    resolved: Resolved,
+    make_renderer: MakeRenderer | None = None,
+    *,
+    keeps_kernels: bool = True,
 ) -> Renderer:
-    """The renderer of a request, closed with the stack.
+    """The renderer of a request, closed with the stack; the folder may keep its GPUs' compiled kernels.
 
     Raises:
         ConfigError: there is no such device, engine or address, or the renderer makes no passes.
@@ -195,7 +199,12 @@ def open_renderer(
         look = read_look(properties=resolved.config.properties)
         engine, address = resolved.request.engine, resolved.request.address
         renderer = renderers.open_renderer(
-            rendering, look=look, workers=workers, engine=engine, address=address
+            rendering,
+            look=look,
+            workers=workers,
+            engine=engine,
+            address=address,
+            folder=resolved.layout.root if keeps_kernels else None,
         )
     renderer = stack.enter_context(renderer)
     if resolved.config.passes:

@@ -92,7 +92,7 @@ def render_scene_file(
     names, without = _check_scenes(scenes, look, rendering, progress)
     with ExitStack() as stack:
         renderer = stack.enter_context(
-            open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
+            open_renderer(rendering, look=look, workers=workers, engine=engine, address=address, folder=out)
         )
         if out.exists() and not out.is_dir():
             raise DatasetError(f"{out}: a file, not a folder; choose another --out")

@@ -41,6 +41,9 @@ class BlenderScene:
         threads: how many threads Cycles may use.
         gpu: the GPU to render on, {"interface", "identity", "name"}; by default the CPU.
         folder: for the image file between Blender and the reader; best in memory.
+
+    Attributes:
+        sync_s: seconds of the last image before Cycles' first sample: for taking over the scene.
     """
 
     def __init__(
@@ -55,7 +58,8 @@ class BlenderScene:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._scene = bpy.context.scene
         self._look = look
-        self._image = folder / "image.tga"
+        self._image = folder / "image.png"
+        self.sync_s = 0.0
         self._objects: dict[tuple[str, str], list[Any]] = {}
         self._meshes: dict[tuple[str, str], Any] = {}
         self._materials: dict[str, Any] = {}
@@ -80,7 +84,8 @@ class BlenderScene:
         self._place(place(scene, self._look))
         self._image.unlink(missing_ok=True)  # so that a failed write never gives the image before
         _draw()
-        with Image.open(self._image, formats=("TGA",)) as image:
+        with Image.open(self._image, formats=("PNG",)) as image:
+            self.sync_s = _sync_seconds(image.info)
             return np.asarray(image.convert("RGB"))
 
     def passes(self, scene: Mapping[str, Any]) -> Passes:
@@ -92,6 +97,7 @@ class BlenderScene:
         Raises:
             SceneError: as `render`; more objects than a mask has numbers for.
         """
+        self.sync_s = 0.0
         placement = place(scene, self._look)
         check_countable(len(placement.things))
         bodies = self._place(placement)
@@ -173,6 +179,15 @@ class BlenderScene:
 def _draw() -> None:
     """Renders the scene into its file."""
     bpy.ops.render.render(write_still=True)
+
+
+def _sync_seconds(info: Mapping[Any, Any]) -> float:
+    """The time that Cycles notes in a PNG file for taking over the scene, "00:01.25"; 0 without a note."""
+    text = next((each for name, each in info.items() if str(name).endswith(".synchronization_time")), "0")
+    seconds = 0.0
+    for part in text.split(":"):
+        seconds = 60.0 * seconds + float(part)
+    return seconds
 
 
 def _corners(body: Any) -> npt.NDArray[np.float64]:
@@ -360,7 +375,8 @@ def _configure_output(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     render.use_file_extension = False
     render.use_compositing = False
     render.use_sequencer = False
-    render.image_settings.file_format = "TARGA_RAW"
+    render.image_settings.file_format = "PNG"
+    render.image_settings.compression = 0  # as quick as a format without
     render.image_settings.color_mode = "RGB"
     scene.display_settings.display_device = entry["display_device"]
     scene.view_settings.view_transform = entry["view_transform"]

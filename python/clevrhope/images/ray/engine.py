@@ -132,8 +132,8 @@ class RayRenderer(Renderer):
         self._class = self._ray.remote(actor).options(
             num_cpus=self._places.cpus, num_gpus=self._places.gpus, max_restarts=0, max_task_retries=0
         )
-        has_gpu = self._places.gpus > 0
-        self._given = (rendering, look or read_look(), self._places.cpus, has_gpu, software_version())
+        places = self._places
+        self._given = (rendering, look or read_look(), places.cpus, places.gpus, software_version())
         self._actors: list[_Actor[Any]] = []
         self._under_way: dict[Any, tuple[_Actor[Any], _Task[Any] | None]] = {}
         self._idle_since = 0.0

@@ -94,7 +94,7 @@ def _timed_images(
         are busy; bytes per image by kind of file.
     """
     with ExitStack() as stack:
-        renderer = open_renderer(stack, resolved)
+        renderer = open_renderer(stack, resolved, keeps_kernels=False)
         n_workers = renderer.workers
         n_timed = n_workers * IMAGES_TIMED[renderer_of(resolved.config.rendering)]
         repeated = [scenes[k % len(scenes)] for k in range(n_workers + n_timed)]

@@ -175,7 +175,7 @@ class _Maker:
         files = {}
         if plan.images:
             look = read_look(properties=self._properties)
-            with open_renderer(self._rendering, look=look) as renderer:
+            with open_renderer(self._rendering, look=look, folder=layout.root) as renderer:
                 images.make(scene_rows, renderer, progress)
             files = images.store()
         pairs = _Pairs.of(choice, plan)
