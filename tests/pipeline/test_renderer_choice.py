@@ -3,11 +3,13 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -269,11 +271,15 @@ def test_the_audit_finds_objects_in_images_of_another_size(tmp_path: Path) -> No
     assert checks["objects in images"].n_faults > 0
 
 
+PLAN = ("plan", "--hop", "none", "--splits", "val", "--test-questions", "9", "--seed", "1")
+PLAN_NATIVE = (*PLAN, "--renderer", "native", "--quality", "draft")
+
+
 def test_plan_measures_with_the_renderer_that_was_chosen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ["plan", "--hop", "none", "--splits", "val", "--test-questions", "9", "--seed", "1"]
-    arguments += ["--renderer", "native", "--quality", "draft", "--out", str(tmp_path / "none")]
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+    arguments = [*PLAN_NATIVE, "--out", str(tmp_path / "none")]
     assert run_command([*arguments, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert planned["rendering"]["renderer"] == "native"
@@ -284,6 +290,34 @@ def test_plan_measures_with_the_renderer_that_was_chosen(
     assert "an image with --renderer native --quality draft, measured now" in said
     assert "the 408,000 images of all 29 pairs at the paper's size take" in said
     assert not (tmp_path / "none").exists()
+
+
+def test_plan_on_a_busy_machine_is_no_forecast(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates = "clevrhope.pipeline.forecast.rates"
+    monkeypatch.setattr("os.getloadavg", lambda: (8.1, 0.0, 0.0))
+    monkeypatch.setattr(f"{rates}.available_cores", lambda: 2)
+    monkeypatch.setattr(f"{rates}._worked_seconds", lambda renderer: 0.0)
+    arguments = [*PLAN_NATIVE, "--out", str(tmp_path / "none")]
+    assert run_command(arguments) == 0
+    said = capsys.readouterr().out
+    why = (
+        "the machine looks busy (a load of 8.1 on 2 cores, of whose time rendering got 0%); now an image with"
+    )
+    assert f"the time cannot be estimated: {why} --renderer native --quality draft takes " in said
+    assert not re.search(r"\bhere \(|408,000", said)
+    assert run_command([*arguments, "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["seconds"] is None
+    assert planned["seconds_per_picture"] > 0
+    assert why in planned["no_seconds_because"]
+    # A load that left rendering its cores says nothing.
+    monkeypatch.setattr(f"{rates}._worked_seconds", lambda renderer: 2.0 * perf_counter())
+    assert run_command([*arguments, "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["seconds"] > 0
+    assert planned["no_seconds_because"] is None
 
 
 def _painted(*, look: object, settings: RenderSettings, workers: int | None, folder: Path) -> Any:
