@@ -25,9 +25,10 @@ def main(folder: Path) -> None:
         os._exit(3)
     device = start["gpu"]["name"] if start["gpu"] else "CPU"
     write_frame(replies, {"ready": True, "device": device, "bpy": "4.5.0"})
+    is_first = True
     while True:
         scene = tasks.get()["scene"]
-        do = scene["do"]
+        do = scene.get("do", "ok")
         if "marker" in scene:
             if Path(scene["marker"]).exists():
                 do = "ok"
@@ -54,9 +55,11 @@ def main(folder: Path) -> None:
         if do == "problem":
             write_frame(replies, {"problem": "objects[0].color: unknown name"})
             continue
-        header = {"height": 1, "width": 2, "channels": 3, "seconds": 0.0, "sync_s": 0.0}
+        header = {"height": 1, "width": 2, "channels": 3, "seconds": 2.0, "sync_s": 0.5}
+        header["seconds"] += 10.0 * is_first  # compiles kernels
+        is_first = False
         header["memory_bytes"] = scene.get("memory_bytes", 1)
-        write_frame(replies, header, bytes([scene["value"]] * 6))
+        write_frame(replies, header, bytes([scene.get("value", 0)] * 6))
 
 
 main(Path(sys.argv[1]))

@@ -19,6 +19,7 @@ from fake_renderer import FakeRenderer
 from test_pool import FAKE_WORKER, outcome, scenes
 
 from clevrhope.__main__ import run_command
+from clevrhope.bench import render_workers
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.errors import ConfigError, DatasetError, RenderError
 from clevrhope.images.blender.cycles import KERNELS_S, CyclesRenderer
@@ -327,6 +328,26 @@ def test_a_worker_whose_gpu_works_does_not_hang(nvml: FakeNvml) -> None:
         nvml.pids = lambda: []
         _, failure = outcome(made, tasks)
         assert "no answer within 2 s, and how long its GPU worked is unknown" in failure.reasons[0]
+
+
+def test_bench_measures_workers_on_a_device(nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[CyclesRenderer] = []
+
+    def open_fake(**choices: Any) -> CyclesRenderer:
+        made.append(CyclesRenderer(command=FAKE_WORKER, **choices))
+        return made[-1]
+
+    monkeypatch.setattr(render_workers, "CyclesRenderer", open_fake)
+    nvml.pids = lambda: made[-1].worker_pids
+    run = render_workers.measure_workers(2, "cuda", tried=(1, 2))
+    assert [each.workers for each in run.runs] == [1, 2]
+    assert run.compile_seconds == pytest.approx(10.0)
+    for each in run.runs:
+        assert (each.seconds, each.sync_seconds, each.gpu_bytes) == (2.0, 0.5, 1 << 20)
+        assert each.worker_bytes > 1 << 20
+        assert 0.0 < each.images_per_second <= run.best.images_per_second
+    assert run.as_json()["best_workers"] == run.best.workers
+    assert "10.0 s longer" in "\n".join(render_workers.text_lines(run))
 
 
 def test_a_worker_sets_blender_to_its_gpu_denoiser_included(
