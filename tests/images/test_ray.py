@@ -117,9 +117,10 @@ def test_an_actor_renders_on_the_gpu_that_ray_shows_it(
         "clevrhope.images.blender.cycles.CyclesRenderer", lambda **given: opened.append(given)
     )
     look = read_look()
-    actor = RenderActor(RenderSettings(device=kind), look, 2, True, software_version())
+    actor = RenderActor(RenderSettings(device=kind), look, 2, 0.5, software_version())
     assert actor.hello() == Answer()
-    assert opened == [{"look": look, "settings": RenderSettings(device=name), "workers": 1, "cores": 2}]
+    settings = RenderSettings(device=name)
+    assert opened == [{"look": look, "settings": settings, "workers": 1, "cores": 2, "gpu_share": 0.5}]
 
 
 @pytest.mark.usefixtures("cluster")
