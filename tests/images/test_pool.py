@@ -372,7 +372,7 @@ def test_workers_do_not_outlive_a_parent_that_was_killed(
 
 
 def test_a_worker_that_spins_ends_without_a_parent_too() -> None:
-    code = "from clevrhope.images.blender.worker import _limit_processor_time as limit; limit(0.5)\nwhile True: pass"
+    code = "from clevrhope.images.blender import worker; worker._limit_processor_time(0.5)\nwhile True: pass"
     spun = subprocess.run([sys.executable, "-c", code], timeout=120.0, check=False)
     assert spun.returncode == -signal.SIGXCPU
 
