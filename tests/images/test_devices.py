@@ -239,7 +239,7 @@ def test_compiled_kernels_are_kept_beside_the_images_or_where_the_user_says(
 
 
 class FakeNvml:
-    """NVML, with one GPU on which this process's children work; as a driver might answer."""
+    """NVML, with two GPUs on which this process's children work; as a driver might answer."""
 
     class NVMLError(Exception):
         pass
@@ -253,7 +253,7 @@ class FakeNvml:
         pass
 
     def nvmlDeviceGetHandleByPciBusId(self, place: str) -> str:
-        if place != "0000:1a:00.0":
+        if place not in ("0000:1a:00.0", "0000:2a:00.0"):
             raise self.NVMLError("not found")
         return place
 

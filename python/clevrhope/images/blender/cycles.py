@@ -108,7 +108,7 @@ class CyclesRenderer(Renderer):
         }
         share = SHARE_OF_WORKERS * gpu_share / of_each
         is_nvidia = any(gpu.kind in ("cuda", "optix") for gpu in gpus)
-        self._kernels = folder / KERNEL_FOLDER if folder is not None and is_nvidia else None
+        self._kernels = folder.absolute() / KERNEL_FOLDER if folder is not None and is_nvidia else None
         self._pool = WorkerPool(
             [
                 {**start, "threads": n, "gpu": _as_json(gpu, share)}
@@ -118,9 +118,7 @@ class CyclesRenderer(Renderer):
             allowance_s=allowance_s,
             command=command,
             memory_limit_bytes=memory_limit_bytes or memory_share(cores) // len(threads),
-            environment=dict.fromkeys(KERNEL_VARIABLES, str(self._kernels.absolute()))
-            if self._kernels
-            else {},
+            environment=dict.fromkeys(KERNEL_VARIABLES, str(self._kernels)) if self._kernels else {},
         )
 
     @property

@@ -405,7 +405,7 @@ def _configure_output(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     render.use_compositing = False
     render.use_sequencer = False
     render.image_settings.file_format = "PNG"
-    render.image_settings.compression = 0  # as quick as a format without
+    render.image_settings.compression = 0  # PNG takes 5 ms longer than TGA, and holds Cycles' times
     render.image_settings.color_mode = "RGB"
     scene.display_settings.display_device = entry["display_device"]
     scene.view_settings.view_transform = entry["view_transform"]
