@@ -239,6 +239,18 @@ def many() -> str:
     return obj(np.stack([x, y, np.full_like(x, -1)], axis=-1).reshape(-1, 3), quads.reshape(-1, 4))
 
 
+def elsewhere(uri: str) -> bytes:
+    document = {
+        "asset": {"version": "2.0"},
+        "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}],
+        "buffers": [{"uri": uri, "byteLength": 36}],
+    }
+    return json.dumps(document).encode()
+
+
 BROKEN = {
     "empty.obj": "",
     "flat.obj": obj(BASE, SIDES[:0]),
@@ -263,16 +275,8 @@ BROKEN = {
         BASE, SIDES, extra={"meshes": [{"primitives": [{"attributes": {"POSITION": 1}, "mode": 1}]}]}
     ),
     "round.glb": glb(BASE, SIDES, extra={"nodes": [{"mesh": 0, "children": [0]}]}),
-    "lost.gltf": json.dumps(
-        {
-            "asset": {"version": "2.0"},
-            "nodes": [{"mesh": 0}],
-            "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-            "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
-            "bufferViews": [{"buffer": 0, "byteLength": 36}],
-            "buffers": [{"uri": "gone.bin", "byteLength": 36}],
-        }
-    ).encode(),
+    "lost.gltf": elsewhere("gone.bin"),
+    "outside.gltf": elsewhere("../gone.bin"),
 }
 
 
@@ -306,6 +310,7 @@ BROKEN = {
         ("lines.glb", r"lines.glb: meshes\[0\].primitives\[0\]: has mode 1; expected 4, triangles"),
         ("round.glb", r"round.glb: nodes\[0\]: is in the scene twice"),
         ("lost.gltf", "gone.bin: no such file"),
+        ("outside.gltf", r'outside.gltf: buffers\[0\]: is "../gone.bin"; expected a file beside it'),
     ],
 )
 def test_what_is_no_shape_is_said(file: str, words: str, properties: Write, tmp_path: Path) -> None:

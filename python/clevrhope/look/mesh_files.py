@@ -223,10 +223,13 @@ class _Buffers:
             elif uri.startswith("data:"):
                 self._read[number] = base64.b64decode(uri.partition(",")[2])
             else:
-                beside = self._path.parent / unquote(uri)
-                self._read[number] = read_bytes(
-                    beside, "a buffer of a glTF file", error=ConfigError, max_bytes=MAX_BYTES
-                )
+                name = Path(unquote(uri))
+                if name.is_absolute() or ".." in name.parts:
+                    place = f"{self._path}: buffers[{number}]"
+                    raise ConfigError(f"{place}: is {shown(uri)}; expected a file beside it")
+                what = "a buffer of a glTF file"
+                beside = self._path.parent / name
+                self._read[number] = read_bytes(beside, what, error=ConfigError, max_bytes=MAX_BYTES)
         return self._read[number]
 
     def array(self, number: int) -> Array:

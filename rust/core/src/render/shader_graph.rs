@@ -30,7 +30,7 @@ pub enum Shader {
         #[serde(default)]
         anisotropy: f32,
     },
-    Principled(Principled),
+    Principled(Box<Principled>),
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
