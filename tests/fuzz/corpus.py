@@ -31,6 +31,19 @@ width = 60
 height = 40
 """
 
+PYRAMID = """
+v -1 -1 1
+v 1 -1 1
+v 1 -1 -1
+v -1 -1 -1
+v 0 1 0
+f 4 3 2 1
+f 1 2 5
+f 2 3 5
+f 3 4 5
+f 4 1 5
+"""
+
 PALETTE = {"cube": ["gray", "red"], "cylinder": ["blue", "green"], "sphere": ["red", "blue"]}
 
 EXPERIMENT = """
@@ -177,6 +190,13 @@ TARGETS: dict[str, Target] = {
         ),
         2,
     ),
+    "meshes": Target(
+        ("meshes/Knot.glb", "meshes/pyramid.obj"),
+        (
+            "render {C}/scenes.json --renderer native --quality draft "
+            "--properties {C}/meshes/properties.json --out {O} --quiet",
+        ),
+    ),
     "templates": Target(
         ("templates/zero_hop.json", "templates/synonyms.json", "templates/families.json"),
         tuple(f"{each} --templates {{C}}/templates --hop rubber_cylinder --out {{O}}" for each in BUILDS),
@@ -278,6 +298,16 @@ TARGETS: dict[str, Target] = {
 }
 
 
+def make_meshes(folder: Path) -> None:
+    """CLEVR's properties, with two of its shapes from files."""
+    folder.mkdir()
+    shutil.copy(blender_assets().resolve().parent / "tests/data/look_meshes/Knot.glb", folder)
+    (folder / "pyramid.obj").write_text(PYRAMID)
+    properties = json.loads((blender_assets() / "properties.json").read_text())
+    properties["shapes"] |= {"sphere": "Knot.glb", "cylinder": "pyramid.obj"}
+    (folder / "properties.json").write_text(json.dumps(properties))
+
+
 def make_corpus(root: Path) -> Path:
     """Makes all files below a new folder."""
     root.mkdir(parents=True)
@@ -285,6 +315,7 @@ def make_corpus(root: Path) -> Path:
     (root / "experiment.toml").write_text(EXPERIMENT)
     (root / "palette.json").write_text(json.dumps(PALETTE))
     shutil.copy(blender_assets() / "properties.json", root)
+    make_meshes(root / "meshes")
     shutil.copytree(question_templates(), root / "templates", symlinks=False)
     data, build = root / "data", ("--config", root / "small.toml", "--seed", 3, "--quiet")
     images = ["--renderer", "native", "--quality", "draft", "--images", "both"]

@@ -32,9 +32,13 @@ def test_threads_do_not_show():
 import json, sys
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
-from clevrhope.images.quality import reference_scenes
-[(_, image)] = NativeRenderer(width=96, height=64).render([(0, reference_scenes()[6])])
-sys.stdout.buffer.write(image.tobytes())
+from clevrhope.images.quality import reference_folder, reference_scenes
+from clevrhope.look.definition import read_look
+for name, properties in (("look", None), ("look_meshes", "properties.json")):
+    folder = reference_folder().parent / name
+    look = read_look(properties=properties and folder / properties)
+    [(_, image)] = NativeRenderer(look=look, width=96, height=64).render([(0, reference_scenes(folder)[6])])
+    sys.stdout.buffer.write(image.tobytes())
 """
     images = [
         subprocess.run(
@@ -45,7 +49,7 @@ sys.stdout.buffer.write(image.tobytes())
         ).stdout
         for threads in (1, 3)
     ]
-    assert len(images[0]) == 96 * 64 * 3
+    assert len(images[0]) == 2 * 96 * 64 * 3
     assert images[0] == images[1]
 
 

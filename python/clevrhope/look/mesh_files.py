@@ -241,10 +241,13 @@ class _Buffers:
         dtype, k = np.dtype(_NUMBERS[accessor["componentType"]]), _COUNTS[accessor["type"]]
         start = view.get("byteOffset", 0)
         content = self._bytes(view["buffer"])[start : start + view["byteLength"]]
-        strides = (view.get("byteStride", dtype.itemsize * k), dtype.itemsize)
-        found: Array = np.ndarray(
-            (accessor["count"], k), dtype, content, accessor.get("byteOffset", 0), strides
-        )
+        count, offset = accessor["count"], accessor.get("byteOffset", 0)
+        stride = view.get("byteStride", dtype.itemsize * k)
+        if offset + stride * (count - 1) + dtype.itemsize * k > len(content):
+            raise ConfigError(
+                f"{self._path}: accessors[{number}]: has {count} elements, more than its buffer"
+            )
+        found: Array = np.ndarray((count, k), dtype, content, offset, (stride, dtype.itemsize))
         for x in found[~np.isfinite(found)]:
             raise ConfigError(f"{self._path}: accessors[{number}]: has {x:g}; expected finite numbers")
         return found[:, 0] if k == 1 else found
