@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 from clevrhope.__main__ import run_command
 from clevrhope.bench import render as bench_render
 from clevrhope.bench.render_images import difference
+from clevrhope.bench.render_measures import excess_light, features, grain, grown
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import reference_image, ssim
+from clevrhope.images.quality import reference_image, reference_scenes, ssim
 
 NUMBERS = {"psnr_db_mean", "psnr_db_min", "ssim_mean", "seconds_per_picture", "pictures", "qualities"}
 
@@ -55,6 +57,12 @@ def test_json_has_both_renderers_and_each_quality(tmp_path: Path, capsys: pytest
     assert 0 < found["native"]["png_share"] < 0.1
     assert set(found["native"]["png_shares"]) == {"draft", "standard"}
     assert found["native"]["seconds_to_start"] > 0
+    for each in found["native"]["qualities"].values():
+        assert all(0.1 < value < 20 for value in each["grain"].values())
+        assert set(each["grain"]) <= {"metal", "rubber"}
+        for light in each["foot_light"].values():
+            assert light["min"] - 1e-9 <= light["mean"] <= light["max"] + 1e-9
+    assert found["native"]["foot_light"]
     assert read_png(sheet).shape[1] > 3 * 480
     assert read_png(curve).shape[0] > 300
 
@@ -68,6 +76,38 @@ def test_without_blender_the_native_renderer_is_measured_alone(
     assert found["cycles"] is None
     assert found["ratio"] is None
     assert found["native"]["psnr_db_mean"] >= 38
+
+
+@pytest.mark.usefixtures("_quick")
+def test_the_table_has_grain_and_the_light_at_feet(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["bench", "render", "--images", "1", "--no-cycles"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (heading,) = [number for number, line in enumerate(lines) if line.startswith("grain of materials")]
+    standard = lines[heading + 2]
+    assert re.fullmatch(r"native +standard +(metal|rubber) \d\.\d\d.*; .* \([-+].*% to [-+].*%\)", standard)
+
+
+def test_grain_is_none_on_a_slope_and_grows_with_noise() -> None:
+    inside = np.zeros((40, 40), dtype=bool)
+    inside[5:35, 5:35] = True
+    even = np.full((40, 40, 3), 128, dtype=np.uint8)
+    assert grain(even, inside) == 0.0
+    noise = np.random.default_rng(1).normal(size=even.shape[:2])[:, :, None]
+    little, much = (grain((even + amount * noise).astype(np.uint8), inside) for amount in (4, 16))
+    assert 0.0 < 3 * little < much
+
+
+def test_a_ring_lies_on_the_ground_at_the_foot() -> None:
+    scene = reference_scenes()[0]
+    ((_, passes),) = NativeRenderer(width=240, height=160).passes([(0, scene)])
+    rings = [each.ring for each in features(scene, passes) if each.ring is not None]
+    assert len(rings) >= 3
+    for ring in rings:
+        assert np.all(passes.mask[ring] == 255)
+        assert np.all(grown(passes.mask != 255, 2)[ring])
+    dim = np.full((160, 240, 3), 100, dtype=np.uint8)
+    assert excess_light(dim, dim, rings[0]) == 0.0
+    assert excess_light(dim + np.uint8(20), dim, rings[0]) > 0.3
 
 
 def test_bench_alone_keeps_its_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,9 +16,9 @@ from clevrhope.images.ray.actor import Answer
 class FakeActor:
     """Takes what the real one does, and tells of it in its process' environment."""
 
-    def __init__(self, rendering: Any, look: Any, cores: int, has_gpu: bool, version: str) -> None:
+    def __init__(self, rendering: Any, look: Any, cores: int, gpus: float, version: str) -> None:
         self._size = (rendering.height, rendering.width)
-        self._told = Answer() if cores and not has_gpu else Answer(problem="no cores")
+        self._told = Answer() if cores and not gpus else Answer(problem="no cores")
         if rendering.width == 13:
             self._told = Answer(problem="here: rendering needs Blender's module bpy, which is not installed")
         if rendering.width == 14:

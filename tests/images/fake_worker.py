@@ -1,4 +1,4 @@
-"""A worker that renders nothing and behaves as its scenes ask: {"do": ok, die, swell, unfit, slow, ...}.
+"""A worker that renders nothing and behaves as its scenes ask: {"do": ok, die, swell, unfit, spin, ...}.
 
 With a "marker", a file that it makes, a worker behaves so once; the next one does what is asked of it.
 """
@@ -25,9 +25,10 @@ def main(folder: Path) -> None:
         os._exit(3)
     device = start["gpu"]["name"] if start["gpu"] else "CPU"
     write_frame(replies, {"ready": True, "device": device, "bpy": "4.5.0"})
+    is_first = True
     while True:
         scene = tasks.get()["scene"]
-        do = scene["do"]
+        do = scene.get("do", "ok")
         if "marker" in scene:
             if Path(scene["marker"]).exists():
                 do = "ok"
@@ -40,15 +41,25 @@ def main(folder: Path) -> None:
         if do == "unfit":
             write_frame(replies, {"unfit": "failed with RuntimeError: illegal address in the queue"})
             continue
+        if do == "spin":
+            end = time.process_time() + scene["seconds"]
+            while time.process_time() < end:
+                pass
         if do == "slow":
             time.sleep(scene["seconds"])
         if do == "hang":
             time.sleep(600)
+        if "log" in scene:
+            with Path(scene["log"]).open("a") as log:
+                log.write(f"{scene['value']} {os.environ.get('CUDA_CACHE_PATH')}\n")
         if do == "problem":
             write_frame(replies, {"problem": "objects[0].color: unknown name"})
             continue
-        header = {"height": 1, "width": 2, "channels": 3, "memory_bytes": scene.get("memory_bytes", 1)}
-        write_frame(replies, header, bytes([scene["value"]] * 6))
+        header = {"height": 1, "width": 2, "channels": 3, "seconds": 2.0, "sync_s": 0.5}
+        header["seconds"] += 10.0 * is_first  # compiles kernels
+        is_first = False
+        header["memory_bytes"] = scene.get("memory_bytes", 1)
+        write_frame(replies, header, bytes([scene.get("value", 0)] * 6))
 
 
 main(Path(sys.argv[1]))

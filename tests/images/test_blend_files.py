@@ -23,8 +23,9 @@ from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
 from clevrhope.images.settings import RenderSettings
 from clevrhope.look import blend_files
-from clevrhope.look.blend_files import problem_of_mesh, read_blends
+from clevrhope.look.blend_files import KEPT_SUFFIX, read_blends
 from clevrhope.look.definition import read_look
+from clevrhope.look.meshes import problem_of_mesh
 from clevrhope.pipeline.scene_images import passes_file, render_scene_file
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world, sample_scenes
@@ -143,6 +144,14 @@ for name, kind, field, value in (("Slow", "SMOOTH", "iterations", 30_000), ("Hug
     begin()
 """
 
+THING = {
+    "shape": "lump",
+    "size": "large",
+    "color": "red",
+    "material": "rubber",
+    "rotation": 30.0,
+    "3d_coords": [0.0, 0.0, 0.7],
+}
 SMALL = RenderSettings(width=120, height=80, samples=2, device="cpu")
 Write = Callable[..., Path]
 
@@ -210,10 +219,10 @@ def test_the_raster_of_a_convex_mesh_is_what_blender_shows(properties: Write) ->
     rasters = object_ids(world, batch)
     settings = RenderSettings(samples=1, device="cpu")
     with CyclesRenderer(look=read_look(properties=named), settings=settings, workers=1) as renderer:
-        shown = dict(renderer.object_ids(enumerate(scenes)))
+        shown = dict(renderer.passes(enumerate(scenes)))
     for number, scene in enumerate(scenes):
-        for k in range(1, len(scene["objects"]) + 1):
-            ours, theirs = rasters[number] == k, shown[number] == k
+        for k in range(len(scene["objects"])):
+            ours, theirs = rasters[number] == k + 1, shown[number].mask == k
             if theirs.sum() >= 400:
                 assert np.sum(ours & theirs) / np.sum(ours | theirs) >= 0.98
             assert abs(int(ours.sum()) - int(theirs.sum())) <= 40
@@ -382,20 +391,48 @@ def test_meshes_of_another_size_are_told() -> None:
     assert problem_of_mesh(huge) == (
         "has a mesh that reaches 4.36 from the origin; it should fit a cube of half side 1"
     )
-    assert problem_of_mesh({**huge, "faces": []}) == "has a mesh without faces"
+    assert problem_of_mesh({**huge, "faces": []}) == "has a mesh without faces; expected at least one"
     endless = {**huge, "vertices": [[0, 0, -1], [0, float("nan"), 0], [1, 0, 0]]}
-    assert problem_of_mesh(endless) == "has a mesh with a non-finite coordinate"
-    many = {"vertices": [[0, 0, -1]] * 65_536, "faces": [[0, 1, 2]]}
-    assert problem_of_mesh(many) == "has a mesh of 65,536 vertices; at most 65,535 are allowed"
+    words = "has a mesh whose vertex 1 is at (0, nan, 0); expected finite coordinates"
+    assert problem_of_mesh(endless) == words
+    many = {"vertices": [[0, 0, -1]] * 3, "faces": [[0, 1, 2, 0]] * 100_001}
+    assert problem_of_mesh(many) == "has a mesh of 200,002 triangles; at most 200,000 are allowed"
 
 
 def test_without_blender_no_other_renderer_is_named(
-    properties: Write, monkeypatch: pytest.MonkeyPatch
+    properties: Write, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clevrhope.runtime.blender.blender_folder", lambda: None)
-    words = r"shapes.pyramid: Pyramid.blend is a Blender file, and rendering needs .*alone\)$"
+    (folder / "Unread.blend").write_bytes((folder / "Pyramid.blend").read_bytes())
+    words = r"shapes.pyramid: Unread.blend is a Blender file, and rendering needs .*alone\)$"
     with pytest.raises(RenderError, match=words):
-        read_world(properties=properties(shapes={"pyramid": "Pyramid.blend"}))
+        read_world(properties=properties(shapes={"pyramid": "Unread.blend"}))
+
+
+def test_a_mesh_is_kept_and_read_again_without_blender(
+    properties: Write, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blend, kept = folder / "OnlyMesh.blend", folder / f"OnlyMesh.blend{KEPT_SUFFIX}"
+    named = properties(shapes={"lump": "OnlyMesh.blend"})
+    kept.unlink(missing_ok=True)
+    before = read_world(properties=named).fingerprint
+    content = kept.read_bytes()
+    with monkeypatch.context() as without:
+        without.setattr("clevrhope.runtime.blender.blender_folder", lambda: None)
+        assert read_world(properties=named).fingerprint == before
+        scene = {"objects": [THING]}
+        with NativeRenderer(look=read_look(properties=named), width=120, height=80) as renderer:
+            [(_, passes)] = renderer.passes([(0, scene)])
+            [(_, image)] = renderer.render([(0, scene)])
+        red = image[passes.mask == 0].astype(float).mean(axis=0)
+        assert red[0] > 1.5 * red[1]
+    # Of another file, or spoilt, it is made anew.
+    for spoilt in (content.replace(b'"sha256": "', b'"sha256": "0'), content[:50], b"[]"):
+        kept.write_bytes(spoilt)
+        blend_files._read_contents.cache_clear()
+        assert read_world(properties=named).fingerprint == before
+        assert kept.read_bytes() == content
+    assert blend.exists()
 
 
 def test_a_dataset_is_built_and_audited(properties: Write, tmp_path: Path) -> None:
@@ -423,10 +460,9 @@ def test_a_dataset_is_built_and_audited(properties: Write, tmp_path: Path) -> No
 
 
 def test_the_native_renderer_names_the_other_one(properties: Write) -> None:
-    for sections in ({"shapes": {"pyramid": "Pyramid.blend"}}, {"materials": {"glow": "Glow.blend"}}):
-        look = read_look(properties=properties(**sections))
-        with pytest.raises(SceneError, match="has no formula; take --renderer blender"):
-            NativeRenderer(look=look)
+    look = read_look(properties=properties(materials={"glow": "Glow.blend"}))
+    with pytest.raises(SceneError, match="has no formula; take --renderer blender"):
+        NativeRenderer(look=look)
 
 
 def test_the_raster_of_meshes_with_hollows_is_what_blender_shows(properties: Write) -> None:

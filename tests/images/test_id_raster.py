@@ -32,11 +32,11 @@ def masks() -> list[Masks]:
     assert min(hidden[i] for i in chosen) >= 1
     engine = object_ids(world, batch.take(np.ascontiguousarray(chosen)))
     with CyclesRenderer(settings=RenderSettings(device="cpu")) as renderer:
-        cycles = dict(renderer.object_ids((k, scenes[i]) for k, i in enumerate(chosen)))
+        cycles = dict(renderer.passes((k, scenes[i]) for k, i in enumerate(chosen)))
     return [
-        (engine[k] == number, cycles[k] == number)
+        (engine[k] == number + 1, cycles[k].mask == number)
         for k, i in enumerate(chosen)
-        for number in range(1, len(scenes[i]["objects"]) + 1)
+        for number in range(len(scenes[i]["objects"]))
     ]
 
 

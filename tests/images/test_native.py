@@ -77,7 +77,7 @@ def test_what_has_no_formula_is_named():
     look = read_look()
     data = deepcopy(dict(look.look))
     data["shapes"]["pyramid"] = {"kind": "polyhedron", "shading": "flat", "vertices": [], "faces": []}
-    with pytest.raises(SceneError, match=r"shapes\.pyramid"):
+    with pytest.raises(SceneError, match=r"shapes\.pyramid: faces: expected at least one"):
         NativeRenderer(look=Look(data, look.properties))
     data = json.loads(json.dumps(look.look))
     data["shapes"]["cube"]["edge_exponent"] = 2.0

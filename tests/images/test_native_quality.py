@@ -14,6 +14,7 @@ import pytest
 from colours import linear
 
 from clevrhope._core import SceneBatch, object_ids
+from clevrhope.bench.render_measures import excess_light, features
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import psnr, reference_folder, reference_image, reference_scenes, ssim
@@ -94,6 +95,22 @@ def test_each_object_has_its_mean_colour(standard: list[Pair]) -> None:
             assert np.all(np.abs(own - wanted) <= within), (scene["image_filename"], number, own, wanted)
             n += 1
     assert n > 100
+
+
+def test_the_ground_at_feet_has_its_light(standard: list[Pair]) -> None:
+    """PSNR hides it: metal mirrors its own shadow, and no light comes from below it."""
+    found: dict[str, list[float]] = {"metal": [], "rubber": []}
+    with NativeRenderer() as renderer:
+        passes = dict(renderer.passes((i, scene) for i, (scene, _, _) in enumerate(standard)))
+    for i, (scene, image, cycles) in enumerate(standard):
+        for each in features(scene, passes[i]):
+            if each.ring is not None:
+                found[each.material].append(excess_light(image, cycles, each.ring))
+    assert len(found["metal"]) >= 30
+    assert abs(np.mean(found["metal"])) <= 0.02
+    assert min(found["metal"]) >= -0.12
+    assert max(found["metal"]) <= 0.07
+    assert abs(np.mean(found["rubber"])) <= 0.04
 
 
 def masks(scenes: list[Mapping[str, Any]]) -> npt.NDArray[np.uint8]:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,23 +13,26 @@ import numpy as np
 import pytest
 
 from clevrhope.errors import RenderError
-from clevrhope.images.blender.cycles import CyclesRenderer, memory_share, threads_of_workers
-from clevrhope.images.blender.memory import available_bytes
+from clevrhope.images.blender.cycles import CyclesRenderer, memory_share, patience_for, threads_of_workers
 from clevrhope.images.blender.pool import GROWTH_BYTES, ScenesFailedError
+from clevrhope.images.blender.process import Patience
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker import _why_unfit
 from clevrhope.images.blender.worker_folder import remove_abandoned
 from clevrhope.images.settings import RenderSettings
+from clevrhope.runtime.resources import available_bytes
 
 pytestmark = pytest.mark.slow
 
+#: For a worker that works, and does not stand still.
+PATIENT = Patience(work_s=60.0, clock_s=60.0)
 FAKE_WORKER = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 
 
 def renderer(
     *,
     workers: int = 2,
-    timeout_s: float = 60.0,
+    patience: Patience = PATIENT,
     allowance_s: float | None = None,
     samples: int = 1,
     memory_limit_bytes: int | None = None,
@@ -36,7 +40,7 @@ def renderer(
     return CyclesRenderer(
         settings=RenderSettings(samples=samples, device="cpu"),
         workers=workers,
-        timeout_s=timeout_s,
+        patience=patience,
         allowance_s=allowance_s,
         memory_limit_bytes=memory_limit_bytes,
         command=FAKE_WORKER,
@@ -121,13 +125,63 @@ def test_a_scene_that_ends_three_workers_is_set_aside_and_the_others_go_on() -> 
     assert str(failure).startswith("scene 2 could not be rendered: 3 workers in turn ended over it")
 
 
-def test_a_worker_that_hangs_is_replaced() -> None:
+@pytest.mark.parametrize(
+    ("do", "patience", "reason"),
+    [
+        ("spin", Patience(work_s=1.0, clock_s=60.0), "gave no answer after 1 s of work"),
+        ("hang", Patience(work_s=60.0, clock_s=60.0, still_s=2.0), "gave no answer and did nothing for 2 s"),
+    ],
+)
+def test_a_worker_that_hangs_is_replaced(do: str, patience: Patience, reason: str) -> None:
     tasks = scenes(6)
-    tasks[1] = (1, {"do": "hang"})
-    with renderer(timeout_s=0.5) as made:
+    tasks[1] = (1, {"do": do, "seconds": 600.0})
+    with renderer(patience=patience) as made:
         found, failure = outcome(made, tasks)
     assert sorted(found) == [0, 2, 3, 4, 5]
-    assert "gave no answer within 0.5 s" in failure.reasons[1]
+    assert reason in failure.reasons[1]
+
+
+def test_a_worker_that_gets_little_of_a_busy_machine_goes_on() -> None:
+    """It takes far longer by the clock than its work, and pauses; but never for so long as a hung one."""
+    tasks: list[tuple[int, dict[str, object]]] = [(0, {"do": "spin", "seconds": 0.8, "value": 0})]
+    patience = Patience(work_s=2.0, clock_s=1.0, still_s=20.0)
+    with renderer(workers=1, patience=patience) as made:
+        (pid,) = dict(made.render(scenes(1))) and made.worker_pids
+        done = threading.Event()
+
+        def starve() -> None:
+            while not done.wait(0.2):
+                os.kill(pid, signal.SIGSTOP)
+                time.sleep(0.6)
+                os.kill(pid, signal.SIGCONT)
+
+        other = threading.Thread(target=starve)
+        began = time.monotonic()
+        other.start()
+        try:
+            assert sorted(dict(made.render(tasks))) == [0]
+        finally:
+            done.set()
+            other.join()
+        assert time.monotonic() - began > 2 * patience.clock_s
+        assert made.worker_pids == [pid]
+
+
+def test_where_work_cannot_be_read_the_clock_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clevrhope.images.blender.process.processor_seconds", lambda pid: None)
+    with renderer(workers=1, patience=Patience(work_s=60.0, clock_s=1.0, still_s=0.5)) as made:
+        found, failure = outcome(made, [(0, {"do": "hang"}), *scenes(2)[1:]])
+    assert sorted(found) == [1]
+    assert "no answer within 1 s, and how long its processor worked is unknown" in failure.reasons[0]
+
+
+def test_patience_is_ten_times_what_slow_cores_take() -> None:
+    """Of 78.6 million samples: 393 core seconds on a slow core."""
+    original = RenderSettings().with_samples(512)
+    assert patience_for(original, threads=2) == Patience(
+        work_s=pytest.approx(120 + 10 * (393.2 + 2), rel=1e-3), clock_s=pytest.approx(120 + 1966, rel=1e-3)
+    )
+    assert patience_for(original, threads=8).work_s > patience_for(original, threads=2).work_s
 
 
 def test_a_worker_that_holds_too_much_in_the_middle_of_a_scene_is_replaced(tmp_path: Path) -> None:
@@ -178,8 +232,8 @@ def test_workers_that_all_fail_end_the_run(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_workers_first_image_may_take_longer() -> None:
     tasks = scenes(4)
     for i in (0, 2):
-        tasks[i] = (i, {"do": "slow", "seconds": 1.5, "value": i})
-    with renderer(workers=1, timeout_s=0.5, allowance_s=60.0) as made:
+        tasks[i] = (i, {"do": "spin", "seconds": 3.0, "value": i})
+    with renderer(workers=1, patience=Patience(work_s=1.0, clock_s=60.0), allowance_s=60.0) as made:
         before = {i: made.worker_pids for i, _ in made.render(tasks)}
     # The third was its worker's third image, was hung then, and became the first one of another worker.
     assert sorted(before) == [0, 1, 2, 3]
@@ -203,8 +257,8 @@ def test_the_memory_of_a_job_is_its_own_and_not_the_machines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Limits as Linux writes them, of both versions; what is around a group limits it too."""
-    monkeypatch.setattr("clevrhope.images.blender.memory.CGROUPS", tmp_path)
-    monkeypatch.setattr("clevrhope.images.blender.memory.CGROUPS_OF_THIS_PROCESS", tmp_path / "own")
+    monkeypatch.setattr("clevrhope.runtime.resources.CGROUPS", tmp_path)
+    monkeypatch.setattr("clevrhope.runtime.resources.CGROUPS_OF_THIS_PROCESS", tmp_path / "own")
     (tmp_path / "own").write_text("4:memory:/absent\n0::/slurm/job_7/step_0\n")
     step = tmp_path / "slurm" / "job_7" / "step_0"
     step.mkdir(parents=True)
@@ -315,6 +369,12 @@ def test_workers_do_not_outlive_a_parent_that_was_killed(
     process.kill()
     process.communicate()
     wait_until_gone(pids, 5.0)
+
+
+def test_a_worker_that_spins_ends_without_a_parent_too() -> None:
+    code = "from clevrhope.images.blender import worker; worker._limit_processor_time(0.5)\nwhile True: pass"
+    spun = subprocess.run([sys.executable, "-c", code], timeout=120.0, check=False)
+    assert spun.returncode == -signal.SIGXCPU
 
 
 def test_what_a_run_and_its_workers_leave_behind_is_removed(tmp_path: Path) -> None:

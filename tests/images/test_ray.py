@@ -91,13 +91,13 @@ def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -
     """No Ray needed: an actor is a plain class. GPUs are not here; Ray would say there is one."""
     scene = reference_scenes()[0]
 
-    def of(rendering: Any, *, has_gpu: bool = False, version: str = "") -> RenderActor:
-        return RenderActor(rendering, read_look(), 2, has_gpu, version or software_version())
+    def of(rendering: Any, *, gpus: float = 0.0, version: str = "") -> RenderActor:
+        return RenderActor(rendering, read_look(), 2, gpus, version or software_version())
 
     old = of(TINY, version="0.0.9").hello().problem
     assert f"clevrhope {software_version()}, but 0.0.9 where the run was started" in old
     monkeypatch.setattr("clevrhope.images.ray.actor.choose_gpus", lambda choice: ([], ""))
-    blind = of(RenderSettings(), has_gpu=True).hello().problem
+    blind = of(RenderSettings(), gpus=0.5).hello().problem
     assert blind.startswith(f"{socket.gethostname()}: Ray has a GPU here, but Blender finds none")
     well = of(TINY)
     assert well.hello() == Answer()
@@ -117,9 +117,10 @@ def test_an_actor_renders_on_the_gpu_that_ray_shows_it(
         "clevrhope.images.blender.cycles.CyclesRenderer", lambda **given: opened.append(given)
     )
     look = read_look()
-    actor = RenderActor(RenderSettings(device=kind), look, 2, True, software_version())
+    actor = RenderActor(RenderSettings(device=kind), look, 2, 0.5, software_version())
     assert actor.hello() == Answer()
-    assert opened == [{"look": look, "settings": RenderSettings(device=name), "workers": 1, "cores": 2}]
+    settings = RenderSettings(device=name)
+    assert opened == [{"look": look, "settings": settings, "workers": 1, "cores": 2, "gpu_share": 0.5}]
 
 
 @pytest.mark.usefixtures("cluster")

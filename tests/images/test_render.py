@@ -61,9 +61,9 @@ def one(renderer: CyclesRenderer, *objects: dict[str, Any], **scene: Any) -> Pix
     return pixels
 
 
-def ids_of(renderer: CyclesRenderer, scene: dict[str, Any]) -> Pixels:
-    ((_, pixels),) = renderer.object_ids([(0, scene)])
-    return pixels
+def mask_of(renderer: CyclesRenderer, scene: dict[str, Any]) -> Pixels:
+    ((_, passes),) = renderer.passes([(0, scene)])
+    return passes.mask
 
 
 def project(point: npt.ArrayLike, camera: npt.ArrayLike, width: int, height: int) -> tuple[float, float]:
@@ -80,28 +80,27 @@ def project(point: npt.ArrayLike, camera: npt.ArrayLike, width: int, height: int
 
 def test_each_objects_projected_centre_lies_in_its_mask(small: CyclesRenderer) -> None:
     scenes = [dict(scene) for scene in reference_scenes()[:6]]
-    for key, ids in small.object_ids(enumerate(scenes)):
-        assert ids.shape == (80, 120)
+    for key, passes in small.passes(enumerate(scenes)):
+        assert passes.mask.shape == (80, 120)
         for i, entry in enumerate(scenes[key]["objects"]):
             u, v = project(entry["3d_coords"], scenes[key]["camera"]["location"], 120, 80)
-            in_front = ids[int(v), int(u)]
+            in_front = passes.mask[int(v), int(u)]
             # Its own, or that of an object that stands nearer.
             nearer = [
-                j + 1
+                j
                 for j, other in enumerate(scenes[key]["objects"])
                 if np.dot(
                     np.subtract(other["3d_coords"], entry["3d_coords"]), scenes[key]["camera"]["location"]
                 )
                 > 0
             ]
-            assert in_front in [i + 1, *nearer]
+            assert in_front in [i, *nearer]
 
 
 def test_a_lone_objects_mask_is_where_and_as_large_as_geometry_says(small: CyclesRenderer) -> None:
     camera = LOOK["camera"]["location"]
     centre = [1.0, -0.5, 0.7]
-    ids = ids_of(small, {"objects": [thing(**{"3d_coords": centre})]})
-    rows, columns = np.nonzero(ids)
+    rows, columns = np.nonzero(mask_of(small, {"objects": [thing(**{"3d_coords": centre})]}) == 0)
     u, v = project(centre, camera, 120, 80)
     assert (columns.mean() + 0.5, rows.mean() + 0.5) == pytest.approx((u, v), abs=0.5)
     distance = np.linalg.norm(np.subtract(centre, camera))
@@ -137,7 +136,7 @@ def test_an_object_throws_a_shadow_on_the_ground(small: CyclesRenderer) -> None:
 
 
 def test_colour_and_material_show(small: CyclesRenderer) -> None:
-    mask = ids_of(small, {"objects": [thing()]}) == 1
+    mask = mask_of(small, {"objects": [thing()]}) == 0
     red = one(small, thing(color="red"))[mask].mean(axis=0)
     blue = one(small, thing(color="blue"))[mask].mean(axis=0)
     assert red[0] > 1.5 * red[2]
@@ -151,10 +150,10 @@ def test_camera_and_lamps_stand_where_the_scene_says(small: CyclesRenderer) -> N
     key = np.add(LOOK["lights"]["key"]["location"], [0.0, 1.0, 0.0]).tolist()
     camera = np.add(LOOK["camera"]["location"], [0.3, 0.3, -0.3]).tolist()
     assert psnr(plain, one(small, thing(), lights={"key": key})) < 45.0
-    moved = ids_of(
+    moved = mask_of(
         small, {"objects": [thing(**{"3d_coords": [2.0, 1.0, 0.7]})], "camera": {"location": camera}}
     )
-    rows, columns = np.nonzero(moved)
+    rows, columns = np.nonzero(moved == 0)
     where = project([2.0, 1.0, 0.7], camera, 120, 80)
     assert (columns.mean() + 0.5, rows.mean() + 0.5) == pytest.approx(where, abs=0.7)
 
@@ -166,12 +165,12 @@ def test_images_are_the_same_bytes_whatever_the_workers_and_the_order() -> None:
         first = dict(renderer.render(scenes))
     with CyclesRenderer(settings=SMALL, workers=2) as renderer:
         again = dict(renderer.render(reversed(scenes)))
-        # Ids in between change settings; the next image must not show it.
-        ids = dict(renderer.object_ids(scenes))
+        # Passes in between change settings; the next image must not show it.
+        passes = dict(renderer.passes(scenes))
         once_more = dict(renderer.render(scenes))
     for key, _ in scenes:
         assert encode_png(first[key]) == encode_png(again[key]) == encode_png(once_more[key])
-        assert sorted(set(ids[key].flat)) == list(range(len(scenes[key][1]["objects"]) + 1))
+        assert sorted(set(passes[key].mask.flat)) == [*range(len(scenes[key][1]["objects"])), 255]
 
 
 def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
@@ -188,6 +187,14 @@ def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
     assert made.count("look") == n_workers == 2
     # Of the ground, and of each shape in each material.
     assert made.count("mesh") == n_workers * (1 + len(LOOK["shapes"]) * len(LOOK["materials"]))
+
+
+def test_the_time_before_the_first_sample_is_told_apart() -> None:
+    with CyclesRenderer(settings=SMALL, workers=1) as renderer:
+        list(renderer.render(enumerate(reference_scenes()[:2])))
+        (is_first, seconds, sync_s), (is_first_too, *_) = renderer.timings
+    assert (is_first, is_first_too) == (True, False)
+    assert 0.0 < sync_s < seconds
 
 
 @pytest.mark.slow
@@ -223,7 +230,7 @@ def test_what_a_user_adds_renders(tmp_path: Path) -> None:
     added: Look = read_look(tmp_path / "look.json", tmp_path / "properties.json")
     entry = thing(color="orange", material="chalk", shape="pyramid")
     with CyclesRenderer(settings=SMALL, look=added, workers=1) as renderer:
-        mask = ids_of(renderer, {"objects": [entry]}) == 1
+        mask = mask_of(renderer, {"objects": [entry]}) == 0
         red, green, blue = one(renderer, entry)[mask].mean(axis=0)
     assert 200 < mask.sum() < 700
     assert red > green > blue

@@ -26,12 +26,15 @@ HEIGHT, WIDTH = 32, 48
 class FakeRenderer:
     """Colours an image by its scene; with more workers images come in another order."""
 
+    where = ""
+
     def __init__(
         self,
         *,
         settings: RenderSettings,
         workers: int | None = None,
         look: object = None,
+        folder: object = None,
         fails_on: int | None = None,
     ) -> None:
         self.settings = settings
@@ -92,7 +95,7 @@ def passes_of(scene: Scene) -> Passes:
 
 if __name__ == "__main__":
     from clevrhope.__main__ import main
-    from clevrhope.images import choice
+    from clevrhope.images.blender import cycles
 
-    choice.CyclesRenderer = FakeRenderer  # type: ignore[misc,assignment]
+    cycles.CyclesRenderer = FakeRenderer  # type: ignore[misc,assignment]
     main()

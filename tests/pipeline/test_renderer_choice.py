@@ -3,11 +3,13 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -130,7 +132,7 @@ def test_images_under_way_at_once_do_not_show(tmp_path: Path) -> None:
 def test_a_folder_is_bound_to_what_made_its_images(
     there: Any, wanted: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clevrhope.images.choice.CyclesRenderer", _painted)
+    monkeypatch.setattr("clevrhope.images.blender.cycles.CyclesRenderer", _painted)
     make(tmp_path, there)
     before = tree(tmp_path)
     with pytest.raises(DatasetError, match=words):
@@ -170,7 +172,7 @@ def test_a_folder_without_images_can_still_choose(tmp_path: Path) -> None:
 def test_manifests_from_before_there_was_a_choice_are_blenders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clevrhope.images.choice.CyclesRenderer", _painted)
+    monkeypatch.setattr("clevrhope.images.blender.cycles.CyclesRenderer", _painted)
     make(tmp_path, RenderSettings())
     path = tmp_path / "manifest.json"
     manifest = read_manifest(path)
@@ -269,11 +271,15 @@ def test_the_audit_finds_objects_in_images_of_another_size(tmp_path: Path) -> No
     assert checks["objects in images"].n_faults > 0
 
 
+PLAN = ("plan", "--hop", "none", "--splits", "val", "--test-questions", "9", "--seed", "1")
+PLAN_NATIVE = (*PLAN, "--renderer", "native", "--quality", "draft")
+
+
 def test_plan_measures_with_the_renderer_that_was_chosen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ["plan", "--hop", "none", "--splits", "val", "--test-questions", "9", "--seed", "1"]
-    arguments += ["--renderer", "native", "--quality", "draft", "--out", str(tmp_path / "none")]
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+    arguments = [*PLAN_NATIVE, "--out", str(tmp_path / "none")]
     assert run_command([*arguments, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert planned["rendering"]["renderer"] == "native"
@@ -286,7 +292,35 @@ def test_plan_measures_with_the_renderer_that_was_chosen(
     assert not (tmp_path / "none").exists()
 
 
-def _painted(*, look: object, settings: RenderSettings, workers: int | None) -> Any:
+def test_plan_on_a_busy_machine_is_no_forecast(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates = "clevrhope.pipeline.forecast.rates"
+    monkeypatch.setattr("os.getloadavg", lambda: (8.1, 0.0, 0.0))
+    monkeypatch.setattr(f"{rates}.available_cores", lambda: 2)
+    monkeypatch.setattr(f"{rates}._worked_seconds", lambda renderer: 0.0)
+    arguments = [*PLAN_NATIVE, "--out", str(tmp_path / "none")]
+    assert run_command(arguments) == 0
+    said = capsys.readouterr().out
+    why = (
+        "the machine looks busy (a load of 8.1 on 2 cores, of whose time rendering got 0%); now an image with"
+    )
+    assert f"the time cannot be estimated: {why} --renderer native --quality draft takes " in said
+    assert not re.search(r"\bhere \(|408,000", said)
+    assert run_command([*arguments, "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["seconds"] is None
+    assert planned["seconds_per_picture"] > 0
+    assert why in planned["no_seconds_because"]
+    # A load that left rendering its cores says nothing.
+    monkeypatch.setattr(f"{rates}._worked_seconds", lambda renderer: 2.0 * perf_counter())
+    assert run_command([*arguments, "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["seconds"] > 0
+    assert planned["no_seconds_because"] is None
+
+
+def _painted(*, look: object, settings: RenderSettings, workers: int | None, folder: Path) -> Any:
     """In Blender's place, where only the choice of it matters."""
     from fake_renderer import FakeRenderer
 

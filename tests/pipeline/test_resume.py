@@ -106,7 +106,7 @@ class SetsAside(FakeRenderer):
 def test_a_scene_that_gave_no_image_is_told_at_the_end_and_tried_again(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("clevrhope.images.choice.CyclesRenderer", SetsAside)
+    monkeypatch.setattr("clevrhope.images.blender.cycles.CyclesRenderer", SetsAside)
     out = tmp_path / "out"
     assert run_command([*BUILD, "--out", str(out)]) == 1
     told = capsys.readouterr().err

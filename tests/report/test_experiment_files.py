@@ -212,7 +212,7 @@ def test_the_packages_experiments_can_be_planned(
     hour = make_plan(read_experiment(find_file(Path("experiments/hour.toml")), out=tmp_path))
     assert len(hour.runs) == (8 * 3 + 1) * 2
     on_gpu = make_plan(read_experiment(find_file(Path("hour-gpu")), out=tmp_path / "hour-gpu"))
-    assert len(on_gpu.runs) == 5 * 5 * (2 + 1)
+    assert len(on_gpu.runs) == 5 * 5 * (2 + 2 + 1)
     check_plan(on_gpu, together=True)
     suites = make_plan(read_experiment(find_file(Path("suites")), out=tmp_path))
     assert sum("--drop-type" in run.steps[0].arguments for run in suites.runs) == 3 * 15

@@ -31,9 +31,9 @@ from clevrhope import _core
 from clevrhope.bench.pairs import file_pairs_per_second, pairs_per_second
 from clevrhope.bench.sets import set_rates
 from clevrhope.errors import RenderError
-from clevrhope.images.device_choice import parse_device
+from clevrhope.images.renderer import parse_device
 from clevrhope.questions import read_templates
-from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.resources import available_cores
 from clevrhope.scenes import read_world
 from clevrhope.splits import PoolScan, SplitStream
 from clevrhope.splits.kinds import OOD, SPLITS, TRAIN, SplitKind

@@ -11,20 +11,21 @@ import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter, process_time, thread_time
 from typing import Any
 
+from clevrhope.bench.render_measures import Feature, by_material, excess_light, features, grain
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.blender.memory import resident_bytes
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.quality import chosen_scenes, psnr, reference_image, reference_scenes, ssim
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import BLENDER_QUALITIES, QUALITIES, NativeSettings, RenderSettings
-from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.resources import available_cores, resident_bytes
 
 QUICK_IMAGES = 4
 
@@ -52,6 +53,9 @@ class Effort:
         processor_seconds: processor time of this process for the same; Blender works in other processes.
         psnr_db: number of the reference scene -> PSNR.
         ssim: the same; empty without scikit-image.
+        grain: (material, grain) of each object.
+        foot_light: (material, how much more light than the reference's the ground at its foot shows) of each
+            object.
         images: number of the scene -> (height, width, 3) uint8.
     """
 
@@ -61,6 +65,8 @@ class Effort:
     processor_seconds: list[float] = field(default_factory=list)
     psnr_db: dict[int, float] = field(default_factory=dict)
     ssim: dict[int, float] = field(default_factory=dict)
+    grain: list[tuple[str, float]] = field(default_factory=list)
+    foot_light: list[tuple[str, float]] = field(default_factory=list)
     images: dict[int, Pixels] = field(default_factory=dict)
 
     @property
@@ -80,6 +86,11 @@ class Effort:
             "psnr_db_min": min(self.psnr_db.values()),
             "ssim_mean": statistics.mean(self.ssim.values()) if self.ssim else None,
             "ssim_min": min(self.ssim.values(), default=None),
+            "grain": {name: statistics.mean(values) for name, values in by_material(self.grain).items()},
+            "foot_light": {
+                name: {"mean": statistics.mean(values), "min": min(values), "max": max(values)}
+                for name, values in by_material(self.foot_light).items()
+            },
             "seconds_per_picture": self.seconds_per_picture,
             "seconds_per_picture_median": statistics.median(self.seconds),
             "pictures": len(self.psnr_db),
@@ -261,6 +272,15 @@ def text_lines(compared: Compared) -> list[str]:
             f"{effort.renderer:<8} {effort.name:<9} {effort.seconds_per_picture:>11.3f} "
             f"{effort.psnr_db_mean:>8.2f} {found['psnr_db_min']:>6.2f} {similarity:>7}"
         )
+    lines.append("grain of materials (Laplacian of luminance), and light on the ground at their feet:")
+    for effort in (*compared.cycles.values(), *compared.native.values()):
+        found = effort.as_json()
+        grains = ", ".join(f"{name} {value:.2f}" for name, value in found["grain"].items())
+        feet = ", ".join(
+            f"{name} {light['mean']:+.1%} ({light['min']:+.1%} to {light['max']:+.1%})"
+            for name, light in found["foot_light"].items()
+        )
+        lines.append(f"{effort.renderer:<8} {effort.name:<9} {grains}; {feet}")
     if compared.ratio is not None:
         lines.append(
             f"{compared.ratio:.1f} native images in the time of one of Cycles ({compared.device}), "
@@ -306,6 +326,13 @@ class _Studio:
         settings = NativeSettings(*self.size).with_quality(quality)
         return NativeRenderer(**asdict(settings))
 
+    @cached_property
+    def features(self) -> Mapping[int, list[Feature]]:
+        """Number of the scene -> where its objects are measured."""
+        with self.native(MAIN) as renderer:
+            passes = renderer.passes((i, self.scenes[i]) for i in self.references)
+            return {i: features(self.scenes[i], each) for i, each in passes}
+
     def measure(self, renderers: Sequence[tuple[Effort, Renderer]]) -> None:
         """Lets renderers take turns at all scenes, as many in a row as the most workers of a renderer."""
         chosen = list(self.references)
@@ -324,6 +351,12 @@ class _Studio:
                 effort.processor_seconds += [(process_time() - worked) / n] * n
                 for i, pixels in made.items():
                     effort.images[i] = pixels
+                    for each in self.features[i]:
+                        if each.inside is not None:
+                            effort.grain.append((each.material, grain(pixels, each.inside)))
+                        if each.ring is not None:
+                            excess = excess_light(pixels, self.references[i], each.ring)
+                            effort.foot_light.append((each.material, excess))
                     effort.psnr_db[i] = psnr(pixels, self.references[i])
                     if self.measures_ssim:
                         effort.ssim[i] = ssim(pixels, self.references[i])

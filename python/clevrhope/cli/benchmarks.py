@@ -86,7 +86,11 @@ def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     help="Folder of other reference scenes: scenes.json, and 00.png, 01.png, ... at 512 samples.",
 )
 @click.option("--no-cycles", is_flag=True, help="Time the native renderer alone.")
-@_rendering_device
+@click.option(
+    "--device",
+    metavar="NAME",
+    help="Where Blender renders, as for build; also measures 1, 2 and 4 workers there, and its kernels.",
+)
 @click.option("--workers", type=Whole(1), help="Number of Blender's processes, as for build.")
 @click.option(
     "--curve",
@@ -109,15 +113,29 @@ def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any
         from clevrhope.describe.stats.plots import check_plots
 
         check_plots()
+
+    def advance(what: str) -> None:
+        if not as_json:
+            click.echo(f"rendering {what} ...", err=True)
+
+    n_images, folder, device, workers = (choices[name] for name in ("images", "folder", "device", "workers"))
     compared = compare(
-        choices["images"],
-        folder=choices["folder"],
+        n_images,
+        folder=folder,
         cycles=not choices["no_cycles"],
-        device=choices["device"] or "auto",
-        workers=choices["workers"],
+        device=device or "auto",
+        workers=workers,
         curve=curve is not None,
-        advance=lambda what: None if as_json else click.echo(f"rendering {what} ...", err=True),
+        advance=advance,
     )
+    found, lines = compared.as_json(), text_lines(compared)
+    if device and compared.cycles:
+        from clevrhope.bench import render_workers
+
+        tried = (workers,) if workers else render_workers.WORKERS_TRIED
+        run = render_workers.measure_workers(n_images, device, tried=tried, folder=folder, advance=advance)
+        found["cycles"]["by_workers"] = run.as_json()
+        lines += ["", *render_workers.text_lines(run)]
     if curve is not None or sheet is not None:
         from clevrhope.bench.render_images import write_curve, write_sheet
 
@@ -125,4 +143,4 @@ def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any
             write_curve(compared, curve)
         if sheet is not None:
             write_sheet(compared, sheet)
-    click.echo(json.dumps(compared.as_json()) if as_json else "\n".join(text_lines(compared)))
+    click.echo(json.dumps(found) if as_json else "\n".join(lines))

@@ -14,10 +14,10 @@ from clevrhope.experiments.checks import check_plan, parsed
 from clevrhope.experiments.plan import Chain, Plan, RunChain
 from clevrhope.experiments.processes import Failure, Slot, deal_slots, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
-from clevrhope.runtime.cores import available_cores
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.own_files import check_own
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.resources import available_cores
 
 
 @dataclass(frozen=True)

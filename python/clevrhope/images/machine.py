@@ -5,9 +5,9 @@ from typing import Any
 
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.devices import Device, FoundDevices, find_devices
-from clevrhope.images.device_choice import ANY, CPU, INTERFACES
+from clevrhope.images.renderer import ANY, CPU, INTERFACES
 from clevrhope.runtime.blender import check_blender
-from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.resources import available_cores
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,40 @@
-"""The interface that all renderers share."""
+"""The interface that all renderers share, and the choice of one and of the devices that it uses."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any, Protocol, Self, TypeVar
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from clevrhope.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clevrhope.images.settings import Rendering
+    from clevrhope.look.definition import Look
 
 K = TypeVar("K", bound=Hashable)
 
 #: A scene in CLEVR's JSON form, with the camera and the lights that CLEVR never wrote down.
 Scene = Mapping[str, Any]
 Pixels = npt.NDArray[np.uint8]
+
+#: Where renderers work: in processes that this one starts, or in the actors of a Ray cluster.
+ENGINES = ("local", "ray")
+
+#: Kind of GPU -> its makers' spelling, in the order in which `auto` tries them; Blender's is in capitals.
+INTERFACES: Mapping[str, str] = {
+    "optix": "OptiX",
+    "cuda": "CUDA",
+    "hip": "HIP",
+    "oneapi": "oneAPI",
+    "metal": "Metal",
+}
+ANY, CPU = "auto", "cpu"
 
 
 class Renderer(Protocol):
@@ -41,3 +63,81 @@ class Renderer(Protocol):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def open_renderer(
+    rendering: Rendering,
+    *,
+    look: Look | None = None,
+    workers: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    folder: Path | None = None,
+) -> Renderer:
+    """A renderer, which stays open until it is closed.
+
+    Args:
+        rendering: size and effort; of Blender or of the native renderer.
+        look: what the names in the scenes look like; by default the package's.
+        workers: Blender processes, or images that the native renderer has under way at once; both use
+            all cores whatever their number. With Ray, the number of actors; where there are GPUs, for each.
+        engine: one of `ENGINES`.
+        address: of the Ray cluster; by default one on this machine.
+        folder: of the images, for the kernels of GPUs on this machine, see `CyclesRenderer`.
+
+    Raises:
+        ConfigError: the look, engine, address or device is invalid.
+        RenderError: Blender or Ray is needed and is missing, or Ray does not answer.
+        SceneError: the native renderer has no formula for a shape or material.
+    """
+    # Renderers import this module; and Ray may not be installed.
+    from clevrhope.images.blender.cycles import CyclesRenderer
+    from clevrhope.images.native import NativeRenderer
+    from clevrhope.images.settings import NativeSettings
+
+    if engine not in ENGINES:
+        raise ConfigError(f"engine {engine!r} should be {' or '.join(ENGINES)}")
+    if engine == "ray":
+        from clevrhope.images.ray.engine import RayRenderer
+
+        return RayRenderer(rendering, look=look, workers=workers, address=address)
+    if address is not None:
+        raise ConfigError(f"--address: {address} is the address of a Ray cluster; add --engine ray")
+    if isinstance(rendering, NativeSettings):
+        return NativeRenderer(look=look, workers=workers, **asdict(rendering))
+    return CyclesRenderer(look=look, settings=rendering, workers=workers, folder=folder)
+
+
+@dataclass(frozen=True)
+class DeviceChoice:
+    """The devices that images are to be rendered on.
+
+    Attributes:
+        kind: auto, cpu, or a key of `INTERFACES`.
+        numbers: of the GPUs of that kind, as `clevrhope devices` counts them; empty for all.
+    """
+
+    kind: str
+    numbers: tuple[int, ...] = ()
+
+
+def parse_device(text: str) -> DeviceChoice:
+    """The choice that a string such as auto, cpu, cuda, or optix:0,1 stands for.
+
+    Raises:
+        ConfigError: another string.
+    """
+    kind, colon, listed = text.partition(":")
+    numbers = listed.split(",")
+    known = kind in INTERFACES if colon else kind in (ANY, CPU, *INTERFACES)
+    if not known or (colon and not all(each.isdecimal() for each in numbers)):
+        raise ConfigError(
+            f"{text!r} should be auto, cpu, or one of {', '.join(INTERFACES)}, with numbers behind a colon "
+            "for some of them, such as cuda:0,1"
+        )
+    if not colon:
+        return DeviceChoice(kind)
+    chosen = tuple(map(int, numbers))
+    if len(set(chosen)) < len(chosen):
+        raise ConfigError(f"{text!r} names a GPU twice; --workers says how many processes each one has")
+    return DeviceChoice(kind, chosen)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from clevrhope.images.device_choice import ANY, parse_device
+from clevrhope.images.renderer import ANY, parse_device
 from clevrhope.images.settings import (
     NATIVE_REVISION,
     Rendering,

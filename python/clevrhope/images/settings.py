@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
 from clevrhope.errors import ConfigError, shown
-from clevrhope.images.device_choice import ANY, CPU, parse_device
+from clevrhope.images.renderer import ANY, CPU, parse_device
 from clevrhope.runtime.settings import naming
 
 Prefilter = Literal["none", "fast", "accurate"]
@@ -27,7 +27,7 @@ RENDERERS = ("blender", "native")
 BLENDER_QUALITIES: Mapping[str, int] = {"draft": 4, "standard": 16, "original": SAMPLES_OF_THE_ORIGINAL}
 
 #: Goes up by one whenever the native renderer's images change, so that no folder mixes two revisions.
-NATIVE_REVISION = 2
+NATIVE_REVISION = 3
 
 #: The qualities of each renderer.
 QUALITIES: Mapping[str, tuple[str, ...]] = {

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import signal
 import stat
@@ -19,13 +18,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.errors import ConfigError, RenderError, shown
+from clevrhope.errors import ConfigError, DatasetError, RenderError, shown
+from clevrhope.look.meshes import build_mesh, problem_of_mesh
+from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.blender import OR_NATIVE, check_blender, worker_environment
+from clevrhope.runtime.json_text import read_object
 
 SUFFIX = ".blend"
 READER = (sys.executable, "-P", "-m", "clevrhope.look.blend_reader")
@@ -35,11 +38,10 @@ READ_TIMEOUT_S = 10.0
 """For each file, once Blender has started."""
 MEMORY_BYTES = 2 << 30
 """Memory that Blender may take for a file, beside its own."""
-MOST_VERTICES = 65_535
-LOWEST_Z, Z_TOLERANCE = -1.0, 0.02
-"""Where a shape touches the ground, in units of the object's radius."""
-FARTHEST = math.sqrt(3.0) + 0.01
-"""Distance of a cube's corners from its centre, with a tolerance."""
+MAX_KEPT_BYTES = 1 << 26
+"""Of a kept mesh."""
+KEPT_SUFFIX = ".mesh.json"
+"""What is added to a shape's path for the file that keeps its mesh."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +56,6 @@ class Blends:
     shapes: Mapping[str, Mapping[str, Any]]
     materials: Mapping[str, Mapping[str, Any]]
 
-    def added_to(self, look: Mapping[str, Any]) -> dict[str, Any]:
-        """A look with these shapes and materials beside its own."""
-        materials = {name: {"blend": entry} for name, entry in self.materials.items()}
-        return {
-            **look,
-            "shapes": {**look.get("shapes", {}), **self.shapes},
-            "materials": {**look.get("materials", {}), **materials},
-        }
-
-    def added_to_world(self, look: Mapping[str, Any]) -> dict[str, Any]:
-        """The same for what decides scenes: a material's content, but not the path of its file."""
-        added = self.added_to(look)
-        hashes = {name: {"sha256": entry["sha256"]} for name, entry in self.materials.items()}
-        return {**added, "materials": {**added["materials"], **hashes}}
-
 
 class _BlenderEndedError(Exception):
     """Blender ended while reading the file of this number, counted from 0."""
@@ -79,7 +66,9 @@ class _BlenderEndedError(Exception):
 
 
 def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
-    """The .blend files that a properties file names; Blender is started only if there are some.
+    """The .blend files that a properties file names; Blender is started only if there is something to read.
+
+    A shape's mesh is kept beside its file, where the folder allows it, and Blender does not read it again.
 
     Raises:
         ConfigError: a file that is missing, is not a .blend file, or does not hold what it should.
@@ -90,37 +79,65 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
         for kind, section in (("shape", "shapes"), ("material", "materials"))
         for name, asset in _entries(properties, section)
     ]
-    if not named:
-        return Blends({}, {})
+    shapes: dict[str, dict[str, Any]] = {}
+    materials: dict[str, dict[str, Any]] = {}
+    unread = []
+    for kind, section, name, asset in named:
+        path, changed_ns = _locate(file.parent / asset, f"{file}: {section}.{name}")
+        mesh = _kept_mesh(path) if kind == "shape" else None
+        if mesh:
+            shapes[asset] = {"kind": "mesh", **mesh}
+        else:
+            unread.append((kind, f"{file}: {section}.{name}: {asset}", asset, path, changed_ns))
+    if not unread:
+        return Blends(shapes, materials)
     try:
         check_blender()
     except RenderError as error:
         # Another renderer would not help: only Blender can read the files.
-        _, section, name, asset = named[0]
         reason = str(error).removesuffix(OR_NATIVE).rstrip(",; ")
-        raise RenderError(f"{file}: {section}.{name}: {asset} is a Blender file, and {reason}") from error
-    wanted = []
-    for kind, section, name, asset in named:
-        path, changed_ns = _locate(file.parent / asset, f"{file}: {section}.{name}")
-        wanted.append((kind, str(path), changed_ns))
-    shapes, materials = {}, {}
+        raise RenderError(f"{unread[0][1]} is a Blender file, and {reason}") from error
     try:
-        contents = _read_contents(tuple(wanted))
+        contents = _read_contents(tuple((kind, str(path), changed) for kind, _, _, path, changed in unread))
     except _BlenderEndedError as ended:
-        _, section, name, asset = named[ended.number]
-        raise ConfigError(f"{file}: {section}.{name}: {asset}: {ended}") from ended
-    for (kind, section, name, asset), found in zip(named, contents, strict=True):
+        raise ConfigError(f"{unread[ended.number][1]}: {ended}") from ended
+    for (kind, place, asset, path, _), found in zip(unread, contents, strict=True):
         problem = found.get("problem") or (problem_of_mesh(found) if kind == "shape" else "")
         if problem:
-            raise ConfigError(f"{file}: {section}.{name}: {asset} {problem}")
+            raise ConfigError(f"{place} {problem}")
         if kind == "shape":
             shapes[asset] = {"kind": "mesh", **found}
+            _keep_mesh(path, found)
         else:
-            path = (file.parent / asset).resolve()
-            with path.open("rb") as content:
-                digest = hashlib.file_digest(content, "sha256").hexdigest()
-            materials[asset] = {"path": str(path), "sha256": digest, **found}
+            materials[asset] = {"path": str(path), "sha256": _sha256(path), **found}
     return Blends(shapes, materials)
+
+
+def _kept_mesh(path: Path) -> dict[str, Any] | None:
+    """The mesh that was kept of a shape's file, if the file is still the same."""
+    kept = path.with_name(path.name + KEPT_SUFFIX)
+    if not kept.exists():
+        return None
+    try:
+        mesh = read_object(kept, "a kept mesh", error=ConfigError, max_bytes=MAX_KEPT_BYTES)
+        if mesh.pop("sha256") != _sha256(path) or problem_of_mesh(mesh):
+            return None
+        build_mesh({"kind": "mesh", **mesh})
+    except (ConfigError, KeyError, TypeError, ValueError, IndexError):
+        return None  # Blender makes it anew
+    return mesh
+
+
+def _keep_mesh(path: Path, mesh: Mapping[str, Any]) -> None:
+    """Keeps a mesh beside its file, for runs without Blender; not where nothing may be written."""
+    content = json.dumps({"sha256": _sha256(path), **mesh}).encode()
+    with suppress(DatasetError, OSError):
+        write_whole(path.with_name(path.name + KEPT_SUFFIX), content)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def is_blend(asset: Any) -> bool:
@@ -193,29 +210,3 @@ def _ending(code: int, stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
     return f"Blender {how} while reading it" + (f" ({lines[-1][:200]})" if lines else "")
-
-
-def problem_of_mesh(shape: Mapping[str, Any]) -> str:
-    """What is wrong with a mesh, as a clause that follows the file's name; "" if nothing is."""
-    vertices, faces = shape["vertices"], shape["faces"]
-    if not faces:
-        return "has a mesh without faces"
-    if len(vertices) > MOST_VERTICES:
-        return too_many_vertices(len(vertices))
-    if not all(math.isfinite(x) for vertex in vertices for x in vertex):
-        return "has a mesh with a non-finite coordinate"
-    lowest = min(vertex[2] for vertex in vertices)
-    if abs(lowest - LOWEST_Z) > Z_TOLERANCE:
-        return (
-            f"has a mesh whose lowest point is at z = {lowest:g}; it should stand at {LOWEST_Z:g}, with its "
-            "centre at the origin"
-        )
-    farthest = max(math.dist(vertex, (0.0, 0.0, 0.0)) for vertex in vertices)
-    if farthest > FARTHEST:
-        return f"has a mesh that reaches {farthest:.3g} from the origin; it should fit a cube of half side 1"
-    return ""
-
-
-def too_many_vertices(n: int) -> str:
-    """That there are so many vertices, as a clause that follows the file's name."""
-    return f"has a mesh of {n:,} vertices; at most {MOST_VERTICES:,} are allowed"

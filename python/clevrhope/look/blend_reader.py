@@ -22,7 +22,7 @@ from typing import Any
 
 import bpy
 
-from clevrhope.look.blend_files import MOST_VERTICES, too_many_vertices
+from clevrhope.look.meshes import MOST_TRIANGLES, too_many_triangles
 
 #: Decimals of a coordinate; finer digits are noise of 32-bit floats.
 DECIMALS = 6
@@ -145,10 +145,10 @@ def _shape(path: Path) -> dict[str, Any]:
             data = _evaluated(thing)
     else:
         data = load_part(str(path), "meshes", _named(path.stem, names["meshes"], "mesh"))
-    if len(data.vertices) > MOST_VERTICES:
-        raise UnfitFileError(too_many_vertices(len(data.vertices)))
-    smooth = sum(polygon.use_smooth for polygon in data.polygons)
     data.calc_loop_triangles()
+    if len(data.loop_triangles) > MOST_TRIANGLES:
+        raise UnfitFileError(too_many_triangles(len(data.loop_triangles)))
+    smooth = sum(polygon.use_smooth for polygon in data.polygons)
     triangles: dict[int, list[list[int]]] = {}
     for triangle in data.loop_triangles:
         triangles.setdefault(triangle.polygon_index, []).append(list(triangle.vertices))

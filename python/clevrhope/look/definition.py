@@ -9,9 +9,9 @@ from typing import Any
 
 from clevrhope._core import Vocabulary
 from clevrhope.errors import ConfigError
-from clevrhope.look.blend_files import read_blends
 from clevrhope.look.changes import read_changes, with_changes
 from clevrhope.look.meshes import build_mesh
+from clevrhope.look.named_files import read_named_files
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
@@ -23,6 +23,7 @@ SHADER_NODES = {
     "diffuse": ("color", "roughness"),
     "sheen": ("color", "sigma"),
     "glossy": ("distribution", "color", "roughness"),
+    "principled": ("color", "metallic", "roughness"),
 }
 
 
@@ -32,7 +33,8 @@ class Look:
 
     Attributes:
         look: camera, lights, ground, shapes, materials and render, as in look.json.
-        properties: sizes, colors, materials and shapes, as in properties.json.
+        properties: sizes, colors, materials and shapes, as in properties.json; each of the latter two the
+            name of what the look has.
     """
 
     look: Mapping[str, Any]
@@ -70,7 +72,7 @@ def read_look(
 
     Raises:
         ConfigError: a file is missing or not JSON, or names an unknown mesh or node; no renderer could use a
-            change; or a .blend file does not hold what it should.
+            change; or a file that the properties name does not hold what it should.
         VocabularyError: the properties define no vocabulary; says where.
         RenderError: a .blend file is named, and Blender is missing.
     """
@@ -80,13 +82,26 @@ def read_look(
     Vocabulary(data, file=str(properties_path))  # checks names and definitions
     named = parse_json(data, properties_path, error=ConfigError)
     entries = read_object(look_path, "a look", error=ConfigError)
-    checked = Look(read_blends(named, properties_path).added_to(entries), named)
+    named, entries = read_named_files(named, entries, properties_path, content_only=False)
+    checked = _with_numbers(named, entries)
     for file, problem in _problems(checked, look_path, properties_path):
         raise ConfigError(f"{file}: {problem}")
     if not changes:
         return checked
     changed = read_changes(changes, checked.look, where=look_path.name)
     return Look(with_changes(checked.look, changed), named)
+
+
+def _with_numbers(properties: Mapping[str, Any], look: Mapping[str, Any]) -> Look:
+    """The look, with the materials that the properties write out in numbers among its own."""
+    named, materials = dict(properties["materials"]), dict(look.get("materials") or {})
+    for name, entry in properties["materials"].items():
+        if isinstance(entry, dict):
+            named[name] = f"materials.{name}"
+            color = [x / 255.0 for x in entry["base_color"]] if "base_color" in entry else "object"
+            numbers = {key: entry[key] for key in ("metallic", "roughness")}
+            materials[named[name]] = {"shader": {"node": "principled", "color": color, **numbers}}
+    return Look({**look, "materials": materials}, {**properties, "materials": named})
 
 
 def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tuple[Path, str]]:

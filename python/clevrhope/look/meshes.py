@@ -6,8 +6,9 @@ lifts it to z = r, so that it rests on the ground.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,12 @@ import numpy.typing as npt
 
 Points = npt.NDArray[np.float64]
 Faces = npt.NDArray[np.int32]
+
+MOST_TRIANGLES = 200_000
+LOWEST_Z, Z_TOLERANCE = -1.0, 0.02
+"""Where a shape touches the ground, in units of the object's radius."""
+FARTHEST = math.sqrt(3.0) + 0.01
+"""Distance of a cube's corners from its centre, with a tolerance."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +32,15 @@ class Mesh:
         vertices: (n, 3) float64, in units of the object's radius.
         faces: arrays of (m, k) int32 vertex numbers, one array for each number k of corners.
         smooth: interpolate vertex normals, or shade each face flat.
+        smooth_angle_deg: of a smooth mesh, the angle between faces beyond which an edge stays sharp.
+        corner_normals: (c, 3) normals of a smooth mesh's own, at the corners of all faces in turn.
     """
 
     vertices: Points
     faces: tuple[Faces, ...]
     smooth: bool
+    smooth_angle_deg: float | None = None
+    corner_normals: Points | None = None
 
 
 def icosphere(*, subdivisions: int, catmull_clark_steps: int, smooth: bool) -> Mesh:
@@ -117,6 +128,34 @@ def polyhedron(*, vertices: list[list[float]], faces: list[list[int]], smooth: b
     return Mesh(np.asarray(vertices, dtype=np.float64), groups, smooth)
 
 
+def any_mesh(
+    *,
+    vertices: list[list[float]],
+    faces: list[list[int]],
+    smooth: bool,
+    smooth_angle_deg: float | None = None,
+    normals: Sequence[Sequence[float]] = (),
+    face_normals: Sequence[Sequence[int]] = (),
+) -> Mesh:
+    """A mesh of any form.
+
+    Args:
+        vertices: (x, y, z) triples.
+        faces: vertex numbers of each face.
+        smooth: interpolate normals.
+        smooth_angle_deg: as of `Mesh`.
+        normals: (x, y, z) triples, if the mesh has normals of its own; its faces are then triangles.
+        face_normals: for each triangle, the numbers of its corners' normals.
+    """
+    plain = polyhedron(vertices=vertices, faces=faces, smooth=smooth)
+    if not normals:
+        return replace(plain, smooth_angle_deg=smooth_angle_deg)
+    own = np.asarray(normals, dtype=np.float64)[np.asarray(face_normals, dtype=np.int64)]  # (m, 3, 3)
+    if own.shape != (len(faces), 3, 3):
+        raise ValueError("face_normals should have three numbers for each of the faces, which are triangles")
+    return replace(plain, corner_normals=own.reshape(-1, 3))
+
+
 def sheet(*, profile_x_z: list[list[float]], local_y: list[float], rows: int, smooth: bool) -> Mesh:
     """A sheet that is constant along y: the ground with its rising back.
 
@@ -142,9 +181,11 @@ CONSTRUCTIONS: dict[str, tuple[Callable[..., Mesh], tuple[str, ...]]] = {
     "rounded_cube": (rounded_cube, ("edge_profile", "edge_exponent")),
     "revolved": (revolved, ("profile_radius_z", "segments")),
     "polyhedron": (polyhedron, ("vertices", "faces")),
-    "mesh": (polyhedron, ("vertices", "faces")),  # the same, but need not be convex
+    "mesh": (any_mesh, ("vertices", "faces")),
     "sheet": (sheet, ("profile_x_z", "local_y", "rows")),
 }
+#: Arguments of a mesh of any form that may be left out.
+OF_MESHES = ("smooth_angle_deg", "normals", "face_normals")
 SHADINGS = {"flat": False, "smooth": True}
 
 
@@ -166,10 +207,41 @@ def build_mesh(description: Mapping[str, Any]) -> Mesh:
     missing = [name for name in names if name not in description]
     if missing:
         raise ValueError(f'a mesh of kind "{kind}" needs "{missing[0]}"')
+    if construction is any_mesh:
+        names = (*names, *(name for name in OF_MESHES if name in description))
     try:
         return construction(**{name: description[name] for name in names}, smooth=SHADINGS[shading])
     except (TypeError, ValueError, IndexError) as error:
         raise ValueError(f'no mesh of kind "{kind}" can be built: {error}') from error
+
+
+def problem_of_mesh(shape: Mapping[str, Any]) -> str:
+    """What is wrong with a mesh from a file, as a clause that follows the file's name; "" if nothing is."""
+    vertices, faces = shape["vertices"], shape["faces"]
+    if not faces:
+        return "has a mesh without faces; expected at least one"
+    n_triangles = sum(len(face) - 2 for face in faces)
+    if n_triangles > MOST_TRIANGLES:
+        return too_many_triangles(n_triangles)
+    for number, vertex in enumerate(vertices):
+        if not all(map(math.isfinite, vertex)):
+            place = ", ".join(f"{x:g}" for x in vertex)
+            return f"has a mesh whose vertex {number} is at ({place}); expected finite coordinates"
+    lowest = min(vertex[2] for vertex in vertices)
+    if abs(lowest - LOWEST_Z) > Z_TOLERANCE:
+        return (
+            f"has a mesh whose lowest point is at z = {lowest:g}; it should stand at {LOWEST_Z:g}, with its "
+            "centre at the origin"
+        )
+    farthest = max(math.dist(vertex, (0.0, 0.0, 0.0)) for vertex in vertices)
+    if farthest > FARTHEST:
+        return f"has a mesh that reaches {farthest:.3g} from the origin; it should fit a cube of half side 1"
+    return ""
+
+
+def too_many_triangles(n: int) -> str:
+    """That there are so many triangles, as a clause that follows the file's name."""
+    return f"has a mesh of {n:,} triangles; at most {MOST_TRIANGLES:,} are allowed"
 
 
 def _grid_quads(corner: Faces) -> Faces:

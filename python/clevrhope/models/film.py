@@ -3,6 +3,7 @@
 Source: Perez et al. 2018 and its public script. Layers that batch norm follows have no bias of their own.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -15,7 +16,8 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import Gru, encode
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
-from clevrhope.models.stems import make_maps, with_coordinates
+from clevrhope.models.stack import answer_losses, embed, run_gru, run_layers
+from clevrhope.models.stems import Generators, PixelStem, make_maps, with_coordinates
 from clevrhope.runtime.settings import check_at_least
 
 
@@ -45,6 +47,15 @@ class FilmConfig(MapsConfig):
         )
 
 
+Run = Callable[[nn.Module, Tensor], Tensor]
+"""Runs a layer on its input: here as it is, in a stack for all models."""
+
+
+def run_layer(layer: nn.Module, x: Tensor) -> Tensor:
+    """The layer's output."""
+    return layer(x)  # type: ignore[no-any-return]
+
+
 class FilmBlock(nn.Module):
     """A residual block whose second convolution is scaled and shifted."""
 
@@ -54,10 +65,10 @@ class FilmBlock(nn.Module):
         self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(channels, affine=False)
 
-    def forward(self, x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    def forward(self, x: Tensor, scale: Tensor, shift: Tensor, run: Run = run_layer) -> Tensor:
         """(B, C, H, W) to the same shape; scale and shift are (B, C)."""
-        x = torch.relu(self.first(with_coordinates(x)))
-        normed = self.norm(self.second(x))
+        x = torch.relu(run(self.first, with_coordinates(x)))
+        normed = run(self.norm, run(self.second, x))
         return x + torch.relu(normed * scale[:, :, None, None] + shift[:, :, None, None])
 
 
@@ -67,12 +78,15 @@ class Film(BaseModel):
     name = "film"
     settings = FilmConfig
     recipe = single_stage(updates=500_000, optimiser=Optimiser(rate=3e-4, decay=1e-5))
+    stack_losses: Mapping[str, str] = {}
 
     def __init__(self, config: FilmConfig, vocab: Vocab) -> None:
         super().__init__()
         self.config = config
         self.feature_kind = config.features
         self.maps, n = make_maps(config)
+        if config.features == "pixels":
+            self.stack_losses = {"loss": "stack_answer_losses"}
         self.stem = nn.Sequential(
             nn.Conv2d(n + 2, config.channels, 3, padding=1, bias=False),
             nn.BatchNorm2d(config.channels),
@@ -105,10 +119,29 @@ class Film(BaseModel):
                 "film: batch norm needs two questions or more; set recipe.batch_size to more than 1"
             )
         _, _, last = encode(self.reader, self.words(batch.questions), self.planned(batch))
-        film = self.steer(last[-1]).view(len(batch), self.config.blocks, 2, self.config.channels)
-        x = self.stem(with_coordinates(self.maps(batch.features)))  # (B, C, H, W)
+        return self._scores(last[-1], self.maps(batch.features), run_layer)
+
+    stack_plan = BaseModel.plan
+
+    def stack_answer_losses(self, batch: Batch, generators: Generators) -> Tensor:
+        """(M,) `loss` of each model of a stack, on its own part of the questions."""
+        n_models = len(generators)
+        assert isinstance(self.maps, PixelStem)
+
+        def run(layer: nn.Module, x: Tensor) -> Tensor:
+            return run_layers(layer, x, n_models)
+
+        words = embed(self.words, batch.questions, n_models)
+        last = run_gru(self.reader, words, batch.plan, n_models)
+        maps = run(self.maps.layers, self.maps.images(batch.features, generators))
+        return answer_losses(self._scores(last, maps, run), batch.answers, n_models)
+
+    def _scores(self, questions: Tensor, maps: Tensor, run: Run) -> Tensor:
+        """(B, A) scores for (B, H) states of the questions and (B, C, H, W) maps."""
+        film = run(self.steer, questions).view(len(questions), self.config.blocks, 2, self.config.channels)
+        x = run(self.stem, with_coordinates(maps))  # (B, C, H, W)
         for block, (scale, shift) in zip(self.blocks, film.permute(1, 2, 0, 3), strict=True):
-            x = block(x, 1 + scale, shift)
+            x = block(x, 1 + scale, shift, run)
         # torch's pooling layer has no deterministic gradient on a GPU.
-        pooled = self.look(with_coordinates(x)).amax((2, 3))
-        return self.classifier(pooled)  # type: ignore[no-any-return]
+        pooled = run(self.look, with_coordinates(x)).amax((2, 3))
+        return run(self.classifier, pooled)

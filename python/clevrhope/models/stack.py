@@ -8,11 +8,14 @@ what it does for one.
 from collections.abc import Sequence
 from copy import deepcopy
 from itertools import chain
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn import Parameter
+
+from clevrhope.models.lstm import Gru
 
 
 def stack_models(models: Sequence[nn.Module]) -> nn.Module:
@@ -39,15 +42,15 @@ def show_model(model: nn.Module, stack: nn.Module, number: int) -> None:
         own.data = values.detach()[number]
 
 
-def run_layers(layers: nn.Sequential, x: Tensor, n_models: int) -> Tensor:
+def run_layers(layers: nn.Module, x: Tensor, n_models: int) -> Tensor:
     """Runs layers whose weights are stacked.
 
     Convolutions are grouped, a group for each model; linear layers are one batched product.
 
     Args:
-        layers: 2-d convolutions, batch norm, ReLU and max pooling; then, optionally, `Flatten` and layers
-            that are linear or ReLU.
-        x: (M * B, C, H, W) maps, those of a model behind each other.
+        layers: a layer, or a `Sequential` of layers: 2-d convolutions, linear layers, batch norm, ReLU, max
+            pooling and `Flatten`.
+        x: (M * B, C, H, W) maps or (M * B, C) rows, those of a model behind each other.
         n_models: M.
 
     Returns:
@@ -57,8 +60,10 @@ def run_layers(layers: nn.Sequential, x: Tensor, n_models: int) -> Tensor:
         TypeError: another kind of layer.
     """
     n = len(x) // n_models  # B
-    x = x.reshape(n_models, n, *x.shape[1:]).transpose(0, 1).flatten(1, 2)  # (B, M * C, H, W)
-    for layer in layers:
+    x = x.view(n_models, n, *x.shape[1:])  # (M, B, ...)
+    if x.ndim == 5:
+        x = x.transpose(0, 1).flatten(1, 2)  # (B, M * C, H, W)
+    for layer in layers if isinstance(layers, nn.Sequential) else [layers]:
         if isinstance(layer, nn.Conv2d):
             bias = None if layer.bias is None else layer.bias.flatten()
             x = F.conv2d(x, layer.weight.flatten(0, 1), bias, layer.stride, layer.padding, groups=n_models)
@@ -66,8 +71,10 @@ def run_layers(layers: nn.Sequential, x: Tensor, n_models: int) -> Tensor:
             x = _batch_norm(layer, x)
         elif isinstance(layer, nn.Flatten):
             x = x.reshape(n, n_models, -1).transpose(0, 1)  # (M, B, C * H * W)
+        elif isinstance(layer, nn.BatchNorm1d):
+            x = _batch_norm(layer, x.transpose(0, 1).flatten(1)).view(n, n_models, -1).transpose(0, 1)
         elif isinstance(layer, nn.Linear):
-            x = torch.baddbmm(layer.bias.unsqueeze(1), x, layer.weight.mT)
+            x = _linear(x, layer.weight, layer.bias)
         elif isinstance(layer, nn.ReLU | nn.MaxPool2d):
             x = layer(x)
         else:
@@ -77,8 +84,60 @@ def run_layers(layers: nn.Sequential, x: Tensor, n_models: int) -> Tensor:
     return x.flatten(0, 1)
 
 
-def _batch_norm(layer: nn.BatchNorm2d, x: Tensor) -> Tensor:
-    """Batch norm of (B, M * C, H, W) maps: its statistics are of each channel, so of each model apart."""
+def embed(words: nn.Embedding, tokens: Tensor, n_models: int) -> Tensor:
+    """(M * B, Q, E) stacked embeddings of (M * B, Q) tokens, those of a model behind each other."""
+    n_words = words.weight.shape[1]
+    starts = n_words * torch.arange(n_models, device=tokens.device)
+    rows = tokens.view(n_models, -1) + starts[:, None]
+    return F.embedding(rows.view_as(tokens), words.weight.flatten(0, 1))
+
+
+def run_gru(gru: Gru, x: Tensor, lengths: Tensor, n_models: int) -> Tensor:
+    """The state of a stacked GRU after each row's last token.
+
+    torch has no GRU for stacked weights, nor a rule of `vmap` for one, so its equations are here:
+    r, z = s(W x + U h); n = tanh(W x + r (U h)); h = (1 - z) n + z h, each W and U with a bias.
+
+    Args:
+        gru: of one layer and one direction.
+        x: (M * B, Q, E) padded rows.
+        lengths: (M * B,) int64 on the CPU.
+        n_models: M.
+
+    Returns:
+        (M * B, H) states, in float32 under autocast on a CPU, as of `Gru`.
+    """
+    first, second = (gru.weight_ih_l0, gru.bias_ih_l0), (gru.weight_hh_l0, gru.bias_hh_l0)
+    n_steps, n_gates = int(lengths.max()), 2 * gru.hidden_size
+    is_token = torch.arange(n_steps)[:, None] < lengths  # (Q, M * B)
+    is_token = is_token.to(x.device, non_blocking=True).view(n_steps, n_models, -1, 1)
+    with torch.autocast("cpu", enabled=False):
+        inputs = x[:, :n_steps].reshape(n_models, -1, x.shape[2])  # (M, B * Q, E)
+        inputs = _linear(inputs, *first).view(n_models, -1, n_steps, 3 * gru.hidden_size)
+        state = inputs.new_zeros(*inputs.shape[:2], gru.hidden_size)  # (M, B, H)
+        for step, there in zip(inputs.unbind(2), is_token, strict=True):
+            own = _linear(state, *second)
+            gates = torch.sigmoid(step[..., :n_gates] + own[..., :n_gates])
+            reset, update = gates.chunk(2, dim=2)
+            new = torch.tanh(step[..., n_gates:] + reset * own[..., n_gates:])
+            state = torch.where(there, new + update * (state - new), state)
+    return state.flatten(0, 1)
+
+
+def answer_losses(scores: Tensor, answers: Tensor, n_models: int) -> Tensor:
+    """(M,) mean cross-entropy of each model's own part of (M * B, A) scores."""
+    return F.cross_entropy(scores, answers, reduction="none").view(n_models, -1).mean(dim=1)
+
+
+def _linear(x: Tensor, weight: Any, bias: Any) -> Tensor:
+    """(M, B, I) rows times (M, O, I) weights, with (M, O) biases."""
+    if bias is None:
+        return torch.bmm(x, weight.mT)
+    return torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
+
+
+def _batch_norm(layer: nn.BatchNorm1d | nn.BatchNorm2d, x: Tensor) -> Tensor:
+    """Batch norm of (B, M * C, ...): its statistics are of each channel, so of each model's own."""
     assert layer.running_mean is not None
     assert layer.running_var is not None
     assert layer.num_batches_tracked is not None
@@ -90,8 +149,8 @@ def _batch_norm(layer: nn.BatchNorm2d, x: Tensor) -> Tensor:
         x,
         layer.running_mean.flatten(),
         layer.running_var.flatten(),
-        layer.weight.flatten(),
-        layer.bias.flatten(),
+        layer.weight.flatten() if layer.affine else None,
+        layer.bias.flatten() if layer.affine else None,
         layer.training,
         layer.momentum,
         layer.eps,

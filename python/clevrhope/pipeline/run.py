@@ -11,7 +11,7 @@ from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.suite_files import removed_suites, without_damaged_suites
 from clevrhope.errors import DatasetError
-from clevrhope.images import choice
+from clevrhope.images import renderer as renderers
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.rendering_record import rendering_of_folder
@@ -180,9 +180,13 @@ def check_not_part(resolved: Resolved) -> None:
 
 
 def open_renderer(
-    stack: ExitStack, resolved: Resolved, make_renderer: MakeRenderer | None = None
+    stack: ExitStack,
+    resolved: Resolved,
+    make_renderer: MakeRenderer | None = None,
+    *,
+    keeps_kernels: bool = True,
 ) -> Renderer:
-    """The renderer of a request, closed with the stack.
+    """The renderer of a request, closed with the stack; the folder may keep its GPUs' compiled kernels.
 
     Raises:
         ConfigError: there is no such device, engine or address, or the renderer makes no passes.
@@ -195,7 +199,14 @@ def open_renderer(
     else:
         look = read_look(properties=resolved.config.properties, changes=resolved.config.look)
         engine, address = resolved.request.engine, resolved.request.address
-        renderer = choice.open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
+        renderer = renderers.open_renderer(
+            rendering,
+            look=look,
+            workers=workers,
+            engine=engine,
+            address=address,
+            folder=resolved.layout.root if keeps_kernels else None,
+        )
     renderer = stack.enter_context(renderer)
     if resolved.config.passes:
         annotator_of(renderer)  # an error comes before the first image

@@ -19,11 +19,10 @@ from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.errors import ConfigError, DatasetError, SceneError, shown
 from clevrhope.images.bounds import place_inside
-from clevrhope.images.choice import open_renderer
 from clevrhope.images.native import MOST_OBJECTS
 from clevrhope.images.passes import Annotator, annotator_of, parse_passes
 from clevrhope.images.png import is_whole_png
-from clevrhope.images.renderer import Scene
+from clevrhope.images.renderer import Scene, open_renderer
 from clevrhope.images.rendering_record import (
     other_revision,
     rendering_as_json,
@@ -93,7 +92,7 @@ def render_scene_file(
     names, without = _check_scenes(scenes, look, rendering, progress)
     with ExitStack() as stack:
         renderer = stack.enter_context(
-            open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
+            open_renderer(rendering, look=look, workers=workers, engine=engine, address=address, folder=out)
         )
         if out.exists() and not out.is_dir():
             raise DatasetError(f"{out}: a file, not a folder; choose another --out")

@@ -18,6 +18,9 @@ from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 
+#: What the path of a file ends with that properties may name: of a mesh or a material.
+SUFFIXES = (".blend", ".glb", ".gltf", ".obj")
+
 __all__ = ["SceneBatch", "World", "read_world", "sample_scenes"]
 
 
@@ -32,7 +35,7 @@ def read_world(
 
     Args:
         properties: attribute values in CLEVR's properties format; by default the package's. Shapes and
-            materials may be .blend files, which Blender reads.
+            materials may be files of meshes, and .blend files, which Blender reads.
         look: camera, lights, shapes and materials; by default the package's.
         constraints: those that differ from CLEVR-HOPE's (`World.config_json` lists all): `min_objects`,
             `max_objects`, `min_distance`, `margin`, `position_range` (Blender units), `min_pixels`, `width`,
@@ -48,8 +51,8 @@ def read_world(
     properties = Path(properties or blender_assets() / "properties.json")
     look = Path(look or blender_assets() / "look.json")
     named, seen = (read_bytes(path, "JSON", error=ConfigError) for path in (properties, look))
-    if b'.blend"' in named:
-        seen = _with_blends(seen, named, properties)
+    if any(f'{suffix}"'.encode() in named for suffix in SUFFIXES):
+        named, seen = _with_named_files(named, seen, properties)
     config = json.dumps(dict(constraints or {}))
     world = World(named, seen, config, properties_file=str(properties), look_file=str(look))
     if not changes:
@@ -90,13 +93,15 @@ def _with_changes(look: bytes, changes: Mapping[str, Any], file: Path) -> bytes:
     return json.dumps(with_changes(seen, changed)).encode()
 
 
-def _with_blends(look: bytes, properties: bytes, file: Path) -> bytes:
-    """A look with the shapes and materials of .blend files; unchanged where something is not an object."""
-    # Imported only for .blend files, which need Blender.
-    from clevrhope.look.blend_files import read_blends
+def _with_named_files(properties: bytes, look: bytes, file: Path) -> tuple[bytes, bytes]:
+    """Properties and a look with what the named files hold; unchanged where the look is no object."""
+    # Imported only for such files.
+    from clevrhope.look.named_files import read_named_files
 
+    _core.Vocabulary(properties, file=str(file))  # checks names and definitions
     named = parse_json(properties, file, error=ConfigError)
     seen = parse_json(look, "look.json", error=ConfigError)
-    if not isinstance(named, dict) or not isinstance(seen, dict):
-        return look
-    return json.dumps(read_blends(named, file).added_to_world(seen)).encode()
+    if not isinstance(seen, dict):
+        return properties, look
+    named, seen = read_named_files(named, seen, file, content_only=True)
+    return json.dumps(named).encode(), json.dumps(seen).encode()

@@ -293,11 +293,14 @@ fn attribute_type(name: &'static str, entries: &Map<String, Value>) -> Result<At
     let mut kind = AttributeType { name, values: Vec::new(), definitions: Vec::new() };
     for (value, definition) in entries {
         let is_radius = || definition.as_f64().is_some_and(|r| r > 0.0 && r.is_finite());
-        let is_byte = |number: &Value| number.as_f64().is_some_and(|number| (0.0..=255.0).contains(&number));
-        let is_rgb = || definition.as_array().is_some_and(|rgb| rgb.len() == 3 && rgb.iter().all(is_byte));
         let (is_valid, expected) = match name {
             "size" => (is_radius(), "a radius above 0 in Blender units"),
-            "color" => (is_rgb(), "three numbers from 0 to 255"),
+            "color" => (is_rgb(definition), "three numbers from 0 to 255"),
+            "material" => (
+                definition.is_string() || definition.as_object().is_some_and(is_principled),
+                "the name of an asset, or \"metallic\" from 0 to 1, \"roughness\" from 0.05 to 1 and, if it has a color \
+                 of its own, \"base_color\", three numbers from 0 to 255",
+            ),
             _ => (definition.is_string(), "the name of an asset"),
         };
         if !is_valid {
@@ -308,6 +311,20 @@ fn attribute_type(name: &'static str, entries: &Map<String, Value>) -> Result<At
         kind.definitions.push(definition.clone());
     }
     Ok(kind)
+}
+
+fn is_rgb(definition: &Value) -> bool {
+    let is_byte = |number: &Value| number.as_f64().is_some_and(|number| (0.0..=255.0).contains(&number));
+    definition.as_array().is_some_and(|rgb| rgb.len() == 3 && rgb.iter().all(is_byte))
+}
+
+/// Whether these are the numbers of a material.
+fn is_principled(entries: &Map<String, Value>) -> bool {
+    let within = |name: &str, least: f64| {
+        entries.get(name).and_then(Value::as_f64).is_some_and(|number| (least..=1.0).contains(&number))
+    };
+    let known = entries.keys().all(|name| ["base_color", "metallic", "roughness"].contains(&name.as_str()));
+    known && within("metallic", 0.0) && within("roughness", 0.05) && entries.get("base_color").is_none_or(is_rgb)
 }
 
 #[cfg(test)]

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.devices import WORKER_COMMAND, Device, choose_gpus
-from clevrhope.images.blender.memory import available_bytes
 from clevrhope.images.blender.pool import WorkerPool
-from clevrhope.images.blender.process import StartError
-from clevrhope.images.device_choice import parse_device
+from clevrhope.images.blender.process import Patience, StartError
 from clevrhope.images.passes import Passes, from_bytes
-from clevrhope.images.renderer import Pixels, Renderer, Scene
+from clevrhope.images.renderer import Pixels, Renderer, Scene, parse_device
 from clevrhope.images.settings import RenderSettings
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.blender import check_blender, explain_start
-from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.resources import available_bytes, available_cores
 
 K = TypeVar("K", bound=Hashable)
 
-#: Core seconds for a sample of a pixel on a slow core; a worker that takes ten times as long is hung.
-SECONDS_PER_SAMPLE = 5e-6
+#: Core seconds for a sample of a pixel on a slow core, and of each thread for the rest of an image.
+SECONDS_PER_SAMPLE, SECONDS_PER_THREAD = 5e-6, 1.0
+#: A worker that takes so many times as long is hung.
 PATIENCE = 10.0
-LEAST_TIMEOUT_S = 120.0
+LEAST_PATIENCE_S = 120.0
 #: Extra time for a GPU's first image, which may compile kernels: minutes with some makers' drivers.
 KERNELS_S = 1800.0
 #: By default. With one thread, another of its worker's spins beside it and takes up to half a core.
@@ -33,6 +34,9 @@ THREADS_OF_A_WORKER = 2
 WORKERS_OF_A_GPU = 2
 #: Share of the memory that all workers together may hold; one that goes beyond its part is killed.
 SHARE_OF_WORKERS = 0.8
+#: Where an NVIDIA driver keeps the kernels that it compiles: its variables, and a folder beside the images.
+KERNEL_VARIABLES = ("CUDA_CACHE_PATH", "OPTIX_CACHE_PATH")
+KERNEL_FOLDER = ".clevrhope.kernels"
 #: A worker holds 385 MiB at 120 x 80 pixels; this leaves room for larger images.
 BYTES_OF_A_WORKER = 512 << 20
 
@@ -46,9 +50,13 @@ class CyclesRenderer(Renderer):
         workers: processes; by default one for every two cores. They share the cores, so fewer workers have
             more threads each. On GPUs, processes for each GPU, by default two; each uses only that GPU.
         cores: number of cores that the workers share; by default all that this process may use.
-        timeout_s: how long an image may take; by default what its samples would take on a very slow core.
+        patience: how long an image may take; by default ten times what it would take on slow cores.
         allowance_s: how much longer a worker's first image may take; by default half an hour on a GPU, for
             which kernels may have to be compiled.
+        folder: of the images; an NVIDIA driver keeps the kernels that it compiles there, unless variables of
+            this process say where. By default where drivers keep them.
+        gpu_share: the share of each GPU that is for this renderer; its workers hold at most four fifths of
+            the memory of that.
         memory_limit_bytes: a worker that holds more is killed, and its image begun again; by default its
             part of four fifths of the memory that this process may use, in proportion to `cores`.
         command: the command line of a worker, for tests.
@@ -68,8 +76,10 @@ class CyclesRenderer(Renderer):
         settings: RenderSettings | None = None,
         workers: int | None = None,
         cores: int | None = None,
-        timeout_s: float | None = None,
+        patience: Patience | None = None,
         allowance_s: float | None = None,
+        folder: Path | None = None,
+        gpu_share: float = 1.0,
         memory_limit_bytes: int | None = None,
         command: Sequence[str] = WORKER_COMMAND,
     ) -> None:
@@ -82,25 +92,33 @@ class CyclesRenderer(Renderer):
         gpus, problem = choose_gpus(parse_device(self._settings.device))
         titles = ", ".join(dict.fromkeys(gpu.title for gpu in gpus))
         self.where = titles or ("the CPU" + (f", as {problem}" if problem else ""))
-        bound: list[Device | None] = [gpu for gpu in gpus for _ in range(workers or WORKERS_OF_A_GPU)]
+        of_each = workers or WORKERS_OF_A_GPU
+        bound: list[Device | None] = [gpu for gpu in gpus for _ in range(of_each)]
         threads = threads_of_workers(len(bound) or workers, cores=cores)
         bound = bound or [None] * len(threads)
-        timeout_s = timeout_s or timeout_of(self._settings, threads=min(threads))
+        patience = patience or patience_for(self._settings, threads=min(threads))
         if allowance_s is None:
             allowance_s = KERNELS_S if gpus else 0.0
         start = {
             "look": look.look,
             "properties": look.properties,
             "settings": asdict(self._settings),
-            "timeout_s": timeout_s,
+            "work_s": patience.work_s,
             "allowance_s": allowance_s,
         }
+        share = SHARE_OF_WORKERS * gpu_share / of_each
+        is_nvidia = any(gpu.kind in ("cuda", "optix") for gpu in gpus)
+        self._kernels = folder.absolute() / KERNEL_FOLDER if folder is not None and is_nvidia else None
         self._pool = WorkerPool(
-            [{**start, "threads": n, "gpu": _as_json(gpu)} for n, gpu in zip(threads, bound, strict=True)],
-            timeout_s=timeout_s,
+            [
+                {**start, "threads": n, "gpu": _as_json(gpu, share)}
+                for n, gpu in zip(threads, bound, strict=True)
+            ],
+            patience=patience,
             allowance_s=allowance_s,
             command=command,
             memory_limit_bytes=memory_limit_bytes or memory_share(cores) // len(threads),
+            environment=dict.fromkeys(KERNEL_VARIABLES, str(self._kernels)) if self._kernels else {},
         )
 
     @property
@@ -118,13 +136,19 @@ class CyclesRenderer(Renderer):
         """The devices of the workers: CPU, or names of GPUs; empty before the first image."""
         return self._pool.devices
 
+    @property
+    def timings(self) -> list[tuple[bool, float, float]]:
+        """Of the last images: whether its worker's first, its seconds, and those before its first sample."""
+        return list(self._pool.timings)
+
+    @property
+    def gpu_bytes(self) -> int:
+        """The most memory that one of the workers was seen to hold on its GPU; 0 where that is not known."""
+        return self._pool.gpu_bytes
+
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         """Yields images, (height, width, 3) uint8 sRGB; see `Renderer`."""
         return self._run("picture", scenes)
-
-    def object_ids(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
-        """Yields the object of each pixel, (height, width) uint8; see `BlenderScene.object_ids`."""
-        return self._run("ids", scenes)
 
     def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
         """Yields annotations, from Cycles' passes for rays through the pixels' centres; see `Annotator`."""
@@ -136,6 +160,9 @@ class CyclesRenderer(Renderer):
         self._pool.close()
 
     def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
+        if self._kernels is not None:
+            with suppress(OSError):  # then the driver compiles them for each worker
+                self._kernels.mkdir(parents=True, exist_ok=True)
         tasks = ((key, {"task": task, "scene": scene}) for key, scene in scenes)
         try:
             yield from self._pool.run(tasks)
@@ -143,14 +170,16 @@ class CyclesRenderer(Renderer):
             raise RenderError(explain_start(str(error))) from error
 
 
-def _as_json(gpu: Device | None) -> dict[str, str] | None:
-    """What a worker is sent about its GPU."""
+def _as_json(gpu: Device | None, share: float) -> dict[str, Any] | None:
+    """What a worker is sent about its GPU, with the share of its memory that it may hold."""
     if gpu is None:
         return None
     return {
         "interface": gpu.kind.upper(),
         "identity": gpu.identity,
         "name": f"{gpu.name} ({gpu.title})",
+        "title": gpu.title,
+        "share": share,
     }
 
 
@@ -174,7 +203,10 @@ def memory_share(cores: int | None = None) -> int:
     return max(int(SHARE_OF_WORKERS * available_bytes() * part), BYTES_OF_A_WORKER)
 
 
-def timeout_of(settings: RenderSettings, *, threads: int) -> float:
-    """Seconds after which an image's worker counts as hung."""
-    expected_s = settings.width * settings.height * settings.samples * SECONDS_PER_SAMPLE / threads
-    return LEAST_TIMEOUT_S + PATIENCE * expected_s
+def patience_for(settings: RenderSettings, *, threads: int) -> Patience:
+    """How long an image may take before its worker counts as hung."""
+    samples_s = settings.width * settings.height * settings.samples * SECONDS_PER_SAMPLE
+    return Patience(
+        work_s=LEAST_PATIENCE_S + PATIENCE * (samples_s + SECONDS_PER_THREAD * threads),
+        clock_s=LEAST_PATIENCE_S + PATIENCE * samples_s / threads,
+    )

@@ -1,7 +1,7 @@
 """The devices that Blender can render on, on this machine.
 
 Blender is asked in a process of its own that does nothing else. If a driver crashes, only that process
-ends, and this process never touches a GPU.
+ends, and this process never computes on a GPU.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clevrhope.errors import ConfigError, RenderError
-from clevrhope.images.blender.process import START_TIMEOUT_S, TaskError, WorkerEndedError, WorkerProcess
-from clevrhope.images.device_choice import ANY, CPU, INTERFACES, DeviceChoice
+from clevrhope.images.blender.process import START_PATIENCE, TaskError, WorkerEndedError, WorkerProcess
+from clevrhope.images.renderer import ANY, CPU, INTERFACES, DeviceChoice
 
 #: `-P` keeps modules in the current folder out of the worker.
 WORKER_COMMAND = (sys.executable, "-P", "-m", "clevrhope.images.blender.worker")
@@ -81,7 +81,7 @@ def find_devices(
         for kind in kinds:
             process = process or WorkerProcess(command)
             try:
-                answer = process.query({"list": kind.upper()}, timeout_s=START_TIMEOUT_S)
+                answer = process.query({"list": kind.upper()}, patience=START_PATIENCE)
             except TaskError as error:
                 raise RenderError(str(error)) from error
             except WorkerEndedError as error:

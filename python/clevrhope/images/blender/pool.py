@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from clevrhope.errors import RenderError
-from clevrhope.images.blender.process import TaskError, WorkerEndedError, WorkerProcess
+from clevrhope.images.blender.process import Patience, TaskError, WorkerEndedError, WorkerProcess
 from clevrhope.images.renderer import Pixels
 
 K = TypeVar("K", bound=Hashable)
@@ -26,6 +27,8 @@ FAILURES_IN_A_ROW = 12
 #: A worker is replaced after so many images, or when it holds so much more than after its first.
 IMAGES_PER_WORKER = 2000
 GROWTH_BYTES = 1 << 30
+#: The times of so many of the last images are kept.
+IMAGES_TIMED = 1000
 
 
 class ScenesFailedError(RenderError):
@@ -62,18 +65,23 @@ class WorkerPool:
     Args:
         start: for each worker, the first message to it: look, settings, threads.
         command: the worker's command line, to which its folder is added.
-        timeout_s: how long a task may take before its worker counts as hung.
+        environment: variables for workers that this process does not have.
 
     The other arguments are those of `CyclesRenderer`.
+
+    Attributes:
+        timings: of the last images, whether each was its worker's first, and its `WorkerProcess.timing`.
     """
 
     start: Sequence[Mapping[str, Any]]
-    timeout_s: float
+    patience: Patience
     allowance_s: float
     command: Sequence[str]
     memory_limit_bytes: int
+    environment: Mapping[str, str]
 
     def __post_init__(self) -> None:
+        self.timings: deque[tuple[bool, float, float]] = deque(maxlen=IMAGES_TIMED)
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
@@ -92,6 +100,12 @@ class WorkerPool:
         processes = (driver.process for driver in self._drivers)
         return {process.device for process in processes if process is not None and process.device}
 
+    @property
+    def gpu_bytes(self) -> int:
+        """The most memory that one of the workers was seen to hold on its GPU; 0 where that is not known."""
+        processes = (driver.process for driver in self._drivers)
+        return max((process.gpu_bytes for process in processes if process is not None), default=0)
+
     def run(self, tasks: Iterable[tuple[K, Mapping[str, Any]]]) -> Iterator[tuple[K, Pixels]]:
         """Yields each task's key and pixels, in the order in which they are done.
 
@@ -102,7 +116,13 @@ class WorkerPool:
             ScenesFailedError: after all other tasks are done, if some gave no pixels.
         """
         if not self._drivers:
-            self._drivers = [_Driver(self, number) for number in range(len(self.start))]
+            # On each model of GPU, one worker's first image leaves the kernels compiled for all others.
+            models = [start["gpu"] and start["gpu"]["title"] for start in self.start]
+            compiled = {model: threading.Event() for model in models}
+            self._drivers = [
+                _Driver(self, number, compiled[model], waits=model is not None and model in models[:number])
+                for number, model in enumerate(models)
+            ]
             for driver in self._drivers:
                 driver.thread.start()
         source = iter(tasks)
@@ -152,13 +172,21 @@ class WorkerPool:
 
 
 class _Driver:
-    """The thread that starts one worker process, gives it tasks and replaces it."""
+    """The thread that starts one worker process, gives it tasks and replaces it.
 
-    def __init__(self, pool: WorkerPool, number: int) -> None:
+    Args:
+        pool: has the tasks.
+        number: of the worker.
+        compiled: set when its GPU's kernels are compiled.
+        waits: whether its first task waits for that.
+    """
+
+    def __init__(self, pool: WorkerPool, number: int, compiled: threading.Event, *, waits: bool) -> None:
         self.process: WorkerProcess | None = None
         self.thread = threading.Thread(target=self._run, name=f"render worker {number}", daemon=True)
         self._pool = pool
         self._number = number
+        self._compiled, self._waits = compiled, waits
         self._tasks, self._done = pool._tasks, pool._done
         self._stopped = False
         self._lock = threading.Lock()
@@ -167,6 +195,7 @@ class _Driver:
         """Kills the process; the thread then ends by itself."""
         with self._lock:
             self._stopped = True
+            self._compiled.set()
             if self.process is not None:
                 self.process.kill()
 
@@ -174,8 +203,11 @@ class _Driver:
         try:
             if self._started() is None:
                 return
+            if self._waits:
+                self._compiled.wait()
             while (task := self._tasks.get()) is not None and not self._stopped:
                 done = self._do(*task)
+                self._compiled.set()
                 if not self._stopped:
                     self._done.put(done)
         except RenderError as error:
@@ -193,14 +225,15 @@ class _Driver:
             if process is None:
                 break
             try:
-                allowance_s = 0.0 if process.images else pool.allowance_s
-                pixels = process.ask(task, timeout_s=pool.timeout_s + allowance_s)
+                patience = pool.patience if process.images else pool.patience.longer(pool.allowance_s)
+                pixels = process.ask(task, patience=patience)
             except TaskError as error:
                 return _Done(key, reason=str(error))
             except WorkerEndedError as error:
                 reason = f"{ATTEMPTS} workers in turn ended over it, the last one because it {error}"
                 self._drop()
                 continue
+            pool.timings.append((process.images == 1, *process.timing))
             if process.images >= IMAGES_PER_WORKER or process.growth_bytes > GROWTH_BYTES:
                 self._drop()
             return _Done(key, pixels)
@@ -218,8 +251,11 @@ class _Driver:
                 if self._stopped:
                     return None
                 if self.process is None:
-                    limit = self._pool.memory_limit_bytes
-                    self.process = WorkerProcess(self._pool.command, memory_limit_bytes=limit)
+                    self.process = WorkerProcess(
+                        self._pool.command,
+                        memory_limit_bytes=self._pool.memory_limit_bytes,
+                        environment=self._pool.environment,
+                    )
                 process = self.process
             try:
                 process.wait_until_ready(self._pool.start[self._number])

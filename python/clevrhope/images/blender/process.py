@@ -8,23 +8,48 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 
 from clevrhope.errors import RenderError
-from clevrhope.images.blender.memory import UNKNOWN_BYTES, resident_bytes
+from clevrhope.images.blender.gpu_use import GpuUse
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker_folder import WorkerFolder
 from clevrhope.images.renderer import Pixels
 from clevrhope.runtime.blender import worker_environment
+from clevrhope.runtime.resources import UNKNOWN_BYTES, processor_seconds, resident_bytes
 
-#: Time to read Blender from a cold disk and build the look.
-START_TIMEOUT_S = 300.0
 #: A killed process ends within this time, unless a driver holds it.
 END_TIMEOUT_S = 5.0
 #: How often a worker is checked for hanging or holding too much memory.
 CHECK_EVERY_S = 0.5
+#: A worker that does less than this much work stands still; a hung one may still look at its clock.
+LEAST_WORK_S = 0.1
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long an answer may take before its worker counts as hung.
+
+    Attributes:
+        work_s: seconds that its processors and its GPU work for it, all together.
+        clock_s: seconds by the clock, which count only where that work cannot be read.
+        still_s: seconds in which neither works.
+    """
+
+    work_s: float
+    clock_s: float
+    still_s: float = 120.0
+
+    def longer(self, seconds: float) -> Patience:
+        """The same for an answer that takes so much more work."""
+        return replace(self, work_s=self.work_s + seconds, clock_s=self.clock_s + seconds)
+
+
+#: For reading Blender from a cold disk and building the look.
+START_PATIENCE = Patience(work_s=300.0, clock_s=300.0, still_s=300.0)
 
 
 class StartError(RenderError):
@@ -45,14 +70,23 @@ class WorkerProcess:
     Args:
         command: its command line, to which its folder is added.
         memory_limit_bytes: it is killed when it holds more.
+        environment: variables for it that this process does not have.
 
     Attributes:
         device: CPU or the name of a GPU, once it is ready; empty before.
         images: number of images that it has made.
         growth_bytes: growth of its memory since its first image.
+        gpu_bytes: the most memory that it was seen to hold on its GPU.
+        timing: seconds of its last image, and those of them before Cycles' first sample.
     """
 
-    def __init__(self, command: Sequence[str], *, memory_limit_bytes: int = UNKNOWN_BYTES) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        memory_limit_bytes: int = UNKNOWN_BYTES,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._folder = WorkerFolder()
         self._log = self._folder.path / "stderr.txt"
         with self._log.open("wb") as log:
@@ -61,7 +95,7 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=worker_environment(),
+                env={**(environment or {}), **worker_environment()},
                 start_new_session=True,  # Ctrl-C goes to the parent alone, which then ends its workers
             )
         self._process = process
@@ -73,6 +107,10 @@ class WorkerProcess:
         self.device = ""
         self.images = 0
         self.growth_bytes = 0
+        self.gpu_bytes = 0
+        self.timing = (0.0, 0.0)
+        self._gpu: GpuUse | None = None
+        self._gpu_limit_bytes = 0
 
     @property
     def pid(self) -> int:
@@ -89,19 +127,24 @@ class WorkerProcess:
         if self._ready:
             return
         try:
-            self.device = self.query(start, timeout_s=START_TIMEOUT_S)["device"]
+            self.device = self.query(start, patience=START_PATIENCE)["device"]
         except TaskError as error:
             raise StartError(str(error)) from error
         self._ready = True
+        if (gpu := start["gpu"]) is not None:
+            self._gpu = GpuUse(gpu["identity"], self.pid)
+            self._gpu_limit_bytes = int(gpu["share"] * self._gpu.total_bytes)
 
-    def ask(self, task: Mapping[str, Any], *, timeout_s: float) -> Pixels:
+    def ask(self, task: Mapping[str, Any], *, patience: Patience) -> Pixels:
         """The pixels of a task, (height, width, channels) uint8, without the last axis if it has one channel.
 
         Raises:
             TaskError: the worker reports why this task cannot be done.
-            WorkerEndedError: it died, is unfit for more tasks, or was killed after `timeout_s`.
+            WorkerEndedError: it died, is unfit for more tasks, or was killed for hanging.
         """
-        header, payload = self._exchange(task, timeout_s)
+        header, payload = self._exchange(task, patience)
+        self._see_gpu()  # quick images are done before the first check
+        self.timing = (header["seconds"], header["sync_s"])
         self.images += 1
         self._first_bytes = self._first_bytes or header["memory_bytes"]
         self.growth_bytes = header["memory_bytes"] - self._first_bytes
@@ -109,9 +152,9 @@ class WorkerProcess:
         pixels = np.frombuffer(payload, dtype=np.uint8).reshape(shape)
         return pixels[:, :, 0] if header["channels"] == 1 else pixels
 
-    def query(self, message: Mapping[str, Any], *, timeout_s: float) -> dict[str, Any]:
+    def query(self, message: Mapping[str, Any], *, patience: Patience) -> dict[str, Any]:
         """The answer to a message that asks for no pixels; raises as `ask`."""
-        return self._exchange(message, timeout_s)[0]
+        return self._exchange(message, patience)[0]
 
     def kill(self) -> None:
         """Ends the process at once; whoever waits for its answer gets WorkerEndedError."""
@@ -133,9 +176,9 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:
             return None
 
-    def _exchange(self, message: Mapping[str, Any], timeout_s: float) -> tuple[dict[str, Any], bytes]:
+    def _exchange(self, message: Mapping[str, Any], patience: Patience) -> tuple[dict[str, Any], bytes]:
         answered = threading.Event()
-        threading.Thread(target=self._watch, args=(answered, timeout_s), daemon=True).start()
+        threading.Thread(target=self._watch, args=(answered, patience), daemon=True).start()
         try:
             write_frame(self._requests, message)
             answer = read_frame(self._replies)
@@ -151,19 +194,52 @@ class WorkerProcess:
             raise TaskError(answer[0]["problem"])
         return answer
 
-    def _watch(self, answered: threading.Event, timeout_s: float) -> None:
-        """Kills the process if it takes too long over its answer, or holds too much."""
-        end = time.monotonic() + timeout_s
-        while not answered.wait(min(CHECK_EVERY_S, max(0.0, end - time.monotonic()))):
-            if time.monotonic() >= end:
-                self._killed_because = f"gave no answer within {timeout_s:g} s"
-            elif resident_bytes(self.pid) > self._memory_limit_bytes:
+    def _watch(self, answered: threading.Event, patience: Patience) -> None:
+        """Kills the process if it hangs over its answer, or holds too much.
+
+        A worker that waits for a busy machine does not hang. Checks are counted, not seconds, since this
+        process may have to wait as well.
+        """
+        began, first_s, moved_s, still_s = time.monotonic(), None, 0.0, 0.0
+        while not answered.wait(CHECK_EVERY_S):
+            work_s = self._work_s()
+            if work_s is not None:
+                first_s = work_s if first_s is None else first_s
+                still_s += CHECK_EVERY_S
+                if work_s - moved_s >= LEAST_WORK_S:
+                    moved_s, still_s = work_s, 0.0
+            self._see_gpu()
+            if resident_bytes(self.pid) > self._memory_limit_bytes:
                 limit = f"{self._memory_limit_bytes / (1 << 30):.3g} GiB"
                 self._killed_because = f"held more than its share of the memory, {limit}; take fewer workers"
+            elif self.gpu_bytes > self._gpu_limit_bytes > 0:
+                limit = f"{self._gpu_limit_bytes / (1 << 30):.3g} GiB"
+                self._killed_because = (
+                    f"held more than its share of the GPU's memory, {limit}; take fewer workers for each GPU"
+                )
+            elif work_s is None and time.monotonic() - began > patience.clock_s:
+                what = "processor" if self._gpu is None else "GPU"
+                self._killed_because = (
+                    f"gave no answer within {patience.clock_s:g} s, and how long its {what} worked is unknown"
+                )
+            elif work_s is not None and work_s - (first_s or 0.0) > patience.work_s:
+                self._killed_because = f"gave no answer after {patience.work_s:g} s of work"
+            elif still_s >= patience.still_s:
+                self._killed_because = f"gave no answer and did nothing for {patience.still_s:g} s"
             else:
                 continue
             self.kill()
             return
+
+    def _see_gpu(self) -> None:
+        if self._gpu is not None:
+            self.gpu_bytes = max(self.gpu_bytes, self._gpu.held_bytes())
+
+    def _work_s(self) -> float | None:
+        """Seconds that its processors and its GPU have worked; None where that is not known of both."""
+        processor_s = processor_seconds(self.pid)
+        gpu_s = 0.0 if self._gpu is None else self._gpu.seconds()
+        return None if processor_s is None or gpu_s is None else processor_s + gpu_s
 
     def _ending(self) -> str:
         """Why there is no answer, as a clause that follows "it"."""

@@ -3,10 +3,11 @@
 A frame is the lengths of header and payload (4 and 8 bytes, little endian), the JSON header, and the payload.
 Pixels travel as payload, so they are neither quoted nor copied more than once.
 
-To a worker: first {"look", "properties", "settings", "threads", "gpu", "timeout_s", "allowance_s"}; then
-{"task": "picture", "ids" or "passes", "scene"}. From a worker: first {"ready": true, "device", "bpy"} or
-{"ready": false, "problem"}; then for each task {"height", "width", "channels", "memory_bytes"} with the
-pixels, or {"problem"}, or {"unfit"} if the worker failed or ran out of memory, and has to be replaced.
+To a worker: first {"look", "properties", "settings", "threads", "gpu", "work_s", "allowance_s"}; then
+{"task": "picture" or "passes", "scene"}. From a worker: first {"ready": true, "device", "bpy"} or
+{"ready": false, "problem"}; then for each task {"height", "width", "channels", "seconds", "sync_s",
+"memory_bytes"} with the pixels, or {"problem"}, or {"unfit"} if the worker failed or ran out of memory, and
+has to be replaced.
 
 A worker that lists devices gets {"list": kind} instead and answers {"known", "devices"}, see preferences.
 """

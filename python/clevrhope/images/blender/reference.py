@@ -1,8 +1,9 @@
 """Renders the reference scenes with 512 samples: `python -m clevrhope.images.blender.reference [FOLDER]`.
 
-The scenes are those of FOLDER/scenes.json (by default tests/data/look), and the images are put beside it. An
-image takes a minute or more on two cores. Existing images are kept, so the command may be stopped and run
-again; to make images anew, remove them first.
+The scenes are those of FOLDER/scenes.json (by default tests/data/look), with the values of a
+FOLDER/properties.json if there is one, and the images are put beside it. An image takes a minute or more on
+two cores. Existing images are kept, so the command may be stopped and run again; to make images anew, remove
+them first.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.quality import reference_folder, reference_image, reference_scenes
 from clevrhope.images.settings import SAMPLES_OF_THE_ORIGINAL, RenderSettings
 from clevrhope.images.stage import render_png_files
+from clevrhope.look.definition import read_look
 
 #: On the CPU, whose images do not depend on the machine's GPU.
 REFERENCE_SETTINGS = RenderSettings(device="cpu").with_samples(SAMPLES_OF_THE_ORIGINAL)
@@ -26,7 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = Path(next(iter(sys.argv[1:] if arguments is None else arguments), reference_folder()))
     try:
         scenes = reference_scenes(folder)
-        with CyclesRenderer(settings=REFERENCE_SETTINGS) as renderer:
+        properties = folder / "properties.json"
+        look = read_look(properties=properties if properties.exists() else None)
+        with CyclesRenderer(settings=REFERENCE_SETTINGS, look=look) as renderer:
             for path in render_png_files(
                 scenes, lambda scene: reference_image(scene["image_index"], folder), renderer=renderer
             ):

@@ -7,8 +7,8 @@ that Cycles keeps its geometry, its trees and its shaders from image to image.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from clevrhope.images.blender.boxes import box_in_image, disjoint_groups
-from clevrhope.images.blender.passes import Found, centre_rays
+from clevrhope.images.blender.passes import centre_rays
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.bounds import place_inside
 from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measure_passes
@@ -43,6 +43,9 @@ class BlenderScene:
         threads: how many threads Cycles may use.
         gpu: the GPU to render on, {"interface", "identity", "name"}; by default the CPU.
         folder: for the image file between Blender and the reader; best in memory.
+
+    Attributes:
+        sync_s: seconds of the last image before Cycles' first sample: for taking over the scene.
     """
 
     def __init__(
@@ -57,7 +60,8 @@ class BlenderScene:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._scene = bpy.context.scene
         self._look = look
-        self._image = folder / "image.tga"
+        self._image = folder / "image.png"
+        self.sync_s = 0.0
         self._objects: dict[tuple[str, str], list[Any]] = {}
         self._meshes: dict[tuple[str, str], Any] = {}
         self._materials: dict[str, Any] = {}
@@ -81,18 +85,10 @@ class BlenderScene:
         """
         self._place(self._placement(scene))
         self._image.unlink(missing_ok=True)  # so that a failed write never gives the image before
-        bpy.ops.render.render(write_still=True)
-        with Image.open(self._image, formats=("TGA",)) as image:
+        _draw()
+        with Image.open(self._image, formats=("PNG",)) as image:
+            self.sync_s = _sync_seconds(image.info)
             return np.asarray(image.convert("RGB"))
-
-    def object_ids(self, scene: Mapping[str, Any]) -> Pixels:
-        """Which object each pixel shows, (height, width) uint8: 0 background, i + 1 object i of the scene.
-
-        Cycles' object-index pass: the object that the pixel's first ray hits, whatever the filter and seed.
-        """
-        self._place(self._placement(scene))
-        with self._centre_rays() as look:
-            return look().index.astype(np.uint8)
 
     def passes(self, scene: Mapping[str, Any]) -> Passes:
         """The annotations of a scene.
@@ -103,10 +99,11 @@ class BlenderScene:
         Raises:
             SceneError: as `render`; more objects than a mask has numbers for.
         """
+        self.sync_s = 0.0
         placement = self._placement(scene)
         check_countable(len(placement.things))
         bodies = self._place(placement)
-        with self._centre_rays() as look:
+        with centre_rays(self._scene, list(self._lights.values()), self._image.parent, _draw) as look:
             found = look()
             alone_px = _counts(found.index, len(bodies))
             render, lens = self._scene.render, self._look.look["camera"]
@@ -122,12 +119,6 @@ class BlenderScene:
     def _placement(self, scene: Mapping[str, Any]) -> Placement:
         render = self._scene.render
         return place_inside(scene, self._look, width_px=render.resolution_x, height_px=render.resolution_y)
-
-    def _centre_rays(self) -> AbstractContextManager[Callable[[], Found]]:
-        def render() -> None:
-            bpy.ops.render.render(write_still=True)
-
-        return centre_rays(self._scene, list(self._lights.values()), self._image.parent, render)
 
     def _place(self, placement: Placement) -> list[Any]:
         """Puts everything where it belongs; returns Blender's objects in the order of the scene's."""
@@ -191,6 +182,20 @@ class BlenderScene:
                 self._scene.collection.objects.link(body)
 
 
+def _draw() -> None:
+    """Renders the scene into its file."""
+    bpy.ops.render.render(write_still=True)
+
+
+def _sync_seconds(info: Mapping[Any, Any]) -> float:
+    """The time that Cycles notes in a PNG file for taking over the scene, "00:01.25"; 0 without a note."""
+    text = next((each for name, each in info.items() if str(name).endswith(".synchronization_time")), "0")
+    seconds = 0.0
+    for part in text.split(":"):
+        seconds = 60.0 * seconds + float(part)
+    return seconds
+
+
 def _corners(body: Any) -> npt.NDArray[np.float64]:
     """The corners of a body's bounding box in the world, (8, 3)."""
     turn = mathutils.Matrix.LocRotScale(body.location, body.rotation_euler, body.scale)
@@ -220,7 +225,7 @@ def load_material(entry: Mapping[str, str]) -> Any:
         group = tree.nodes.new("ShaderNodeGroup")
         group.node_tree = found
         if "Color" in group.inputs:
-            _link_object_color(tree, group)
+            _link_object_color(tree, group.inputs["Color"])
         return group
 
     return _new_material(found.name, surface)
@@ -237,9 +242,9 @@ def _new_material(name: str, surface: Callable[[Any], Any]) -> Any:
     return material
 
 
-def _link_object_color(tree: Any, node: Any) -> None:
+def _link_object_color(tree: Any, place: Any) -> None:
     info = tree.nodes.new("ShaderNodeObjectInfo")
-    tree.links.new(info.outputs["Color"], node.inputs["Color"])
+    tree.links.new(info.outputs["Color"], place)
 
 
 def _mix(tree: Any, entry: Mapping[str, Any]) -> Any:
@@ -281,17 +286,34 @@ def _glossy(tree: Any, entry: Mapping[str, Any]) -> Any:
     return node
 
 
+def _principled(tree: Any, entry: Mapping[str, Any]) -> Any:
+    """{"color", "metallic", "roughness"}; light that microfacets throw at each other is left out."""
+    node = tree.nodes.new("ShaderNodeBsdfPrincipled")
+    node.distribution = "GGX"
+    node.inputs["Metallic"].default_value = entry["metallic"]
+    node.inputs["Roughness"].default_value = entry["roughness"]
+    return node
+
+
 #: What a "node" of look.json's shader graphs can be.
-SHADERS = {"mix": _mix, "diffuse": _diffuse, "sheen": _sheen, "glossy": _glossy}
+SHADERS = {
+    "mix": _mix,
+    "diffuse": _diffuse,
+    "sheen": _sheen,
+    "glossy": _glossy,
+    "principled": _principled,
+}
 
 
 def _shader(tree: Any, entry: Mapping[str, Any]) -> Any:
     node = SHADERS[entry["node"]](tree, entry)
     color = entry.get("color")
-    if color == OBJECT_COLOR:
-        _link_object_color(tree, node)
-    elif color is not None:
-        node.inputs["Color"].default_value = (*color, 1.0)
+    if color is not None:
+        place = node.inputs["Base Color" if entry["node"] == "principled" else "Color"]
+        if color == OBJECT_COLOR:
+            _link_object_color(tree, place)
+        else:
+            place.default_value = (*color, 1.0)
     return node
 
 
@@ -301,6 +323,10 @@ def _to_blender(mesh: Mesh, name: str) -> Any:
     data.from_pydata(mesh.vertices.tolist(), [], faces)
     data.polygons.foreach_set("use_smooth", np.full(len(faces), mesh.smooth))
     data.update()
+    if mesh.smooth_angle_deg is not None:
+        data.set_sharp_from_angle(angle=math.radians(mesh.smooth_angle_deg))
+    if mesh.corner_normals is not None:
+        data.normals_split_custom_set(mesh.corner_normals.tolist())
     return data
 
 
@@ -378,7 +404,8 @@ def _configure_output(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     render.use_file_extension = False
     render.use_compositing = False
     render.use_sequencer = False
-    render.image_settings.file_format = "TARGA_RAW"
+    render.image_settings.file_format = "PNG"
+    render.image_settings.compression = 0  # PNG takes 5 ms longer than TGA, and holds Cycles' times
     render.image_settings.color_mode = "RGB"
     scene.display_settings.display_device = entry["display_device"]
     scene.view_settings.view_transform = entry["view_transform"]

@@ -6,20 +6,21 @@ is removed with it. It ends when its standard input does, so it never outlives i
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import queue
+import resource
 import shutil
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from clevrhope.errors import ClevrhopeError
-from clevrhope.images.blender.memory import resident_bytes
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.passes import to_bytes
+from clevrhope.runtime.resources import resident_bytes
 
 Tasks = queue.SimpleQueue[dict[str, Any]]
 
@@ -47,11 +48,19 @@ def main(folder: Path) -> int:
     allowance_s = start["allowance_s"]
     while True:
         task = tasks.get()
-        # This watch needs no interpreter lock, which Blender may hold while it hangs.
-        faulthandler.dump_traceback_later((start["timeout_s"] + allowance_s) * 1.5 + 5.0, exit=True)
+        _limit_processor_time((start["work_s"] + allowance_s) * 1.5 + 5.0)
         _serve(scene, task, replies, on_gpu=start["gpu"] is not None)
-        faulthandler.cancel_dump_traceback_later()
         allowance_s = 0.0
+
+
+def _limit_processor_time(seconds: float) -> None:
+    """Ends this process after so much more processor time, if its parent is gone and Blender spins.
+
+    The thread that notices the parent's end needs the interpreter's lock, which Blender may hold.
+    """
+    end = int(time.process_time() + seconds) + 1
+    with suppress(OSError, ValueError):  # a lower limit of the system is in force
+        resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def open_pipes(folder: Path) -> tuple[Tasks, BinaryIO]:
@@ -93,6 +102,7 @@ def _list_devices(start: dict[str, Any], tasks: Tasks, replies: BinaryIO) -> int
 
 
 def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO, *, on_gpu: bool) -> None:
+    began = time.perf_counter()
     try:
         pixels = _answer(scene, task)
     except ClevrhopeError as error:
@@ -103,12 +113,11 @@ def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO, *, on_gpu: bool)
         return
     height, width = pixels.shape[:2]
     header = {"height": height, "width": width, "channels": pixels.size // (height * width)}
-    write_frame(replies, {**header, "memory_bytes": resident_bytes()}, pixels.tobytes())
+    times = {"seconds": time.perf_counter() - began, "sync_s": scene.sync_s}
+    write_frame(replies, {**header, **times, "memory_bytes": resident_bytes()}, pixels.tobytes())
 
 
 def _answer(scene: Any, task: dict[str, Any]) -> Any:
-    if task["task"] == "ids":
-        return scene.object_ids(task["scene"])
     if task["task"] == "passes":
         return to_bytes(scene.passes(task["scene"]))
     return scene.render(task["scene"])

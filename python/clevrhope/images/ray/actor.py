@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from clevrhope.errors import ClevrhopeError, RenderError
 from clevrhope.images.blender.devices import choose_gpus
 from clevrhope.images.blender.pool import ScenesFailedError
-from clevrhope.images.device_choice import CPU, parse_device
 from clevrhope.images.passes import Passes, annotator_of
-from clevrhope.images.renderer import Pixels, Renderer, Scene
+from clevrhope.images.renderer import CPU, Pixels, Renderer, Scene, parse_device
 from clevrhope.images.settings import Rendering, RenderSettings
 from clevrhope.look.definition import Look
 from clevrhope.version import software_version
@@ -44,13 +43,13 @@ class RenderActor:
         rendering: size and effort; where Ray reserved no GPU, the device is the CPU.
         look: what the names in the scenes look like.
         cores: number of cores that Ray reserved.
-        has_gpu: whether Ray reserved a GPU or a part of one; this process sees no other.
+        gpus: 1 if Ray reserved a GPU, or a part of it; this process sees no other.
         version: of the package, on the machine that the run was started on.
     """
 
-    def __init__(self, rendering: Rendering, look: Look, cores: int, has_gpu: bool, version: str) -> None:
+    def __init__(self, rendering: Rendering, look: Look, cores: int, gpus: float, version: str) -> None:
         self._rendering, self._look, self._cores = rendering, look, cores
-        self._has_gpu, self._version = has_gpu, version
+        self._gpus, self._version = gpus, version
         self._renderer: Renderer | None = None
 
     def hello(self) -> Answer:
@@ -97,13 +96,15 @@ class RenderActor:
             os.environ["RAYON_NUM_THREADS"] = str(self._cores)
             return NativeRenderer(look=self._look, workers=1, **asdict(rendering))
         device = CPU
-        if self._has_gpu:
-            gpus, _ = choose_gpus(parse_device(rendering.device))
-            if not gpus:
+        if self._gpus:
+            found, _ = choose_gpus(parse_device(rendering.device))
+            if not found:
                 raise RenderError(
                     "Ray has a GPU here, but Blender finds none; see clevrhope devices there, or take "
                     "--device cpu"
                 )
-            device = gpus[0].name
+            device = found[0].name
         settings = replace(rendering, device=device)
-        return CyclesRenderer(look=self._look, settings=settings, workers=1, cores=self._cores)
+        return CyclesRenderer(
+            look=self._look, settings=settings, workers=1, cores=self._cores, gpu_share=self._gpus or 1.0
+        )

@@ -14,7 +14,7 @@ import threading
 from types import ModuleType
 
 from clevrhope.errors import ConfigError, RenderError
-from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.resources import available_cores
 
 #: Ray's own variable, with the default address of its programs.
 ADDRESS_VARIABLE = "RAY_ADDRESS"

@@ -17,11 +17,10 @@ from typing import Any, Generic, TypeVar
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.cycles import THREADS_OF_A_WORKER, WORKERS_OF_A_GPU
 from clevrhope.images.blender.pool import ATTEMPTS, FAILURES_IN_A_ROW, ScenesFailedError
-from clevrhope.images.device_choice import CPU, parse_device
 from clevrhope.images.passes import Passes
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect, import_ray
-from clevrhope.images.renderer import Pixels, Renderer, Scene
+from clevrhope.images.renderer import CPU, Pixels, Renderer, Scene, parse_device
 from clevrhope.images.settings import Rendering, RenderSettings
 from clevrhope.look.definition import Look, read_look
 from clevrhope.version import software_version
@@ -133,8 +132,8 @@ class RayRenderer(Renderer):
         self._class = self._ray.remote(actor).options(
             num_cpus=self._places.cpus, num_gpus=self._places.gpus, max_restarts=0, max_task_retries=0
         )
-        has_gpu = self._places.gpus > 0
-        self._given = (rendering, look or read_look(), self._places.cpus, has_gpu, software_version())
+        places = self._places
+        self._given = (rendering, look or read_look(), places.cpus, places.gpus, software_version())
         self._actors: list[_Actor[Any]] = []
         self._under_way: dict[Any, tuple[_Actor[Any], _Task[Any] | None]] = {}
         self._idle_since = 0.0

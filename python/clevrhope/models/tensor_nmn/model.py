@@ -11,6 +11,7 @@ from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe
+from clevrhope.models.stack import answer_losses
 from clevrhope.models.stems import Generators
 from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
@@ -94,8 +95,7 @@ class TensorNmn(BaseModel):
     def stack_engine_losses(self, batch: Batch, generators: Generators) -> Tensor:
         """(M,) `engine_loss` of each model of a stack, on its own part of the questions."""
         scores = stack_scores(self.engine, batch.features, batch.plan, generators)
-        losses = F.cross_entropy(scores, batch.answers, reduction="none")
-        return losses.view(len(generators), -1).mean(dim=1)
+        return answer_losses(scores, batch.answers, len(generators))
 
     def reinforce_loss(self, batch: Batch) -> Tensor:
         """The engine's cross-entropy on programs that the generator draws, plus REINFORCE for the generator.

@@ -65,7 +65,7 @@ def make_plan(request: Request) -> Plan:
         to_annotate=max(0, to_annotate),
         exact=exact,
         rates=rates,
-        no_images_because=problem,
+        no_forecast_because=problem,
     )
 
 

@@ -1,11 +1,12 @@
 """The speed of this machine, measured on a request's own questions, scenes and images."""
 
 import json
+import os
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,17 @@ from clevrhope.errors import RenderError
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.png import encode_png
 from clevrhope.images.renderer import Renderer
+from clevrhope.images.rendering_record import rendering_as_json, rendering_in_words
 from clevrhope.images.settings import renderer_of
 from clevrhope.pipeline.forecast.result import Rates
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.run import open_renderer
 from clevrhope.pipeline.text import questions_of
-from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.resources import available_cores, processor_seconds
+
+BUSY_LOAD, BUSY_SHARE = 0.5, 0.6
+"""The machine looks busy if, for each core, so many programs or more wanted to run in the minute before, and
+rendering then got less than this share of the cores."""
 
 QUESTIONS_LOOKED_AT = 2_250
 IMAGES_TIMED = {"blender": 1, "native": 8}
@@ -35,7 +41,8 @@ BYTES_OF_SET_ARRAYS = 44
 
 
 def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
-    """Rates of this machine, and why images could not be timed ("" where they were)."""
+    """Rates of this machine, and why the time of images is not known ("" where it is)."""
+    load = os.getloadavg()[0]
     job = max(resolved.jobs, key=lambda job: job.goal if job.kind.unit == "questions" else 0)
     began = perf_counter()
     batch = next(iter(questions_of(replace(job, goal=min(job.goal, QUESTIONS_LOOKED_AT)), resolved)))
@@ -54,7 +61,15 @@ def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
             scenes = [json.loads(row) for row in rows]
             # CLEVR's images are copied, not rendered; its scenes stand in only where there are no others.
             own = [scene for scene in scenes if "source" not in scene]
-            seconds, seconds_of_passes, start, image_bytes = _timed_images(own or scenes, resolved)
+            seconds, seconds_of_passes, start, image_bytes, share = _timed_images(own or scenes, resolved)
+            cores = available_cores()
+            if load >= BUSY_LOAD * cores and share < BUSY_SHARE:
+                with_what = rendering_in_words(rendering_as_json(resolved.config.rendering))
+                problem = (
+                    f"the machine looks busy (a load of {load:.1f} on {cores} cores, of whose time rendering "
+                    f"got {share:.0%}); now an image with {with_what} takes {seconds:.2g} s; plan again when "
+                    "the machine is idle"
+                )
         except RenderError as error:
             problem = str(error)
     sets_per_second, bytes_a_set = _timed_sets(resolved)
@@ -86,27 +101,32 @@ def _timed_sets(resolved: Resolved) -> tuple[float, float]:
 
 def _timed_images(
     scenes: Sequence[Mapping[str, Any]], resolved: Resolved
-) -> tuple[float, float | None, float, dict[str, float]]:
+) -> tuple[float, float | None, float, dict[str, float], float]:
     """The time and size of an image, with all workers busy.
 
     Returns:
         Seconds per image; seconds for its annotations, None where none are wanted; seconds until all workers
-        are busy; bytes per image by kind of file.
+        are busy; bytes per image by kind of file; the share of this machine's cores that rendering got, 1
+        where it is done by GPUs or other machines.
     """
     with ExitStack() as stack:
-        renderer = open_renderer(stack, resolved)
+        renderer = open_renderer(stack, resolved, keeps_kernels=False)
         n_workers = renderer.workers
         n_timed = n_workers * IMAGES_TIMED[renderer_of(resolved.config.rendering)]
         repeated = [scenes[k % len(scenes)] for k in range(n_workers + n_timed)]
         images = []
-        ends = []
+        ends, worked = [], []
         began = perf_counter()
         for _, pixels in renderer.render(enumerate(repeated)):
             ends.append(perf_counter())
+            worked.append(_worked_seconds(renderer))
             images.append(pixels)
+        is_elsewhere = resolved.request.engine == "ray" or getattr(renderer, "devices", {"CPU"}) != {"CPU"}
         passes = _timed_passes(repeated[:n_timed], resolved, renderer) if resolved.config.passes else None
     # The first image of each worker pays for Blender's start.
     seconds = (ends[-1] - ends[n_workers - 1]) / n_timed
+    worked_s = worked[-1] - worked[n_workers - 1]
+    share = 1.0 if is_elsewhere else worked_s / (seconds * n_timed * available_cores())
     start = max(0.0, ends[n_workers - 1] - began - n_workers * seconds)
     encoders = {
         "png": (resolved.config.png, encode_png),
@@ -121,7 +141,12 @@ def _timed_images(
             seconds += (perf_counter() - began) / len(images) / available_cores()
     if passes is not None:
         sizes["passes"] = passes[1]
-    return seconds, passes and passes[0], start, sizes
+    return seconds, passes and passes[0], start, sizes, share
+
+
+def _worked_seconds(renderer: Renderer) -> float:
+    """Processor time of this process and of the renderer's workers so far."""
+    return process_time() + sum(processor_seconds(pid) or 0.0 for pid in getattr(renderer, "worker_pids", ()))
 
 
 def _timed_passes(

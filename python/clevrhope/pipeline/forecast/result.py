@@ -67,8 +67,8 @@ class Plan:
     exact: bool
     """Whether images were counted, not estimated."""
     rates: Rates
-    no_images_because: str
-    """Why images could not be timed; "" where they were, or need not be."""
+    no_forecast_because: str
+    """Why the time of images is not known: none could be made, or the machine looks busy; "" where it is."""
 
     @property
     def questions(self) -> int:
@@ -96,7 +96,7 @@ class Plan:
 
     @property
     def seconds(self) -> float | None:
-        """Estimated seconds for the build; None where images are needed and could not be timed."""
+        """Estimated seconds for the build; None where images are needed and their time is not known."""
         text = (self.questions - self.set_questions) / self.rates.questions_per_second
         text += self.set_questions / self.rates.sets_per_second
         text += self.questions * SECONDS_OF_CHECK
@@ -104,7 +104,7 @@ class Plan:
         text += SECONDS_TO_START + SECONDS_A_SPLIT * len(self.splits)
         if not self.resolved.request.render or not (self.to_render or self.to_annotate):
             return text
-        if self.rates.seconds_per_picture is None:
+        if self.rates.seconds_per_picture is None or self.no_forecast_because:
             return None
         text += self.to_annotate * (self.rates.seconds_per_passes or 0.0)
         return text + self.rates.seconds_to_renderer + self.to_render * self.rates.seconds_per_picture

@@ -62,7 +62,7 @@ def plan_lines(plan: Plan) -> list[str]:
                 f"{duration(IMAGES_OF_THE_PAPER * each)}"
             )
     else:
-        lines.append(f"the time cannot be estimated: {plan.no_images_because}")
+        lines.append(f"the time cannot be estimated: {plan.no_forecast_because}")
     return lines
 
 
@@ -80,6 +80,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "pictures_to_copy": plan.to_copy if plan.resolved.request.render else 0,
         "bytes": round(plan.bytes),
         "seconds": None if plan.seconds is None else round(plan.seconds, 1),
+        "no_seconds_because": plan.no_forecast_because or None,
         "seconds_per_picture": plan.rates.seconds_per_picture,
         "rendering": plan.resolved.request.rendering,
         "questions_per_second": round(plan.rates.questions_per_second),

@@ -22,8 +22,8 @@ from clevrhope.dataset.suite_files import without_pairs
 from clevrhope.dataset.suite_pools import VISUAL, VISUAL_TESTS, SuitePool, visual_index
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.images.choice import open_renderer
 from clevrhope.images.pixel_edits import MARGIN, SIGMAS
+from clevrhope.images.renderer import open_renderer
 from clevrhope.images.rendering_record import rendering_from_json
 from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
@@ -176,7 +176,7 @@ class _Maker:
         files = {}
         if plan.images:
             look = read_look(properties=self._properties, changes=manifest.world.get("look"))
-            with open_renderer(self._rendering, look=look) as renderer:
+            with open_renderer(self._rendering, look=look, folder=layout.root) as renderer:
                 images.make(scene_rows, renderer, progress)
             files = images.store()
         pairs = _Pairs.of(choice, plan)

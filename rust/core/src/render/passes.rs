@@ -2,6 +2,7 @@
 //!
 //! One ray through each pixel's centre, so edges are those of the shapes and no two objects mix.
 
+use super::nearest::nearest;
 use super::stage::{Body, Stage};
 use super::vector::V3;
 use crate::scene::geometry::dot;
@@ -70,19 +71,14 @@ fn look(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) -> Seen {
         .ground
         .hit(V3::from_f64(camera.location), V3::from_f64(direction))
         .map_or(f64::INFINITY, |(t, _)| t.into());
-    let mut nearest: Option<(f64, usize, V3)> = None;
-    for (number, body) in stage.bodies.iter().enumerate() {
-        let Some((t, point)) = enter(body, camera.location, direction) else { continue };
-        if t < ground {
-            alone_px[number] += 1;
-            if nearest.is_none_or(|(best, _, _)| t < best) {
-                nearest = Some((t, number, point));
-            }
-        }
-    }
-    match nearest {
-        Some((t, number, point)) => {
-            let normal = stage.bodies[number].normal(point).unit();
+    let met = stage.bodies.iter().zip(alone_px).enumerate().filter_map(|(number, (body, alone_px))| {
+        let (t, point) = enter(body, camera.location, direction).filter(|&(t, _)| t < ground)?;
+        *alone_px += 1;
+        Some((t, (number, point)))
+    });
+    match nearest(met, ground) {
+        Some((t, (number, point))) => {
+            let normal = stage.bodies[number].normal(point, V3::from_f64(direction)).unit();
             Seen { object: number as u8, depth: (t / length) as f32, normal: [normal.x, normal.y, normal.z] }
         }
         None => Seen {
@@ -109,5 +105,5 @@ fn enter(body: &Body<'_>, origin: [f64; 3], direction: [f64; 3]) -> Option<(f64,
     let start = V3::from_f64(std::array::from_fn(|i| origin[i] + near * direction[i]));
     let direction = V3::from_f64(direction);
     let t = body.hit(start, direction)?;
-    (near + f64::from(t) > 0.0).then_some((near + f64::from(t), start + direction * t))
+    Some((near + f64::from(t), start + direction * t)).filter(|&(t, _)| t > 0.0)
 }

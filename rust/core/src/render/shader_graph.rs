@@ -1,7 +1,8 @@
 //! A material's shader graph as the look writes it, and the lobes that it gives a surface.
 
 use super::material::{Distribution, Kind, Lobe, Lobes, fresnel};
-use super::vector::V3;
+use super::principled::Principled;
+use super::surface::{Color, Surface};
 use serde::Deserialize;
 
 /// Nested nodes.
@@ -29,6 +30,7 @@ pub enum Shader {
         #[serde(default)]
         anisotropy: f32,
     },
+    Principled(Box<Principled>),
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -36,33 +38,6 @@ pub enum Shader {
 pub enum Factor {
     Constant(f32),
     Fresnel { fresnel_ior: f32 },
-}
-
-/// Linear RGB, or "object": the colour of the object that wears the material.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum Color {
-    Of(Owner),
-    Rgb([f64; 3]),
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Owner {
-    Object,
-}
-
-/// What a surface's lobes depend on.
-#[derive(Clone, Copy, Debug)]
-pub struct Surface {
-    /// Shading normal, length 1.
-    pub normal: V3,
-    /// Runs around the object's axis, along the surface; any length above 0.
-    pub tangent: V3,
-    /// Of the object, linear RGB.
-    pub color: V3,
-    /// Glossy lobes are no narrower than this.
-    pub least_alpha: f32,
 }
 
 impl Shader {
@@ -78,6 +53,7 @@ impl Shader {
     pub fn count(&self) -> usize {
         match self {
             Self::Mix { first, second, .. } => first.count() + second.count(),
+            Self::Principled(_) => Principled::LOBES,
             _ => 1,
         }
     }
@@ -87,18 +63,13 @@ impl Shader {
         match self {
             Self::Mix { first, second, .. } => first.is_metal() || second.is_metal(),
             Self::Glossy { distribution, .. } => *distribution == Distribution::Ggx,
+            Self::Principled(principled) => principled.mirrors(),
             _ => false,
         }
     }
 
     fn weighted(&self, surface: &Surface, cos_v: f32, weight: f32, lobes: &mut Lobes) {
-        let mut add = |color: &Color, kind| {
-            let color = match color {
-                Color::Of(Owner::Object) => surface.color,
-                Color::Rgb(color) => V3::from_f64(*color),
-            };
-            lobes.push(Lobe { weight: color * weight, kind });
-        };
+        let mut add = |color: &Color, kind| lobes.push(Lobe { weight: color.on(surface) * weight, kind });
         match self {
             Self::Mix { factor, first, second } => {
                 let factor = match *factor {
@@ -118,6 +89,7 @@ impl Shader {
                 let alpha_y = (alpha / (1.0 - anisotropy)).max(surface.least_alpha);
                 add(color, Kind::Glossy { distribution: *distribution, alpha_x, alpha_y, x, y });
             }
+            Self::Principled(principled) => principled.weighted(surface, cos_v, weight, lobes),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! is that of the facet which Blender's mesh has there.
 
 use super::facets::Facets;
+use super::mesh::Mesh;
+use super::mesh_spec::MeshSpec;
 use super::vector::{V3, v3};
 use serde::Deserialize;
 
@@ -14,6 +16,8 @@ pub enum ShapeSpec {
     Icosphere { subdivisions: u32, catmull_clark_steps: u32 },
     Revolved { segments: u32, profile_radius_z: Vec<[f64; 2]> },
     RoundedCube { edge_profile: Vec<[f64; 2]>, edge_exponent: f64 },
+    Polyhedron(MeshSpec),
+    Mesh(MeshSpec),
 }
 
 /// A shape, ready for rays.
@@ -22,6 +26,7 @@ pub enum Shape {
     Sphere(Facets),
     Revolved(Revolved),
     Cube(Cube),
+    Mesh(Mesh),
 }
 
 /// Conical facets about the z axis, from the top down.
@@ -63,6 +68,7 @@ impl Shape {
                 }
                 Ok(Self::Cube(Cube { flat: flat as f32 }))
             }
+            ShapeSpec::Polyhedron(spec) | ShapeSpec::Mesh(spec) => Mesh::new(spec).map(Self::Mesh),
         }
     }
 
@@ -77,6 +83,7 @@ impl Shape {
                 let side = cube.flat + (1.0 - cube.flat) / 3.0_f32.cbrt();
                 3.0_f32.sqrt() * side
             }
+            Self::Mesh(mesh) => mesh.bound,
         }
     }
 
@@ -93,7 +100,14 @@ impl Shape {
             }
             Self::Revolved(revolved) => revolved.hit(origin, direction),
             Self::Cube(cube) => cube.hit(origin, direction),
+            Self::Mesh(mesh) => mesh.hit(origin, direction),
         }
+    }
+
+    /// Whether rays that leave the shape may meet it again, as those of a convex one never do.
+    #[inline(always)]
+    pub fn has_hollows(&self) -> bool {
+        matches!(self, Self::Mesh(_))
     }
 
     /// Whether a point lies within.
@@ -106,16 +120,18 @@ impl Shape {
                 let edge = 1.0 - cube.flat;
                 q.x * q.x * q.x + q.y * q.y * q.y + q.z * q.z * q.z < edge * edge * edge
             }
+            Self::Mesh(mesh) => mesh.contains(p),
         }
     }
 
-    /// The shading normal where a ray entered.
+    /// The shading normal where a ray of this direction entered.
     #[inline]
-    pub fn normal(&self, point: V3) -> V3 {
+    pub fn normal(&self, point: V3, direction: V3) -> V3 {
         match self {
             Self::Sphere(facets) => facets.normal(point),
             Self::Revolved(revolved) => revolved.normal(point),
             Self::Cube(cube) => cube.normal(point),
+            Self::Mesh(mesh) => mesh.normal(point, direction),
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use super::light::{Light, LightSpec};
 use super::material::Lobes;
-use super::shader_graph::{Shader, Surface};
+use super::nearest::nearest;
+use super::shader_graph::Shader;
 use super::shape::{Shape, ShapeSpec};
 use super::sheet::{Sheet, SheetSpec};
+use super::surface::Surface;
 use super::vector::{V3, v3};
 use crate::message::json_message;
 use crate::scene::SceneError;
@@ -234,19 +236,13 @@ fn too_large(value: &Value) -> Option<&serde_json::Number> {
 impl Stage<'_> {
     /// Where a ray first meets something; `direction` has length 1.
     pub fn hit(&self, origin: V3, direction: V3) -> Option<Hit> {
-        let mut nearest: Option<(f32, usize)> = None;
-        for (number, body) in self.bodies.iter().enumerate() {
-            if let Some(t) = body.hit(origin, direction)
-                && nearest.is_none_or(|(best, _)| t < best)
-            {
-                nearest = Some((t, number));
-            }
-        }
+        let met = |(number, body): (usize, &Body<'_>)| Some((body.hit(origin, direction)?, number));
+        let body = nearest(self.bodies.iter().enumerate().filter_map(met), f32::INFINITY);
         let ground = self.ground.hit(origin, direction);
-        match (nearest, ground) {
+        match (body, ground) {
             (Some((t, number)), ground) if ground.is_none_or(|(below, _)| t < below) => {
                 let point = origin + direction * t;
-                Some(Hit { t, point, normal: self.bodies[number].normal(point), body: Some(number) })
+                Some(Hit { t, point, normal: self.bodies[number].normal(point, direction), body: Some(number) })
             }
             (_, Some((t, normal))) => Some(Hit { t, point: origin + direction * t, normal, body: None }),
             _ => None,
@@ -255,7 +251,7 @@ impl Stage<'_> {
 
     /// Whether something stands between a point and what is `distance` away.
     pub fn blocked(&self, origin: V3, direction: V3, distance: f32) -> bool {
-        self.bodies.iter().any(|body| body.hit(origin, direction).is_some_and(|t| t < distance))
+        self.bodies.iter().any(|body| body.blocks(origin, direction, distance))
             || self.ground.hit(origin, direction).is_some_and(|(t, _)| t < distance)
     }
 }
@@ -264,38 +260,61 @@ impl Body<'_> {
     /// As `hit`, of a ray that is known to meet the bounding sphere.
     #[inline(always)]
     pub fn hit_within(&self, origin: V3, direction: V3) -> Option<f32> {
-        let o = self.inward(origin - self.location) * (1.0 / self.radius);
-        self.shape.hit(o, self.inward(direction)).map(|t| t * self.radius)
+        self.shape.hit(self.to_own(origin), self.inward(direction)).map(|t| t * self.radius)
     }
 
     /// Distance at which a ray from outside enters.
     #[inline]
     pub fn hit(&self, origin: V3, direction: V3) -> Option<f32> {
+        self.is_near(origin, direction).then(|| self.hit_within(origin, direction)).flatten()
+    }
+
+    /// Whether a ray from outside enters within `distance`.
+    #[inline]
+    pub fn blocks(&self, origin: V3, direction: V3, distance: f32) -> bool {
+        match self.shape {
+            Shape::Mesh(mesh) => {
+                self.is_near(origin, direction)
+                    && mesh.blocks(self.to_own(origin), self.inward(direction), distance / self.radius)
+            }
+            _ => self.hit(origin, direction).is_some_and(|t| t < distance),
+        }
+    }
+
+    /// Whether a ray meets the bounding sphere.
+    #[inline(always)]
+    fn is_near(&self, origin: V3, direction: V3) -> bool {
         let offset = origin - self.location;
         let b = offset.dot(direction);
         let aside2 = offset.dot(offset) - b * b;
-        if aside2 >= self.bound * self.bound || b >= self.bound {
-            return None;
-        }
-        self.hit_within(origin, direction)
+        aside2 < self.bound * self.bound && b < self.bound
     }
 
     /// Whether a point lies within.
     pub fn contains(&self, point: V3) -> bool {
-        self.shape.contains(self.inward(point - self.location) * (1.0 / self.radius))
+        self.shape.contains(self.to_own(point))
     }
 
-    /// The shading normal at a point of the surface.
-    pub fn normal(&self, point: V3) -> V3 {
-        self.outward(self.shape.normal(self.inward(point - self.location) * (1.0 / self.radius)))
+    /// The shading normal at a point of the surface that a ray of this direction has met.
+    pub fn normal(&self, point: V3, direction: V3) -> V3 {
+        self.outward(self.shape.normal(self.to_own(point), self.inward(direction)))
     }
 
     /// What the lobes at a point depend on.
     pub fn surface(&self, point: V3, normal: V3, least_alpha: f32) -> Surface {
         let aside = point - self.location;
-        let tangent = v3(-aside.y, aside.x, 0.0);
+        let tangent = match self.shape {
+            Shape::Mesh(mesh) => self.outward(mesh.around(self.to_own(point))),
+            _ => v3(-aside.y, aside.x, 0.0),
+        };
         let tangent = if tangent.dot(tangent) > 1e-12 { tangent } else { v3(1.0, 0.0, 0.0) };
         Surface { normal, tangent, color: self.color, least_alpha }
+    }
+
+    /// A point of the world in the shape's coordinates.
+    #[inline(always)]
+    fn to_own(&self, point: V3) -> V3 {
+        self.inward(point - self.location) * (1.0 / self.radius)
     }
 
     /// From the world's axes to the body's.

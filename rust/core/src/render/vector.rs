@@ -77,6 +77,18 @@ impl V3 {
     pub fn largest(self) -> f32 {
         self.x.max(self.y).max(self.z)
     }
+
+    /// The lesser of each coordinate.
+    #[inline(always)]
+    pub fn least(self, b: Self) -> Self {
+        v3(self.x.min(b.x), self.y.min(b.y), self.z.min(b.z))
+    }
+
+    /// The greater of each coordinate.
+    #[inline(always)]
+    pub fn most(self, b: Self) -> Self {
+        v3(self.x.max(b.x), self.y.max(b.y), self.z.max(b.z))
+    }
 }
 
 impl Add for V3 {

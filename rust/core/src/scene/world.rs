@@ -51,24 +51,26 @@ impl World {
         let fingerprint = fingerprint(&vocab, look, &config)?;
         let look = Look::from_json(look.bytes, look.file)?;
 
-        let named =
-            |kind: usize, section: &'static str| {
-                let attribute = &vocab.types()[kind];
-                attribute.values.iter().zip(&attribute.definitions).map(move |(value, definition)| {
-                    (format!("{section}.{value}"), definition.as_str().unwrap_or_default())
-                })
-            };
+        let named = |kind: usize, section: &'static str| {
+            let attribute = &vocab.types()[kind];
+            attribute
+                .values
+                .iter()
+                .zip(&attribute.definitions)
+                .map(move |(value, definition)| (format!("{section}.{value}"), definition.as_str()))
+        };
         let fault = |(place, problem): (String, String)| SceneError::Invalid {
             file: properties.file.to_owned(),
             place,
             problem,
         };
         let solids = named(SHAPE, "shapes")
-            .map(|(place, asset)| look.solid(asset).cloned().map_err(|e| (place, e)))
+            .map(|(place, asset)| look.solid(asset.unwrap_or_default()).cloned().map_err(|e| (place, e)))
             .collect::<Result<_, _>>()
             .map_err(fault)?;
+        // A material that is written out in numbers is in no look.
         for (place, asset) in named(MATERIAL, "materials") {
-            look.material(asset).map_err(|e| fault((place, e)))?;
+            asset.map_or(Ok(()), |asset| look.material(asset)).map_err(|e| fault((place, e)))?;
         }
         let radii = vocab.types()[SIZE].definitions.iter().filter_map(Value::as_f64).collect();
         Ok(Self { vocab, look, config, radii, solids, palette: None, import: None, fingerprint })

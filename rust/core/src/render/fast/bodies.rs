@@ -1,6 +1,7 @@
 //! Finds the bodies that rays meet: bounding spheres of all bodies at once, then shapes one by one.
 
 use crate::render::light::Light;
+use crate::render::nearest::nearest;
 use crate::render::stage::{Body, MOST_LIGHTS, Stage};
 use crate::render::vector::{Ray, V3};
 
@@ -21,7 +22,7 @@ pub struct Bodies<'a> {
     spheres: Vec<Spheres>,
 }
 
-/// Which body a ray leaves from, if any: it is convex and does not stand in its own way.
+/// Which body a ray leaves from, if any: one without hollows does not stand in its own way.
 pub const NOBODY: usize = usize::MAX;
 
 impl<'a> Bodies<'a> {
@@ -44,21 +45,18 @@ impl<'a> Bodies<'a> {
     /// The nearest body that a ray meets within `distance`, and where.
     #[inline(always)]
     pub fn nearest(&self, origin: V3, direction: V3, distance: f32, leaving: usize) -> Option<(f32, usize)> {
-        let mut best = (distance, NOBODY);
+        let mut best = None;
         for (chunk, spheres) in self.spheres.iter().enumerate() {
-            let mut met = spheres.met(origin, direction, best.0);
-            while met != 0 {
-                let number = chunk * LANES + met.trailing_zeros() as usize;
-                met &= met - 1;
-                if number != leaving
-                    && let Some(t) = self.list[number].hit_within(origin, direction)
-                    && t < best.0
-                {
-                    best = (t, number);
-                }
-            }
+            let within = best.map_or(distance, |(t, _)| t);
+            let met = bits(spheres.met(origin, direction, within).into()).filter_map(|lane| {
+                let number = chunk * LANES + lane;
+                let body = &self.list[number];
+                let may_meet = number != leaving || body.shape.has_hollows();
+                may_meet.then(|| body.hit_within(origin, direction)).flatten().map(|t| (t, number))
+            });
+            best = nearest(met, within).or(best);
         }
-        (best.1 != NOBODY).then_some(best)
+        best
     }
 
     /// Bodies that may stand in a shaft to a disc from the surroundings of a point: bits by number, for up to 64.
@@ -91,38 +89,32 @@ impl<'a> Bodies<'a> {
         for (light, bits) in lights.iter().zip(&mut between) {
             let (toward, distance, spread) = light.middle(body.location);
             *bits = self.in_shaft(body.location, toward, distance, spread, body.bound) & !(1 << number);
+            *bits |= u64::from(body.shape.has_hollows()) << number;
         }
         between
     }
 
     /// As `nearest`, of these bodies alone.
     #[inline(always)]
-    pub fn nearest_of(&self, mut bits: u64, ray: Ray, distance: f32) -> Option<(f32, usize)> {
-        let mut best = (distance, NOBODY);
-        while bits != 0 {
-            let number = bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            if let Some(t) = self.list[number].hit(ray.origin, ray.direction)
-                && t < best.0
-            {
-                best = (t, number);
-            }
-        }
-        (best.1 != NOBODY).then_some(best)
+    pub fn nearest_of(&self, bodies: u64, ray: Ray, distance: f32) -> Option<(f32, usize)> {
+        let met = |number: usize| Some((self.list[number].hit(ray.origin, ray.direction)?, number));
+        nearest(bits(bodies).filter_map(met), distance)
     }
 
     /// Whether one of these bodies stands between a point and what is `distance` away.
     #[inline(always)]
-    pub fn blocked_by(&self, mut bits: u64, origin: V3, direction: V3, distance: f32) -> bool {
-        while bits != 0 {
-            let number = bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            if self.list[number].hit(origin, direction).is_some_and(|t| t < distance) {
-                return true;
-            }
-        }
-        false
+    pub fn blocked_by(&self, bodies: u64, origin: V3, direction: V3, distance: f32) -> bool {
+        bits(bodies).any(|number| self.list[number].blocks(origin, direction, distance))
     }
+}
+
+/// The numbers of the bits that are set, from the lowest.
+#[inline(always)]
+fn bits(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let number = bits.trailing_zeros() as usize;
+        (bits != 0).then(|| bits &= bits - 1).map(|()| number)
+    })
 }
 
 impl Spheres {

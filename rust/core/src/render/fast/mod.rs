@@ -75,6 +75,6 @@ pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
         blur_glossy: stage.blur_glossy,
     };
     let lens = stage.camera.lens;
-    lit.near = effort.near.for_side(lens.width_px.max(lens.height_px) as usize).map(&lit);
+    effort.near.for_side(lens.width_px.max(lens.height_px) as usize).light(&mut lit);
     image::image(&lit, &stage.camera, effort.image)
 }

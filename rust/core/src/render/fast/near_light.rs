@@ -1,13 +1,13 @@
 //! Makes the map of the ground around the bodies, from the light that reaches it by way of them.
 
 use super::bodies::NOBODY;
-use super::near_ground::Near;
+use super::near_ground::{Grid, Table};
 use super::numbers::Numbers;
 use super::shade::{LitStage, RayHistory};
 use crate::render::material::frame;
 use crate::render::vector::{Ray, V3, v3};
 use rayon::prelude::*;
-use std::f32::consts::{PI, TAU};
+use std::f32::consts::{FRAC_1_PI, PI, TAU};
 
 /// How far the map reaches beyond the bodies' bounding spheres.
 const MARGIN: f32 = 2.2;
@@ -37,64 +37,65 @@ impl NearEffort {
     }
 
     /// Makes the map of a stage that has everything else.
-    pub fn map(self, lit: &LitStage<'_>) -> Near {
-        let effort = self;
+    ///
+    /// The ground is lit by the lamps and by itself first, so that bodies mirror their own shadows when the light
+    /// that they throw on the ground is gathered.
+    pub fn light(self, lit: &mut LitStage<'_>) {
         let bodies = lit.bodies.list;
         if bodies.is_empty() {
-            return Near::default();
+            return;
         }
         let low = |axis: usize| bodies.iter().map(|b| b.location[axis] - b.bound - MARGIN).fold(f32::MAX, f32::min);
         let high = |axis: usize| bodies.iter().map(|b| b.location[axis] + b.bound + MARGIN).fold(f32::MIN, f32::max);
         let start = [low(0), low(1)];
         let length = (high(0) - start[0]).max(high(1) - start[1]);
-        let mut near = Near { start, ..Near::default() };
-        // Light by way of bodies first, on every second point.
-        let coarse = effort.side / 2;
-        let unit = (coarse - 1) as f32 / length;
-        let (indirect, coarse_valid) = (0..coarse * coarse)
-            .into_par_iter()
-            .with_min_len(32)
-            .map(|i| {
-                let (column, row) = (i / coarse, i % coarse);
-                let (point, normal) = lit.ground_at(start[0] + column as f32 / unit, start[1] + row as f32 / unit);
-                let free = !bodies.iter().any(|body| body.contains(point));
-                let light = if free { gather(lit, point, normal, column, row, effort.rays) } else { V3::ZERO };
-                (light, f32::from(u8::from(free)))
-            })
-            .unzip();
-        near.coarse = coarse;
-        near.indirect = indirect;
-        near.coarse_valid = coarse_valid;
-        near.per_unit = unit;
-        let side = effort.side;
-        let per_unit = (side - 1) as f32 / length;
-        let (radiance, valid) = (0..side * side)
-            .into_par_iter()
-            .with_min_len(64)
-            .map(|i| {
-                let (column, row) = (i / side, i % side);
-                let (x, y) = (start[0] + column as f32 / per_unit, start[1] + row as f32 / per_unit);
-                let (point, normal) = lit.ground_at(x, y);
-                if bodies.iter().any(|body| body.contains(point)) {
-                    return (V3::ZERO, 0.0);
-                }
-                let numbers = Numbers::new(column as u32, row as u32, 0, effort.shadow_rays);
-                let direct = lit.ground_direct(point, normal, &numbers, effort.shadow_rays, effort.shadow_rays);
-                let own = near.indirect(x, y).unwrap_or_else(|| lit.far.indirect(lit.sheet.to_local(point)));
-                ((direct + own).times(lit.sheet.color) * (1.0 / PI), 1.0)
-            })
-            .unzip();
-        near.side = side;
-        near.radiance = radiance;
-        near.valid = valid;
-        near
+        let (fine, coarse) = (Grid::new(start, length, self.side), Grid::new(start, length, self.side / 2));
+        let direct = each_place(lit, fine, |place| {
+            let numbers = Numbers::new(place.column as u32, place.row as u32, 0, self.shadow_rays);
+            let light = lit.ground_direct(place.point, place.normal, &numbers, self.shadow_rays, self.shadow_rays);
+            (place.point, light)
+        });
+        lit.near.radiance = thrown_back(lit, fine, &direct);
+        let indirect = each_place(lit, coarse, |place| gather(lit, &place, self.rays));
+        lit.near.indirect = Table::new(coarse, indirect.into_iter());
+        lit.near.radiance = thrown_back(lit, fine, &direct);
     }
+}
+
+/// A place of the ground that no body stands on, at a point of a grid.
+struct Place {
+    column: usize,
+    row: usize,
+    point: V3,
+    normal: V3,
+}
+
+/// What `light` says of each point of a grid; None under a body.
+fn each_place<T: Send>(lit: &LitStage<'_>, grid: Grid, light: impl Fn(Place) -> T + Sync) -> Vec<Option<T>> {
+    (0..grid.side * grid.side)
+        .into_par_iter()
+        .with_min_len(32)
+        .map(|i| {
+            let (column, row) = (i / grid.side, i % grid.side);
+            let at = |axis: usize, step: usize| grid.start[axis] + step as f32 / grid.per_unit;
+            let (point, normal) = lit.ground_at(at(0, column), at(1, row));
+            let is_free = !lit.bodies.list.iter().any(|body| body.contains(point));
+            is_free.then(|| light(Place { column, row, point, normal }))
+        })
+        .collect()
+}
+
+/// The ground's radiance, from points with their direct light and what is known of the indirect light.
+fn thrown_back(lit: &LitStage<'_>, grid: Grid, direct: &[Option<(V3, V3)>]) -> Table {
+    let light = |&(point, direct): &(V3, V3)| (direct + lit.indirect(point)).times(lit.sheet.color) * FRAC_1_PI;
+    Table::new(grid, direct.iter().map(|point| point.as_ref().map(light)))
 }
 
 /// Light at a place of the ground by way of bodies, and of the sheet where no body hides it.
 ///
 /// Rays go to the bodies alone, more to those that fill more of the sky.
-fn gather(lit: &LitStage<'_>, point: V3, normal: V3, column: usize, row: usize, rays: u32) -> V3 {
+fn gather(lit: &LitStage<'_>, place: &Place, rays: u32) -> V3 {
+    let &Place { column, row, point, normal } = place;
     let mut sum = V3::ZERO;
     let origin = point + v3(0.0, 0.0, 1e-4);
     for (number, body) in lit.bodies.list.iter().enumerate() {

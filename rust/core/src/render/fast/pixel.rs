@@ -127,7 +127,7 @@ fn camera_radiance(lit: &LitStage<'_>, ray: Ray, t: f32, number: usize, numbers:
     let (point, direction) = (ray.at(t), ray.direction);
     let body = &lit.bodies.list[number];
     let v = -direction;
-    let normal = facing(body.normal(point), v);
+    let normal = facing(body.normal(point, direction), v);
     let lobes = body.shader.lobes(&body.surface(point, normal, 0.0), normal.dot(v));
     let start = point + normal * OFFSET;
     let away = |direction| Ray { origin: start, direction };

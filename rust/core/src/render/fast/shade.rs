@@ -154,14 +154,14 @@ impl LitStage<'_> {
         let point = ray.at(distance);
         let RayHistory { density, bounce, .. } = history;
         let v = -ray.direction;
-        let normal = facing(body.normal(point), v);
+        let normal = facing(body.normal(point, ray.direction), v);
         let surface = body.surface(point, normal, widened(density, self.blur_glossy));
         let lobes = body.shader.lobes(&surface, normal.dot(v));
         let start = point + normal * OFFSET;
         let deeper = numbers.deeper(bounce * PER_BOUNCE);
         let mut light = self.lamps(&lobes, start, normal, v, number, &deeper);
         if bounce >= DEEPEST || !lobes.iter().any(|lobe| lobe.is_narrow()) {
-            return light + self.guess(&lobes, point, normal, body.location.z);
+            return light + self.guess(&lobes, point, normal);
         }
         // One ray for all lobes of a metal.
         let [u, again] = deeper.pair(8);
@@ -208,15 +208,11 @@ impl LitStage<'_> {
     }
 
     /// What a surface throws back of the light that is left, roughly: the ground's from below, the sheet's from above.
-    ///
-    /// While there is no map of the ground, what a body sees straight below itself is taken to lie in its own
-    /// shadow, the more so the nearer it is to the ground.
     #[inline]
-    fn guess(&self, lobes: &Lobes, point: V3, normal: V3, middle: f32) -> V3 {
+    fn guess(&self, lobes: &Lobes, point: V3, normal: V3) -> V3 {
         let (x, y) = (point.x + normal.x * point.z, point.y + normal.y * point.z);
         let local = self.sheet.to_local(v3(x, y, 0.0));
-        let open = || 1.0 + normal.z.min(0.0) * (1.0 - point.z / middle).clamp(0.0, 1.0);
-        let below = self.near.radiance(x, y).unwrap_or_else(|| self.far.radiance(local) * open());
+        let below = self.near.radiance(x, y).unwrap_or_else(|| self.far.radiance(local));
         let above = self.far.indirect(local) * FRAC_1_PI;
         let around = below * (0.5 * (1.0 - normal.z)) + above * (0.5 * (1.0 + normal.z));
         lobes.iter().map(|lobe| lobe.weight).sum::<V3>().times(around)

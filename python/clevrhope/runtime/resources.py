@@ -1,4 +1,4 @@
-"""Memory available to this process, and memory that a process holds."""
+"""Cores and memory available to this process, and what a process uses of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ CGROUPS_OF_THIS_PROCESS = Path("/proc/self/cgroup")
 CGROUPS = Path("/sys/fs/cgroup")
 #: For a system that does not say: no limit in practice.
 UNKNOWN_BYTES = 1 << 40
+
+
+def available_cores() -> int:
+    """Cores that the system lets this process run on; all cores where it does not say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available_bytes() -> int:
@@ -29,6 +34,16 @@ def resident_bytes(pid: int | None = None) -> int:
     except (OSError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def processor_seconds(pid: int) -> float | None:
+    """Processor time of a process and of its children that ended; None where the system does not say."""
+    try:
+        # Behind the name, which may hold spaces: utime, stime, cutime and cstime are columns 14 to 17 of all.
+        columns = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
+    except OSError:
+        return None
+    return sum(map(int, columns)) / os.sysconf("SC_CLK_TCK")
 
 
 def _limits() -> Iterator[int]:

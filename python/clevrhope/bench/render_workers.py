@@ -1,0 +1,130 @@
+"""What Blender does on a device with 1, 2 and 4 workers: speed, memory, and the time to compile kernels."""
+
+import statistics
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from clevrhope.images.blender.cycles import CyclesRenderer
+from clevrhope.images.png import read_png
+from clevrhope.images.quality import chosen_scenes, reference_image, reference_scenes
+from clevrhope.images.settings import RenderSettings
+from clevrhope.runtime.resources import resident_bytes
+
+WORKERS_TRIED = (1, 2, 4)
+"""Workers for each GPU; on a CPU, all workers."""
+
+
+@dataclass(frozen=True)
+class WorkersRun:
+    """A number of workers.
+
+    Attributes:
+        workers: for each GPU; on a CPU, in all.
+        images_per_second: of all of them together.
+        seconds: of a worker's image, without its first ones.
+        sync_seconds: of these, before Cycles' first sample: for taking over the scene.
+        worker_bytes: memory of the largest worker; 0 if unknown.
+        gpu_bytes: the most that a worker held on its GPU; 0 if unknown.
+    """
+
+    workers: int
+    images_per_second: float
+    seconds: float
+    sync_seconds: float
+    worker_bytes: int
+    gpu_bytes: int
+
+
+@dataclass(frozen=True)
+class DeviceRun:
+    """The measurements of a device.
+
+    Attributes:
+        device: its name; several, if Blender used several.
+        compile_seconds: how much longer the very first image took than later ones, with no kernels kept
+            from other runs; includes reading kernels and the look's meshes.
+        runs: by number of workers.
+    """
+
+    device: str
+    compile_seconds: float
+    runs: Sequence[WorkersRun]
+
+    @property
+    def best(self) -> WorkersRun:
+        """The run with the most images per second."""
+        return max(self.runs, key=lambda run: run.images_per_second)
+
+    def as_json(self) -> dict[str, Any]:
+        """Name -> value, for `--json`."""
+        return {**asdict(self), "best_workers": self.best.workers}
+
+
+def measure_workers(
+    n_images: int,
+    device: str,
+    *,
+    tried: Sequence[int] = WORKERS_TRIED,
+    folder: Path | None = None,
+    advance: Callable[[str], None] = lambda _: None,
+) -> DeviceRun:
+    """Renders reference scenes at standard quality with each number of workers, two or more for each worker.
+
+    Raises:
+        ConfigError: this machine has no such device.
+        RenderError: the reference images or Blender are missing.
+    """
+    scenes = [reference_scenes(folder)[i] for i in chosen_scenes(n_images, folder)]
+    height, width = read_png(reference_image(chosen_scenes(1, folder)[0], folder)).shape[:2]
+    settings = RenderSettings(width, height, device=device)
+    runs: list[WorkersRun] = []
+    name, compile_seconds = "", 0.0
+    with tempfile.TemporaryDirectory(prefix="clevrhope-bench-") as kernels:
+        for workers in tried:
+            advance(f"{device} with {workers} workers")
+            with CyclesRenderer(settings=settings, workers=workers, folder=Path(kernels)) as renderer:
+                n_first = 2 * renderer.workers
+                list(renderer.render((i, scenes[i % len(scenes)]) for i in range(n_first)))
+                n_timed = max(n_images, n_first)
+                began = perf_counter()
+                list(renderer.render((i, scenes[i % len(scenes)]) for i in range(n_timed)))
+                seconds = perf_counter() - began
+                later = [timing[1:] for timing in renderer.timings if not timing[0]]
+                mean_s, sync_s = (statistics.mean(each) for each in zip(*later, strict=True))
+                if not runs:
+                    name = ", ".join(sorted(renderer.devices))
+                    compile_seconds = max(0.0, renderer.timings[0][1] - mean_s)
+                runs.append(
+                    WorkersRun(
+                        workers,
+                        images_per_second=n_timed / seconds,
+                        seconds=mean_s,
+                        sync_seconds=sync_s,
+                        worker_bytes=max(map(resident_bytes, renderer.worker_pids), default=0),
+                        gpu_bytes=renderer.gpu_bytes,
+                    )
+                )
+    return DeviceRun(name, compile_seconds, runs)
+
+
+def text_lines(run: DeviceRun) -> list[str]:
+    """The measurements as a table and two sentences."""
+    lines = [
+        f"{run.device}, Blender at standard quality",
+        f"{'workers':>7} {'images a s':>10} {'s an image':>10} {'sync s':>7} {'MiB':>7} {'GPU MiB':>7}",
+    ]
+    for each in run.runs:
+        memory, of_gpu = (f"{n / (1 << 20):,.0f}" if n else "-" for n in (each.worker_bytes, each.gpu_bytes))
+        lines.append(
+            f"{each.workers:>7} {each.images_per_second:>10.3g} {each.seconds:>10.3g} "
+            f"{each.sync_seconds:>7.2g} {memory:>7} {of_gpu:>7}"
+        )
+    return [
+        *lines,
+        f"kernels: the first image took {run.compile_seconds:.1f} s longer than later ones",
+        f"best number of workers{'' if run.device == 'CPU' else ' for each GPU'}: {run.best.workers}",
+    ]

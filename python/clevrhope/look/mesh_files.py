@@ -1,0 +1,307 @@
+"""Shapes and materials from glTF and OBJ files that a properties file names.
+
+Of a glTF file, a shape is all triangles of its scene, each mesh where its node puts it; of an OBJ file, all
+faces. Both formats have Y up, so that y becomes z. A material is a glTF file's only one, its metallic and
+roughness. Nothing else is read: no textures, and no files beside a .gltf but those of its buffers.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.errors import ConfigError, shown
+from clevrhope.look.meshes import MOST_TRIANGLES, problem_of_mesh, too_many_triangles
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import read_bytes, reading
+
+GLTF_SUFFIXES = (".glb", ".gltf")
+SUFFIXES = (*GLTF_SUFFIXES, ".obj")
+
+#: Bytes of a file of a mesh.
+MAX_BYTES = 1 << 28
+#: Edges whose faces turn by more stay sharp, in a mesh without normals.
+SMOOTH_ANGLE_DEG = 30.0
+#: Cycles and the native renderer know no sharper mirror.
+LEAST_ROUGHNESS = 0.05
+#: Decimals of a coordinate: vertices that are closer become one.
+DECIMALS = 6
+
+Array = npt.NDArray[Any]
+#: glTF's component types, and how many of them an element has.
+_NUMBERS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_COUNTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+_TRIANGLES = 4
+
+
+@dataclass(frozen=True)
+class _Triangles:
+    """Triangles as a file has them: (n, 3) points and (m, 3) numbers of points; normals likewise, if any."""
+
+    points: Array
+    faces: Array
+    normals: Array | None = None
+    face_normals: Array | None = None
+
+
+def read_mesh(path: Path) -> dict[str, Any]:
+    """The shape of a glTF or OBJ file, as look.json describes a mesh.
+
+    Raises:
+        ConfigError: the file is missing, not of its format, or has no mesh that could be a shape.
+    """
+    what = "a glTF file" if path.suffix in GLTF_SUFFIXES else "an OBJ file"
+    with reading(path, what, error=ConfigError):
+        parts = list(_gltf_triangles(path)) if path.suffix in GLTF_SUFFIXES else [_obj_triangles(path)]
+        mesh = _described(parts, path)
+    problem = problem_of_mesh(mesh)
+    if problem:
+        raise ConfigError(f"{path}: {problem}")
+    return mesh
+
+
+def read_material(path: Path) -> dict[str, float]:
+    """The metallic and roughness of a glTF file's only material; errors as of `read_mesh`."""
+    with reading(path, "a glTF file", error=ConfigError):
+        materials = _document(path)[0].get("materials", [])
+        if len(materials) != 1:
+            raise ConfigError(f"{path}: has {len(materials)} materials; expected one")
+        numbers = materials[0].get("pbrMetallicRoughness", {})
+        metallic, roughness = (float(numbers.get(f"{each}Factor", 1.0)) for each in ("metallic", "roughness"))
+        for name, number in (("metallic", metallic), ("roughness", roughness)):
+            if not 0.0 <= number <= 1.0:
+                raise ConfigError(f"{path}: has a material of {name} {number:g}; expected 0 to 1")
+    return {"metallic": metallic, "roughness": max(roughness, LEAST_ROUGHNESS)}
+
+
+def _described(parts: list[_Triangles], path: Path) -> dict[str, Any]:
+    """Triangles as a mesh of the look: vertices that lie on each other joined, Z up."""
+    n_triangles = sum(len(part.faces) for part in parts)
+    if n_triangles > MOST_TRIANGLES:
+        raise ConfigError(f"{path}: {too_many_triangles(n_triangles)}")
+    for part in parts:
+        if part.faces.size and part.faces.max() >= len(part.points):
+            found = f"vertex {part.faces.max()}, counted from 0, of {len(part.points)}"
+            raise ConfigError(f"{path}: has a triangle with {found}")
+    corners = np.concatenate([np.zeros((0, 3, 3)), *(part.points[part.faces] for part in parts)])
+    vertices, faces = _joined(corners)
+    # A triangle that has one vertex twice shows from nowhere.
+    whole = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
+    mesh: dict[str, Any] = {"kind": "mesh", "vertices": vertices.tolist(), "faces": faces[whole].tolist()}
+    mesh |= {"shading": "smooth"}
+    normals = [
+        part.normals[part.face_normals]
+        for part in parts
+        if part.normals is not None and part.face_normals is not None
+    ]
+    if whole.any() and len(normals) == len(parts):
+        directions = np.concatenate(normals)[whole]
+        lengths = np.linalg.norm(directions, axis=2, keepdims=True)
+        if (lengths > 0.0).all() and np.isfinite(lengths).all():
+            own, numbers = _joined(directions / lengths)
+            return mesh | {"normals": own.tolist(), "face_normals": numbers.tolist()}
+    return mesh | {"smooth_angle_deg": SMOOTH_ANGLE_DEG}
+
+
+def _joined(corners: Array) -> tuple[Array, Array]:
+    """The different vectors of (m, 3, 3) corners, Z up, and which of them each corner is."""
+    upright = np.stack([corners[..., 0], -corners[..., 2], corners[..., 1]], axis=-1).reshape(-1, 3)
+    vectors, number = np.unique(np.round(upright, DECIMALS) + 0.0, axis=0, return_inverse=True)
+    return vectors, number.reshape(-1, 3)
+
+
+def _obj_triangles(path: Path) -> _Triangles:
+    points: list[list[float]] = []
+    normals: list[list[float]] = []
+    faces: list[list[int]] = []
+    face_normals: list[list[int]] = []
+    text = str(read_bytes(path, "an OBJ file", error=ConfigError, max_bytes=MAX_BYTES), "utf-8", "replace")
+    for number, line in enumerate(text.splitlines(), start=1):
+        kind, *words = line.split("#")[0].split() or [""]
+        try:
+            if kind == "v":
+                points.append(_vector(words))
+            elif kind == "vn":
+                normals.append(_vector(words))
+            elif kind == "f":
+                corners = [[*word.split("/"), "", ""] for word in words]
+                own = [_index(corner[0], len(points)) for corner in corners]
+                theirs = [_index(corner[2], len(normals)) for corner in corners if corner[2]]
+                if len(own) < 3 or not _is_convex([points[corner] for corner in own]):
+                    raise ValueError("expected a convex polygon of three or more vertices")
+                if len(theirs) not in (0, len(own)):
+                    raise ValueError("expected a normal at each of its vertices or at none")
+                faces += [[own[0], *pair] for pair in pairwise(own[1:])]
+                face_normals += [[theirs[0], *pair] for pair in pairwise(theirs[1:])]
+        except ValueError as error:
+            raise ConfigError(f"{path}:{number}: {shown(line.strip())} ({error})") from error
+    triangles = np.asarray(faces, dtype=np.int64).reshape(-1, 3)
+    positions = np.asarray(points, dtype=np.float64).reshape(-1, 3)
+    if len(face_normals) < len(faces):
+        return _Triangles(positions, triangles)
+    return _Triangles(
+        positions,
+        triangles,
+        np.asarray(normals, dtype=np.float64).reshape(-1, 3),
+        np.asarray(face_normals, dtype=np.int64).reshape(-1, 3),
+    )
+
+
+def _vector(words: Sequence[str]) -> list[float]:
+    try:
+        vector = [float(word) for word in words[:3]]
+    except ValueError:
+        vector = []
+    if len(vector) < 3 or not all(map(math.isfinite, vector)):
+        raise ValueError("expected three finite numbers")
+    return vector
+
+
+def _index(word: str, n: int) -> int:
+    """The place of OBJ's number of one of `n`: from 1 on, or from the last backwards as -1, -2, ..."""
+    if not re.fullmatch(r"-?[1-9][0-9]{0,9}", word):
+        raise ValueError(f"expected numbers of vertices, not {shown(word)}")
+    place = int(word) - 1 if int(word) > 0 else int(word) + n
+    if not 0 <= place < n:
+        raise ValueError(f"there are {n} before it, so {word} is none of them")
+    return place
+
+
+def _is_convex(corners: list[list[float]]) -> bool:
+    """Whether triangles from the first corner of a polygon to all others fill it."""
+    if len(corners) == 3:
+        return True
+    face = np.asarray(corners)
+    edges = np.roll(face, -1, axis=0) - face
+    turns = np.cross(edges, np.roll(edges, -1, axis=0))
+    return bool((turns @ turns.sum(axis=0) >= 0.0).all())
+
+
+def _document(path: Path) -> tuple[dict[str, Any], bytes]:
+    """The JSON of a glTF file, and the bytes that a .glb has beside it."""
+    content = read_bytes(path, "a glTF file", error=ConfigError, max_bytes=MAX_BYTES)
+    binary = b""
+    if content[:4] == b"glTF":
+        (length,) = struct.unpack_from("<I", content, 12)
+        content, rest = content[20 : 20 + length], content[20 + length :]
+        if rest:
+            (size,) = struct.unpack_from("<I", rest)
+            binary = rest[8 : 8 + size]
+    document = parse_json(content, path, error=ConfigError)
+    if not isinstance(document, dict) or not str(document.get("asset", {}).get("version")).startswith("2."):
+        raise ConfigError(f"{path}: not a file of glTF 2")
+    if document.get("extensionsRequired"):
+        names = ", ".join(map(str, document["extensionsRequired"]))
+        raise ConfigError(f"{path}: needs glTF's extensions {shown(names)}; export it without them")
+    return document, binary
+
+
+class _Buffers:
+    """The arrays of a glTF file."""
+
+    def __init__(self, path: Path) -> None:
+        self.document, self._binary = _document(path)
+        self._path = path
+        self._read: dict[int, bytes] = {}
+
+    def _bytes(self, number: int) -> bytes:
+        if number not in self._read:
+            uri = self.document["buffers"][number].get("uri")
+            if uri is None:
+                self._read[number] = self._binary
+            elif uri.startswith("data:"):
+                self._read[number] = base64.b64decode(uri.partition(",")[2])
+            else:
+                name = Path(unquote(uri))
+                if name.is_absolute() or ".." in name.parts:
+                    place = f"{self._path}: buffers[{number}]"
+                    raise ConfigError(f"{place}: is {shown(uri)}; expected a file beside it")
+                what = "a buffer of a glTF file"
+                beside = self._path.parent / name
+                self._read[number] = read_bytes(beside, what, error=ConfigError, max_bytes=MAX_BYTES)
+        return self._read[number]
+
+    def array(self, number: int) -> Array:
+        """The (n, k) numbers of an accessor, or (n,) single ones."""
+        accessor = self.document["accessors"][number]
+        if "sparse" in accessor or "bufferView" not in accessor:
+            raise ConfigError(f"{self._path}: accessors[{number}]: is sparse; export it as a whole array")
+        view = self.document["bufferViews"][accessor["bufferView"]]
+        dtype, k = np.dtype(_NUMBERS[accessor["componentType"]]), _COUNTS[accessor["type"]]
+        start = view.get("byteOffset", 0)
+        content = self._bytes(view["buffer"])[start : start + view["byteLength"]]
+        strides = (view.get("byteStride", dtype.itemsize * k), dtype.itemsize)
+        found: Array = np.ndarray(
+            (accessor["count"], k), dtype, content, accessor.get("byteOffset", 0), strides
+        )
+        for x in found[~np.isfinite(found)]:
+            raise ConfigError(f"{self._path}: accessors[{number}]: has {x:g}; expected finite numbers")
+        return found[:, 0] if k == 1 else found
+
+
+def _gltf_triangles(path: Path) -> Iterator[_Triangles]:
+    buffers = _Buffers(path)
+    document = buffers.document
+    nodes, seen = document.get("nodes", []), set()
+    scenes = document.get("scenes", [])
+    roots = scenes[document.get("scene", 0)].get("nodes", []) if scenes else range(len(nodes))
+    waiting = [(root, np.eye(4)) for root in reversed(roots)]
+    while waiting:
+        number, parent = waiting.pop()
+        if number in seen:
+            raise ConfigError(f"{path}: nodes[{number}]: is in the scene twice")
+        seen.add(number)
+        node = nodes[number]
+        matrix = parent @ _matrix(node)
+        waiting += [(child, matrix) for child in reversed(node.get("children", []))]
+        if "mesh" in node:
+            for k, primitive in enumerate(document["meshes"][node["mesh"]]["primitives"]):
+                mode = primitive.get("mode", _TRIANGLES)
+                if mode != _TRIANGLES:
+                    place = f"meshes[{node['mesh']}].primitives[{k}]"
+                    raise ConfigError(f"{path}: {place}: has mode {mode}; expected {_TRIANGLES}, triangles")
+                yield _placed(buffers, primitive, matrix)
+
+
+def _placed(buffers: _Buffers, primitive: Mapping[str, Any], matrix: Array) -> _Triangles:
+    """The triangles of a primitive, where its node puts them."""
+    attributes = primitive["attributes"]
+    points = buffers.array(attributes["POSITION"]).astype(np.float64)
+    numbers = buffers.array(primitive["indices"]) if "indices" in primitive else np.arange(len(points))
+    faces = numbers.astype(np.int64).reshape(-1, 3)
+    turn = matrix[:3, :3]
+    if np.linalg.det(turn) < 0.0:
+        faces = faces[:, ::-1]
+    points = points @ turn.T + matrix[:3, 3]
+    if "NORMAL" not in attributes:
+        return _Triangles(points, faces)
+    # As planes are moved, by the inverse's transpose.
+    normals = buffers.array(attributes["NORMAL"]).astype(np.float64) @ np.linalg.inv(turn)
+    return _Triangles(points, faces, normals, faces)
+
+
+def _matrix(node: Mapping[str, Any]) -> Array:
+    """A node's transformation, (4, 4)."""
+    if "matrix" in node:
+        return np.asarray(node["matrix"], dtype=np.float64).reshape(4, 4).T
+    x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
+    turn = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    matrix = np.eye(4)
+    matrix[:3, :3] = np.asarray(turn) * np.asarray(node.get("scale", (1.0, 1.0, 1.0)))
+    matrix[:3, 3] = node.get("translation", (0.0, 0.0, 0.0))
+    return matrix

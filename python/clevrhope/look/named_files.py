@@ -1,0 +1,72 @@
+"""The files that a properties file names as shapes and materials, read into the look.
+
+A value of "shapes" or "materials" in properties.json may be a path, relative to the properties file: of a
+.blend file (blend_files.py), or of a glTF or OBJ file (mesh_files.py). A mesh of the latter is called after
+its content from then on, so that neither scenes nor images depend on where the file lies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from clevrhope.errors import ConfigError
+from clevrhope.look.blend_files import read_blends
+from clevrhope.look.mesh_files import GLTF_SUFFIXES, SUFFIXES, read_material, read_mesh
+
+Section = Mapping[str, Any]
+
+
+def read_named_files(
+    properties: Section, look: Section, file: Path, *, content_only: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A properties file and a look with what the named files hold: the properties, the look.
+
+    Args:
+        properties: the content of the properties file.
+        look: the content of a look.json.
+        file: where the properties lie, and what names them in messages.
+        content_only: for what decides scenes: of a material of Blender's, a hash and not the path.
+
+    Raises:
+        ConfigError: a file that is missing, is not of its format, or does not hold what it should.
+        RenderError: Blender has to read a file, and is missing.
+    """
+    blends = read_blends(properties, file)
+    shapes = {**look.get("shapes", {}), **blends.shapes}
+    materials = {**look.get("materials", {})}
+    for asset, entry in blends.materials.items():
+        materials[asset] = {"blend": {"sha256": entry["sha256"]} if content_only else entry}
+    named = {**properties}
+    for name, asset in _assets(properties, "shapes", SUFFIXES):
+        with _named(f"{file}: shapes.{name}"):
+            mesh = read_mesh(file.parent / asset)
+        content = hashlib.sha256(json.dumps(mesh, sort_keys=True).encode()).hexdigest()
+        shapes[content] = mesh
+        named["shapes"] = {**named["shapes"], name: content}
+    for name, asset in _assets(properties, "materials", GLTF_SUFFIXES):
+        with _named(f"{file}: materials.{name}"):
+            named["materials"] = {**named["materials"], name: read_material(file.parent / asset)}
+    return named, {**look, "shapes": shapes, "materials": materials}
+
+
+def _assets(properties: Section, section: str, suffixes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """The names and paths of a section's values that are files of a kind."""
+    entries = properties.get(section)
+    if isinstance(entries, dict):  # otherwise the reader of the properties reports it
+        for name, asset in entries.items():
+            if isinstance(asset, str) and asset.endswith(suffixes):
+                yield name, asset
+
+
+@contextmanager
+def _named(place: str) -> Iterator[None]:
+    """A block whose errors say which value of the properties they are about."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error}") from error
