@@ -176,6 +176,10 @@ BAD = [
     ("[look.lights]\nkeys = false", r'no such light to leave out \(did you mean "key"\?\)'),
     ("[look.lights]\nkey = 3", r"look\.lights\.key is 3; expected a table \[look\.lights\.key\], or false"),
     ("[look.lights]\nkey=false\nfill=false\nback=false\nsun=false", "has 0 lights; expected from 1 to 8"),
+    (
+        '[look.lights."a b"]\nsize = 1',
+        r'look\.lights: "a b" cannot be the name of a light; expected a letter',
+    ),
     ("[look.light.key]\nsize = 1", r'unknown setting "look\.light" \(did you mean "lights"\?\)'),
     ("[look.ground]\ncolour = [1, 1, 1]", r'"look\.ground\.colour" \(did you mean "color"\?\)'),
     ("[look.ground]\ncolor = [1, 2, 1]", r"ground\.color is \[1, 2, 1\]; expected three numbers from 0 to 1"),

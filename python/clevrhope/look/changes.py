@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
@@ -148,6 +149,8 @@ class Background:
         _check_vector("background_color", self.background_color, least=0.0, most=1.0)
 
 
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
+
 #: Sections of look.json that are one table.
 _SECTIONS: Mapping[str, Any] = {"camera": Camera, "ground": Ground, "world": Background}
 #: Kinds of light.
@@ -219,6 +222,11 @@ def _changed(
 def _changed_lights(given: Mapping[str, Any], there: Mapping[str, Any], where: object) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     for name, light in _in_order(given, tuple(there)):
+        if not _NAME.fullmatch(name):
+            raise ConfigError(
+                f"{where}: look.lights: {shown(name)} cannot be the name of a light; expected a letter, then "
+                "up to 31 letters, digits and underscores"
+            )
         path = f"look.lights.{name}"
         if light is False:
             if name not in there:

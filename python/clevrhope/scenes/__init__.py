@@ -53,10 +53,12 @@ def read_world(
     named, seen = (read_bytes(path, "JSON", error=ConfigError) for path in (properties, look))
     if any(f'{suffix}"'.encode() in named for suffix in SUFFIXES):
         named, seen = _with_named_files(named, seen, properties)
-    if changes:
-        seen = _with_changes(seen, changes, look)
     config = json.dumps(dict(constraints or {}))
-    return World(named, seen, config, properties_file=str(properties), look_file=str(look))
+    world = World(named, seen, config, properties_file=str(properties), look_file=str(look))
+    if not changes:
+        return world
+    changed = _with_changes(seen, changes, look)
+    return World(named, changed, config, properties_file=str(properties), look_file=str(look))
 
 
 def sample_scenes(

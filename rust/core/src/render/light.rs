@@ -5,6 +5,11 @@ use super::vector::{V3, v3};
 use serde::Deserialize;
 use std::f32::consts::PI;
 
+/// Most places on a light that stand for it at a point.
+const MOST_PLACES: u32 = 6;
+/// Where Gauss's rule of two points has them in -1..1.
+const GAUSS: f32 = 0.577_350_26;
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LightSpec {
@@ -119,21 +124,33 @@ impl Light {
     /// The vector whose product with a surface's normal gives the irradiance, in units of the radiance, where
     /// nothing stands in the way and all of the light is above the surface.
     ///
-    /// For an area from two places on it: those of Gauss's rule, on a diagonal.
+    /// For an area from two places on it: those of Gauss's rule, on a diagonal. Of one that is large from here, the other
+    /// diagonal counts, too.
     #[inline]
     pub fn flux(&self, point: V3) -> V3 {
         match *self {
             Self::Area { center, half_u, half_v, axis, area, .. } => {
-                let diagonal = (half_u + half_v) * 0.577_350_26;
                 let part = |place: V3| {
                     let offset = place - point;
                     let distance2 = offset.dot(offset);
                     offset * ((-axis.dot(offset)).max(0.0) / (distance2 * distance2))
                 };
-                (part(center - diagonal) + part(center + diagonal)) * (0.5 * area)
+                let along = |diagonal: V3| part(center - diagonal * GAUSS) + part(center + diagonal * GAUSS);
+                let first = along(half_u + half_v);
+                if self.places(point) == 1 {
+                    return first * (0.5 * area);
+                }
+                (first + along(half_u - half_v)) * (0.25 * area)
             }
             Self::Sun { toward, radius, .. } => toward * (PI * radius * radius / (1.0 + radius * radius)),
         }
+    }
+
+    /// How many places on the light stand for it at a point: more if it fills much of the sky there. CLEVR's never do.
+    #[inline]
+    pub fn places(&self, point: V3) -> u32 {
+        let (_, _, spread) = self.middle(point);
+        ((8.0 * spread) as u32).clamp(1, MOST_PLACES)
     }
 
     /// The middle of the light as seen from a point: direction, distance, and the tangent of the angle that

@@ -139,19 +139,23 @@ fn camera_radiance(lit: &LitStage<'_>, ray: Ray, t: f32, number: usize, numbers:
             _ => broad.push(*lobe),
         }
     }
-    // Broad lobes: lamps by a place on each, and one ray for what else there is.
+    // Broad lobes: lamps by a place on each (more on large ones), and one ray for what else there is.
     for (i, lamp) in lit.lights.iter().enumerate() {
-        let Some(place) = lamp.sample(start, numbers.pair(i as u32)) else { continue };
-        if normal.dot(place.direction) <= 0.0 {
-            continue;
-        }
-        let mut value = broad.value(normal, v, place.direction);
-        if !sharp.is_empty() {
-            let (narrow, own) = sharp.evaluate(normal, v, place.direction);
-            value += narrow * power(place.density, own);
-        }
-        if value.largest() > 1e-5 && !lit.hidden(number, i, start, &place) {
-            sample.clean += value.times(place.radiance) / place.density;
+        let n_places = lamp.places(start);
+        for number_of_place in 0..n_places {
+            let dimension = if number_of_place == 0 { i as u32 } else { 200 + 8 * number_of_place + i as u32 };
+            let Some(place) = lamp.sample(start, numbers.pair(dimension)) else { continue };
+            if normal.dot(place.direction) <= 0.0 {
+                continue;
+            }
+            let mut value = broad.value(normal, v, place.direction);
+            if !sharp.is_empty() {
+                let (narrow, own) = sharp.evaluate(normal, v, place.direction);
+                value += narrow * power(place.density, own);
+            }
+            if value.largest() > 1e-5 && !lit.hidden(number, i, start, &place) {
+                sample.clean += value.times(place.radiance) / (place.density * n_places as f32);
+            }
         }
     }
     if !broad.is_empty() {

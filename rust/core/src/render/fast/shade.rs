@@ -111,6 +111,7 @@ impl LitStage<'_> {
         if suspects == 0 || above == 0.0 {
             return above;
         }
+        let most = most * lamp.places(origin);
         let (mut clear, mut cast) = (0, 0);
         while cast < most && (cast < few || (clear != 0 && clear != cast)) {
             let u = numbers.later(cast).pair(100 + light as u32);
