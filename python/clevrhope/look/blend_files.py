@@ -107,9 +107,11 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
             raise ConfigError(f"{place} {problem}")
         if kind == "shape":
             shapes[asset] = {"kind": "mesh", **found}
-            _keep_mesh(path, found)
         else:
             materials[asset] = {"path": str(path), "sha256": _sha256(path), **found}
+    for (kind, _, _, path, _), found in zip(unread, contents, strict=True):
+        if kind == "shape":
+            _keep_mesh(path, found)
     return Blends(shapes, materials)
 
 
