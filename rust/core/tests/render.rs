@@ -31,7 +31,7 @@ fn uniform(rng: &mut StreamRng) -> [f32; 2] {
 
 fn psnr(a: &[u8], b: &[u8]) -> f64 {
     let sum: f64 = a.iter().zip(b).map(|(&a, &b)| (f64::from(a) - f64::from(b)).powi(2)).sum();
-    10.0 * (255.0_f64.powi(2) * a.len() as f64 / sum).log10()
+    10.0 * libm::log10(255.0_f64.powi(2) * a.len() as f64 / sum)
 }
 
 /// What a lobe throws back of an even sky, by its own sampling and by even sampling of the hemisphere.
@@ -62,7 +62,7 @@ fn lobes_are_sampled_as_densely_as_they_say() {
                     own += f64::from(value.x / density);
                 }
                 let [z, turn] = uniform(&mut rng);
-                let (sin, cos) = (std::f32::consts::TAU * turn).sin_cos();
+                let (sin, cos) = libm::sincosf(std::f32::consts::TAU * turn);
                 let r = (1.0 - z * z).sqrt();
                 even += f64::from(lobes.evaluate(n, v, v3(r * cos, r * sin, z)).0.x * std::f32::consts::TAU);
             }

@@ -405,7 +405,7 @@ fn objects_do_not_grow_into_each_other() {
             let [x, y, _] = scene.objects[object].position;
             let gap = |other: usize| {
                 let [a, b, _] = scene.objects[other].position;
-                (x - a).hypot(y - b) - radius - sizes[other]
+                libm::hypot(x - a, y - b) - radius - sizes[other]
             };
             let near = (0..scene.n_objects()).any(|other| other != object && gap(other) < world.config().min_distance);
             match pool.edited(&scene, 0, &objects) {

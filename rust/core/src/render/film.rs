@@ -12,7 +12,7 @@ pub fn blackman_harris(offset_px: f32) -> f32 {
         return 0.0;
     }
     let angle = std::f32::consts::PI * (x + 1.0);
-    0.35875 - 0.48829 * angle.cos() + 0.14128 * (2.0 * angle).cos() - 0.01168 * (3.0 * angle).cos()
+    0.35875 - 0.48829 * libm::cosf(angle) + 0.14128 * libm::cosf(2.0 * angle) - 0.01168 * libm::cosf(3.0 * angle)
 }
 
 /// Turns uniform numbers into offsets that are distributed as the window.
@@ -53,7 +53,7 @@ pub fn to_srgb(linear: V3) -> [u8; 3] {
 
 /// sRGB's transfer function, from linear to encoded.
 fn encoded(x: f32) -> f32 {
-    if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 }
+    if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * libm::powf(x, 1.0 / 2.4) - 0.055 }
 }
 
 /// The window's weights, looked up.

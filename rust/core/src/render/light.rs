@@ -1,5 +1,6 @@
 //! Lights of the look: where they shine from, and how strongly.
 
+use super::lanes::Real;
 use super::sheet::Sheet;
 use super::vector::{V3, v3};
 use serde::Deserialize;
@@ -45,12 +46,11 @@ pub enum Light {
 
 /// A place on a light, as seen from a point.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample {
-    pub direction: V3,
-    pub distance: f32,
-    pub radiance: V3,
+pub struct Sample<F = f32> {
+    pub direction: V3<F>,
+    pub distance: F,
     /// Over the solid angle.
-    pub density: f32,
+    pub density: F,
 }
 
 impl LightSpec {
@@ -86,23 +86,32 @@ impl LightSpec {
 impl Light {
     /// A place on the light from two uniform numbers; None where it does not shine.
     pub fn sample(&self, point: V3, u: [f32; 2]) -> Option<Sample> {
+        let (sample, is_lit) = self.samples(point, u);
+        is_lit.then_some(sample)
+    }
+
+    /// As `sample`, for several points; and where the light shines.
+    #[inline(always)]
+    pub fn samples<F: Real>(&self, point: V3<F>, u: [F; 2]) -> (Sample<F>, F::Mask) {
         match *self {
-            Self::Area { center, half_u, half_v, axis, area, radiance } => {
-                let place = center + half_u * (2.0 * u[0] - 1.0) + half_v * (2.0 * u[1] - 1.0);
-                let offset = place - point;
+            Self::Area { center, half_u, half_v, axis, area, .. } => {
+                let (two, one) = (F::all(2.0), F::all(1.0));
+                let right = V3::all(half_u) * (two * u[0] - one);
+                let offset = V3::all(center) + right + V3::all(half_v) * (two * u[1] - one) - point;
                 let distance = offset.length();
                 let direction = offset / distance;
-                let cos = -axis.dot(direction);
-                let density = distance * distance / (area * cos);
-                (cos > 0.0).then_some(Sample { direction, distance, radiance, density })
+                let cos = -V3::all(axis).dot(direction);
+                let density = distance * distance / (F::all(area) * cos);
+                (Sample { direction, distance, density }, cos.is_positive())
             }
-            Self::Sun { toward, u: right, v: up, radius, radiance } => {
-                let r = radius * u[0].sqrt();
-                let (sin, cos) = (std::f32::consts::TAU * u[1]).sin_cos();
-                let direction = toward + right * (r * cos) + up * (r * sin);
+            Self::Sun { toward, u: right, v: up, radius, .. } => {
+                let r = F::all(radius) * u[0].sqrt();
+                let [sin, cos] = u[1].turn();
+                let direction = V3::all(toward) + V3::all(right) * (r * cos) + V3::all(up) * (r * sin);
                 let length = direction.length();
-                let density = length * length * length / (PI * radius * radius);
-                Some(Sample { direction: direction / length, distance: f32::INFINITY, radiance, density })
+                let density = length * length * length / F::all(PI * radius * radius);
+                let distance = F::all(f32::INFINITY);
+                (Sample { direction: direction / length, distance, density }, F::default().is_less(length))
             }
         }
     }
@@ -179,9 +188,11 @@ impl Light {
     }
 
     /// Whether the ground's rising end hides a place on the light from a point above the ground.
-    #[inline]
-    pub fn is_behind(&self, sheet: &Sheet, point: V3, direction: V3) -> bool {
-        matches!(self, Self::Sun { .. }) && sheet.hidden_share(point, direction, 1e-6) > 0.5
+    #[inline(always)]
+    pub fn is_behind<F: Real>(&self, sheet: &Sheet, point: V3<F>, direction: V3<F>) -> F::Mask {
+        let share = |lane| sheet.hidden_share(point.lane(lane), direction.lane(lane), 1e-6);
+        let hidden = if matches!(self, Self::Sun { .. }) { F::of_lanes(share) } else { F::default() };
+        F::all(0.5).is_less(hidden)
     }
 
     /// What a ray meets of the light within `distance`: its radiance, and how densely `sample` gives that direction.
@@ -209,8 +220,8 @@ impl Light {
 
 /// What the first of two ways to the same direction weighs, by their densities (power heuristic).
 #[inline(always)]
-pub fn power(a: f32, b: f32) -> f32 {
-    if a.is_infinite() { 1.0 } else { a * a / (a * a + b * b) }
+pub fn power<F: Real>(a: F, b: F) -> F {
+    F::select(a.is_less(F::all(f32::INFINITY)), a * a / (a * a + b * b), F::all(1.0))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! direction to the viewer alone. All directions here have length 1 and lead away from the
 //! surface: `v` to the viewer, `l` to the light, `n` is the shading normal.
 
+use super::lanes::{F8, Mask, Real};
 use super::vector::{V3, v3};
 use serde::Deserialize;
 use std::f32::consts::{FRAC_1_PI, PI};
@@ -13,15 +14,15 @@ const LARGEST_NUMBER: f32 = 1.0 - f32::EPSILON / 2.0;
 
 /// One way in which a surface throws light back.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Lobe {
-    pub weight: V3,
-    pub kind: Kind,
+pub struct Lobe<F = f32> {
+    pub weight: V3<F>,
+    pub kind: Kind<F>,
 }
 
 /// The lobes of a surface, at most `Lobes::MOST`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Lobes {
-    list: [Lobe; Lobes::MOST],
+pub struct Lobes<F = f32> {
+    list: [Lobe<F>; Lobes::MOST],
     count: usize,
 }
 
@@ -34,50 +35,6 @@ impl Lobes {
         let mut lobes = Self::default();
         lobes.push(Lobe { weight: color, kind: Kind::Diffuse });
         lobes
-    }
-
-    #[inline(always)]
-    pub fn push(&mut self, lobe: Lobe) {
-        if let Some(slot) = self.list.get_mut(self.count) {
-            *slot = lobe;
-            self.count += 1;
-        }
-    }
-
-    /// All lobes together: what they throw back, cosine included.
-    #[inline]
-    pub fn value(&self, n: V3, v: V3, l: V3) -> V3 {
-        let Some(pass) = Pass::new(n, v, l) else { return V3::ZERO };
-        self.iter().map(|lobe| lobe.weight * lobe.evaluate(&pass).0).sum()
-    }
-
-    /// As `value`, and how densely `choose` and then `Lobe::sample` give the direction, as Cycles
-    /// counts it.
-    #[inline]
-    pub fn evaluate(&self, n: V3, v: V3, l: V3) -> (V3, f32) {
-        self.weigh(n, v, l, |_, _, density| density)
-    }
-
-    /// As `evaluate`, with the density of `Lobe::sample` where that differs from Cycles'.
-    #[inline]
-    pub fn evaluate_sampled(&self, n: V3, v: V3, l: V3) -> (V3, f32) {
-        self.weigh(n, v, l, Lobe::sampling_density)
-    }
-
-    /// What all lobes throw back, and the mean of their `density`, each by its weight.
-    #[inline(always)]
-    fn weigh(&self, n: V3, v: V3, l: V3, density: impl Fn(&Lobe, &Pass, f32) -> f32) -> (V3, f32) {
-        let Some(pass) = Pass::new(n, v, l) else { return (V3::ZERO, 0.0) };
-        let mut value = V3::ZERO;
-        let (mut dense, mut total) = (0.0, 0.0);
-        for lobe in self.iter() {
-            let share = lobe.weight.mean();
-            let (part, evaluated) = lobe.evaluate(&pass);
-            value += lobe.weight * part;
-            dense += share * density(lobe, &pass, evaluated);
-            total += share;
-        }
-        (value, dense / total)
     }
 
     /// A lobe by a uniform number, each as often as it weighs; and what the number leaves, uniform again.
@@ -98,22 +55,99 @@ impl Lobes {
     }
 }
 
-impl std::ops::Deref for Lobes {
-    type Target = [Lobe];
+impl<F: Real> Lobes<F> {
     #[inline(always)]
-    fn deref(&self) -> &[Lobe] {
+    pub fn push(&mut self, lobe: Lobe<F>) {
+        if let Some(slot) = self.list.get_mut(self.count) {
+            *slot = lobe;
+            self.count += 1;
+        }
+    }
+
+    /// All lobes together: what they throw back, cosine included.
+    #[inline(always)]
+    pub fn value(&self, n: V3<F>, v: V3<F>, l: V3<F>) -> V3<F> {
+        let (pass, is_in_front) = Pass::new(n, v, l);
+        if !is_in_front.any() {
+            return V3::default();
+        }
+        let value = self.iter().map(|lobe| lobe.weight * lobe.evaluate(&pass).0).sum();
+        V3::select(is_in_front, value, V3::default())
+    }
+
+    /// As `value`, and how densely `choose` and then `Lobe::sample` give the direction, as Cycles
+    /// counts it.
+    #[inline(always)]
+    pub fn evaluate(&self, n: V3<F>, v: V3<F>, l: V3<F>) -> (V3<F>, F) {
+        self.weigh(n, v, l, |_, _, density| density)
+    }
+
+    /// As `evaluate`, with the density of `Lobe::sample` where that differs from Cycles'.
+    #[inline(always)]
+    pub fn evaluate_sampled(&self, n: V3<F>, v: V3<F>, l: V3<F>) -> (V3<F>, F) {
+        self.weigh(n, v, l, Lobe::sampling_density)
+    }
+
+    /// What all lobes throw back, and the mean of their `density`, each by its weight.
+    #[inline(always)]
+    fn weigh(&self, n: V3<F>, v: V3<F>, l: V3<F>, density: impl Fn(&Lobe<F>, &Pass<F>, F) -> F) -> (V3<F>, F) {
+        let (pass, is_in_front) = Pass::new(n, v, l);
+        if !is_in_front.any() {
+            return Default::default();
+        }
+        let mut value = V3::default();
+        let (mut dense, mut total) = (F::default(), F::default());
+        for lobe in self.iter() {
+            let share = lobe.weight.mean();
+            let (part, evaluated) = lobe.evaluate(&pass);
+            value += lobe.weight * part;
+            dense = dense + share * density(lobe, &pass, evaluated);
+            total = total + share;
+        }
+        let zero = F::default();
+        (V3::select(is_in_front, value, V3::default()), F::select(is_in_front, dense / total, zero))
+    }
+}
+
+impl Lobes<F8> {
+    /// The lobes of one of eight surfaces.
+    #[inline(always)]
+    pub fn lane(&self, lane: usize) -> Lobes {
+        let mut lobes = Lobes::default();
+        for lobe in self.iter() {
+            let kind = match lobe.kind {
+                Kind::Diffuse => Kind::Diffuse,
+                Kind::Sheen { sigma } => Kind::Sheen { sigma },
+                Kind::Glossy { distribution, alpha_x, alpha_y, x, y } => Kind::Glossy {
+                    distribution,
+                    alpha_x: alpha_x.lane(lane),
+                    alpha_y: alpha_y.lane(lane),
+                    x: x.lane(lane),
+                    y: y.lane(lane),
+                },
+            };
+            lobes.push(Lobe { weight: lobe.weight.lane(lane), kind });
+        }
+        lobes
+    }
+}
+
+impl<F> std::ops::Deref for Lobes<F> {
+    type Target = [Lobe<F>];
+    #[inline(always)]
+    fn deref(&self) -> &[Lobe<F>] {
         &self.list[..self.count]
     }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub enum Kind {
+pub enum Kind<F = f32> {
     #[default]
     Diffuse,
     /// Ashikhmin's velvet.
     Sheen { sigma: f32 },
     /// Rough reflection; `x` and `y` are the tangent and the bitangent, of length 1.
-    Glossy { distribution: Distribution, alpha_x: f32, alpha_y: f32, x: V3, y: V3 },
+    Glossy { distribution: Distribution, alpha_x: F, alpha_y: F, x: V3<F>, y: V3<F> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -125,16 +159,14 @@ pub enum Distribution {
 
 /// Fresnel's reflectance of a dielectric, unpolarised.
 #[inline(always)]
-pub fn fresnel(cos: f32, ior: f32) -> f32 {
-    let c = cos.abs();
-    let g2 = ior * ior - 1.0 + c * c;
-    if g2 <= 0.0 {
-        return 1.0;
-    }
+pub fn fresnel<F: Real>(cos: F, ior: f32) -> F {
+    let one = F::all(1.0);
+    let c = cos.size();
+    let g2 = F::all(ior * ior - 1.0) + c * c;
     let g = g2.sqrt();
     let a = (g - c) / (g + c);
-    let b = (c * (g + c) - 1.0) / (c * (g - c) + 1.0);
-    0.5 * a * a * (1.0 + b * b)
+    let b = (c * (g + c) - one) / (c * (g - c) + one);
+    F::select(g2.is_positive(), F::all(0.5) * a * a * (one + b * b), one)
 }
 
 /// The least alpha of glossy lobes behind rays sampled this densely: Cycles' "filter glossy" of strength
@@ -145,7 +177,7 @@ pub fn widened(density: f32, blur_glossy: f32) -> f32 {
     if blurred < 1.0 { 0.5 * (1.0 - blurred).sqrt() } else { 0.0 }
 }
 
-impl Lobe {
+impl<F: Real> Lobe<F> {
     pub fn is_glossy(&self) -> bool {
         matches!(self.kind, Kind::Glossy { .. })
     }
@@ -158,24 +190,42 @@ impl Lobe {
 
     /// What comes back of light, cosine included, and how densely its direction is sampled.
     #[inline(always)]
-    fn evaluate(&self, pass: &Pass) -> (f32, f32) {
+    fn evaluate(&self, pass: &Pass<F>) -> (F, F) {
+        let all = F::all;
         match self.kind {
-            Kind::Diffuse => (pass.cos_l * FRAC_1_PI, pass.cos_l * FRAC_1_PI),
-            Kind::Sheen { sigma } => (sheen(sigma, pass), 0.5 * FRAC_1_PI),
+            Kind::Diffuse => (pass.cos_l * all(FRAC_1_PI), pass.cos_l * all(FRAC_1_PI)),
+            Kind::Sheen { sigma } => (sheen(sigma, pass), all(0.5 * FRAC_1_PI)),
             Kind::Glossy { distribution, alpha_x, alpha_y, x, y } => {
-                let local = |d: V3, cos: f32| v3(x.dot(d), y.dot(d), cos);
+                let local = |d: V3<F>, cos: F| v3(x.dot(d), y.dot(d), cos);
                 let density = distribution.density(local(pass.h, pass.cos_h), alpha_x, alpha_y);
                 let shadow_v = distribution.lambda(local(pass.v, pass.cos_v), alpha_x, alpha_y);
                 let shadow_l = distribution.lambda(local(pass.l, pass.cos_l), alpha_x, alpha_y);
-                let common = density / (4.0 * pass.cos_v);
-                (common / (1.0 + shadow_v + shadow_l), common / (1.0 + shadow_v))
+                let common = density / (all(4.0) * pass.cos_v);
+                (common / (all(1.0) + shadow_v + shadow_l), common / (all(1.0) + shadow_v))
             }
         }
     }
 
+    /// How densely `sample` gives the direction to the light; `by_cycles` is what `evaluate` says.
+    #[inline(always)]
+    fn sampling_density(&self, pass: &Pass<F>, by_cycles: F) -> F {
+        match self.kind {
+            Kind::Glossy { distribution: Distribution::Beckmann, alpha_x, alpha_y, x, y } => {
+                let local = v3(x.dot(pass.h), y.dot(pass.h), pass.cos_h);
+                let along = pass.v.dot(pass.h);
+                let density = Distribution::Beckmann.density(local, alpha_x, alpha_y);
+                let density = density * local.z / (F::all(4.0) * along);
+                F::select(along.is_positive() & local.z.is_positive(), density, F::default())
+            }
+            _ => by_cycles,
+        }
+    }
+}
+
+impl Lobe {
     /// A direction to look for light in, from two uniform numbers; it may lie below the surface.
     pub fn sample(&self, n: V3, v: V3, u: [f32; 2]) -> V3 {
-        let (sin, cos) = (std::f32::consts::TAU * u[1]).sin_cos();
+        let [sin, cos] = u[1].turn();
         let (t, b) = frame(n);
         match self.kind {
             Kind::Diffuse => {
@@ -201,98 +251,80 @@ impl Lobe {
                 mirror(v, x * h.x + y * h.y + n * h.z)
             }
             Kind::Glossy { distribution: Distribution::Beckmann, alpha_x, x, y, .. } => {
-                let tan2 = -alpha_x * alpha_x * (1.0 - u[0]).max(1e-7).ln();
+                let tan2 = -alpha_x * alpha_x * libm::logf((1.0 - u[0]).max(1e-7));
                 let z = 1.0 / (1.0 + tan2).sqrt();
                 let r = (1.0 - z * z).max(0.0).sqrt();
                 mirror(v, x * (r * cos) + y * (r * sin) + n * z)
             }
         }
     }
-
-    /// How densely `sample` gives the direction to the light; `by_cycles` is what `evaluate` says.
-    #[inline(always)]
-    fn sampling_density(&self, pass: &Pass, by_cycles: f32) -> f32 {
-        match self.kind {
-            Kind::Glossy { distribution: Distribution::Beckmann, alpha_x, alpha_y, x, y } => {
-                let local = v3(x.dot(pass.h), y.dot(pass.h), pass.cos_h);
-                let along = pass.v.dot(pass.h);
-                if along <= 0.0 || local.z <= 0.0 {
-                    return 0.0;
-                }
-                Distribution::Beckmann.density(local, alpha_x, alpha_y) * local.z / (4.0 * along)
-            }
-            _ => by_cycles,
-        }
-    }
 }
 
 /// Light's way over a surface: from `l` to `v`, and the direction midway between them.
-struct Pass {
-    v: V3,
-    l: V3,
-    h: V3,
-    cos_v: f32,
-    cos_l: f32,
-    cos_h: f32,
+struct Pass<F> {
+    v: V3<F>,
+    l: V3<F>,
+    h: V3<F>,
+    cos_v: F,
+    cos_l: F,
+    cos_h: F,
 }
 
-impl Pass {
-    /// None from or to behind the surface.
+impl<F: Real> Pass<F> {
+    /// The way, and whether it is in front of the surface; behind it, the way is nonsense.
     #[inline(always)]
-    fn new(n: V3, v: V3, l: V3) -> Option<Self> {
+    fn new(n: V3<F>, v: V3<F>, l: V3<F>) -> (Self, F::Mask) {
         let (cos_v, cos_l) = (n.dot(v), n.dot(l));
-        if cos_l <= 0.0 || cos_v <= 0.0 {
-            return None;
-        }
         let h = (v + l).unit();
-        Some(Self { v, l, h, cos_v, cos_l, cos_h: n.dot(h) })
+        (Self { v, l, h, cos_v, cos_l, cos_h: n.dot(h) }, cos_l.is_positive() & cos_v.is_positive())
     }
 }
 
 impl Distribution {
     /// Of microfacets whose normal is `h`, over the solid angle.
     #[inline(always)]
-    pub fn density(self, h: V3, alpha_x: f32, alpha_y: f32) -> f32 {
+    pub fn density<F: Real>(self, h: V3<F>, alpha_x: F, alpha_y: F) -> F {
         let (x, y) = (h.x / alpha_x, h.y / alpha_y);
         let z2 = h.z * h.z;
         match self {
             Self::Ggx => {
                 let sum = x * x + y * y + z2;
-                FRAC_1_PI / (alpha_x * alpha_y * sum * sum)
+                F::all(FRAC_1_PI) / (alpha_x * alpha_y * sum * sum)
             }
-            Self::Beckmann => (-(x * x + y * y) / z2).exp() * FRAC_1_PI / (alpha_x * alpha_y * z2 * z2),
+            Self::Beckmann => (-(x * x + y * y) / z2).exp() * F::all(FRAC_1_PI) / (alpha_x * alpha_y * z2 * z2),
         }
     }
 
     /// Smith's function of hidden microfacets.
     #[inline(always)]
-    pub fn lambda(self, d: V3, alpha_x: f32, alpha_y: f32) -> f32 {
+    pub fn lambda<F: Real>(self, d: V3<F>, alpha_x: F, alpha_y: F) -> F {
+        let all = F::all;
         let (x, y) = (alpha_x * d.x, alpha_y * d.y);
         let ratio = (x * x + y * y) / (d.z * d.z);
         match self {
-            Self::Ggx => 0.5 * ((1.0 + ratio).sqrt() - 1.0),
+            Self::Ggx => all(0.5) * ((all(1.0) + ratio).sqrt() - all(1.0)),
             Self::Beckmann => {
                 // A rational fit, exact to a third of a percent (Walter and others 2007).
-                let a = 1.0 / ratio.sqrt();
-                if a >= 1.6 { 0.0 } else { (1.0 - 1.259 * a + 0.396 * a * a) / (3.535 * a + 2.181 * a * a) }
+                let a = all(1.0) / ratio.sqrt();
+                let fit = (all(1.0) - all(1.259) * a + all(0.396) * a * a) / (all(3.535) * a + all(2.181) * a * a);
+                F::select(a.is_less(all(1.6)), fit, all(0.0))
             }
         }
     }
 }
 
 #[inline(always)]
-fn sheen(sigma: f32, pass: &Pass) -> f32 {
+fn sheen<F: Real>(sigma: f32, pass: &Pass<F>) -> F {
+    let all = F::all;
     let Pass { cos_v, cos_l, cos_h, .. } = *pass;
-    let along = pass.v.dot(pass.h).abs();
-    if cos_v <= 1e-5 || cos_h.abs() >= 1.0 - 1e-5 || along <= 1e-5 {
-        return 0.0;
-    }
-    let ratio = 2.0 * (cos_h / along).abs();
-    let sin2 = 1.0 - cos_h * cos_h;
-    let inverse = 1.0 / (sigma * sigma);
-    let density = (-cos_h * cos_h / sin2 * inverse).exp() * inverse / (PI * sin2 * sin2);
-    let shadow = (ratio * cos_l).min(ratio * cos_v).min(1.0);
-    0.25 * density * shadow / cos_v
+    let along = pass.v.dot(pass.h).size();
+    let ratio = all(2.0) * (cos_h / along).size();
+    let sin2 = all(1.0) - cos_h * cos_h;
+    let inverse = all(1.0 / (sigma * sigma));
+    let density = (-cos_h * cos_h / sin2 * inverse).exp() * inverse / (all(PI) * sin2 * sin2);
+    let shadow = (ratio * cos_l).least(ratio * cos_v).least(all(1.0));
+    let is_sound = all(1e-5).is_less(cos_v) & cos_h.size().is_less(all(1.0 - 1e-5)) & all(1e-5).is_less(along);
+    F::select(is_sound, all(0.25) * density * shadow / cos_v, all(0.0))
 }
 
 #[inline(always)]

@@ -7,6 +7,7 @@ mod bvh;
 pub mod facets;
 pub mod fast;
 pub mod film;
+pub mod lanes;
 pub mod light;
 pub mod material;
 pub mod mesh;

@@ -104,6 +104,6 @@ fn enter(body: &Body<'_>, origin: [f64; 3], direction: [f64; 3]) -> Option<(f64,
     let near = along - 1.01 * bound;
     let start = V3::from_f64(std::array::from_fn(|i| origin[i] + near * direction[i]));
     let direction = V3::from_f64(direction);
-    let t = body.hit(start, direction)?;
-    Some((near + f64::from(t), start + direction * t)).filter(|&(t, _)| t > 0.0)
+    let t = near + f64::from(body.hit(start, direction));
+    (t.is_finite() && t > 0.0).then(|| (t, start + direction * (t - near) as f32))
 }

@@ -4,6 +4,7 @@
 //! What a microfacet reflects depends on the angle at which light meets it; here each lobe has the mean of that
 //! over its microfacets, by the angle at which the surface is seen.
 
+use super::lanes::Real;
 use super::material::{Distribution, Kind, Lobe, Lobes, fresnel};
 use super::surface::{Color, Surface};
 use super::vector::{V3, v3};
@@ -57,21 +58,24 @@ impl Principled {
     }
 
     /// Adds the lobes of a surface seen at `cos_v` to its normal.
-    pub fn weighted(&self, surface: &Surface, cos_v: f32, weight: f32, lobes: &mut Lobes) {
-        let color = self.spec.color.on(surface);
-        let (metal, ground) = (weight * self.spec.metallic, weight * (1.0 - self.spec.metallic));
-        let alpha = (self.spec.roughness * self.spec.roughness).max(surface.least_alpha);
+    pub fn weighted<F: Real>(&self, surface: &Surface<F>, cos_v: F, weight: F, lobes: &mut Lobes<F>) {
+        let all = F::all;
+        let color = V3::all(self.spec.color.on(surface));
+        let white_light = V3::all(V3::ONE);
+        let metallic = self.spec.metallic;
+        let (metal, ground) = (weight * all(metallic), weight * all(1.0 - metallic));
+        let alpha = all((self.spec.roughness * self.spec.roughness).max(surface.least_alpha));
         let y = surface.normal.cross(surface.tangent).unit();
         let x = y.cross(surface.normal);
         let kind = Kind::Glossy { distribution: Distribution::Ggx, alpha_x: alpha, alpha_y: alpha, x, y };
-        if metal > 0.0 {
-            let white = at(&self.white, cos_v);
-            lobes.push(Lobe { weight: (color * (1.0 - white) + V3::ONE * white) * metal, kind });
+        if metallic > 0.0 {
+            let white = cos_v.each(|cos| at(&self.white, cos));
+            lobes.push(Lobe { weight: (color * (all(1.0) - white) + white_light * white) * metal, kind });
         }
-        if ground > 0.0 {
-            let coat = at(&self.coat, cos_v);
-            lobes.push(Lobe { weight: color * (ground * (1.0 - coat)), kind: Kind::Diffuse });
-            lobes.push(Lobe { weight: V3::ONE * (ground * coat), kind });
+        if metallic < 1.0 {
+            let coat = cos_v.each(|cos| at(&self.coat, cos));
+            lobes.push(Lobe { weight: color * (ground * (all(1.0) - coat)), kind: Kind::Diffuse });
+            lobes.push(Lobe { weight: white_light * (ground * coat), kind });
         }
     }
 }

@@ -85,8 +85,7 @@ fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut Num
                 let (value, own) = lobes.evaluate_sampled(normal, v, sample.direction);
                 if value.largest() > 0.0 && !stage.blocked(point, sample.direction, sample.distance) {
                     let value = value.times(share(sample.direction));
-                    light +=
-                        carried.times(value).times(sample.radiance) * (power(sample.density, own) / sample.density);
+                    light += carried.times(value).times(lamp.color()) * (power(sample.density, own) / sample.density);
                 }
             }
         }

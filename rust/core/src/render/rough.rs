@@ -67,6 +67,7 @@ impl Rough {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::lanes::turn;
     use crate::render::vector::v3;
 
     /// Sums over directions `l` of the sphere's upper half: their shares, weighed as an even surface weighs them.
@@ -77,7 +78,7 @@ mod tests {
         for i in 0..STEPS {
             for j in 0..STEPS {
                 let r = ((i as f32 + 0.5) / STEPS as f32).sqrt();
-                let (sin, cos) = (2.0 * PI * (j as f32 + 0.5) / STEPS as f32).sin_cos();
+                let [sin, cos] = turn((j as f32 + 0.5) / STEPS as f32);
                 sum += rough.share(n, v, v3(r * cos, r * sin, (1.0 - r * r).sqrt()));
             }
         }

@@ -1,8 +1,10 @@
 //! A material's shader graph as the look writes it, and the lobes that it gives a surface.
 
+use super::lanes::Real;
 use super::material::{Distribution, Kind, Lobe, Lobes, fresnel};
 use super::principled::Principled;
 use super::surface::{Color, Surface};
+use super::vector::V3;
 use serde::Deserialize;
 
 /// Nested nodes.
@@ -42,10 +44,10 @@ pub enum Factor {
 
 impl Shader {
     /// The lobes of a surface seen at `cos_v` to its normal.
-    #[inline]
-    pub fn lobes(&self, surface: &Surface, cos_v: f32) -> Lobes {
+    #[inline(always)]
+    pub fn lobes<F: Real>(&self, surface: &Surface<F>, cos_v: F) -> Lobes<F> {
         let mut lobes = Lobes::default();
-        self.weighted(surface, cos_v, 1.0, &mut lobes);
+        self.weighted(surface, cos_v, F::all(1.0), &mut lobes);
         lobes
     }
 
@@ -68,15 +70,15 @@ impl Shader {
         }
     }
 
-    fn weighted(&self, surface: &Surface, cos_v: f32, weight: f32, lobes: &mut Lobes) {
-        let mut add = |color: &Color, kind| lobes.push(Lobe { weight: color.on(surface) * weight, kind });
+    fn weighted<F: Real>(&self, surface: &Surface<F>, cos_v: F, weight: F, lobes: &mut Lobes<F>) {
+        let mut add = |color: &Color, kind| lobes.push(Lobe { weight: V3::all(color.on(surface)) * weight, kind });
         match self {
             Self::Mix { factor, first, second } => {
                 let factor = match *factor {
-                    Factor::Constant(factor) => factor,
+                    Factor::Constant(factor) => F::all(factor),
                     Factor::Fresnel { fresnel_ior } => fresnel(cos_v, fresnel_ior),
                 };
-                first.weighted(surface, cos_v, weight * (1.0 - factor), lobes);
+                first.weighted(surface, cos_v, weight * (F::all(1.0) - factor), lobes);
                 second.weighted(surface, cos_v, weight * factor, lobes);
             }
             Self::Diffuse { color, .. } => add(color, Kind::Diffuse),
@@ -85,8 +87,8 @@ impl Shader {
                 let alpha = roughness * roughness;
                 let y = surface.normal.cross(surface.tangent).unit();
                 let x = y.cross(surface.normal);
-                let alpha_x = (alpha * (1.0 - anisotropy)).max(surface.least_alpha);
-                let alpha_y = (alpha / (1.0 - anisotropy)).max(surface.least_alpha);
+                let alpha_x = F::all((alpha * (1.0 - anisotropy)).max(surface.least_alpha));
+                let alpha_y = F::all((alpha / (1.0 - anisotropy)).max(surface.least_alpha));
                 add(color, Kind::Glossy { distribution: *distribution, alpha_x, alpha_y, x, y });
             }
             Self::Principled(principled) => principled.weighted(surface, cos_v, weight, lobes),

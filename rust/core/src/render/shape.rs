@@ -4,6 +4,7 @@
 //! is that of the facet which Blender's mesh has there.
 
 use super::facets::Facets;
+use super::lanes::{Mask, Real};
 use super::mesh::Mesh;
 use super::mesh_spec::MeshSpec;
 use super::vector::{V3, v3};
@@ -80,27 +81,27 @@ impl Shape {
                 revolved.rings.iter().map(|[radius, z]| (radius * radius + z * z).sqrt()).fold(0.0, f32::max)
             }
             Self::Cube(cube) => {
-                let side = cube.flat + (1.0 - cube.flat) / 3.0_f32.cbrt();
+                let side = cube.flat + (1.0 - cube.flat) / libm::cbrtf(3.0);
                 3.0_f32.sqrt() * side
             }
             Self::Mesh(mesh) => mesh.bound,
         }
     }
 
-    /// Distance at which a ray from outside enters the shape, if it does; `direction` has length 1.
-    #[inline]
-    pub fn hit(&self, origin: V3, direction: V3) -> Option<f32> {
+    /// Distance at which rays from outside enter the shape, infinite where they do not; `direction` has length 1.
+    #[inline(always)]
+    pub fn hit<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F {
         match self {
             Self::Sphere(facets) => {
                 let b = origin.dot(direction);
-                let c = origin.dot(origin) - facets.radius * facets.radius;
+                let c = origin.dot(origin) - F::all(facets.radius * facets.radius);
                 let inside = b * b - c;
-                let t = -b - inside.max(0.0).sqrt();
-                (inside > 0.0 && t > 0.0).then_some(t)
+                let t = -b - inside.most(F::default()).sqrt();
+                F::select(inside.is_positive() & t.is_positive(), t, F::all(f32::INFINITY))
             }
             Self::Revolved(revolved) => revolved.hit(origin, direction),
             Self::Cube(cube) => cube.hit(origin, direction),
-            Self::Mesh(mesh) => mesh.hit(origin, direction),
+            Self::Mesh(mesh) => F::of_lanes(|lane| mesh.hit(origin.lane(lane), direction.lane(lane))),
         }
     }
 
@@ -159,68 +160,66 @@ impl Revolved {
         Ok(Self { rings, normals, radius, straight, segments: segments as f32 })
     }
 
-    fn hit(&self, o: V3, d: V3) -> Option<f32> {
-        let top = self.rings[0][1];
-        let bottom = self.rings[self.rings.len() - 1][1];
+    #[inline(always)]
+    fn hit<F: Real>(&self, o: V3<F>, d: V3<F>) -> F {
+        let (all, never) = (F::all, F::all(f32::INFINITY));
+        let ([top_radius, top], [bottom_radius, bottom]) = (self.rings[0], self.rings[self.rings.len() - 1]);
         // Into the upright cylinder about it first.
         let a = d.x * d.x + d.y * d.y;
         let b = o.x * d.x + o.y * d.y;
-        let c = o.x * o.x + o.y * o.y - self.radius * self.radius;
+        let c = o.x * o.x + o.y * o.y - all(self.radius * self.radius);
         let inside = b * b - a * c;
-        if inside <= 0.0 {
-            return None;
+        if !inside.is_positive().any() {
+            return never;
         }
         let root = inside.sqrt();
         let (side_in, side_out) = ((-b - root) / a, (-b + root) / a);
-        let (first_end, second_end) = ((top - o.z) / d.z, (bottom - o.z) / d.z);
-        let (ends_in, ends_out) = (first_end.min(second_end), first_end.max(second_end));
-        let t = side_in.max(ends_in);
-        if !(t < side_out.min(ends_out) && side_out.min(ends_out) > 0.0) {
-            return None;
+        let (first_end, second_end) = ((all(top) - o.z) / d.z, (all(bottom) - o.z) / d.z);
+        let ends_in = first_end.least(second_end);
+        let out = side_out.least(first_end.most(second_end));
+        let t = side_in.most(ends_in);
+        let meets = inside.is_positive() & t.is_less(out) & out.is_positive();
+        if !meets.any() {
+            return never;
         }
         // A ray may start beside a rim, within the upright cylinder.
-        let outside = t > 0.0;
-        let t = t.max(0.0);
+        let outside = t.is_positive();
+        let t = t.most(all(0.0));
         let p = o + d * t;
-        let ring = if !outside {
-            usize::MAX
-        } else if ends_in > side_in {
-            if d.z < 0.0 { 0 } else { self.rings.len() - 1 }
-        } else {
-            usize::MAX
-        };
-        if ring != usize::MAX {
-            let radius = self.rings[ring][0];
-            if p.x * p.x + p.y * p.y <= radius * radius {
-                return Some(t);
-            }
-        }
+        let by_end = outside & side_in.is_less(ends_in);
+        let end_radius = F::select(d.z.is_less(all(0.0)), all(top_radius), all(bottom_radius));
+        let on_end = by_end & !(end_radius * end_radius).is_less(p.x * p.x + p.y * p.y);
         // The straight side, which most rays meet.
-        if ring == usize::MAX && outside && p.z <= self.straight[0] && p.z >= self.straight[1] {
-            return Some(t);
+        let on_side = !by_end & outside & !all(self.straight[0]).is_less(p.z) & !p.z.is_less(all(self.straight[1]));
+        let found = meets & (on_end | on_side);
+        let mut nearest = F::select(found, t, never);
+        let left = meets & !found;
+        if !left.any() {
+            return nearest;
         }
         // The conical facets of that half, which the straight side belongs to.
-        let mut nearest: Option<f32> = None;
+        let is_upper = p.z.is_positive();
         for pair in self.rings.windows(2) {
             let ([r0, z0], [r1, z1]) = (pair[0], pair[1]);
-            if (p.z > 0.0 && z0 <= 0.0) || (p.z <= 0.0 && z1 > 0.0) || z0 <= z1 {
+            let above = if z0 <= 0.0 { left & !is_upper } else { left };
+            let candidates = if z1 > 0.0 { above & is_upper } else { above };
+            if z0 <= z1 || !candidates.any() {
                 continue;
             }
             let slope = (r1 - r0) / (z1 - z0);
             let start = r0 - slope * z0;
             // x^2 + y^2 = (start + slope z)^2
-            let (er, ed) = (start + slope * o.z, slope * d.z);
+            let (er, ed) = (all(start) + all(slope) * o.z, all(slope) * d.z);
             let (qa, qb, qc) = (a - ed * ed, b - er * ed, o.x * o.x + o.y * o.y - er * er);
             let inside = qb * qb - qa * qc;
-            if inside <= 0.0 {
-                continue;
-            }
-            for root in [-inside.sqrt(), inside.sqrt()] {
-                let t = (-qb + root) / qa;
+            let root = inside.sqrt();
+            for root in [-root, root] {
+                let t = (root - qb) / qa;
                 let z = o.z + t * d.z;
-                if t > 0.0 && z <= z0 && z >= z1 && er + ed * t > 0.0 && nearest.is_none_or(|n| t < n) {
-                    nearest = Some(t);
-                }
+                let on_facet =
+                    t.is_positive() & !all(z0).is_less(z) & !z.is_less(all(z1)) & (er + ed * t).is_positive();
+                let is_hit = candidates & inside.is_positive() & on_facet & t.is_less(nearest);
+                nearest = F::select(is_hit, t, nearest);
             }
         }
         nearest
@@ -251,8 +250,8 @@ impl Revolved {
         let [radial, z] = self.normals[below - 1];
         // The middle of the segment around.
         let step = std::f32::consts::TAU / self.segments;
-        let angle = ((p.y.atan2(p.x) / step).floor() + 0.5) * step;
-        let (sin, cos) = angle.sin_cos();
+        let angle = ((libm::atan2f(p.y, p.x) / step).floor() + 0.5) * step;
+        let (sin, cos) = libm::sincosf(angle);
         v3(radial * cos, radial * sin, z)
     }
 }
@@ -266,44 +265,46 @@ fn within_ends(profile: &[[f64; 2]]) -> &[[f64; 2]] {
 }
 
 impl Cube {
-    #[inline]
-    fn beyond(&self, p: V3) -> V3 {
-        v3((p.x.abs() - self.flat).max(0.0), (p.y.abs() - self.flat).max(0.0), (p.z.abs() - self.flat).max(0.0))
+    #[inline(always)]
+    fn beyond<F: Real>(&self, p: V3<F>) -> V3<F> {
+        let beyond = |x: F| (x.size() - F::all(self.flat)).most(F::default());
+        v3(beyond(p.x), beyond(p.y), beyond(p.z))
     }
 
-    fn hit(&self, o: V3, d: V3) -> Option<f32> {
-        let mut enter = f32::MIN;
-        let mut leave = f32::MAX;
+    #[inline(always)]
+    fn hit<F: Real>(&self, o: V3<F>, d: V3<F>) -> F {
+        let (all, never) = (F::all, F::all(f32::INFINITY));
+        let (mut enter, mut leave) = (all(f32::MIN), all(f32::MAX));
         for axis in 0..3 {
-            let (near, far) = ((-1.0 - o[axis]) / d[axis], (1.0 - o[axis]) / d[axis]);
-            enter = enter.max(near.min(far));
-            leave = leave.min(near.max(far));
+            let (near, far) = ((all(-1.0) - o[axis]) / d[axis], (all(1.0) - o[axis]) / d[axis]);
+            enter = enter.most(near.least(far));
+            leave = leave.least(near.most(far));
         }
-        if !(enter < leave && leave > 0.0) {
-            return None;
+        let mut under_way = enter.is_less(leave) & leave.is_positive();
+        if !under_way.any() {
+            return never;
         }
         // Newton's steps from outside: the sum of the cubes is convex along the ray, so none goes too far.
         let edge = 1.0 - self.flat;
         let cube = edge * edge * edge;
-        let mut t = enter.max(0.0);
+        let (mut t, mut hit) = (enter.most(all(0.0)), never);
         for _ in 0..16 {
             let p = o + d * t;
             let q = self.beyond(p);
-            let value = q.x * q.x * q.x + q.y * q.y * q.y + q.z * q.z * q.z - cube;
-            if value <= 1e-6 * cube {
-                return (t > 0.0).then_some(t);
+            let value = q.x * q.x * q.x + q.y * q.y * q.y + q.z * q.z * q.z - all(cube);
+            let is_there = under_way & !all(1e-6 * cube).is_less(value);
+            hit = F::select(is_there & t.is_positive(), t, hit);
+            under_way = under_way & !is_there;
+            if !under_way.any() {
+                return hit;
             }
-            let slope = 3.0
-                * (q.x * q.x * d.x * p.x.signum() + q.y * q.y * d.y * p.y.signum() + q.z * q.z * d.z * p.z.signum());
-            if slope >= 0.0 {
-                return None;
-            }
-            t -= value / slope;
-            if t > leave {
-                return None;
-            }
+            let slope =
+                all(3.0) * (q.x * q.x * d.x * p.x.sign() + q.y * q.y * d.y * p.y.sign() + q.z * q.z * d.z * p.z.sign());
+            let next = t - value / slope;
+            under_way = under_way & slope.is_less(all(0.0)) & !leave.is_less(next);
+            t = F::select(under_way, next, t);
         }
-        Some(t)
+        F::select(under_way, t, hit)
     }
 
     #[inline]

@@ -61,7 +61,7 @@ impl Sheet {
             return Err(format!("profile_x_z: {n_points} points; the native renderer knows up to {MOST_POINTS}"));
         }
         let is_near = |x: &f64| (-FARTHEST..=FARTHEST).contains(x);
-        let length: f64 = spec.profile_x_z.windows(2).map(|p| (p[1][0] - p[0][0]).hypot(p[1][1] - p[0][1])).sum();
+        let length: f64 = spec.profile_x_z.windows(2).map(|p| libm::hypot(p[1][0] - p[0][0], p[1][1] - p[0][1])).sum();
         let sides = [last[0] - first[0], length, spec.local_y[1] - spec.local_y[0]];
         let all_are_near = spec.profile_x_z.iter().flatten().chain(&spec.local_y).all(is_near);
         if !all_are_near || !sides.iter().all(|side| SIDE.contains(side)) {

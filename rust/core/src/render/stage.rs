@@ -1,5 +1,6 @@
 //! What rays are shot into: the look of a world, with a scene's objects, camera and lights in place.
 
+use super::lanes::{Mask, Real};
 use super::light::{Light, LightSpec};
 use super::material::Lobes;
 use super::nearest::nearest;
@@ -236,8 +237,8 @@ fn too_large(value: &Value) -> Option<&serde_json::Number> {
 impl Stage<'_> {
     /// Where a ray first meets something; `direction` has length 1.
     pub fn hit(&self, origin: V3, direction: V3) -> Option<Hit> {
-        let met = |(number, body): (usize, &Body<'_>)| Some((body.hit(origin, direction)?, number));
-        let body = nearest(self.bodies.iter().enumerate().filter_map(met), f32::INFINITY);
+        let met = self.bodies.iter().enumerate().map(|(number, body)| (body.hit(origin, direction), number));
+        let body = nearest(met, f32::INFINITY);
         let ground = self.ground.hit(origin, direction);
         match (body, ground) {
             (Some((t, number)), ground) if ground.is_none_or(|(below, _)| t < below) => {
@@ -259,35 +260,40 @@ impl Stage<'_> {
 impl Body<'_> {
     /// As `hit`, of a ray that is known to meet the bounding sphere.
     #[inline(always)]
-    pub fn hit_within(&self, origin: V3, direction: V3) -> Option<f32> {
-        self.shape.hit(self.to_own(origin), self.inward(direction)).map(|t| t * self.radius)
+    pub fn hit_within<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F {
+        self.shape.hit(self.to_own(origin), self.inward(direction)) * F::all(self.radius)
     }
 
-    /// Distance at which a ray from outside enters.
-    #[inline]
-    pub fn hit(&self, origin: V3, direction: V3) -> Option<f32> {
-        self.is_near(origin, direction).then(|| self.hit_within(origin, direction)).flatten()
-    }
-
-    /// Whether a ray from outside enters within `distance`.
-    #[inline]
-    pub fn blocks(&self, origin: V3, direction: V3, distance: f32) -> bool {
-        match self.shape {
-            Shape::Mesh(mesh) => {
-                self.is_near(origin, direction)
-                    && mesh.blocks(self.to_own(origin), self.inward(direction), distance / self.radius)
-            }
-            _ => self.hit(origin, direction).is_some_and(|t| t < distance),
-        }
-    }
-
-    /// Whether a ray meets the bounding sphere.
+    /// Distance at which rays from outside enter, infinite where they do not.
     #[inline(always)]
-    fn is_near(&self, origin: V3, direction: V3) -> bool {
-        let offset = origin - self.location;
+    pub fn hit<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F {
+        let (is_near, never) = (self.is_near(origin, direction), F::all(f32::INFINITY));
+        if is_near.any() { F::select(is_near, self.hit_within(origin, direction), never) } else { never }
+    }
+
+    /// Where rays from outside enter within `distance`.
+    #[inline(always)]
+    pub fn blocks<F: Real>(&self, origin: V3<F>, direction: V3<F>, distance: F) -> F::Mask {
+        let Shape::Mesh(mesh) = self.shape else {
+            return self.hit(origin, direction).is_less(distance);
+        };
+        let (o, d, limit) = (self.to_own(origin), self.inward(direction), distance / F::all(self.radius));
+        let is_near = self.is_near(origin, direction);
+        let within = F::select(is_near, limit, F::default());
+        let met = |lane: usize| {
+            let limit = within.lane(lane);
+            if limit > 0.0 && mesh.blocks(o.lane(lane), d.lane(lane), limit) { 1.0 } else { 0.0 }
+        };
+        F::of_lanes(met).is_positive()
+    }
+
+    /// Which rays meet the bounding sphere.
+    #[inline(always)]
+    fn is_near<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F::Mask {
+        let offset = origin - V3::all(self.location);
         let b = offset.dot(direction);
         let aside2 = offset.dot(offset) - b * b;
-        aside2 < self.bound * self.bound && b < self.bound
+        aside2.is_less(F::all(self.bound * self.bound)) & b.is_less(F::all(self.bound))
     }
 
     /// Whether a point lies within.
@@ -301,26 +307,32 @@ impl Body<'_> {
     }
 
     /// What the lobes at a point depend on.
-    pub fn surface(&self, point: V3, normal: V3, least_alpha: f32) -> Surface {
-        let aside = point - self.location;
+    #[inline(always)]
+    pub fn surface<F: Real>(&self, point: V3<F>, normal: V3<F>, least_alpha: f32) -> Surface<F> {
+        let aside = point - V3::all(self.location);
         let tangent = match self.shape {
-            Shape::Mesh(mesh) => self.outward(mesh.around(self.to_own(point))),
-            _ => v3(-aside.y, aside.x, 0.0),
+            Shape::Mesh(mesh) => {
+                let own = self.to_own(point);
+                V3::of_lanes(|lane| self.outward(mesh.around(own.lane(lane))))
+            }
+            _ => v3(-aside.y, aside.x, F::default()),
         };
-        let tangent = if tangent.dot(tangent) > 1e-12 { tangent } else { v3(1.0, 0.0, 0.0) };
+        let has_side = F::all(1e-12).is_less(tangent.dot(tangent));
+        let tangent = V3::select(has_side, tangent, V3::all(v3(1.0, 0.0, 0.0)));
         Surface { normal, tangent, color: self.color, least_alpha }
     }
 
     /// A point of the world in the shape's coordinates.
     #[inline(always)]
-    fn to_own(&self, point: V3) -> V3 {
-        self.inward(point - self.location) * (1.0 / self.radius)
+    fn to_own<F: Real>(&self, point: V3<F>) -> V3<F> {
+        self.inward(point - V3::all(self.location)) * F::all(1.0 / self.radius)
     }
 
     /// From the world's axes to the body's.
-    #[inline]
-    fn inward(&self, d: V3) -> V3 {
-        v3(self.cos * d.x + self.sin * d.y, self.cos * d.y - self.sin * d.x, d.z)
+    #[inline(always)]
+    fn inward<F: Real>(&self, d: V3<F>) -> V3<F> {
+        let (cos, sin) = (F::all(self.cos), F::all(self.sin));
+        v3(cos * d.x + sin * d.y, cos * d.y - sin * d.x, d.z)
     }
 
     #[inline]

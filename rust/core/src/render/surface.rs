@@ -20,7 +20,7 @@ pub enum Owner {
 impl Color {
     /// The linear color that a surface has.
     #[inline]
-    pub fn on(&self, surface: &Surface) -> V3 {
+    pub fn on<F>(&self, surface: &Surface<F>) -> V3 {
         match self {
             Self::Of(Owner::Object) => surface.color,
             Self::Rgb(color) => V3::from_f64(*color),
@@ -30,11 +30,11 @@ impl Color {
 
 /// What a surface's lobes depend on.
 #[derive(Clone, Copy, Debug)]
-pub struct Surface {
+pub struct Surface<F = f32> {
     /// Shading normal, length 1.
-    pub normal: V3,
+    pub normal: V3<F>,
     /// Runs around the object's axis, along the surface; any length above 0.
-    pub tangent: V3,
+    pub tangent: V3<F>,
     /// Of the object, linear RGB.
     pub color: V3,
     /// Glossy lobes are no narrower than this.

@@ -1,19 +1,20 @@
 //! Vectors of three single-precision numbers, for points, directions and linear colours.
 
+use super::lanes::Real;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Index, Mul, Neg, Sub};
 
 /// A point or direction in Blender units (Z up), or a linear RGB colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct V3 {
-    pub x: f32,
-    pub y: f32,
-    pub z: f32,
+pub struct V3<F = f32> {
+    pub x: F,
+    pub y: F,
+    pub z: F,
 }
 
 /// The vector with these coordinates.
 #[inline(always)]
-pub const fn v3(x: f32, y: f32, z: f32) -> V3 {
+pub const fn v3<F>(x: F, y: F, z: F) -> V3<F> {
     V3 { x, y, z }
 }
 
@@ -40,9 +41,34 @@ impl V3 {
     pub fn from_f64(v: [f64; 3]) -> Self {
         v3(v[0] as f32, v[1] as f32, v[2] as f32)
     }
+}
+
+impl<F: Real> V3<F> {
+    /// Lane by lane.
+    #[inline(always)]
+    pub fn of_lanes(vector: impl Fn(usize) -> V3) -> Self {
+        v3(F::of_lanes(|lane| vector(lane).x), F::of_lanes(|lane| vector(lane).y), F::of_lanes(|lane| vector(lane).z))
+    }
 
     #[inline(always)]
-    pub fn dot(self, b: Self) -> f32 {
+    pub fn lane(&self, lane: usize) -> V3 {
+        v3(self.x.lane(lane), self.y.lane(lane), self.z.lane(lane))
+    }
+
+    /// The same vector in each lane.
+    #[inline(always)]
+    pub fn all(v: V3) -> Self {
+        v3(F::all(v.x), F::all(v.y), F::all(v.z))
+    }
+
+    /// The first where the mask holds, the second elsewhere.
+    #[inline(always)]
+    pub fn select(mask: F::Mask, yes: Self, no: Self) -> Self {
+        v3(F::select(mask, yes.x, no.x), F::select(mask, yes.y, no.y), F::select(mask, yes.z, no.z))
+    }
+
+    #[inline(always)]
+    pub fn dot(self, b: Self) -> F {
         self.x * b.x + self.y * b.y + self.z * b.z
     }
 
@@ -52,14 +78,14 @@ impl V3 {
     }
 
     #[inline(always)]
-    pub fn length(self) -> f32 {
+    pub fn length(self) -> F {
         self.dot(self).sqrt()
     }
 
     /// The same direction with length 1; not a number for the zero vector.
     #[inline(always)]
     pub fn unit(self) -> Self {
-        self * (1.0 / self.length())
+        self * (F::all(1.0) / self.length())
     }
 
     /// Each coordinate by itself.
@@ -69,29 +95,29 @@ impl V3 {
     }
 
     #[inline(always)]
-    pub fn mean(self) -> f32 {
-        (self.x + self.y + self.z) * (1.0 / 3.0)
+    pub fn mean(self) -> F {
+        (self.x + self.y + self.z) * F::all(1.0 / 3.0)
     }
 
     #[inline(always)]
-    pub fn largest(self) -> f32 {
-        self.x.max(self.y).max(self.z)
+    pub fn largest(self) -> F {
+        self.x.most(self.y).most(self.z)
     }
 
     /// The lesser of each coordinate.
     #[inline(always)]
     pub fn least(self, b: Self) -> Self {
-        v3(self.x.min(b.x), self.y.min(b.y), self.z.min(b.z))
+        v3(self.x.least(b.x), self.y.least(b.y), self.z.least(b.z))
     }
 
     /// The greater of each coordinate.
     #[inline(always)]
     pub fn most(self, b: Self) -> Self {
-        v3(self.x.max(b.x), self.y.max(b.y), self.z.max(b.z))
+        v3(self.x.most(b.x), self.y.most(b.y), self.z.most(b.z))
     }
 }
 
-impl Add for V3 {
+impl<F: Real> Add for V3<F> {
     type Output = Self;
     #[inline(always)]
     fn add(self, b: Self) -> Self {
@@ -99,21 +125,21 @@ impl Add for V3 {
     }
 }
 
-impl AddAssign for V3 {
+impl<F: Real> AddAssign for V3<F> {
     #[inline(always)]
     fn add_assign(&mut self, b: Self) {
         *self = *self + b;
     }
 }
 
-impl Sum for V3 {
+impl<F: Real> Sum for V3<F> {
     #[inline(always)]
     fn sum<I: Iterator<Item = Self>>(vectors: I) -> Self {
-        vectors.fold(Self::ZERO, Self::add)
+        vectors.fold(Self::default(), Self::add)
     }
 }
 
-impl Sub for V3 {
+impl<F: Real> Sub for V3<F> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, b: Self) -> Self {
@@ -121,7 +147,7 @@ impl Sub for V3 {
     }
 }
 
-impl Neg for V3 {
+impl<F: Real> Neg for V3<F> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
@@ -129,26 +155,26 @@ impl Neg for V3 {
     }
 }
 
-impl Mul<f32> for V3 {
+impl<F: Real> Mul<F> for V3<F> {
     type Output = Self;
     #[inline(always)]
-    fn mul(self, s: f32) -> Self {
+    fn mul(self, s: F) -> Self {
         v3(self.x * s, self.y * s, self.z * s)
     }
 }
 
-impl Div<f32> for V3 {
+impl<F: Real> Div<F> for V3<F> {
     type Output = Self;
     #[inline(always)]
-    fn div(self, s: f32) -> Self {
-        self * (1.0 / s)
+    fn div(self, s: F) -> Self {
+        self * (F::all(1.0) / s)
     }
 }
 
-impl Index<usize> for V3 {
-    type Output = f32;
+impl<F> Index<usize> for V3<F> {
+    type Output = F;
     #[inline(always)]
-    fn index(&self, axis: usize) -> &f32 {
+    fn index(&self, axis: usize) -> &F {
         match axis {
             0 => &self.x,
             1 => &self.y,

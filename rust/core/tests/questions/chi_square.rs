@@ -39,7 +39,7 @@ fn upper_tail(chi2: f64, degrees: usize) -> f64 {
     if x <= 0.0 {
         return 1.0;
     }
-    let scale = (a * x.ln() - x - libm::lgamma(a)).exp();
+    let scale = libm::exp(a * libm::log(x) - x - libm::lgamma(a));
     if x < a + 1.0 {
         // The lower tail's series.
         let (mut term, mut sum, mut n) = (1.0 / a, 1.0 / a, a);

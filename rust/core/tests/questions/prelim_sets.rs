@@ -225,7 +225,7 @@ proptest! {
             prop_assert!(seen.visible_fraction >= 0.4, "object {i}: {}", seen.visible_fraction);
             for b in &scene.objects[i + 1..] {
                 let (dx, dy) = (a.position[0] - b.position[0], a.position[1] - b.position[1]);
-                let gap = dx.hypot(dy) - a.position[2] - b.position[2];
+                let gap = libm::hypot(dx, dy) - a.position[2] - b.position[2];
                 prop_assert!(gap >= config.min_distance, "gap {gap}");
                 for along in [scene.directions.right(), scene.directions.behind()] {
                     prop_assert!((dx * along[0] + dy * along[1]).abs() >= config.margin);

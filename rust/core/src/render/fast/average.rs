@@ -14,7 +14,7 @@ impl Kernel {
     pub fn new(window: usize) -> Self {
         let side = 2 * window + 1;
         let away = |i: usize| (i as f32 - window as f32) / window.max(1) as f32;
-        let weight = |i: usize| (-1.5 * (away(i % side) * away(i % side) + away(i / side) * away(i / side))).exp();
+        let weight = |i: usize| libm::expf(-1.5 * (away(i % side) * away(i % side) + away(i / side) * away(i / side)));
         Self { window, weights: (0..side * side).map(weight).collect() }
     }
 

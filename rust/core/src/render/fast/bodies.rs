@@ -1,5 +1,6 @@
 //! Finds the bodies that rays meet: bounding spheres of all bodies at once, then shapes one by one.
 
+use crate::render::lanes::{Mask, Real};
 use crate::render::light::Light;
 use crate::render::nearest::nearest;
 use crate::render::stage::{Body, MOST_LIGHTS, Stage};
@@ -52,7 +53,7 @@ impl<'a> Bodies<'a> {
                 let number = chunk * LANES + lane;
                 let body = &self.list[number];
                 let may_meet = number != leaving || body.shape.has_hollows();
-                may_meet.then(|| body.hit_within(origin, direction)).flatten().map(|t| (t, number))
+                may_meet.then(|| (body.hit_within(origin, direction), number))
             });
             best = nearest(met, within).or(best);
         }
@@ -97,14 +98,28 @@ impl<'a> Bodies<'a> {
     /// As `nearest`, of these bodies alone.
     #[inline(always)]
     pub fn nearest_of(&self, bodies: u64, ray: Ray, distance: f32) -> Option<(f32, usize)> {
-        let met = |number: usize| Some((self.list[number].hit(ray.origin, ray.direction)?, number));
-        nearest(bits(bodies).filter_map(met), distance)
+        let met = |number: usize| (self.list[number].hit(ray.origin, ray.direction), number);
+        nearest(bits(bodies).map(met), distance)
     }
 
-    /// Whether one of these bodies stands between a point and what is `distance` away.
+    /// Where one of these bodies stands between a point and what is `distance` away; asked for `wanted` alone.
     #[inline(always)]
-    pub fn blocked_by(&self, bodies: u64, origin: V3, direction: V3, distance: f32) -> bool {
-        bits(bodies).any(|number| self.list[number].blocks(origin, direction, distance))
+    pub fn blocked_by<F: Real>(
+        &self,
+        bodies: u64,
+        origin: V3<F>,
+        direction: V3<F>,
+        distance: F,
+        wanted: F::Mask,
+    ) -> F::Mask {
+        let mut clear = wanted;
+        for number in bits(bodies) {
+            clear = clear & !self.list[number].blocks(origin, direction, distance);
+            if !clear.any() {
+                break;
+            }
+        }
+        wanted & !clear
     }
 }
 

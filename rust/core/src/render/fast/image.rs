@@ -6,7 +6,7 @@
 use super::average::Kernel;
 use super::bodies::NOBODY;
 use super::ground::{Ground, GroundEffort, STEP};
-use super::pixel::{self, Pixel, PixelEffort, Sample};
+use super::pixel::{Pixel, PixelEffort, Sample, Sampler};
 use super::shade::LitStage;
 use super::view::{TILE, View};
 use crate::render::film::{FilterWeights, SrgbTable};
@@ -114,6 +114,7 @@ fn band(
         pixels: Vec::new(),
         samples: Vec::new(),
     };
+    let mut sampler = Sampler::new(view, filter, effort.difference);
     // Whether all about a pixel show what it shows.
     let even = |column: usize, row: usize| {
         let columns = column.saturating_sub(1)..(column + 2).min(width);
@@ -140,19 +141,12 @@ fn band(
                             continue;
                         }
                     };
-                    band.numbers[place] = band.pixels.len() as u32;
-                    band.pixels.push(pixel::sample(
-                        view,
-                        filter,
-                        [column, row],
-                        rays,
-                        effort.difference,
-                        &mut band.samples,
-                    ));
+                    band.numbers[place] = sampler.add(column, row, rays) as u32;
                 }
             }
         }
     }
+    (band.pixels, band.samples) = sampler.finish();
     band
 }
 

@@ -4,6 +4,7 @@ use super::bodies::NOBODY;
 use super::near_ground::{Grid, Table};
 use super::numbers::Numbers;
 use super::shade::{LitStage, RayHistory};
+use crate::render::lanes::Real;
 use crate::render::material::frame;
 use crate::render::vector::{Ray, V3, v3};
 use rayon::prelude::*;
@@ -119,7 +120,7 @@ fn gather(lit: &LitStage<'_>, place: &Place, rays: u32) -> V3 {
             let u = numbers.pair(0);
             let cos = 1.0 - u[0] * (1.0 - least_cos);
             let r = (1.0 - cos * cos).max(0.0).sqrt();
-            let (sin_turn, cos_turn) = (TAU * u[1]).sin_cos();
+            let [sin_turn, cos_turn] = u[1].turn();
             let direction = t * (r * cos_turn) + b * (r * sin_turn) + axis * cos;
             let up = normal.dot(direction);
             if up <= 0.0 {

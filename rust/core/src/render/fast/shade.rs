@@ -4,11 +4,13 @@ use super::bodies::Bodies;
 use super::far_ground::Far;
 use super::near_ground::Near;
 use super::numbers::Numbers;
+use crate::render::lanes::{F8, LANES, Real};
 use crate::render::light::{Light, Sample, power};
 use crate::render::material::{Lobes, widened};
 use crate::render::sheet::Sheet;
 use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::{Ray, V3, v3};
+use pulp::{Arch, NullaryFnOnce};
 use std::f32::consts::FRAC_1_PI;
 
 /// Rays start this far off the surface that they leave.
@@ -84,9 +86,17 @@ impl LitStage<'_> {
 
     /// Whether a body stands between a place on the body `number` and a place on a light.
     #[inline(always)]
-    pub fn hidden(&self, number: usize, light: usize, start: V3, place: &Sample) -> bool {
-        self.bodies.blocked_by(self.between[number][light], start, place.direction, place.distance)
-            || self.lights[light].is_behind(self.sheet, start, place.direction)
+    pub fn hidden<F: Real>(
+        &self,
+        number: usize,
+        light: usize,
+        start: V3<F>,
+        place: &Sample<F>,
+        wanted: F::Mask,
+    ) -> F::Mask {
+        let suspects = self.between[number][light];
+        self.bodies.blocked_by(suspects, start, place.direction, place.distance, wanted)
+            | (wanted & self.lights[light].is_behind(self.sheet, start, place.direction))
     }
 
     /// Light that reaches a place of the ground by way of bodies and of the rest of the ground (irradiance).
@@ -112,12 +122,21 @@ impl LitStage<'_> {
             return above;
         }
         let most = most * lamp.places(origin);
-        let (mut clear, mut cast) = (0, 0);
+        let places = |cast: u32| numbers.later(cast).pair(100 + light as u32);
+        if most == 1 {
+            let (sample, is_lit) = lamp.samples(origin, places(0));
+            let clear = is_lit && !self.bodies.blocked_by(suspects, origin, sample.direction, sample.distance, true);
+            return if clear { above } else { 0.0 };
+        }
+        let (mut clear, mut cast, mut reached) = (0, 0, 0);
         while cast < most && (cast < few || (clear != 0 && clear != cast)) {
-            let u = numbers.later(cast).pair(100 + light as u32);
-            if let Some(sample) = lamp.sample(origin, u) {
-                clear += u32::from(!self.bodies.blocked_by(suspects, origin, sample.direction, sample.distance));
+            let lane = cast % LANES as u32;
+            if lane == 0 {
+                let n = most - cast;
+                reached =
+                    Arch::new().dispatch(ShadowRays { lit: self, lamp, suspects, origin, places, first: cast, n });
             }
+            clear += reached >> lane & 1;
             cast += 1;
         }
         above * (clear as f32 / cast as f32)
@@ -200,8 +219,8 @@ impl LitStage<'_> {
             } else {
                 (lobes.value(normal, v, sample.direction), 1.0)
             };
-            if value.largest() > 0.0 && !self.hidden(leaving, i, start, &sample) {
-                sum += value.times(sample.radiance) * (share / sample.density);
+            if value.largest() > 0.0 && !self.hidden(leaving, i, start, &sample, true) {
+                sum += value.times(lamp.color()) * (share / sample.density);
             }
         }
         sum
@@ -216,6 +235,39 @@ impl LitStage<'_> {
         let above = self.far.indirect(local) * FRAC_1_PI;
         let around = below * (0.5 * (1.0 - normal.z)) + above * (0.5 * (1.0 + normal.z));
         lobes.iter().map(|lobe| lobe.weight).sum::<V3>().times(around)
+    }
+}
+
+/// Eight rays from a point to places on a lamp.
+struct ShadowRays<'a, P> {
+    lit: &'a LitStage<'a>,
+    lamp: &'a Light,
+    /// Bodies that may stand in the way, as bits.
+    suspects: u64,
+    origin: V3,
+    /// Uniform numbers for each ray.
+    places: P,
+    /// The first ray, and how many are wanted, of which eight are shot.
+    first: u32,
+    n: u32,
+}
+
+impl<P: Fn(u32) -> [f32; 2]> NullaryFnOnce for ShadowRays<'_, P> {
+    /// The rays that nothing stops, as bits.
+    type Output = u32;
+
+    #[inline(always)]
+    fn call(self) -> u32 {
+        let mut u = [F8::default(); 2];
+        for lane in 0..LANES.min(self.n as usize) {
+            [u[0].0[lane], u[1].0[lane]] = (self.places)(self.first + lane as u32);
+        }
+        let origin = V3::all(self.origin);
+        let (sample, is_lit) = self.lamp.samples(origin, u);
+        let is_wanted = is_lit & F8::first(self.n);
+        let bodies = &self.lit.bodies;
+        let is_blocked = bodies.blocked_by(self.suspects, origin, sample.direction, sample.distance, is_wanted);
+        (is_wanted & !is_blocked).bits()
     }
 }
 

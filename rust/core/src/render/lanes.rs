@@ -1,0 +1,430 @@
+//! Numbers that shading computes with: one at a time, or eight side by side.
+//!
+//! Formulas that are written for any `Real` give the same bits either way: each operation treats a lane as it
+//! treats a number by itself. On a processor with AVX2, which `pulp` finds out, eight lanes are one register.
+
+use std::fmt::Debug;
+use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
+
+/// Lanes of `F8`.
+pub const LANES: usize = 8;
+
+/// A single-precision number, or several of them.
+pub trait Real:
+    Copy
+    + Debug
+    + Default
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// What comparing two of them gives.
+    type Mask: Mask;
+
+    /// The same number in each lane.
+    fn all(x: f32) -> Self;
+
+    fn is_less(self, other: Self) -> Self::Mask;
+
+    /// The first where the mask holds, the second elsewhere.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+
+    fn sqrt(self) -> Self;
+
+    /// Lane by lane.
+    fn of_lanes(number: impl Fn(usize) -> f32) -> Self;
+
+    fn lane(self, lane: usize) -> f32;
+
+    /// A function of one number, of each lane by itself.
+    fn each(self, function: impl Fn(f32) -> f32) -> Self;
+
+    #[inline(always)]
+    fn is_positive(self) -> Self::Mask {
+        Self::all(0.0).is_less(self)
+    }
+
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        Self::select(self.is_less(other), self, other)
+    }
+
+    #[inline(always)]
+    fn most(self, other: Self) -> Self {
+        Self::select(other.is_less(self), self, other)
+    }
+
+    #[inline(always)]
+    fn size(self) -> Self {
+        Self::select(self.is_less(Self::all(0.0)), -self, self)
+    }
+
+    /// -1 below 0, else 1.
+    #[inline(always)]
+    fn sign(self) -> Self {
+        Self::select(self.is_less(Self::all(0.0)), Self::all(-1.0), Self::all(1.0))
+    }
+
+    #[inline(always)]
+    fn exp(self) -> Self {
+        self.each(exp)
+    }
+
+    /// Sine and cosine of a share of a full turn, from 0 to 1.
+    #[inline(always)]
+    fn turn(self) -> [Self; 2] {
+        [self.each(|share| turn(share)[0]), self.each(|share| turn(share)[1])]
+    }
+}
+
+/// Where something holds.
+pub trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
+    fn any(self) -> bool;
+}
+
+impl Mask for bool {
+    #[inline(always)]
+    fn any(self) -> bool {
+        self
+    }
+}
+
+impl Real for f32 {
+    type Mask = bool;
+
+    #[inline(always)]
+    fn all(x: f32) -> Self {
+        x
+    }
+
+    #[inline(always)]
+    fn is_less(self, other: Self) -> bool {
+        self < other
+    }
+
+    #[inline(always)]
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        f32::sqrt(self)
+    }
+
+    #[inline(always)]
+    fn of_lanes(number: impl Fn(usize) -> f32) -> Self {
+        number(0)
+    }
+
+    #[inline(always)]
+    fn lane(self, _: usize) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn each(self, function: impl Fn(f32) -> f32) -> Self {
+        function(self)
+    }
+}
+
+/// Eight numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(32))]
+pub struct F8(pub [f32; LANES]);
+
+/// Where something holds of eight numbers: all bits of a lane, or none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(32))]
+pub struct M8([u32; LANES]);
+
+/// What a function gives for each lane.
+#[inline(always)]
+fn lanes<T: Copy + Default>(of: impl Fn(usize) -> T) -> [T; LANES] {
+    // A loop over a whole array is what the compiler turns into one instruction.
+    let mut made = [T::default(); LANES];
+    for (lane, made) in made.iter_mut().enumerate() {
+        *made = of(lane);
+    }
+    made
+}
+
+impl F8 {
+    /// The mask of the first `n` lanes.
+    #[inline(always)]
+    pub fn first(n: u32) -> M8 {
+        M8(lanes(|lane| if (lane as u32) < n { u32::MAX } else { 0 }))
+    }
+
+    #[inline(always)]
+    fn zip(self, other: Self, function: impl Fn(f32, f32) -> f32) -> Self {
+        Self(lanes(|lane| function(self.0[lane], other.0[lane])))
+    }
+}
+
+impl Real for F8 {
+    type Mask = M8;
+
+    #[inline(always)]
+    fn all(x: f32) -> Self {
+        Self([x; LANES])
+    }
+
+    #[inline(always)]
+    fn is_less(self, other: Self) -> M8 {
+        M8(lanes(|lane| if self.0[lane] < other.0[lane] { u32::MAX } else { 0 }))
+    }
+
+    #[inline(always)]
+    fn select(mask: M8, yes: Self, no: Self) -> Self {
+        Self(lanes(|lane| if mask.0[lane] != 0 { yes.0[lane] } else { no.0[lane] }))
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        self.each(f32::sqrt)
+    }
+
+    #[inline(always)]
+    fn of_lanes(number: impl Fn(usize) -> f32) -> Self {
+        Self(lanes(number))
+    }
+
+    #[inline(always)]
+    fn lane(self, lane: usize) -> f32 {
+        self.0[lane]
+    }
+
+    #[inline(always)]
+    fn each(self, function: impl Fn(f32) -> f32) -> Self {
+        Self(lanes(|lane| function(self.0[lane])))
+    }
+}
+
+impl M8 {
+    /// The lanes where it holds, as bits.
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        self.0.iter().enumerate().map(|(lane, mask)| (mask & 1) << lane).sum()
+    }
+}
+
+impl Mask for M8 {
+    #[inline(always)]
+    fn any(self) -> bool {
+        self.bits() != 0
+    }
+}
+
+impl BitAnd for M8 {
+    type Output = Self;
+    #[inline(always)]
+    fn bitand(self, other: Self) -> Self {
+        Self(lanes(|lane| self.0[lane] & other.0[lane]))
+    }
+}
+
+impl BitOr for M8 {
+    type Output = Self;
+    #[inline(always)]
+    fn bitor(self, other: Self) -> Self {
+        Self(lanes(|lane| self.0[lane] | other.0[lane]))
+    }
+}
+
+impl Not for M8 {
+    type Output = Self;
+    #[inline(always)]
+    fn not(self) -> Self {
+        Self(lanes(|lane| !self.0[lane]))
+    }
+}
+
+impl Add for F8 {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+}
+
+impl Sub for F8 {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+}
+
+impl Mul for F8 {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self.zip(other, |a, b| a * b)
+    }
+}
+
+impl Div for F8 {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        self.zip(other, |a, b| a / b)
+    }
+}
+
+impl Neg for F8 {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        self.each(|x| -x)
+    }
+}
+
+/// Adding it leaves the nearest whole number in the low bits.
+const ROUND: f32 = 12_582_912.0;
+
+/// The exponential function, to about two units in the last place; 0 below -87. Without branches, so that lanes
+/// stay side by side.
+#[inline(always)]
+pub fn exp(x: f32) -> f32 {
+    const LN_2_HIGH: f32 = 0.693_359_4;
+    const LN_2_LOW: f32 = -2.121_944_4e-4;
+    let clamped = if x < -87.0 { -87.0 } else { x };
+    let clamped = if clamped > 88.0 { 88.0 } else { clamped };
+    let shifted = clamped * std::f32::consts::LOG2_E + ROUND;
+    let whole = shifted - ROUND;
+    let r = clamped - whole * LN_2_HIGH - whole * LN_2_LOW; // within half of ln 2
+    // Taylor's series, to r^7.
+    let mut sum = 1.0 / 5040.0;
+    for factor in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
+        sum = sum * r + factor;
+    }
+    let power = f32::from_bits(shifted.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23);
+    if x < -87.0 { 0.0 } else { sum * power }
+}
+
+/// Sine and cosine of a share of a full turn, from 0 to 1, to about a unit in the last place; without branches.
+#[inline(always)]
+pub fn turn(share: f32) -> [f32; 2] {
+    let shifted = share * 4.0 + ROUND;
+    let quarter = shifted.to_bits() & 3;
+    let x = (share - (shifted - ROUND) * 0.25) * std::f32::consts::TAU; // within an eighth of a turn
+    let x2 = x * x;
+    // Taylor's series, to x^9 and x^8.
+    let sine = x * (1.0 + x2 * (-1.0 / 6.0 + x2 * (1.0 / 120.0 + x2 * (-1.0 / 5040.0 + x2 * (1.0 / 362_880.0)))));
+    let cosine = 1.0 + x2 * (-0.5 + x2 * (1.0 / 24.0 + x2 * (-1.0 / 720.0 + x2 * (1.0 / 40_320.0))));
+    let (first, second) = if quarter & 1 == 0 { (sine, cosine) } else { (cosine, sine) };
+    let flipped = |x: f32, bit: u32| f32::from_bits(x.to_bits() ^ (bit & 2) << 30);
+    [flipped(first, quarter), flipped(second, quarter + 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::light::Light;
+    use crate::render::material::{Distribution, Kind, Lobe, Lobes};
+    use crate::render::shape::{Shape, ShapeSpec};
+    use crate::render::vector::{V3, v3};
+    use proptest::prelude::*;
+    use pulp::Arch;
+
+    fn shapes() -> Vec<Shape> {
+        let specs = [
+            r#"{"kind": "icosphere", "subdivisions": 3, "catmull_clark_steps": 1}"#,
+            r#"{"kind": "revolved", "segments": 32, "profile_radius_z": [[0.9, 1], [1, 0.9], [1, -0.9], [0.8, -1]]}"#,
+            r#"{"kind": "rounded_cube", "edge_profile": [[1, 0.9]], "edge_exponent": 3}"#,
+        ];
+        specs.iter().map(|spec| Shape::new(&serde_json::from_str::<ShapeSpec>(spec).unwrap()).unwrap()).collect()
+    }
+
+    /// The same numbers eight at a time, with AVX2 where there is some, as one at a time.
+    fn assert_alike<const N: usize>(given: [[f32; N]; LANES], make: impl Made<N>) {
+        let eight: [F8; N] = std::array::from_fn(|i| F8(std::array::from_fn(|lane| given[lane][i])));
+        let wide = Arch::new().dispatch(|| make.made(eight));
+        for lane in 0..LANES {
+            let alone = make.made(given[lane]);
+            for (one, other) in alone.iter().zip(&wide) {
+                assert_eq!(one.to_bits(), other.lane(lane).to_bits(), "lane {lane} of {given:?}");
+            }
+        }
+    }
+
+    trait Made<const N: usize> {
+        fn made<F: Real>(&self, given: [F; N]) -> Vec<F>;
+    }
+
+    struct Hits(Vec<Shape>);
+
+    impl Made<6> for Hits {
+        fn made<F: Real>(&self, [x, y, z, u, v, w]: [F; 6]) -> Vec<F> {
+            let away = F::all(4.0);
+            let origin = v3(x, y, z).unit() * away;
+            let direction = (v3(u, v, w) - origin).unit();
+            self.0.iter().map(|shape| shape.hit(origin, direction)).collect()
+        }
+    }
+
+    struct Lit(Light);
+
+    impl Made<5> for Lit {
+        fn made<F: Real>(&self, [x, y, z, u, v]: [F; 5]) -> Vec<F> {
+            let share = |x: F| x.size() * F::all(0.5);
+            let (sample, is_lit) = self.0.samples(v3(x, y, z), [share(u), share(v)]);
+            let seen = F::select(is_lit, sample.density, F::default());
+            vec![sample.direction.x, sample.direction.y, sample.direction.z, sample.distance, seen]
+        }
+    }
+
+    struct Thrown;
+
+    impl Made<6> for Thrown {
+        fn made<F: Real>(&self, [x, y, z, u, v, w]: [F; 6]) -> Vec<F> {
+            let up = |x| V3::<F>::all(x);
+            let n = up(v3(0.0, 0.0, 1.0));
+            let glossy = |distribution| {
+                let (alpha_x, alpha_y) = (F::all(0.2), F::all(0.3));
+                Kind::Glossy { distribution, alpha_x, alpha_y, x: up(v3(1.0, 0.0, 0.0)), y: up(v3(0.0, 1.0, 0.0)) }
+            };
+            let mut lobes = Lobes::default();
+            let kinds =
+                [Kind::Diffuse, Kind::Sheen { sigma: 0.4 }, glossy(Distribution::Ggx), glossy(Distribution::Beckmann)];
+            for kind in kinds {
+                lobes.push(Lobe { weight: up(V3::ONE), kind });
+            }
+            let (value, density) = lobes.evaluate_sampled(n, v3(x, y, z).unit(), v3(u, v, w).unit());
+            vec![value.x, density]
+        }
+    }
+
+    fn numbers<const N: usize>() -> impl Strategy<Value = [[f32; N]; LANES]> {
+        proptest::array::uniform8(proptest::array::uniform(-1.9_f32..1.9))
+    }
+
+    proptest! {
+        #[test]
+        fn shapes_are_met_alike_one_at_a_time_and_eight_at_a_time(given in numbers()) {
+            assert_alike(given, Hits(shapes()));
+        }
+
+        #[test]
+        fn light_is_alike_one_at_a_time_and_eight_at_a_time(given in numbers(), ways in numbers()) {
+            let (axis, u, v) = (v3(0.0, 0.0, -1.0), v3(0.3, 0.0, 0.0), v3(0.0, 0.3, 0.0));
+            let (center, radiance) = (v3(0.2, 0.3, 3.0), V3::ONE);
+            assert_alike(given, Lit(Light::Area { center, half_u: u, half_v: v, axis, area: 0.36, radiance }));
+            assert_alike(given, Lit(Light::Sun { toward: -axis, u, v, radius: 0.1, radiance }));
+            assert_alike(ways, Thrown);
+        }
+
+        #[test]
+        fn functions_are_close_to_exact_ones(x in -86.0_f32..20.0, share in 0.0_f32..1.0) {
+            let exact = libm::exp(f64::from(x));
+            prop_assert!((f64::from(exp(x)) / exact - 1.0).abs() < 3e-7);
+            let (sin, cos) = libm::sincos(std::f64::consts::TAU * f64::from(share));
+            for (made, exact) in turn(share).into_iter().zip([sin, cos]) {
+                prop_assert!((f64::from(made) - exact).abs() < 2e-7, "{share}");
+            }
+        }
+    }
+}
