@@ -134,6 +134,15 @@ impl Light {
         }
     }
 
+    /// What a surface throws back of the light where nothing stands in the way, by its `value` for the mean
+    /// direction of all light: for surfaces that throw much the same back from all places of the lamp.
+    #[inline(always)]
+    pub fn thrown_back(&self, point: V3, value: impl Fn(V3) -> V3) -> V3 {
+        let flux = self.flux(point);
+        let strength = flux.length();
+        if strength > 0.0 { value(flux / strength).times(self.color()) * strength } else { V3::ZERO }
+    }
+
     /// The middle of the light as seen from a point: direction, distance, and the tangent of the angle that
     /// its farthest place makes with it.
     #[inline(always)]

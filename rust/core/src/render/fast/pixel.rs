@@ -26,6 +26,11 @@ pub struct PixelEffort {
     pub difference: f32,
 }
 
+/// Where a pixel's rays go through it, from its middle, if there are always two or four of them: evenly, so that its
+/// light does not depend on chance.
+const TWO: [[f32; 2]; 2] = [[-0.25, -0.25], [0.25, 0.25]];
+const FOUR: [[f32; 2]; 4] = [[-0.375, -0.125], [0.125, -0.375], [0.375, 0.125], [-0.125, 0.375]];
+
 /// A ray through a pixel.
 #[derive(Clone, Copy)]
 pub struct Sample {
@@ -76,7 +81,12 @@ pub fn sample(
             break;
         }
         let numbers = Numbers::growing(column as u32, row as u32, number, [few, most]);
-        let [u, v] = if most == 1 { [0.0; 2] } else { numbers.pair(60).map(|x| x - 0.5) };
+        let [u, v] = match (few, most) {
+            (1, 1) => [0.0; 2],
+            (2, 2) => TWO[number as usize],
+            (4, 4) => FOUR[number as usize],
+            _ => numbers.pair(60).map(|x| x - 0.5),
+        };
         let ray = view.ray(column as f32 + 0.5 + u, row as f32 + 0.5 + v);
         let (columns, rows) = (filter.around(u), filter.around(v));
         let mut sample = Sample { columns, rows, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO, glint: false };
@@ -140,20 +150,21 @@ fn camera_radiance(lit: &LitStage<'_>, ray: Ray, t: f32, number: usize, numbers:
             _ => broad.push(*lobe),
         }
     }
-    // Broad lobes: lamps by a place on each, and one ray for what else there is.
+    // Broad lobes: lamps as if all their light came from one direction, and one ray for what else there is. A place on
+    // each lamp says whether a body stands between, and what sharp lobes throw back of it.
     for (i, lamp) in lit.lights.iter().enumerate() {
-        let Some(place) = lamp.sample(start, numbers.pair(i as u32)) else { continue };
-        if normal.dot(place.direction) <= 0.0 {
-            continue;
+        let mut light = lamp.thrown_back(start, |toward| broad.value(normal, v, toward));
+        if lit.between[number][i] != 0 || !sharp.is_empty() {
+            let Some(place) = lamp.sample(start, numbers.pair(i as u32)) else { continue };
+            if !sharp.is_empty() {
+                let (narrow, own) = sharp.evaluate(normal, v, place.direction);
+                light += narrow.times(place.radiance) * (power(place.density, own) / place.density);
+            }
+            if light.largest() <= 1e-5 || lit.hidden(number, i, start, &place) {
+                continue;
+            }
         }
-        let mut value = broad.value(normal, v, place.direction);
-        if !sharp.is_empty() {
-            let (narrow, own) = sharp.evaluate(normal, v, place.direction);
-            value += narrow * power(place.density, own);
-        }
-        if value.largest() > 1e-5 && !lit.hidden(number, i, start, &place) {
-            sample.clean += value.times(place.radiance) / place.density;
-        }
+        sample.clean += light;
     }
     if !broad.is_empty() {
         let [u, again] = numbers.pair(5);
