@@ -92,6 +92,8 @@ def test_grain_is_none_on_a_slope_and_grows_with_noise() -> None:
     inside[5:35, 5:35] = True
     even = np.full((40, 40, 3), 128, dtype=np.uint8)
     assert grain(even, inside) == 0.0
+    ramp = np.repeat(np.arange(100, 140, dtype=np.uint8)[:, None, None], 40, axis=1).repeat(3, axis=2)
+    assert grain(ramp, inside) < 0.1 < np.diff(ramp[:, 0, 0]).min()
     noise = np.random.default_rng(1).normal(size=even.shape[:2])[:, :, None]
     little, much = (grain((even + amount * noise).astype(np.uint8), inside) for amount in (4, 16))
     assert 0.0 < 3 * little < much

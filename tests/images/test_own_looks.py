@@ -166,7 +166,10 @@ BAD = [
     ("[look.lights.key]\npower_w = 0", r"lights\.key\.power_w is 0; expected a number above 0"),
     ("[look.lights.key]\nsize = -0.5", r"lights\.key\.size is -0\.5; expected a number from 0\.001"),
     ("[look.lights.key]\ncolor = [0, 0, 0]", r"key\.color is \[0, 0, 0\], which gives no light"),
-    ("[look.lights.key]\nlocation = [1, 1, -1]", r"key\.location is \[1, 1, -1\], below the ground"),
+    (
+        "[look.lights.key]\nlocation = [1, 1, -1]",
+        r"key\.location is \[1, 1, -1\], where the light may be below the ground",
+    ),
     ("[look.lights.key]\nlocation = [-14, 7, 1]", "below the ground"),
     ("[look.lights.key]\nlocation = [0, 0, 0]", "its own target"),
     ('[look.lights.key]\nkind = "sun"', r'key\.kind is "sun", but the look\'s key is of kind "area"'),

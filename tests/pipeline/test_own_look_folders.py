@@ -86,3 +86,13 @@ def test_a_manifest_whose_look_was_spoilt_gets_a_sentence(folder: Path, tmp_path
                 audit(folder)
         finally:
             manifest.write_text(whole)
+
+
+def test_a_world_whose_corners_are_off_the_ground_is_refused(tmp_path: Path) -> None:
+    made = asked(tmp_path / "wide", {})
+    wide = replace(made, config=replace(made.config, world={**made.config.world, "position_range": 12}))
+    with pytest.raises(ConfigError, match=r"position_range is 12: an object at \(-12, 12\) would be outside"):
+        build(wide)
+    assert not (tmp_path / "wide").exists()
+    still_flat = replace(made, config=replace(made.config, world={"position_range": 3.5}), render=False)
+    build(still_flat)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from clevrhope.errors import SceneError
 from clevrhope.images.placement import Placement, Thing, Vector, place
 from clevrhope.look.definition import Look
-from clevrhope.look.view import off_the_ground
+from clevrhope.look.view import ground_height, off_the_ground
 
 Axes = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
@@ -28,7 +28,7 @@ def place_inside(scene: Mapping[str, Any], look: Look, *, width_px: int, height_
 
     Raises:
         SceneError: as `place`; an object is outside the world; the camera is at its target, straight above or
-            below it, or too far away; or a light is at its target.
+            below it, or too far away; or a light is at its target or below the ground.
     """
     placement = place(scene, look)
     found = find_object_outside(placement, look, width_px=width_px, height_px=height_px)
@@ -42,6 +42,9 @@ def place_inside(scene: Mapping[str, Any], look: Look, *, width_px: int, height_
     for name, location in placement.lights.items():
         if math.dist(location, look.look["lights"][name]["target"]) < LEAST_LENGTH:
             raise SceneError(f"lights.{name}: its place is its own target; move it")
+        if not ground_height(look.look["ground"], location) < location[2]:
+            at = ", ".join(f"{each:g}" for each in location)
+            raise SceneError(f"lights.{name}: ({at}) is below the ground; move it")
     return placement
 
 

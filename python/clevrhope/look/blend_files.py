@@ -97,21 +97,22 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
         # Another renderer would not help: only Blender can read the files.
         reason = str(error).removesuffix(OR_NATIVE).rstrip(",; ")
         raise RenderError(f"{unread[0][1]} is a Blender file, and {reason}") from error
+    hashes = [_sha256(path) for _, _, _, path, _ in unread]  # of what Blender is going to read
     try:
         contents = _read_contents(tuple((kind, str(path), changed) for kind, _, _, path, changed in unread))
     except _BlenderEndedError as ended:
         raise ConfigError(f"{unread[ended.number][1]}: {ended}") from ended
-    for (kind, place, asset, path, _), found in zip(unread, contents, strict=True):
+    for (kind, place, asset, path, _), sha256, found in zip(unread, hashes, contents, strict=True):
         problem = found.get("problem") or (problem_of_mesh(found) if kind == "shape" else "")
         if problem:
             raise ConfigError(f"{place} {problem}")
         if kind == "shape":
             shapes[asset] = {"kind": "mesh", **found}
         else:
-            materials[asset] = {"path": str(path), "sha256": _sha256(path), **found}
-    for (kind, _, _, path, _), found in zip(unread, contents, strict=True):
+            materials[asset] = {"path": str(path), "sha256": sha256, **found}
+    for (kind, _, _, path, _), sha256, found in zip(unread, hashes, contents, strict=True):
         if kind == "shape":
-            _keep_mesh(path, found)
+            _keep_mesh(path, sha256, found)
     return Blends(shapes, materials)
 
 
@@ -130,9 +131,9 @@ def _kept_mesh(path: Path) -> dict[str, Any] | None:
     return mesh
 
 
-def _keep_mesh(path: Path, mesh: Mapping[str, Any]) -> None:
+def _keep_mesh(path: Path, sha256: str, mesh: Mapping[str, Any]) -> None:
     """Keeps a mesh beside its file, for runs without Blender; not where nothing may be written."""
-    content = json.dumps({"sha256": _sha256(path), **mesh}).encode()
+    content = json.dumps({"sha256": sha256, **mesh}).encode()
     with suppress(DatasetError, OSError):
         write_whole(path.with_name(path.name + KEPT_SUFFIX), content)
 

@@ -273,10 +273,13 @@ def _check_whole(look: Mapping[str, Any], where: object) -> None:
         raise ConfigError(f"{where}: look.lights has {len(lights)} lights; expected from 1 to {MOST_LIGHTS}")
     for name, light in lights.items():
         place = light.get("location")
-        if place is not None and not ground_height(look["ground"], place) < place[2]:
+        if place is None:
+            continue
+        reach = light["jitter"] + light["size"] / math.sqrt(2.0)  # to the lowest corner that it can have
+        if not ground_height(look["ground"], place) + reach < place[2]:
             raise ConfigError(
-                f"{where}: look.lights.{name}.location is {_shown(place)}, below the ground; "
-                "expected a place above it"
+                f"{where}: look.lights.{name}.location is {_shown(place)}, where the light may be below the "
+                f"ground with its size and jitter; expected a place more than {reach:.3g} above it"
             )
     if not sees_ground(look):
         camera = look["camera"]

@@ -96,7 +96,7 @@ def _described(parts: list[_Triangles], path: Path) -> dict[str, Any]:
             raise ConfigError(f"{path}: has a triangle with {found}")
     corners = np.concatenate([np.zeros((0, 3, 3)), *(part.points[part.faces] for part in parts)])
     vertices, faces = _joined(corners)
-    # A triangle that has one vertex twice shows from nowhere.
+    # A triangle that has one vertex twice cannot be seen.
     whole = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
     mesh: dict[str, Any] = {"kind": "mesh", "vertices": vertices.tolist(), "faces": faces[whole].tolist()}
     mesh |= {"shading": "smooth"}
@@ -185,7 +185,9 @@ def _is_convex(corners: list[list[float]]) -> bool:
     face = np.asarray(corners)
     edges = np.roll(face, -1, axis=0) - face
     turns = np.cross(edges, np.roll(edges, -1, axis=0))
-    return bool((turns @ turns.sum(axis=0) >= 0.0).all())
+    # Files round coordinates, so that a corner on a straight edge may turn a little either way.
+    least = -1e-4 * np.linalg.norm(turns.sum(axis=0)) ** 2
+    return bool((turns @ turns.sum(axis=0) >= least).all())
 
 
 def _document(path: Path) -> tuple[dict[str, Any], bytes]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -21,6 +22,8 @@ from clevrhope.config.presets import WINDOW, Config
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionRows
 from clevrhope.dataset.vocab import Vocab, make_vocab
 from clevrhope.errors import ConfigError, TemplateError
+from clevrhope.look.definition import read_look
+from clevrhope.look.view import off_the_ground
 from clevrhope.pipeline.clevr import constraints
 from clevrhope.questions import synonyms_path
 from clevrhope.runtime import assets
@@ -44,6 +47,9 @@ SETS_A_BATCH = 500
 
 RELATIONS = 3
 """Most relations in a question of CLEVR's templates, for which files have columns at least."""
+
+CLEVR_RANGE, MOST_RANGE = 3.0, 1000.0
+"""CLEVR's `position_range`, and the largest that a world may have."""
 
 
 Rows = TypeVar("Rows", bound=QuestionRows)
@@ -250,11 +256,27 @@ def open_world(config: Config) -> World:
     """The world of a configuration.
 
     Raises:
-        ConfigError: a file cannot be read.
+        ConfigError: a file cannot be read, or objects could stand where the look has no flat ground.
         VocabularyError: the properties file is incomplete.
         SceneError: no scene can meet the constraints.
     """
+    _check_positions(config)
     return read_world(properties=config.properties, constraints=constraints(config), changes=config.look)
+
+
+def _check_positions(config: Config) -> None:
+    """Passes where objects in all corners of a wider world than CLEVR's would be above the ground."""
+    reach = constraints(config).get("position_range")
+    if not isinstance(reach, int | float) or not CLEVR_RANGE < reach <= MOST_RANGE:
+        return  # as CLEVR's, or refused with the other constraints
+    look = read_look(properties=config.properties, changes=config.look)
+    for x, y in product((-reach, reach), repeat=2):
+        problem = off_the_ground(look.look["ground"], (x, y, min(look.properties["sizes"].values())))
+        if problem:
+            raise ConfigError(
+                f"world.position_range is {reach:g}: an object at ({x:g}, {y:g}) would be outside the world, "
+                f"{problem}; expected a smaller number"
+            )
 
 
 def template_files(templates: Templates) -> list[str]:

@@ -1,6 +1,6 @@
 """What a worker uses of an NVIDIA GPU, as its driver tells through NVML.
 
-Nothing is told without NVML's module (pynvml), without a driver, on other makers' GPUs, and in containers
+Nothing is known without NVML's module (pynvml), without a driver, on other makers' GPUs, and in containers
 whose processes have other numbers for the driver than for themselves. None of this has run on a GPU yet.
 """
 
@@ -47,7 +47,8 @@ class GpuUse:
 
     def seconds(self) -> float | None:
         """Seconds in which the process used the GPU so far; None before NVML has named the process."""
-        for each in self._own("nvmlDeviceGetProcessUtilization", self._seen_us):
+        samples = self._own("nvmlDeviceGetProcessUtilization", self._seen_us)
+        for each in sorted(samples, key=lambda sample: sample.timeStamp):
             part_s = min(_SAMPLE_S, (each.timeStamp - self._seen_us) / 1e6)
             self._seconds = (self._seconds or 0.0) + part_s * each.smUtil / 100
             self._seen_us = each.timeStamp

@@ -207,7 +207,8 @@ class _Driver:
                 self._compiled.wait()
             while (task := self._tasks.get()) is not None and not self._stopped:
                 done = self._do(*task)
-                self._compiled.set()
+                if done.pixels is not None or done.ended_workers:
+                    self._compiled.set()  # not after a scene that Blender never saw
                 if not self._stopped:
                     self._done.put(done)
         except RenderError as error:

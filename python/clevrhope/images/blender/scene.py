@@ -118,7 +118,8 @@ class BlenderScene:
 
     def _placement(self, scene: Mapping[str, Any]) -> Placement:
         render = self._scene.render
-        return place_inside(scene, self._look, width_px=render.resolution_x, height_px=render.resolution_y)
+        width_px, height_px = render.resolution_x, render.resolution_y
+        return place_inside(scene, self._look, width_px=width_px, height_px=height_px)
 
     def _place(self, placement: Placement) -> list[Any]:
         """Puts everything where it belongs; returns Blender's objects in the order of the scene's."""

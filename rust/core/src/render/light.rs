@@ -133,25 +133,31 @@ impl Light {
     /// The vector whose product with a surface's normal gives the irradiance, in units of the radiance, where
     /// nothing stands in the way and all of the light is above the surface.
     ///
-    /// For an area from two places on it: those of Gauss's rule, on a diagonal. Of one that is large from here, the other
-    /// diagonal counts, too.
+    /// For an area from two places on it: those of Gauss's rule, on a diagonal. For a light that looks large from here, the other
+    /// diagonal counts too.
     #[inline]
     pub fn flux(&self, point: V3) -> V3 {
+        self.flux_of(point, self.places(point) > 1)
+    }
+
+    #[inline(always)]
+    fn flux_of<F: Real>(&self, point: V3<F>, is_large: bool) -> V3<F> {
         match *self {
             Self::Area { center, half_u, half_v, axis, area, .. } => {
                 let part = |place: V3| {
-                    let offset = place - point;
+                    let offset = V3::all(place) - point;
                     let distance2 = offset.dot(offset);
-                    offset * ((-axis.dot(offset)).max(0.0) / (distance2 * distance2))
+                    offset * ((-V3::all(axis).dot(offset)).most(F::default()) / (distance2 * distance2))
                 };
                 let along = |diagonal: V3| part(center - diagonal * GAUSS) + part(center + diagonal * GAUSS);
                 let first = along(half_u + half_v);
-                if self.places(point) == 1 {
-                    return first * (0.5 * area);
+                if is_large {
+                    (first + along(half_u - half_v)) * F::all(0.25 * area)
+                } else {
+                    first * F::all(0.5 * area)
                 }
-                (first + along(half_u - half_v)) * (0.25 * area)
             }
-            Self::Sun { toward, radius, .. } => toward * (PI * radius * radius / (1.0 + radius * radius)),
+            Self::Sun { toward, radius, .. } => V3::all(toward * (PI * radius * radius / (1.0 + radius * radius))),
         }
     }
 
@@ -160,6 +166,16 @@ impl Light {
     pub fn places(&self, point: V3) -> u32 {
         let (_, _, spread) = self.middle(point);
         ((8.0 * spread) as u32).clamp(1, MOST_PLACES)
+    }
+
+    /// What surfaces throw back of the light where nothing stands in the way, by their `value` for the mean
+    /// direction of all light: for surfaces that throw much the same back from all places of the lamp.
+    #[inline(always)]
+    pub fn thrown_back<F: Real>(&self, point: V3<F>, value: impl Fn(V3<F>) -> V3<F>) -> V3<F> {
+        let flux = self.flux_of(point, false);
+        let strength = flux.length();
+        let thrown = value(flux / strength).times(V3::all(self.color())) * strength;
+        V3::select(strength.is_positive(), thrown, V3::default())
     }
 
     /// The middle of the light as seen from a point: direction, distance, and the tangent of the angle that

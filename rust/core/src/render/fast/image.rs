@@ -6,7 +6,7 @@
 use super::average::Kernel;
 use super::bodies::NOBODY;
 use super::ground::{Ground, GroundEffort, STEP};
-use super::pixel::{Pixel, PixelEffort, Sample, Sampler};
+use super::pixel::{Mean, Pixel, PixelEffort, Sample, Sampler};
 use super::shade::LitStage;
 use super::view::{TILE, View};
 use crate::render::film::{FilterWeights, SrgbTable};
@@ -20,9 +20,10 @@ use std::ops::Range;
 pub struct ImageEffort {
     pub ground: GroundEffort,
     pub pixels: PixelEffort,
-    /// Half of the window over which noisy light is averaged, in pixels.
-    pub window: usize,
 }
+
+/// Half of the window over which noisy light is averaged, in steps: of two pixels, and then of one.
+const WINDOW: usize = 2;
 
 /// Red, green, blue and weight.
 type Weighed = [f32; 4];
@@ -64,7 +65,19 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
         let number = band.numbers[row % TILE * width + column];
         band.pixels.get(number as usize).map(|pixel| &pixel.mean)
     };
-    let kernel = Kernel::new(effort.window);
+    let wide = Kernel::new(WINDOW, 2);
+    let evened: Vec<Vec<Mean>> = bands
+        .par_iter()
+        .map(|band| {
+            let even = |pixel: &Pixel| wide.evened(mean, [width, height], [pixel.column, pixel.row], &pixel.mean);
+            band.pixels.iter().map(even).collect()
+        })
+        .collect();
+    let mean = |column: usize, row: usize| {
+        let number = bands[row / TILE].numbers[row % TILE * width + column];
+        evened[row / TILE].get(number as usize)
+    };
+    let kernel = Kernel::new(WINDOW, 1);
     let sums: Vec<Sums> = bands
         .par_iter()
         .zip(&starts)

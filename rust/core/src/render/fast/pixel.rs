@@ -9,7 +9,7 @@ use super::numbers::Numbers;
 use super::shade::{LitStage, OFFSET, RayHistory, SHARP_ALPHA, facing};
 use super::view::View;
 use crate::render::film::FilterWeights;
-use crate::render::lanes::{F8, LANES, Mask, Real};
+use crate::render::lanes::{F8, LANES, Real};
 use crate::render::light::power;
 use crate::render::material::{Kind, Lobes};
 use crate::render::vector::{Ray, V3, v3};
@@ -27,6 +27,11 @@ pub struct PixelEffort {
     /// How far the first rays may differ, as a share of their mean.
     pub difference: f32,
 }
+
+/// Where a pixel's rays go through it, from its middle, if there are always two or four of them: evenly, so that its
+/// light does not depend on chance.
+const TWO: [[f32; 2]; 2] = [[-0.25, -0.25], [0.25, 0.25]];
+const FOUR: [[f32; 2]; 4] = [[-0.375, -0.125], [0.125, -0.375], [0.375, 0.125], [-0.125, 0.375]];
 
 /// A ray through a pixel.
 #[derive(Clone, Copy, Default)]
@@ -137,7 +142,12 @@ impl<'a> Sampler<'a> {
         let bodies = self.view.bodies(column, row);
         for number in from..samples.len() as u32 {
             let numbers = Numbers::growing(column as u32, row as u32, number, rays);
-            let [u, v] = if rays[1] == 1 { [0.0; 2] } else { numbers.pair(60).map(|x| x - 0.5) };
+            let [u, v] = match rays {
+                [1, 1] => [0.0; 2],
+                [2, 2] => TWO[number as usize],
+                [4, 4] => FOUR[number as usize],
+                _ => numbers.pair(60).map(|x| x - 0.5),
+            };
             let ray = self.view.ray(column as f32 + 0.5 + u, row as f32 + 0.5 + v);
             let place = samples.start + number as usize;
             let sample = &mut self.samples[place];
@@ -196,7 +206,7 @@ fn alike(samples: &[Sample], difference: f32) -> bool {
     most - least <= difference * (sum / samples.len() as f32 + 0.02)
 }
 
-/// Light from the lamps on up to eight places of one body, by a place on each lamp, and more on large ones.
+/// Light from the lamps on up to eight places of one body.
 struct Lamps<'a> {
     lit: &'a LitStage<'a>,
     places: &'a [Place],
@@ -240,25 +250,35 @@ impl NullaryFnOnce for Lamps<'_> {
         let mut light = V3::default();
         for (i, lamp) in lit.lights.iter().enumerate() {
             let n_places = lamp.places(body.location);
-            for number_of_place in 0..n_places {
-                let dimension = if number_of_place == 0 { i as u32 } else { 200 + 8 * number_of_place + i as u32 };
+            for place in 0..n_places {
+                // Broad lobes throw back what comes from one direction, but of a large lamp.
+                let mut thrown = V3::default();
+                if n_places == 1 {
+                    thrown = lamp.thrown_back(start, |toward| broad.value(normal, v, toward));
+                    let is_clear = lit.between[number][i] == 0 && lamp.above(lit.sheet, body.location) == 1.0;
+                    if is_clear && sharp.is_empty() {
+                        light += thrown;
+                        continue;
+                    }
+                }
+                // A place on the lamp says whether anything stands between, and what sharp lobes throw back of it.
+                let dimension = if place == 0 { i as u32 } else { 200 + 8 * place + i as u32 };
                 let mut u = [F8::default(); 2];
                 for lane in 0..LANES {
                     [u[0].0[lane], u[1].0[lane]] = at(lane).numbers.pair(dimension);
                 }
                 let (sample, is_lit) = lamp.samples(start, u);
-                let is_lit = is_lit & normal.dot(sample.direction).is_positive();
-                if !is_lit.any() {
-                    continue;
+                let mut value = V3::default();
+                if n_places > 1 {
+                    value += broad.value(normal, v, sample.direction);
                 }
-                let mut value = broad.value(normal, v, sample.direction);
                 if !sharp.is_empty() {
                     let (narrow, own) = sharp.evaluate(normal, v, sample.direction);
                     value += narrow * power(sample.density, own);
                 }
-                let matters = is_lit & F8::all(1e-5).is_less(value.largest());
+                thrown += value.times(V3::all(lamp.color())) / (sample.density * F8::all(n_places as f32));
+                let matters = is_lit & F8::all(1e-5).is_less(thrown.largest());
                 let clear = matters & !lit.hidden(number, i, start, &sample, matters);
-                let thrown = value.times(V3::all(lamp.color())) / (sample.density * F8::all(n_places as f32));
                 light += V3::select(clear, thrown, V3::default());
             }
         }
