@@ -1,8 +1,8 @@
 """The files that a properties file names as shapes and materials, read into the look.
 
 A value of "shapes" or "materials" in properties.json may be a path, relative to the properties file: of a
-.blend file (blend_files.py), or of a glTF or OBJ file (mesh_files.py). A mesh of the latter is called after
-its content from then on, so that neither scenes nor images depend on where the file lies.
+.blend file (blend_files.py), or of a glTF or OBJ file (mesh_files.py). A mesh of the latter is named by a
+hash of its content, so that neither scenes nor images depend on where the file lies.
 """
 
 from __future__ import annotations
