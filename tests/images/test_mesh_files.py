@@ -267,6 +267,7 @@ BROKEN = {
     "nan.glb": glb(np.where(BASE == 0.0, np.nan, BASE), SIDES),
     "flat.glb": glb(BASE, SIDES[:0]),
     "far.glb": glb(BASE, SIDES + 9),
+    "signed.glb": glb(BASE, np.where(SIDES == 4, 65535, SIDES)).replace(b"5123", b"5122"),
     "cut.glb": glb(BASE, SIDES)[:-40],
     "text.glb": b"no glTF",
     "first.gltf": b'{"asset": {"version": "1.0"}}',
@@ -302,7 +303,8 @@ BROKEN = {
         ("huge.obj", "huge.obj: has a mesh that reaches 4.36 from the origin; it should fit a cube"),
         ("nan.glb", r"nan.glb: accessors\[1\]: has nan; expected finite numbers"),
         ("flat.glb", "flat.glb: has a mesh without faces; expected at least one"),
-        ("far.glb", "far.glb: has a triangle with vertex 13, counted from 0, of 5"),
+        ("far.glb", "far.glb: has a triangle with vertex 9, counted from 0, of 5"),
+        ("signed.glb", "signed.glb: has a triangle with vertex -1, counted from 0, of 5"),
         ("cut.glb", r"cut.glb: accessors\[1\]: has 5 elements, more than its buffer"),
         ("text.glb", "text.glb:1:1: broken JSON"),
         ("first.gltf", "first.gltf: not a file of glTF 2"),
@@ -325,6 +327,14 @@ def test_what_is_no_shape_is_said(file: str, words: str, properties: Write, tmp_
         assert str(error.value).startswith(f"{named}: shapes.lump: ")
         assert "\n" not in str(error.value)
     assert set(tmp_path.rglob("*")) == before
+
+
+def test_a_corner_on_a_straight_edge_may_turn_by_rounding(properties: Write, tmp_path: Path) -> None:
+    points = np.insert(BASE, 1, [0.333333, -0.999999, -1.0], axis=0)
+    base, sides = [[0, 4, 3, 2, 1]], np.where(SIDES[2:] > 0, SIDES[2:] + 1, 0)
+    text = obj(points, np.array(base)) + "".join("f {} {} {}\n".format(*side) for side in sides + 1)
+    (tmp_path / "rounded.obj").write_text(text)
+    assert read_world(properties=properties(shapes={"lump": "rounded.obj"}))
 
 
 def test_a_mesh_has_so_many_triangles_at_most(

@@ -181,9 +181,9 @@ def read_changes(table: Mapping[str, Any], look: Mapping[str, Any], *, where: ob
         if not isinstance(given, Mapping):
             raise ConfigError(f"{where}: look.{name} is {shown(given)}; expected a table [look.{name}]")
         if name == "lights":
-            changed = _changed_lights(given, look["lights"], where)
+            changed = _changed_lights(given, look.get("lights", {}), where)
         else:
-            changed = _changed(_SECTIONS[name], given, look[name], where, f"look.{name}.")
+            changed = _changed(_SECTIONS[name], given, look.get(name, {}), where, f"look.{name}.")
         if changed:
             changes[name] = changed
     _check_whole(with_changes(look, changes), where)
@@ -209,7 +209,7 @@ def _changed(
     """The settings of a table that differ from those of the look, which may have none."""
     keys = [each.name for each in fields(kind)]
     own = {key: there[key] for key in keys if key in there}
-    start = kind(**own) if own else None
+    start = read_settings(kind, own, where=where, path=path) if own else None
     found = asdict(read_settings(kind, given, where=where, path=path, start=start))
     before = {each.name: each.default for each in fields(kind) if each.default is not MISSING} | own
     return {

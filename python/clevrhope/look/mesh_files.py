@@ -91,8 +91,9 @@ def _described(parts: list[_Triangles], path: Path) -> dict[str, Any]:
     if n_triangles > MOST_TRIANGLES:
         raise ConfigError(f"{path}: {too_many_triangles(n_triangles)}")
     for part in parts:
-        if part.faces.size and part.faces.max() >= len(part.points):
-            found = f"vertex {part.faces.max()}, counted from 0, of {len(part.points)}"
+        wrong = part.faces[(part.faces < 0) | (part.faces >= len(part.points))]
+        if wrong.size:
+            found = f"vertex {wrong[0]}, counted from 0, of {len(part.points)}"
             raise ConfigError(f"{path}: has a triangle with {found}")
     corners = np.concatenate([np.zeros((0, 3, 3)), *(part.points[part.faces] for part in parts)])
     vertices, faces = _joined(corners)
