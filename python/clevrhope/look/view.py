@@ -19,12 +19,17 @@ HEIGHT_PER_WIDTH = 2.0 / 3.0
 
 
 def sees_ground(look: Mapping[str, Any]) -> bool:
-    """Whether a look's camera, before its jitter, sees the upper side of its ground anywhere in an image."""
+    """Whether a look's camera sees the upper side of its ground anywhere in an image.
+
+    Its rays leave from where it is before its jitter; it is above the ground wherever that takes it.
+    """
     camera, ground = look["camera"], look["ground"]
     location = np.asarray(camera["location"], np.float64)
     forward = np.asarray(camera["target"], np.float64) - location
     right = np.cross(forward, (0.0, 0.0, 1.0))
-    if not np.linalg.norm(right) > 0.0 or location[2] <= ground_height(ground, camera["location"]):
+    if not np.linalg.norm(right) > 0.0 or location[2] - camera["jitter"] <= ground_height(
+        ground, camera["location"]
+    ):
         return False
     forward, right = forward / np.linalg.norm(forward), right / np.linalg.norm(right)
     half = 0.5 * camera["sensor_width_mm"] / camera["lens_mm"]

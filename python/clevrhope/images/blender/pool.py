@@ -82,6 +82,7 @@ class WorkerPool:
 
     def __post_init__(self) -> None:
         self.timings: deque[tuple[bool, float, float]] = deque(maxlen=IMAGES_TIMED)
+        self.ended_gpu_bytes = 0  # the most that a worker held on its GPU that has ended
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
@@ -104,7 +105,8 @@ class WorkerPool:
     def gpu_bytes(self) -> int:
         """The most memory that one of the workers was seen to hold on its GPU; 0 where that is not known."""
         processes = (driver.process for driver in self._drivers)
-        return max((process.gpu_bytes for process in processes if process is not None), default=0)
+        held = (process.gpu_bytes for process in processes if process is not None)
+        return max(self.ended_gpu_bytes, *held, 0)
 
     def run(self, tasks: Iterable[tuple[K, Mapping[str, Any]]]) -> Iterator[tuple[K, Pixels]]:
         """Yields each task's key and pixels, in the order in which they are done.
@@ -270,4 +272,5 @@ class _Driver:
         with self._lock:
             process, self.process = self.process, None
         if process is not None:
+            self._pool.ended_gpu_bytes = max(self._pool.ended_gpu_bytes, process.gpu_bytes)
             process.close()

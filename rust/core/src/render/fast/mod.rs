@@ -59,6 +59,11 @@ impl Effort {
 
 /// An image as bytes, rows from the top, RGB.
 pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
+    image::image(&lit_stage(stage, patches, effort), &stage.camera, effort.image)
+}
+
+/// A stage with the light on its ground.
+fn lit_stage<'a>(stage: &'a Stage<'_>, patches: &Patches, effort: Effort) -> LitStage<'a> {
     let bodies = Bodies::new(stage);
     let between = (0..bodies.list.len()).map(|number| bodies.between(number, &stage.lights)).collect();
     let mut lit = LitStage {
@@ -73,5 +78,5 @@ pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
     };
     let lens = stage.camera.lens;
     effort.near.for_side(lens.width_px.max(lens.height_px) as usize).light(&mut lit);
-    image::image(&lit, &stage.camera, effort.image)
+    lit
 }

@@ -344,3 +344,40 @@ fn glints(lit: &LitStage<'_>, start: V3, mirrored: V3, kind: Kind) -> bool {
         cos > 0.0 && cos * cos * (1.0 + tan * tan) > 1.0
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::far_ground::Patches;
+    use super::super::{Effort, lit_stage};
+    use super::*;
+    use crate::render::stage::{Placement, Studio};
+
+    #[test]
+    fn lamps_light_alike_with_and_without_avx2() {
+        let look = include_bytes!("../../../../../blender_assets/look.json");
+        let placements: Vec<Placement> =
+            serde_json::from_slice(include_bytes!("../../../benches/placements.json")).unwrap();
+        let studio = Studio::from_json(look, "look.json").unwrap();
+        let stage = studio.stage(&placements[2], 120, 80).unwrap();
+        let lit = lit_stage(&stage, &Patches::new(studio.ground()), Effort::DRAFT);
+        let view = View::new(&lit, &stage.camera);
+        let filter = FilterWeights::default();
+        let mut sampler = Sampler::new(&view, &filter, 0.1);
+        for i in 0..view.width * view.height {
+            let number = sampler.add(i % view.width, i / view.width, [1, 1]);
+            sampler.shoot(number, 0);
+        }
+        assert!(sampler.dark.len() > 300, "{}", sampler.dark.len());
+        sampler.dark.sort_by_key(|place| place.body);
+        for places in sampler.dark.chunk_by(|one, other| one.body == other.body) {
+            for places in places.chunks(LANES) {
+                let lamps = || Lamps { lit: &lit, places, samples: &sampler.samples };
+                let (plain, wide) = (lamps().call(), Arch::new().dispatch(lamps()));
+                for lane in 0..places.len() {
+                    let bits = |light: V3| [light.x, light.y, light.z].map(f32::to_bits);
+                    assert_eq!(bits(plain.light.lane(lane)), bits(wide.light.lane(lane)));
+                }
+            }
+        }
+    }
+}
