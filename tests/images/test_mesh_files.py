@@ -341,7 +341,6 @@ def test_a_mesh_has_so_many_triangles_at_most(
     properties: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert meshes.MOST_TRIANGLES == 200_000
-    monkeypatch.setattr("clevrhope.look.mesh_files.MOST_TRIANGLES", 100_000)
     monkeypatch.setattr("clevrhope.look.meshes.MOST_TRIANGLES", 100_000)
     (tmp_path / "many.obj").write_text(many())
     words = "many.obj: has a mesh of 178,802 triangles; at most 100,000 are allowed"

@@ -22,7 +22,7 @@ from typing import Any
 
 import bpy
 
-from clevrhope.look.meshes import MOST_TRIANGLES, too_many_triangles
+from clevrhope.look.meshes import problem_of_triangles
 
 #: Decimals of a coordinate; finer digits are noise of 32-bit floats.
 DECIMALS = 6
@@ -146,8 +146,8 @@ def _shape(path: Path) -> dict[str, Any]:
     else:
         data = load_part(str(path), "meshes", _named(path.stem, names["meshes"], "mesh"))
     data.calc_loop_triangles()
-    if len(data.loop_triangles) > MOST_TRIANGLES:
-        raise UnfitFileError(too_many_triangles(len(data.loop_triangles)))
+    if problem := problem_of_triangles(len(data.loop_triangles)):
+        raise UnfitFileError(problem)
     smooth = sum(polygon.use_smooth for polygon in data.polygons)
     triangles: dict[int, list[list[int]]] = {}
     for triangle in data.loop_triangles:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.errors import ConfigError, shown
-from clevrhope.look.meshes import MOST_TRIANGLES, problem_of_mesh, too_many_triangles
+from clevrhope.look.meshes import problem_of_mesh, problem_of_triangles
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes, reading
 
@@ -87,9 +87,8 @@ def read_material(path: Path) -> dict[str, float]:
 
 def _described(parts: list[_Triangles], path: Path) -> dict[str, Any]:
     """Triangles as a mesh of the look: vertices that lie on each other joined, Z up."""
-    n_triangles = sum(len(part.faces) for part in parts)
-    if n_triangles > MOST_TRIANGLES:
-        raise ConfigError(f"{path}: {too_many_triangles(n_triangles)}")
+    if problem := problem_of_triangles(sum(len(part.faces) for part in parts)):
+        raise ConfigError(f"{path}: {problem}")
     for part in parts:
         wrong = part.faces[(part.faces < 0) | (part.faces >= len(part.points))]
         if wrong.size:

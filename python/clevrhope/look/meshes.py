@@ -220,9 +220,8 @@ def problem_of_mesh(shape: Mapping[str, Any]) -> str:
     vertices, faces = shape["vertices"], shape["faces"]
     if not faces:
         return "has a mesh without faces; expected at least one"
-    n_triangles = sum(len(face) - 2 for face in faces)
-    if n_triangles > MOST_TRIANGLES:
-        return too_many_triangles(n_triangles)
+    if problem := problem_of_triangles(sum(len(face) - 2 for face in faces)):
+        return problem
     for number, vertex in enumerate(vertices):
         if not all(map(math.isfinite, vertex)):
             place = ", ".join(f"{x:g}" for x in vertex)
@@ -239,8 +238,10 @@ def problem_of_mesh(shape: Mapping[str, Any]) -> str:
     return ""
 
 
-def too_many_triangles(n: int) -> str:
-    """That there are so many triangles, as a clause that follows the file's name."""
+def problem_of_triangles(n: int) -> str:
+    """That n triangles are too many, as a clause that follows the file's name; "" if they are not."""
+    if n <= MOST_TRIANGLES:
+        return ""
     return f"has a mesh of {n:,} triangles; at most {MOST_TRIANGLES:,} are allowed"
 
 

@@ -14,12 +14,10 @@ import numpy as np
 from clevrhope import _core
 from clevrhope._core import SceneBatch, World
 from clevrhope.errors import ConfigError
+from clevrhope.look.mesh_files import SUFFIXES
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
-
-#: What the path of a file ends with that properties may name: of a mesh or a material.
-SUFFIXES = (".blend", ".glb", ".gltf", ".obj")
 
 __all__ = ["SceneBatch", "World", "read_world", "sample_scenes"]
 
@@ -51,7 +49,7 @@ def read_world(
     properties = Path(properties or blender_assets() / "properties.json")
     look = Path(look or blender_assets() / "look.json")
     named, seen = (read_bytes(path, "JSON", error=ConfigError) for path in (properties, look))
-    if any(f'{suffix}"'.encode() in named for suffix in SUFFIXES):
+    if any(f'{suffix}"'.encode() in named for suffix in (".blend", *SUFFIXES)):
         named, seen = _with_named_files(named, seen, properties)
     config = json.dumps(dict(constraints or {}))
     world = World(named, seen, config, properties_file=str(properties), look_file=str(look))

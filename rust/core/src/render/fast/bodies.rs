@@ -1,12 +1,10 @@
 //! Finds the bodies that rays meet: bounding spheres of all bodies at once, then shapes one by one.
 
-use crate::render::lanes::{Mask, Real};
+use crate::render::lanes::{LANES, Mask, Real};
 use crate::render::light::Light;
 use crate::render::nearest::nearest;
 use crate::render::stage::{Body, MOST_LIGHTS, Stage};
 use crate::render::vector::{Ray, V3};
-
-const LANES: usize = 8;
 
 /// Bounding spheres, eight side by side.
 #[derive(Clone, Debug, Default)]
