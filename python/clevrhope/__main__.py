@@ -10,7 +10,9 @@ import sys
 import click
 
 from clevrhope.cli.benchmarks import bench
+from clevrhope.cli.blender import blender
 from clevrhope.cli.datasets import build, hops, merge, plan
+from clevrhope.cli.doctor import doctor
 from clevrhope.cli.exports import export
 from clevrhope.cli.images import devices, render
 from clevrhope.cli.inspection import audit, stats
@@ -27,8 +29,9 @@ def commands() -> None:
     """Makes datasets that test systematic generalisation in visual question answering (CLEVR-HOPE)."""
 
 
-for command in (answers, ask, audit, baseline, bench, build, devices, evaluate, experiment, export, families,
-                features, hops, merge, plan, render, report, score, stats, suite, train):  # fmt: skip
+for command in (answers, ask, audit, baseline, bench, blender, build, devices, doctor, evaluate, experiment,
+                export, families, features, hops, merge, plan, render, report, score, stats, suite,
+                train):  # fmt: skip
     commands.add_command(command)
 
 RESUMABLE = ("build", "experiment", "features", "merge", "render", "train")

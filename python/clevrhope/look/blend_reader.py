@@ -1,4 +1,4 @@
-"""Reader of .blend files, in a process of its own: `python -m clevrhope.look.blend_reader`.
+"""Reader of .blend files, in a process of its own, in the interpreter that has Blender.
 
 This is one of the two modules that import bpy. Standard input is JSON: {"files": [{"kind": "shape" or
 "material", "path"}, ...], "timeout_s" of each, "memory_bytes"}. Standard output has a line of JSON for each

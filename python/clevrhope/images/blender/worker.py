@@ -1,8 +1,8 @@
 """The process that Blender runs in; see protocol.py for what it reads and writes.
 
-The pool starts it as `python -m clevrhope.images.blender.worker FOLDER`, with a folder for its own use that
-is removed with it. It ends when its standard input does, which is when its parent ends; if Blender holds the
-interpreter's lock then, it ends with Blender's call or at a limit of processor time.
+The pool starts it by runtime/launcher.py, in the interpreter that has Blender, with a folder for its own use
+that is removed with it. It ends when its standard input does, which is when its parent ends; if Blender holds
+the interpreter's lock then, it ends with Blender's call or at a limit of processor time.
 """
 
 from __future__ import annotations
