@@ -15,6 +15,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -90,6 +91,11 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
             unread.append((kind, f"{file}: {section}.{name}: {asset}", asset, path, changed_ns))
     if not unread:
         return Blends(shapes, materials)
+    if sys.platform == "win32":
+        raise ConfigError(
+            f"{unread[0][1]} is a Blender file, and Windows has no limits for reading one safely; a "
+            f"shape that was read on another system can be used here with its file *{KEPT_SUFFIX} beside it"
+        )
     try:
         reader = check_blender().command(READER)
     except RenderError as error:
@@ -163,7 +169,8 @@ def _locate(path: Path, place: str) -> tuple[Path, int]:
     """
     try:
         path = path.resolve()
-        content = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for a pipe's other end
+        # This does not wait for the other end of a pipe.
+        content = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         try:
             status = os.fstat(content)
         finally:
@@ -206,7 +213,7 @@ def _read_contents(wanted: tuple[tuple[str, str, int], ...], reader: tuple[str, 
 
 def _ending(code: int, stderr: str) -> str:
     """Why the reader ended before its answer, in a sentence on a file."""
-    if code == -signal.SIGALRM:
+    if sys.platform != "win32" and code == -signal.SIGALRM:
         return f"Blender took over {READ_TIMEOUT_S:g} s to read it"
     if any(each in stderr for each in ("Malloc returns null", "MemoryError", "bad_alloc")):
         return f"Blender needs over {MEMORY_BYTES >> 30} GiB to read it"

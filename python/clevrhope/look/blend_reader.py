@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,9 @@ from typing import Any
 import bpy
 
 from clevrhope.look.meshes import problem_of_triangles
+
+if sys.platform != "win32":  # there, nothing is read: see blend_files.py
+    import resource
 
 #: Decimals of a coordinate; finer digits are noise of 32-bit floats.
 DECIMALS = 6

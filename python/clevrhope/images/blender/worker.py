@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import queue
-import resource
 import shutil
 import sys
 import threading
@@ -59,6 +58,10 @@ def _limit_processor_time(seconds: float) -> None:
 
     The thread that notices the parent's end needs the interpreter's lock, which Blender may hold.
     """
+    if sys.platform == "win32":  # has no such limit
+        return
+    import resource
+
     end = int(time.process_time() + seconds) + 1
     with suppress(OSError, ValueError):  # a lower limit of the system is in force
         resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
