@@ -78,17 +78,19 @@ def _engine() -> Finding:
 
 
 def _libraries(libraries: list[Requirement]) -> Finding:
-    problems = [problem for each in libraries for problem in _problems(each)]
+    problems: dict[str, str] = {}
     for each in libraries:
-        module = _MODULES.get(each.name, each.name)
+        for problem in _problems(each):
+            problems[problem] = f"'{each.name}{each.specifier}'"
+    for each in libraries:
         try:
-            import_module(module)
+            import_module(_MODULES.get(each.name, each.name))
         except Exception as error:  # a library may raise anything
-            problems.append(f"{each.name} cannot be imported ({type(error).__name__}: {error})")
+            problem = f"{each.name} cannot be imported ({type(error).__name__}: {error})"
+            problems[problem] = f"--force-reinstall '{each.name}{each.specifier}'"
     if problems:
-        return Finding(
-            "libraries", "; ".join(problems), BROKEN, "pip install --upgrade --force-reinstall clevrhope"
-        )
+        remedy = f"pip install {' '.join(dict.fromkeys(problems.values()))}"
+        return Finding("libraries", "; ".join(problems), BROKEN, remedy)
     return Finding("libraries", _versions(libraries))
 
 
