@@ -95,16 +95,16 @@ def _libraries(libraries: list[Requirement]) -> Finding:
 
 
 def _extra(extra: str, libraries: list[Requirement]) -> Finding:
-    """Whether all of an extra is here; broken if a library is here in a version that does not fit."""
+    """Whether all of an extra is here; broken if it is, and a library has a version that does not fit."""
     remedy = f"pip install 'clevrhope[{extra}]'"
     there = [each for each in libraries if _version(each.name) is not None]
+    absent = [each.name for each in libraries if each not in there]
+    if absent:  # what is here may serve others, in another version
+        found = f"{_versions(there)}; " if there else ""
+        return Finding(f"extra {extra}", f"{found}not here: {', '.join(absent)}", NOTE, remedy)
     problems = [problem for each in there for problem in _problems(each)]
     if problems:
         return Finding(f"extra {extra}", "; ".join(problems), BROKEN, remedy)
-    absent = [each.name for each in libraries if each not in there]
-    if absent:
-        found = f"{_versions(there)}; " if there else ""
-        return Finding(f"extra {extra}", f"{found}not here: {', '.join(absent)}", NOTE, remedy)
     return Finding(f"extra {extra}", _versions(there) or "nothing that this Python could use")
 
 
@@ -124,7 +124,7 @@ def _problems(requirement: Requirement) -> Iterator[str]:
 
 
 def _versions(requirements: list[Requirement]) -> str:
-    return ", ".join(f"{each.name} {_version(each.name)}" for each in requirements)
+    return ", ".join(dict.fromkeys(f"{each.name} {_version(each.name)}" for each in requirements))
 
 
 def _requirements(name: str) -> list[str]:
