@@ -1,7 +1,7 @@
 # make demo   all set-up, then the main job with real rendering (8 samples: little more than half of the time), into out/demo
 # make test   all set-up, then every check that is quick: Rust, Python, linters, types, stubs
 # make test-slow   the other tests: kills, clusters, models that learn, a thousand images
-# make test-wheel    builds a wheel for other machines, and tests it in an environment without Rust and with numpy 2
+# make test-wheel   builds a wheel for other machines, and tests it in an environment without Rust and with numpy 2
 # make test-numpy1   the same with numpy 1
 # make sdist   the source distribution, into dist
 # make fuzz   2,000 spoilt files, each read by a command that has to answer with a sentence
