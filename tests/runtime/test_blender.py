@@ -134,6 +134,9 @@ def test_the_variable_goes_first_then_this_environment_then_the_one_that_was_mad
     assert named is not None
     assert (named.python, named.version) == (other, None)
     assert named.command("some.module")[:3] == (str(other), "-E", "-P")
+    program(other, """echo '["/there/bpy/__init__.so", "4.2.0"]'""")
+    with pytest.raises(RenderError, match=f"bpy 4.2.0 is what {other} has: {other} -m pip install 'bpy==4.5"):
+        libraries.check_blender()
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,10 @@ def check_blender() -> Blender:
     found = blender.version
     if found is not None and tuple(map(int, found.split(".")[:2])) != BLENDER_SERIES:
         wanted = ".".join(map(str, BLENDER_SERIES))
-        raise RenderError(
-            f"rendering needs Blender {wanted}, but bpy {found} is installed: {INSTALL_LINE}, {OR_NATIVE}"
-        )
+        is_here = blender.python == Path(sys.executable)
+        where = "is installed" if is_here else f"is what {blender.python} has"
+        remedy = INSTALL_LINE if is_here else f"{blender.python} -m pip install 'bpy=={wanted}.*'"
+        raise RenderError(f"rendering needs Blender {wanted}, but bpy {found} {where}: {remedy}, {OR_NATIVE}")
     missing = missing_libraries(blender.folder)
     if missing:
         raise RenderError(missing_message(missing))
