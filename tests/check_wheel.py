@@ -16,7 +16,14 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 #: What tests need beside the wheel and its extras.
-TEST_LIBRARIES = ("hypothesis>=6.100", "pytest>=8.3", "pytest-xdist>=3.6", "pyyaml>=6")
+TEST_LIBRARIES = (
+    "datasets>=3",
+    "hypothesis>=6.100",
+    "pytest>=8.3",
+    "pytest-xdist>=3.6",
+    "pyyaml>=6",
+    "webdataset>=0.2.86",
+)
 EXTRAS = "export,plots"
 TESTS = ("bindings", "config", "dataset", "export", "metrics", "programs", "questions", "splits")
 #: What builds the package, which a wheel must not need.
