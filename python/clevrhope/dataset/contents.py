@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clevrhope.dataset.augmented_h5 import augmented_split
+from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest, read_shard
 from clevrhope.errors import ConfigError, DatasetError
@@ -23,10 +24,11 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
     """The HOPs of a folder that have a split, by name.
 
     Raises:
-        DatasetError: the folder is not a dataset, or only a machine's part of one.
+        WrongFolderError: the folder is not a dataset.
+        DatasetError: it is only a machine's part of one, or has no questions yet.
     """
     if not layout.manifest.exists():
-        raise DatasetError(f"{layout.root}: not a dataset of clevrhope (no {layout.manifest.name})")
+        raise no_dataset(layout.root)
     check_whole(layout)
     folder = layout.root / "hops"
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
