@@ -21,11 +21,13 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = out.with_suffix(".toml")
     settings.write_text(
         "[sizes]\nminimal_places = 1\ncovr_train = 8\ncovr_dev = 4\ncovr_test = 4\nprelim_existence = 1\n"
-        "prelim_counting = 1\n[world]\nmax_objects = 6\n"
+        "prelim_counting = 1\n[world]\nmax_objects = 6\n[rendering]\nwidth = 96\nheight = 64\n"
     )
     options = [*FEW, *NATIVE, "--seed", "3", "--config", settings, "--passes", "mask", "--out", out]
     run("build", "--hop", "rubber_cylinder,none", "--prelim", "cyan", "--covr", *options)
-    run("suite", "rad", out, "--quiet")
+    run("suite", "rad", out, "--quiet", "--from", "search", "--per-cell", "2", "--hop", "rubber_cylinder")
+    run("suite", "carets", out, "--quiet", "--train", "--hop", "none")
+    run("suite", "visual", out, "--quiet", "--visual", "2")
     return out
 
 

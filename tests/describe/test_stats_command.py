@@ -214,7 +214,9 @@ def test_a_folder_without_a_dataset(tmp_path: Path, show: Show) -> None:
 def test_hops_and_splits_that_are_not_there(demo: Path, show: Show) -> None:
     code, error = fails(show, demo, "--hop", "cyan_cylinder")
     assert code == 2
-    assert 'no sub-dataset "cyan_cylinder"; the folder has: none, rubber_cylinder' in error
+    assert (
+        'no HOP "cyan_cylinder" (did you mean "rubber_cylinder"?); there are: none, rubber_cylinder' in error
+    )
     code, error = fails(show, demo, "--hop", "rubber_cylindr")
     assert code == 2
     assert 'did you mean "rubber_cylinder"?' in error

@@ -13,9 +13,10 @@ class HopName(StringParamType):
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
         """The names of the folder's HOPs; None where no folder is known."""
+        from clevrhope.dataset.contents import hop_names
+
         folder = _folder(ctx)
-        there = _hops_in(folder)
-        return f"{folder} has {', '.join(there)}" if there else None
+        return None if folder is None else f"{folder} has {hop_names(folder, _hops_in(folder))}"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str

@@ -9,7 +9,7 @@ from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.contents import suite_command
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.suite_pools import VISUAL
-from clevrhope.describe.info.reproduction import hop_options, suites_of
+from clevrhope.describe.info.reproduction import Reproduction, hop_options, suites_of
 from clevrhope.images.passes import PASSES
 from clevrhope.questions.suites import suite_names
 from clevrhope.splits.hops import HOP_GROUPS, NONE, PRELIM
@@ -29,37 +29,40 @@ class Addition:
     command: str
 
 
-def additions(folder: Path, manifest: Manifest, *, features: Sequence[str]) -> list[Addition]:
+def additions(
+    folder: Path, manifest: Manifest, made: Reproduction, *, features: Sequence[str]
+) -> list[Addition]:
     """What the dataset in `folder` lacks; `features` are the stores that it has."""
-    found = [*_builds(folder, manifest), *_suites(folder, manifest)]
+    found = [*_builds(folder, manifest, made), *_suites(folder, manifest)]
     if manifest.rendering is not None and not features:
         command = shlex.join(["clevrhope", "features", str(folder), "--kind", "pixels"])
         found.append(Addition("features, which models read", command))
     return found
 
 
-def _builds(folder: Path, manifest: Manifest) -> Iterator[Addition]:
+def _builds(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Addition]:
     """What `build` can add. A folder whose palettes limit its values gets no more pairs."""
     names = [name for name in manifest.splits if not name.startswith(f"{PRELIM}_")]
     plain = [name for name in names if MARK not in name]
     there, own = hop_options(plain), ["--out", str(folder)]
-    needed = ["--clevr", "CLEVR_v1.0"] if "clevr" in manifest.world else []
     config, rendered = manifest.config, manifest.rendering is not None
 
     def build(what: str, *options: str) -> Addition:
         render = [] if rendered or what.startswith("images") else ["--no-render"]
-        return Addition(what, shlex.join(["clevrhope", "build", *options, *needed, *render, *own]))
+        return Addition(what, shlex.join(["clevrhope", "build", *options, *made.needed, *render, *own]))
 
     if plain:
         if not rendered:
-            yield build("images (without --renderer native, Blender's)", *there, "--renderer", "native")
+            yield build("images (for Blender's, leave out --renderer native)", *there, "--renderer", "native")
         missing = [name for name in HOP_GROUPS["all"] if name not in plain]
         if missing and _is_clevrs(manifest):
             n = f"{len(missing)} of the" if len(missing) < len(HOP_GROUPS["all"]) else "the"
             yield build(f"{n} paper's {len(HOP_GROUPS['all'])} pairs", "--hops", "all")
         if NONE not in plain:
             yield build("train, val and test sets with nothing held out", "--hop", NONE)
-        for preset in [*PRESETS][[*PRESETS].index(config.get("preset", "demo")) + 1 :]:
+        larger = [*PRESETS][[*PRESETS].index(config.get("preset", "demo")) + 1 :]
+        has_file_of_sizes = "[sizes]" in made.settings and "--config" in made.needed
+        for preset in () if has_file_of_sizes else larger:  # the file's sizes go before the preset's
             yield build(f"questions up to the sizes of preset {preset}", *there, "--preset", preset)
         lacking = [kind for kind in PASSES if kind not in config.get("passes", ())]
         if rendered and lacking:

@@ -26,10 +26,10 @@ def show_overview(console: Console, overview: Overview) -> None:
         show(f"{name:<10} {value}")
     show()
     for splits, rows in _by_splits(overview.manifest.splits).items():
-        show_table(console, "Questions (about so many images)", ("HOP", *splits), rows)
+        show_table(console, "Questions (images)", ("HOP", *splits), rows)
     for splits, rows in _by_splits(overview.manifest.covr).items():
         names = map(covr_file, splits)
-        show_table(console, "Questions about several images", ("HOP", *names), rows)
+        show_table(console, "Questions about several images (images)", ("HOP", *names), rows)
     _show_pools(console, overview)
     _show_suites(console, overview)
     rows = [(kind, size(n_bytes)) for kind, n_bytes in overview.bytes.items()]
@@ -75,14 +75,16 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
     values = listed([f"{len(names)} {kind}s" for kind, names in world["attributes"].items()])
     objects = f"{constraints['min_objects']} to {constraints['max_objects']} objects"
     look = "; the look was changed" if world.get("look") else ""
-    yield "World", f"{values}; {objects}; {constraints['width']} x {constraints['height']} pixels{look}"
+    yield "World", f"{values}; {objects} in a scene{look}"
     if clevr := world.get("clevr"):
         yield "CLEVR", f"{clevr['share']:.0%} of the train pool are scenes of CLEVR's train split"
     if manifest.rendering is None:
         yield "Images", "none"
     else:
-        revision = manifest.rendering.get("revision")
-        yield "Images", f"by {made_by(manifest.rendering)}" + (f", revision {revision}" if revision else "")
+        rendering = manifest.rendering
+        revision = f", revision {rendering['revision']}" if "revision" in rendering else ""
+        pixels = f"{rendering['width']} x {rendering['height']} pixels"
+        yield "Images", f"{pixels}, by {made_by(rendering)}{revision}"
     for name, value in manifest.settings.changed_settings().items():
         yield "Setting", f"{manifest.settings.option(name)} {value}: {manifest.settings.effect(name)}"
     for store in overview.stores:

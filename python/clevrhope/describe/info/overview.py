@@ -125,7 +125,10 @@ def read_overview(folder: Path) -> Overview:
     n_bytes = {kind: sum(sums.get(key, 0) for key in keys) for kind, keys in KINDS.items()}
     n_bytes["other files"] += layout.manifest.stat().st_size
     n_bytes[FEATURES] = sum(store.bytes for store in stores)
-    is_done = manifest.complete and part is None
+    made = reproduction(folder, manifest) if part is None and manifest.splits else None
+    added = []
+    if made is not None and manifest.complete:
+        added = additions(folder, manifest, made, features=[store.name for store in stores])
     return Overview(
         folder,
         manifest,
@@ -133,8 +136,8 @@ def read_overview(folder: Path) -> Overview:
         stores,
         tuple(_exports(folder, manifest)),
         {kind: n for kind, n in n_bytes.items() if n},
-        reproduction(folder, manifest) if part is None and manifest.splits else None,
-        tuple(additions(folder, manifest, features=[each.name for each in stores])) if is_done else (),
+        made,
+        tuple(added),
     )
 
 

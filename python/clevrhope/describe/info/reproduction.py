@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,10 @@ from typing import Any
 from clevrhope.config.presets import PRESETS, splits_of
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.config.sources import SIZES_OF_TESTS
+from clevrhope.dataset.augmented_h5 import augmented_split
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.pairs_h5 import read_search
 from clevrhope.images.settings import default_settings
 from clevrhope.questions import read_templates
 from clevrhope.runtime.toml import toml_text
@@ -31,11 +34,13 @@ class Reproduction:
         commands: command lines, in order.
         settings: the content of `SETTINGS_FILE`, which the commands name; "" where options say everything.
         notes: sentences on files that the commands need and that the manifest only names.
+        needed: the options that any later build of the folder needs too, as the folder does not keep them.
     """
 
     commands: tuple[str, ...]
     settings: str
     notes: tuple[str, ...]
+    needed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -50,26 +55,20 @@ class _Group:
 
 def reproduction(folder: Path, manifest: Manifest) -> Reproduction:
     """The commands that make the dataset in `folder` again, each with the same options."""
-    bound, settings, notes = _bound(manifest)
+    bound, needed, settings, notes = _bound(manifest)
     commands = [
         ["clevrhope", "build", *_names(hops), *group.limits, *_listed("--splits", group.splits)]
         + ["--covr"] * group.covr
         + [*bound, "--out", str(folder)]
         for group, hops in _groups(manifest).items()
     ]
-    for suite, hops in suites_of(manifest).items():
-        most = max(entry.get("visual", 0) for hop in hops for entry in manifest.suites[hop][suite].values())
-        visual = ["--visual", str(most)] if most else []
-        every = set(hops) == {hop for hop in manifest.splits if not hop.startswith(f"{PRELIM}_")}
-        chosen = [] if every else [word for hop in hops for word in ("--hop", hop)]
-        commands.append(["clevrhope", "suite", suite, str(folder), *chosen, *visual])
+    commands += _suites(folder, manifest)
     if any(hop for hop in manifest.splits if _palette_file(hop)):
         notes.append(
             "The combinations of values in the palettes' files are in manifest.json, under palettes."
         )
-    return Reproduction(
-        tuple(map(shlex.join, commands)), toml_text(settings) if settings else "", tuple(notes)
-    )
+    text = toml_text(settings) if settings else ""
+    return Reproduction(tuple(map(shlex.join, commands)), text, tuple(notes), tuple(needed))
 
 
 def suites_of(manifest: Manifest) -> dict[str, list[str]]:
@@ -79,6 +78,29 @@ def suites_of(manifest: Manifest) -> dict[str, list[str]]:
         for suite in suites:
             found.setdefault(suite, []).append(hop)
     return dict(sorted(found.items()))
+
+
+def _suites(folder: Path, manifest: Manifest) -> Iterator[list[str]]:
+    """The commands that make the suites, and the train sets with questions of them."""
+    layout = Layout(folder)
+    for suite, hops in suites_of(manifest).items():
+        made = {hop: manifest.suites[hop][suite] for hop in hops}
+        train = augmented_split(suite)
+        for is_train in (False, True):
+            files = {hop: [split for split in made[hop] if (split == train) == is_train] for hop in hops}
+            chosen = [hop for hop in hops if files[hop]]
+            if not chosen:
+                continue
+            every = {hop for hop in manifest.splits if not hop.startswith(f"{PRELIM}_")} == set(chosen)
+            named = [] if every else [word for hop in chosen for word in ("--hop", hop)]
+            options = ["--train"] if is_train else []
+            path = layout.suite_h5(chosen[0], suite, files[chosen[0]][0])
+            if not is_train and path.is_file() and (search := read_search(path)):
+                origin, per_cell = search
+                options = [*(["--from", origin] if origin == "search" else []), "--per-cell", str(per_cell)]
+            if most := max(made[hop][split].get("visual", 0) for hop in chosen for split in files[hop]):
+                options = ["--visual", str(most)]
+            yield ["clevrhope", "suite", suite, str(folder), *named, *options]
 
 
 def hop_options(names: Sequence[str]) -> list[str]:
@@ -95,9 +117,9 @@ def parsed(manifest: Manifest, name: str) -> Hop:
     return parse_hop(name, list(manifest.world["attributes"].items()))
 
 
-def _bound(manifest: Manifest) -> tuple[list[str], dict[str, Any], list[str]]:
-    """The options that all commands have, the settings that are no options, and notes."""
-    config, notes = manifest.config, []
+def _bound(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Any], list[str]]:
+    """The options that all commands have, those that later builds need, other settings, and notes."""
+    config, needed, notes = manifest.config, [], []
     preset = PRESETS[config.get("preset", "demo")]
     options = ["--preset", preset.preset, "--seed", str(manifest.seed)]
     settings: dict[str, Any] = {}
@@ -115,29 +137,32 @@ def _bound(manifest: Manifest) -> tuple[list[str], dict[str, Any], list[str]]:
     constraints = _changed(manifest.world["constraints"], json.loads(world.config_json))
     clevr = manifest.world.get("clevr")
     if clevr:
-        options += ["--clevr", "CLEVR_v1.0", "--clevr-share", str(clevr["share"])]
+        needed += ["--clevr", "CLEVR_v1.0"]
+        options += ["--clevr-share", str(clevr["share"])]
         notes.append("CLEVR_v1.0 stands for the folder of CLEVR, whose train scenes are part of the dataset.")
     settings |= {"world": constraints} if constraints else {}
     look = manifest.world.get("look")
     settings |= {"look": look} if look else {}
     if config.get("properties", "properties.json") != "properties.json":
-        options += ["--properties", str(config["properties"])]
+        needed += ["--properties", str(config["properties"])]
         notes.append(
             f"{config['properties']} is the file of properties that was given; it is not in the folder."
         )
     own_templates = read_templates(world).fingerprint != manifest.templates["fingerprint"]
     if own_templates:
         name = str(config.get("templates", "templates"))
-        options += ["--templates", name]
+        needed += ["--templates", name]
         notes.append(
             f"{name} stands for the folder of question templates that was used; they are not this version's."
         )
     if not config.get("question_json", True):
         options.append("--no-json")
     options += _image_options(manifest, settings)
-    if settings:
+    if constraints or look:
+        needed += ["--config", SETTINGS_FILE]
+    elif settings:
         options += ["--config", SETTINGS_FILE]
-    return options, settings, notes
+    return [*options, *needed], needed, settings, notes
 
 
 def _image_options(manifest: Manifest, settings: dict[str, Any]) -> list[str]:
@@ -153,8 +178,9 @@ def _image_options(manifest: Manifest, settings: dict[str, Any]) -> list[str]:
             options += [f"--{setting}", str(changed.pop(setting))]
     if changed:
         settings["rendering"] = changed
-    if config.get("images") != PRESETS[config.get("preset", "demo")].images:
-        options += ["--images", str(config["images"])]
+    usual = PRESETS[config.get("preset", "demo")].images
+    if (kinds := config.get("images", usual)) != usual:
+        options += ["--images", kinds]
     return options + _listed("--passes", config.get("passes", ()))
 
 

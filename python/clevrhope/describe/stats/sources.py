@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clevrhope.dataset.clevr_folder import FAMILIES, clevr_splits
 from clevrhope.dataset.clevr_json import read_rows
-from clevrhope.dataset.contents import check_whole
+from clevrhope.dataset.contents import check_whole, no_hop
 from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
@@ -112,8 +112,7 @@ class DatasetSource:
             return name
         known = parse_hop(name, self._attributes()).name
         if known not in self.manifest.splits:
-            there = ", ".join(self.manifest.splits)
-            raise ConfigError(f'{self.root}: no sub-dataset "{known}"; the folder has: {there}')
+            raise no_hop(self.root, known, list(self.manifest.splits))
         return known
 
     def held_out(self, group: str) -> Sequence[Value]:
