@@ -143,13 +143,12 @@ def _bound(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Any], li
     settings |= {"world": constraints} if constraints else {}
     look = manifest.world.get("look")
     settings |= {"look": look} if look else {}
-    if config.get("properties", "properties.json") != "properties.json":
-        needed += ["--properties", str(config["properties"])]
-        notes.append(
-            f"{config['properties']} is the file of properties that was given; it is not in the folder."
-        )
-    own_templates = read_templates(world).fingerprint != manifest.templates["fingerprint"]
-    if own_templates:
+    properties = str(config.get("properties", "properties.json"))
+    values = {kind: list(names) for kind, names in world.attribute_types}
+    if properties != "properties.json" or values != manifest.world["attributes"]:
+        needed += ["--properties", properties]
+        notes.append(f"{properties} stands for the file of properties that was used.")
+    if read_templates(world).fingerprint != manifest.templates["fingerprint"]:
         name = str(config.get("templates", "templates"))
         needed += ["--templates", name]
         notes.append(
@@ -172,12 +171,12 @@ def _image_options(manifest: Manifest, settings: dict[str, Any]) -> list[str]:
         return ["--no-render"]
     name = rendering.get("renderer", "blender")
     changed = _changed(rendering, asdict(default_settings(name)))
-    options = ["--renderer", name]
-    for setting in ("quality", "samples", "device"):
-        if setting in changed:
-            options += [f"--{setting}", str(changed.pop(setting))]
-    if changed:
-        settings["rendering"] = changed
+    own = ("quality", "samples", "device")
+    if changed.keys() <= {*own}:
+        options = ["--renderer", name]
+        options += [word for each in own if each in changed for word in (f"--{each}", str(changed[each]))]
+    else:
+        options, settings["rendering"] = [], {"renderer": name, **changed}
     usual = PRESETS[config.get("preset", "demo")].images
     if (kinds := config.get("images", usual)) != usual:
         options += ["--images", kinds]
