@@ -48,7 +48,7 @@ class Card:
             for number, image in enumerate(self.images)
         )
         return (
-            f"<div>{drawn or '<i>This folder has no images.</i>'}"
+            f"<div>{drawn or '<i>No image.</i>'}"
             f"<p>{escape(self.question)} <b>{escape(self.answer)}</b></p>"
             f"{text_html(self.program)}<small>{escape(self.place)}</small></div>"
         )

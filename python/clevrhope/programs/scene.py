@@ -146,7 +146,7 @@ class Scene:
         for needed in self._gaps.values():
             raise SceneError(f"scene: questions need {needed}")
         scene = self.content
-        unseen = {"pixel_coords": [0.0, 0.0, 0.0], "3d_coords": [0.0, 0.0, 0.0], "rotation": 0.0}
+        unseen = {"pixel_coords": [0, 0, 0.0], "3d_coords": [0.0, 0.0, 0.0], "rotation": 0.0}
         scene["objects"] = [{**unseen, **item} for item in scene["objects"]]
         full = {"directions": default_directions(), "split": "scene", "image_index": 0, **scene}
         batch = _core.SceneBatch.from_json(

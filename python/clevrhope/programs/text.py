@@ -39,13 +39,16 @@ def program_text(nodes: Sequence[Mapping[str, Any]]) -> str:
         if number in needed:
             needed.update(nodes[number]["inputs"])
     uses = Counter(source for number in needed for source in nodes[number]["inputs"])
+    # A function without inputs is as short as a name, but written twice it counts twice.
+    n_written = sum(max(uses[number], 1) for number in needed if not nodes[number]["inputs"])
+    n_written += sum(bool(nodes[number]["inputs"]) for number in needed)
     named: list[str] = []
     terms: dict[int, str] = {}
     for number in sorted(needed):
         node = nodes[number]
         inputs = ", ".join(terms[source] for source in node["inputs"])
         term = token_text(node) + (f"({inputs})" if inputs else "")
-        if uses[number] > 1 and inputs:
+        if uses[number] > 1 and (inputs or n_written > MAX_FUNCTIONS):
             name = f"x{len(named) + 1}"
             named.append(f"{name} = {term}; ")
             term = name
