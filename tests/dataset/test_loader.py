@@ -244,10 +244,7 @@ def test_a_dataloader_with_workers_gives_each_question_once(folder: Path, start:
 
 def test_a_question_is_shown_with_its_image_text_and_program(folder: Path, bare: Path) -> None:
     for split in ("train", "minimal_ood"):
-        data, changed = (
-            load(folder, HOP, split, text=True, scenes=True),
-            load(folder, HOP, split, images=False),
-        )
+        data = load(folder, HOP, split, text=True, scenes=True)
         for number in (0, 3, -1):
             item, card = data[number], data.show(number)
             assert (card.question, card.answer) == (item["question_text"], item["answer_text"])
