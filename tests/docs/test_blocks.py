@@ -141,8 +141,8 @@ def run_line(words: list[str], *, only_read: bool) -> None:
         ]
         for named in re.findall(r"\[([a-z,]+)\]", " ".join(arguments)):
             assert set(named.split(",")) <= set(extras)
-    elif program == ".":
-        assert arguments == [".venv/bin/activate"]
+    elif program in (".", "export"):
+        assert arguments in ([".venv/bin/activate"], ["OMP_NUM_THREADS=1"])
     elif program == "python":
         subprocess.run([sys.executable, *arguments], check=True)
     else:
@@ -185,6 +185,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("small_world.toml").write_text(SMALL_WORLD)
         build = "build --hop rubber_cylinder --hop none --preset demo --passes mask --config small_world.toml"
         assert run_command([*build.split(), "--seed", "1", "--out", "out/small", "--quiet"]) == 0
+        Path("out/demo").symlink_to("small")
         clevr = make_clevr(Path("data/CLEVR_v1.0"), 40)
         clevr.paint(clevr.sampled)
         shutil.copy(clevr.scenes, "CLEVR_val_scenes.json")
@@ -198,7 +199,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def workplace(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of it, in which a page's blocks run."""
-    shutil.copytree(home, tmp_path / "page", copy_function=os.link)
+    shutil.copytree(home, tmp_path / "page", symlinks=True, copy_function=os.link)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hugging_face"))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     (tmp_path / "page" / "tests").symlink_to(REPOSITORY / "tests")
