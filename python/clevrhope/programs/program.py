@@ -11,6 +11,7 @@ import numpy.typing as npt
 from clevrhope import _core
 from clevrhope.errors import ProgramError, VocabularyError
 from clevrhope.programs.content import json_bytes
+from clevrhope.programs.gaps import Needs, needs_of
 from clevrhope.programs.graph import program_svg
 from clevrhope.programs.text import SPECIAL, is_terms, program_text, read_terms, text_html
 from clevrhope.programs.vocabulary import default_vocabulary
@@ -46,7 +47,7 @@ class Program:
         ProgramError: not a program; names the character, the token or the node.
     """
 
-    __slots__ = ("_handle", "_vocabulary")
+    __slots__ = ("_handle", "_needs", "_vocabulary")
 
     def __init__(self, program: Written, *, vocabulary: _core.Vocabulary | None = None) -> None:
         if isinstance(program, Mapping):
@@ -54,6 +55,7 @@ class Program:
                 raise ProgramError('question: no "program"; give a list of nodes or a question that has one')
             program = program["program"]
         self._vocabulary = vocabulary or default_vocabulary()
+        self._needs: Needs | None = None
         if isinstance(program, str) and is_terms(program):
             self._handle = _of_terms(program, self._vocabulary)
         elif isinstance(program, str):
@@ -80,6 +82,12 @@ class Program:
         """The nodes in the published spelling: `inputs`, `function`, `value_inputs`."""
         nodes: list[dict[str, Any]] = json.loads(self._handle.to_json(0))
         return nodes
+
+    def needs(self) -> Needs:
+        """The attributes and relations that the program looks at, each with the token that does so."""
+        if self._needs is None:
+            self._needs = needs_of(self.nodes())
+        return self._needs
 
     def __str__(self) -> str:
         return program_text(self.nodes())
