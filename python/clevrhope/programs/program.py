@@ -22,9 +22,10 @@ Ints: TypeAlias = npt.NDArray[np.integer[Any]]
 Written: TypeAlias = str | Sequence[str] | Ints | Nodes | Mapping[str, Any]
 """What a program is read from."""
 
-_NODE = re.compile(r"program\[(\d+)\]|\(node (\d+)\)")
-_TOKEN = re.compile(r"programs\[0\]\[(\d+)\]")
-_NAME = re.compile(r"program token (\d+)")
+# How the engine names a place; only at the ends of a message, as a name in the middle may look like one.
+_NODE = re.compile(r"^program\[(\d+)\]|\(node (\d+)\)$")
+_TOKEN = re.compile(r"^programs\[0\]\[(\d+)\]")
+_NAME = re.compile(r"^program token (\d+)")
 
 
 class Program:
@@ -127,11 +128,12 @@ def _of_names(tokens: Sequence[str], vocabulary: _core.Vocabulary) -> _core.Prog
     known = list(dict.fromkeys(names))
     try:
         numbered = _core.ProgramTokens(vocabulary, [*SPECIAL, *known])
-    except (ProgramError, VocabularyError, ValueError) as error:
-        number = _NAME.search(str(error))
-        place = names.index(known[int(number[1]) - len(SPECIAL)]) if number else 0
-        problem = _NAME.sub(f"program, token {place + 1}", str(error))
-        raise ProgramError(problem) from None
+    except (VocabularyError, ValueError) as error:
+
+        def place(found: re.Match[str]) -> str:
+            return f"program, token {names.index(known[int(found[1]) - len(SPECIAL)]) + 1}"
+
+        raise ProgramError(_NAME.sub(place, str(error))) from None
     row = [1, *(known.index(name) + len(SPECIAL) for name in names), 2]
     return _of_row(np.asarray([row], np.int32), numbered)
 
