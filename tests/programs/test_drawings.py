@@ -84,6 +84,23 @@ def test_objects_without_a_place_stand_beside_each_other() -> None:
         assert all(0 < x < WIDTH_PX and 0 < y < HEIGHT_PX for x, y in places)
 
 
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"3d_coords": "a"},
+        {"3d_coords": [1, 2]},
+        {"3d_coords": None, "pixel_coords": {}},
+        {"bbox": [1], "pixel_coords": [0, 0, 0]},
+        {"3d_coords": [0, 0, 1], "pixel_coords": [0, 0, 0]},
+    ],
+)
+def test_places_that_are_none_are_drawn_as_if_missing(places: dict[str, Any]) -> None:
+    scene = Scene({"objects": [{"color": "red", **places}], "relationships": {}})
+    assert centres(scene._repr_svg_())["0"] == pytest.approx((WIDTH_PX / 2, HEIGHT_PX / 2 + 5))
+    strange = Scene({"objects": [{"3d_coords": [0, 0, 1]}], "camera": 3})
+    assert "0" in centres(strange._repr_svg_())
+
+
 def test_materials_look_different_and_a_legend_says_which() -> None:
     def drawn(material: str) -> str:
         return swatch_svg({"shape": "cylinder", "color": "red", "size": "large", "material": material})

@@ -80,7 +80,9 @@ def test_messages_say_which_object_lacks_what() -> None:
         with pytest.raises(SceneError) as error:
             execute(program, {"objects": objects})
         assert str(error.value) == message
-    with pytest.raises(SceneError, match=r'relate\[left\] needs "relationships.left", which is missing'):
+    with pytest.raises(
+        SceneError, match=r'relate\[left\] needs "relationships" of "left", but relationships has none'
+    ):
         execute(
             "exist(relate[left](unique(scene)))", {"objects": objects, "relationships": {"right": [[], []]}}
         )
@@ -89,6 +91,9 @@ def test_messages_say_which_object_lacks_what() -> None:
     ):
         execute("exist(filter_color[red](scene))", SceneSet([{"objects": objects[:1]}, {"objects": objects}]))
     # What is there is still checked.
+    for odd in (3, "left", [[], []], {"left": 3}):
+        with pytest.raises(SceneError, match="relationships"):
+            execute("exist(relate[left](unique(scene)))", {"objects": objects[:1], "relationships": odd})
     with pytest.raises(SceneError, match=r'objects\[0\]\.color: .*"redd".*did you mean "red"'):
         execute("count(scene)", {"objects": [{"color": "redd"}]})
 
@@ -114,7 +119,7 @@ def test_a_choice_of_relations_needs_both() -> None:
     objects = [{"color": "red"}, {"color": "blue"}]
     both = {"left": [[], [0]], "right": [[1], []]}
     assert execute(program, {"objects": objects, "relationships": both}) == "left"
-    with pytest.raises(SceneError, match=r"relationships\.right"):
+    with pytest.raises(SceneError, match=r'"relationships" of "right"'):
         execute(program, {"objects": objects, "relationships": {"left": both["left"]}})
 
 

@@ -142,6 +142,8 @@ def test_spaces_and_names_are_free(text: str, same: str) -> None:
         ("x = unique(scene) count(x)", 'program, character 19: expected ";" after "x", got "count"'),
         ("x = scene; count(y)", 'program, character 18: unknown function "y"'),
         ("x = y = scene; count(x)", 'program, character 7: expected ";" after "x", got "="'),
+        ("exist(filter_color[(node 9)](scene))", 'program, character 7: unknown color "(node 9)"'),
+        ("exist filter_color[program[7]] scene", 'program, token 2: unknown color "program[7]"'),
         ("count filter_colr[red] scene", 'program, token 2: unknown function "filter_colr" (did you mean'),
         ("count filter_color[red]", 'program, token 2: "filter_color" takes 1 inputs, but only 0 follow'),
         ("count scene scene", 'program, token 3: "scene" is left over'),

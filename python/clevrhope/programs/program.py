@@ -11,6 +11,7 @@ import numpy.typing as npt
 from clevrhope import _core
 from clevrhope.errors import ProgramError, VocabularyError
 from clevrhope.programs.content import json_bytes
+from clevrhope.programs.gaps import Needs, needs_of
 from clevrhope.programs.graph import program_svg
 from clevrhope.programs.text import SPECIAL, is_terms, program_text, read_terms, text_html
 from clevrhope.programs.vocabulary import default_vocabulary
@@ -21,9 +22,10 @@ Ints: TypeAlias = npt.NDArray[np.integer[Any]]
 Written: TypeAlias = str | Sequence[str] | Ints | Nodes | Mapping[str, Any]
 """What a program is read from."""
 
-_NODE = re.compile(r"program\[(\d+)\]|\(node (\d+)\)")
-_TOKEN = re.compile(r"programs\[0\]\[(\d+)\]")
-_NAME = re.compile(r"program token (\d+)")
+# How the engine names a place; only at the ends of a message, as a name in the middle may look like one.
+_NODE = re.compile(r"^program\[(\d+)\]|\(node (\d+)\)$")
+_TOKEN = re.compile(r"^programs\[0\]\[(\d+)\]")
+_NAME = re.compile(r"^program token (\d+)")
 
 
 class Program:
@@ -46,7 +48,7 @@ class Program:
         ProgramError: not a program; names the character, the token or the node.
     """
 
-    __slots__ = ("_handle", "_vocabulary")
+    __slots__ = ("_handle", "_needs", "_vocabulary")
 
     def __init__(self, program: Written, *, vocabulary: _core.Vocabulary | None = None) -> None:
         if isinstance(program, Mapping):
@@ -54,6 +56,7 @@ class Program:
                 raise ProgramError('question: no "program"; give a list of nodes or a question that has one')
             program = program["program"]
         self._vocabulary = vocabulary or default_vocabulary()
+        self._needs: Needs | None = None
         if isinstance(program, str) and is_terms(program):
             self._handle = _of_terms(program, self._vocabulary)
         elif isinstance(program, str):
@@ -80,6 +83,12 @@ class Program:
         """The nodes in the published spelling: `inputs`, `function`, `value_inputs`."""
         nodes: list[dict[str, Any]] = json.loads(self._handle.to_json(0))
         return nodes
+
+    def needs(self) -> Needs:
+        """The attributes and relations that the program looks at, each with the token that does so."""
+        if self._needs is None:
+            self._needs = needs_of(self.nodes())
+        return self._needs
 
     def __str__(self) -> str:
         return program_text(self.nodes())
@@ -119,11 +128,12 @@ def _of_names(tokens: Sequence[str], vocabulary: _core.Vocabulary) -> _core.Prog
     known = list(dict.fromkeys(names))
     try:
         numbered = _core.ProgramTokens(vocabulary, [*SPECIAL, *known])
-    except (ProgramError, VocabularyError, ValueError) as error:
-        number = _NAME.search(str(error))
-        place = names.index(known[int(number[1]) - len(SPECIAL)]) if number else 0
-        problem = _NAME.sub(f"program, token {place + 1}", str(error))
-        raise ProgramError(problem) from None
+    except (VocabularyError, ValueError) as error:
+
+        def place(found: re.Match[str]) -> str:
+            return f"program, token {names.index(known[int(found[1]) - len(SPECIAL)]) + 1}"
+
+        raise ProgramError(_NAME.sub(place, str(error))) from None
     row = [1, *(known.index(name) + len(SPECIAL) for name in names), 2]
     return _of_row(np.asarray([row], np.int32), numbered)
 

@@ -80,14 +80,13 @@ class Scene:
     @property
     def content(self) -> dict[str, Any]:
         """The scene in CLEVR's JSON form, as it was given."""
-        content = json.loads(self._content)
-        scene: dict[str, Any] = content[0] if isinstance(content, list) else content
+        scene: dict[str, Any] = json.loads(self._content)
         return scene
 
     def check(self, program: Program) -> None:
         """Checks that the scene has all that a program asks for; raises SceneError, which says what lacks."""
         if self._gaps:
-            check_gaps(program.nodes(), self._gaps)
+            check_gaps(program.needs(), self._gaps)
 
     def render(
         self,
@@ -216,7 +215,7 @@ class SceneSet:
     def check(self, program: Program) -> None:
         """As `Scene.check`."""
         if self._gaps:
-            check_gaps(program.nodes(), self._gaps)
+            check_gaps(program.needs(), self._gaps)
 
     def __len__(self) -> int:
         """Number of images."""

@@ -107,18 +107,28 @@ def box_px(item: Item) -> Box:
     return u - reach, v - reach, u + reach, v + reach
 
 
-def _boxes(scene: Mapping[str, Any]) -> Iterator[tuple[Box, float]]:
+def _boxes(scene: Mapping[str, Any]) -> list[tuple[Box, float]]:
     """The box of each object, and minus its distance from the camera."""
-    items: Sequence[Item] = scene["objects"]
+    try:
+        return list(_placed(scene))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # It does not say where each object is, or something else stands there.
+        return list(_in_rows(scene["objects"]))
+
+
+def _placed(scene: Mapping[str, Any]) -> Iterator[tuple[Box, float]]:
     camera = scene.get("camera", {}).get("location") or default_location()
-    in_image = [item.keys() >= {"pixel_coords"} and item.keys() & {"bbox", "3d_coords"} for item in items]
-    if all(seen or "3d_coords" in item for seen, item in zip(in_image, items, strict=True)):
-        for seen, item in zip(in_image, items, strict=True):
-            yield (box_px(item), -item["pixel_coords"][2]) if seen else _projected(item, camera)
-        return
+    for item in scene["objects"]:
+        if "pixel_coords" in item and item.keys() & {"bbox", "3d_coords"}:
+            yield box_px(item), -item["pixel_coords"][2]
+        else:
+            yield _projected(item, camera)
+
+
+def _in_rows(items: Sequence[Item]) -> Iterator[tuple[Box, float]]:
     n_rows = math.ceil(math.sqrt(len(items) / 1.5))
-    n_columns = math.ceil(len(items) / n_rows)
-    step = min(WIDTH_PX / n_columns, HEIGHT_PX / n_rows)
+    n_columns = math.ceil(len(items) / max(n_rows, 1))
+    step = min(WIDTH_PX / max(n_columns, 1), HEIGHT_PX / max(n_rows, 1))
     for number, item in enumerate(items):
         row, column = divmod(number, n_columns)
         reach = step * 0.45 * RADII.get(item.get("size", ""), 0.7)
