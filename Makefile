@@ -5,12 +5,13 @@
 # make test-numpy1   the same with numpy 1
 # make sdist   the source distribution, into dist
 # make fuzz   2,000 spoilt files, each read by a command that has to answer with a sentence
+# make docs   the documentation site, into out/site; a broken link or reference is an error
 # make test-paper   all 29 pairs' text at the paper's and COVR's sizes, checked and timed
 #
 # Needs Python 3.11, a C compiler and cargo; everything else goes into .venv. A second run sets up nothing.
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-slow test-wheel test-numpy1 wheel sdist fuzz test-paper check-rust check-python render-libraries clean
+.PHONY: demo docs test test-slow test-wheel test-numpy1 wheel sdist fuzz test-paper check-rust check-python render-libraries clean
 .DEFAULT_GOAL := test
 
 VENV := .venv
@@ -42,6 +43,9 @@ check-python: $(VENV)/dev.stamp render-libraries
 
 test-slow: $(VENV)/dev.stamp render-libraries
 	$(PYTEST) -m slow
+
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # SEED draws other files: make fuzz SEED=7
 SEED ?= 1
@@ -96,7 +100,11 @@ $(VENV)/render.stamp: $(VENV)/python.stamp pyproject.toml $(RUST_SOURCES)
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/render.stamp
-	$(MATURIN) --extras render,train,dev
+	$(MATURIN) --extras render,train,docs,dev
+	@touch $@
+
+$(VENV)/docs.stamp: $(VENV)/python.stamp pyproject.toml $(RUST_SOURCES)
+	$(MATURIN) --extras docs
 	@touch $@
 
 # Blender needs a few of the system's libraries; without them, this says which and how to install them.

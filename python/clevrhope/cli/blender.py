@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from clevrhope.cli.arguments import PATH, quiet_option
+from clevrhope.cli.command import Command
 
 
 @click.group(short_help="Installs Blender in an environment of its own.")
@@ -16,7 +17,7 @@ def blender() -> None:
     """
 
 
-@blender.command(short_help="Makes an environment with Python 3.11 and Blender.")
+@blender.command(cls=Command, short_help="Makes an environment with Python 3.11 and Blender.")
 @click.option(
     "--into",
     type=PATH,

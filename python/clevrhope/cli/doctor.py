@@ -6,9 +6,12 @@ from dataclasses import asdict
 import click
 
 from clevrhope.cli.arguments import blender_option, json_option, with_options
+from clevrhope.cli.command import Command
 
 
-@click.command(short_help="Checks this installation and says what to type where something is amiss.")
+@click.command(
+    cls=Command, short_help="Checks this installation and says what to type where something is amiss."
+)
 @with_options(blender_option, json_option)
 def doctor(as_json: bool) -> int:
     """Lists versions, extras, Blender, GPUs, browsers, disk and memory, and what to type if one is amiss.

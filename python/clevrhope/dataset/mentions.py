@@ -13,9 +13,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditReader, AuditScenes, Vocabulary
+from clevrhope._core import AuditReader, AuditScenes, AuditSetReader, Vocabulary
+from clevrhope.dataset.covr_h5 import MAX_IMAGES
 from clevrhope.dataset.native_reader import vocabulary_of
-from clevrhope.dataset.split_files import SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.split_files import SplitArrays, Value, Vocab, read_vocab
+from clevrhope.dataset.vocab import Vocab as Numbers
 from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
 
@@ -45,6 +48,33 @@ def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt
             nowhere = np.full(len(programs), -1, dtype=np.int64)
             found.append(reader.read(np.zeros_like(programs), programs, no_scenes, nowhere).by_program)
     return np.concatenate(found) if found else np.zeros(0, dtype=np.bool_)
+
+
+def mentions(
+    programs: Ints, vocab: Numbers, vocabulary: Vocabulary, values: Sequence[Value], *, of_sets: bool
+) -> npt.NDArray[np.bool_]:
+    """(N,) whether each of N programs mentions an object with all of some values together.
+
+    Args:
+        programs: (N, P) rows of tokens.
+        vocab: the numbers of these tokens.
+        vocabulary: the dataset's values.
+        values: of a held-out pair, or the one of a preliminary sub-dataset.
+        of_sets: whether the programs are about sets of images.
+    """
+    kind = AuditSetReader if of_sets else AuditReader
+    reader = kind(
+        vocabulary,
+        question_tokens=vocab.questions(),
+        program_tokens=vocab.programs(),
+        answers=vocab.answers(),
+        pair=list(values),
+        words=[],
+    )
+    shape = (len(programs), MAX_IMAGES) if of_sets else (len(programs),)
+    nowhere = np.full(shape, -1, dtype=np.int64)
+    found = reader.read(np.zeros_like(programs), programs, AuditScenes.read(vocabulary, []), nowhere)
+    return found.by_program
 
 
 def _reader(words: Vocab, vocabulary: Vocabulary, types: Sequence[str], file: Path) -> AuditReader:
