@@ -77,7 +77,7 @@ def test_the_commands_make_the_folder_again(
     assert tree(tmp_path / "again") == tree(folder)
 
 
-@pytest.mark.parametrize("name", ["mixed", "limited", "only_h5"])
+@pytest.mark.parametrize("name", ["mixed", pytest.param("limited", marks=pytest.mark.slow), "only_h5"])
 def test_what_could_be_added_can_be_planned(
     name: str,
     request: pytest.FixtureRequest,
