@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from clevrhope.questions import instantiate_questions
     from clevrhope.scenes import sample_scenes
     from clevrhope.splits import select_split
+    from clevrhope.training.stream import stream
 
 _MODULES = {
     **dict.fromkeys(("Program", "Scene", "execute", "execute_batch", "trace"), "programs"),
@@ -35,6 +36,7 @@ _MODULES = {
     "render": "images.stage",
     "sample_scenes": "scenes",
     "select_split": "splits",
+    "stream": "training.stream",
 }
 """The modules of the names that are imported on first use."""
 
@@ -59,6 +61,7 @@ __all__ = [
     "render",
     "sample_scenes",
     "select_split",
+    "stream",
     "trace",
 ]
 

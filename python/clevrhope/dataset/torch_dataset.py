@@ -1,23 +1,26 @@
-"""Makes what `load` gives a torch Dataset where torch is installed; torch is imported only here."""
+"""Makes torch datasets of what `load` and `stream` give, where torch is; imports torch only here."""
 
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
+
+Base = Literal["Dataset", "IterableDataset"]
+"""The classes of torch that a dataset can be: one with items by number, or one that is iterated over."""
 
 
 @cache
-def torch_class(plain: type) -> type:
-    """A class as a subclass of torch's Dataset, or the class itself where there is no torch."""
+def torch_class(plain: type, base: Base = "Dataset") -> type:
+    """A class as a subclass of one of torch's, or the class itself where there is no torch."""
     if find_spec("torch") is None:
         return plain
-    bases = (plain, import_module("torch.utils.data").Dataset)
+    bases = (plain, getattr(import_module("torch.utils.data"), base))
     return type(f"Torch{plain.__name__}", bases, {"__doc__": plain.__doc__})
 
 
-def restored(plain: type, state: dict[str, Any]) -> Any:
+def restored(plain: type, state: dict[str, Any], base: Base = "Dataset") -> Any:
     """An object with this state, for pickle: a class that was made at run time has no name to be found by."""
-    made: Any = torch_class(plain)
+    made: Any = torch_class(plain, base)
     found = made.__new__(made)
     found.__dict__.update(state)
     return found
