@@ -150,30 +150,37 @@ def numbers_of(batch: dict[str, Any]) -> list[int]:
 
 
 def in_worker(monkeypatch: pytest.MonkeyPatch, number: int, of: int) -> None:
+    monkeypatch.setenv("RAYON_NUM_THREADS", "2")  # a worker sets it where it is not set
     info = SimpleNamespace(id=number, num_workers=of)
     monkeypatch.setattr(torch.utils.data, "get_worker_info", lambda: info)
 
 
-@pytest.mark.parametrize("shuffle", [None, 7])
+def as_rank(monkeypatch: pytest.MonkeyPatch, rank: int, world_size: int) -> None:
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: rank)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: world_size)
+
+
+@pytest.fixture(scope="module", params=[None, 7])
+def six_windows(request: pytest.FixtureRequest) -> Stream:
+    return texts(limit=11_500, shuffle=request.param)
+
+
 @pytest.mark.parametrize("world_size", [1, 2, 3])
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
 def test_ranks_and_workers_share_the_questions(
-    shuffle: int | None, world_size: int, n_workers: int, monkeypatch: pytest.MonkeyPatch
+    six_windows: Stream, world_size: int, n_workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAYON_NUM_THREADS", "2")
-    n = 20_000  # nine windows
     given: list[int] = []
     for rank in range(world_size):
-        stream = texts(limit=n, shuffle=shuffle, rank=rank, world_size=world_size)
+        as_rank(monkeypatch, rank, world_size)
         of_rank: list[int] = []
         for worker in range(n_workers):
             in_worker(monkeypatch, worker, n_workers)
-            part = numbers(pickle.loads(pickle.dumps(stream)))
-            assert shuffle is not None or part == sorted(part)
-            of_rank += part
-        assert len(of_rank) == len(stream)
+            of_rank += numbers(pickle.loads(pickle.dumps(six_windows)))
+        assert len(of_rank) == len(six_windows)
         given += of_rank
-    assert sorted(given) == list(range(n))
+    assert sorted(given) == list(range(11_500))
 
 
 def test_windows_of_250_images_stay_whole() -> None:
@@ -187,9 +194,7 @@ def test_windows_of_250_images_stay_whole() -> None:
 
 def test_torch_distributed_says_the_rank_also_to_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     stream, whole = texts(), numbers(texts())
-    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
-    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
-    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    as_rank(monkeypatch, 1, 2)
     second = numbers(stream)
     in_a_worker = pickle.dumps(stream)
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: False)
@@ -245,7 +250,6 @@ def test_a_resumed_epoch_has_its_images() -> None:
 
 
 def test_each_worker_resumes_its_own_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAYON_NUM_THREADS", "2")
     for worker in (0, 1):
         in_worker(monkeypatch, worker, 2)
         stream, other = texts(shuffle=1), texts(shuffle=1)

@@ -98,7 +98,7 @@ def stream(
     with _as_arguments():
         settings = _settings(None if config is None else Path(config), size, quality)
         source = open_split_source(hop, split, config=settings, seed=seed, limits=limits)
-    made: Stream = torch_class(Stream, "IterableDataset")(
+    made: Stream = torch_class(Stream)(
         source,
         limit=limit,
         rendering=cast(NativeSettings, settings.rendering),

@@ -164,7 +164,7 @@ class Stream:
         # A worker is in no process group, so it is told its rank.
         share = self._share()
         state = {**self.__dict__, "_ranks": (share.rank, share.world_size)}
-        return restored, (Stream, state, "IterableDataset")
+        return restored, (Stream, state)
 
     def _windows(self) -> Numbers:
         return self._order.windows(len(self._bounds) - 1, self._epoch)
