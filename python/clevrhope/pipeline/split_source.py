@@ -48,8 +48,8 @@ class SplitSource:
         """The engine that makes the split's questions and the scenes of its pool."""
         return open_engine(open_inputs(self.request, None), seed=self.seed, palettes=self.palettes)
 
-    def make(self, limit: int | None) -> tuple[MemorySplit, Vocab, dict[str, Any]]:
-        """Makes the questions: all of them, or the first `limit`.
+    def make(self, engine: Engine, limit: int | None) -> tuple[MemorySplit, Vocab, dict[str, Any]]:
+        """Makes the questions, all of them or the first `limit`, with the engine of `open_engine`.
 
         Returns:
             The questions; the vocabulary of their tokens; and what decides them, as a manifest would say it.
@@ -58,7 +58,7 @@ class SplitSource:
             ConfigError: the split has fewer questions than `limit`.
             SplitError: a bounded search found too little; names the predicate that excludes too much.
         """
-        engine, job = self.open_engine(), replace(self.job, question_json=False)
+        job = replace(self.job, question_json=False)
         if limit is not None and job.kind.unit == "questions":
             job = replace(job, goal=limit)
         vocab = vocabulary(engine.world, engine.templates)

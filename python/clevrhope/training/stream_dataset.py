@@ -61,9 +61,10 @@ class Stream:
         cache: Path | None,
     ) -> None:
         """`ranks` is the number of this one and how many there are; None asks torch.distributed."""
-        rendered = {**source.binding(source.open_engine()), "rendering": rendering_as_json(rendering)}
+        engine = source.open_engine()
+        rendered = {**source.binding(engine), "rendering": rendering_as_json(rendering)}
         kept = PixelCache(cache, rendered) if cache is not None and images else None
-        rows, vocab, binding = source.make(limit)
+        rows, vocab, binding = source.make(engine, limit)
         self.hop, self.split, self.pool = rows.hop, rows.split, rows.pool
         """The names of the HOP, of the split, and of the pool in which `image_index` counts."""
         self.vocab = vocab
