@@ -10,6 +10,7 @@ import sys
 import click
 
 from clevrhope.cli.benchmarks import bench
+from clevrhope.cli.browse import browse
 from clevrhope.cli.datasets import build, hops, merge, plan
 from clevrhope.cli.exports import export
 from clevrhope.cli.images import devices, render
@@ -27,8 +28,9 @@ def commands() -> None:
     """Makes datasets that test systematic generalisation in visual question answering (CLEVR-HOPE)."""
 
 
-for command in (answers, ask, audit, baseline, bench, build, devices, evaluate, experiment, export, families,
-                features, hops, merge, plan, render, report, score, stats, suite, train):  # fmt: skip
+for command in (answers, ask, audit, baseline, bench, browse, build, devices, evaluate, experiment, export,
+                families, features, hops, merge, plan, render, report, score, stats, suite,
+                train):  # fmt: skip
     commands.add_command(command)
 
 RESUMABLE = ("build", "experiment", "features", "merge", "render", "train")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clevrhope._core import AuditReader, AuditScenes, Vocabulary
 from clevrhope.dataset.native_reader import vocabulary_of
-from clevrhope.dataset.split_files import SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.split_files import SplitArrays, Value, Vocab, read_vocab
 from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
 
@@ -36,7 +36,23 @@ def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt
     """
     words = read_vocab(vocab)
     vocabulary = vocabulary_of(words)
-    reader = _reader(words, vocabulary, types, vocab)
+    return _by_program(questions, _reader(words, vocabulary, types, vocab), vocabulary)
+
+
+def mentions_of(questions: Path, vocab: Path, values: Sequence[Value]) -> npt.NDArray[np.bool_]:
+    """(N,) whether each of a split's N questions mentions these values, of one type each, together.
+
+    Raises:
+        DatasetError: a file is missing or not what it should be, or a value is not in the vocabulary.
+    """
+    words = read_vocab(vocab)
+    vocabulary = vocabulary_of(words)
+    return _by_program(
+        questions, _reader_of(words, vocabulary, values, by_number(words.functions), vocab), vocabulary
+    )
+
+
+def _by_program(questions: Path, reader: AuditReader, vocabulary: Vocabulary) -> npt.NDArray[np.bool_]:
     no_scenes = AuditScenes.read(vocabulary, [])
     found = []
     with closing(SplitArrays(questions)) as arrays:
@@ -62,13 +78,22 @@ def _reader(words: Vocab, vocabulary: Vocabulary, types: Sequence[str], file: Pa
         match = _NAMED_VALUE.fullmatch(token)
         return f"{match[1]}_{match[2]}[{one[match[2]]}]" if match and match[2] in one else token
 
+    return _reader_of(
+        words, vocabulary, list(one.items()), [alike(token) for token in by_number(words.functions)], file
+    )
+
+
+def _reader_of(
+    words: Vocab, vocabulary: Vocabulary, values: Sequence[Value], functions: Sequence[str], file: Path
+) -> AuditReader:
+    """A reader that looks for these values; `functions` are program tokens by number."""
     try:
         return AuditReader(
             vocabulary,
             question_tokens=by_number(words.words),
-            program_tokens=[alike(token) for token in by_number(words.functions)],
+            program_tokens=functions,
             answers=by_number(words.answers),
-            pair=list(one.items()),
+            pair=list(values),
             words=[],
         )
     except VocabularyError as error:

@@ -28,14 +28,18 @@ def thumbnail_url(pixels: ImageArray, *, width_px: int = WIDTH_PX) -> str:
 
 
 def sketch_url(scene: Mapping[str, Any], colours: Mapping[str, Sequence[float]]) -> str:
-    """A drawing of a scene's objects as a data URL, far objects first, so that near ones hide them."""
+    """A drawing of a scene's objects as a data URL."""
+    return f"data:image/svg+xml,{quote(sketch_svg(scene, colours))}"
+
+
+def sketch_svg(scene: Mapping[str, Any], colours: Mapping[str, Sequence[float]]) -> str:
+    """A drawing of a scene's objects, far objects first, so that near ones hide them."""
     objects = sorted(scene["objects"], key=lambda each: -each["pixel_coords"][2])
     shapes = "".join(_sketched(each, colours) for each in objects)
-    svg = (
+    return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH_PX} {HEIGHT_PX}">'
         f'<rect width="{WIDTH_PX}" height="{HEIGHT_PX}" fill="#a7a6a3"/>{shapes}</svg>'
     )
-    return f"data:image/svg+xml,{quote(svg)}"
 
 
 def pair_boxes(scene: Mapping[str, Any], pair: Sequence[tuple[str, str]]) -> list[Box]:
