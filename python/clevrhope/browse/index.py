@@ -10,7 +10,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -131,7 +131,7 @@ class Index:
 
     def page(self, wanted: Filter, *, skip: int, most: int) -> list[tuple[str, int]]:
         """Split and row of at most so many matches after the first `skip`, in the index's order."""
-        if wanted == Filter(split=wanted.split):
+        if not self._match(replace(wanted, split=None)):
             return self._stretch(wanted.split, skip, most)
         with self._connection() as connection:
             found = connection.execute(
@@ -145,7 +145,7 @@ class Index:
         split = self.splits.get(wanted.split or "")
         if split is None:
             return np.zeros(0, np.int64)
-        if wanted == Filter(split=split.name):
+        if not self._match(replace(wanted, split=None)):
             return np.arange(split.n)
         with self._connection() as connection:
             found = connection.execute(
@@ -190,7 +190,7 @@ class Index:
         return {facet: number for facet, number in numbers.items() if number is not None}
 
     def _match(self, wanted: Filter) -> str:
-        """The query for the full-text index, which holds words of letters and digits alone."""
+        """The query for the full-text index, of letters and digits alone; "" where all questions match."""
         tags = [f"{FACETS[facet]}{max(number, 0)}" for facet, number in self._numbers(wanted).items()]
         if -2 in self._numbers(wanted).values():
             tags = ["none"]

@@ -138,6 +138,8 @@ class _Collector:
             if not inside.all():
                 first = int(index[~inside][0])
                 self._leave_out(int((~inside).sum()), f"{target} has {n:,} questions, and none is {first}")
+            if not inside.any():
+                continue
             answers = self.found.setdefault(self._name(target), {}).setdefault(place, Answers())
             if len(answers.numbers) < n:
                 answers.numbers = np.full(n, NOT_GIVEN, np.int32)

@@ -335,8 +335,10 @@ class Pages:
         chosen = query.test if query.test in names else ""
         of_test = reader.test[::2] == reader.tests.index(chosen) if chosen else np.ones(n, bool)
         numbers = np.flatnonzero(of_test)
+        n_listed = len(numbers) if self._limit is None else min(len(numbers), self._limit)
         first = (query.page - 1) * LINES_A_PAGE
-        lines = [self._views.pair_line(place, k) for k in numbers[first : first + LINES_A_PAGE].tolist()]
+        listed = numbers[:n_listed][first : first + LINES_A_PAGE].tolist()
+        lines = [self._views.pair_line(place, k) for k in listed]
         return self._render(
             "pairs.html",
             links,
@@ -346,7 +348,7 @@ class Pages:
             chosen=chosen,
             lines=lines,
             n=len(numbers),
-            last=max(1, -(-len(numbers) // LINES_A_PAGE)),
+            last=max(1, -(-n_listed // LINES_A_PAGE)),
         )
 
     def pair(self, links: Links, place: Place, number: int, query: Query) -> str:
