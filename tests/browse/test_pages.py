@@ -206,9 +206,7 @@ def test_errors_come_first(compared: SiteClient, dataset: Path) -> None:
     assert re.findall(r"complex_iid (\d+)</p>", in_file)[:3] == ["0", "1", "2"]
 
 
-@pytest.mark.parametrize(
-    "outcome", ["a-wrong", "a-right", "a-only", "b-only", "both-wrong", "both-right", "differ"]
-)
+@pytest.mark.parametrize("outcome", OUTCOMES)
 def test_two_models_are_compared(compared: SiteClient, dataset: Path, outcome: str) -> None:
     """Model A always says no; B is right but for every third question, to which it gives no known answer."""
     questions = load(dataset, HOP, "complex_iid", images=False, text=True)

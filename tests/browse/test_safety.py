@@ -153,13 +153,11 @@ def test_no_words_are_a_query(client: SiteClient, dataset: Path, words: str) -> 
 @pytest.mark.parametrize(
     "field", ["split", "family", "answer", "mention", "objects", "a", "b", "page", "at", "step"]
 )
-@pytest.mark.parametrize(
-    "value", ["1 OR 1=1", "-1", "1e9", "99999999999999999999", "1;--", "', '", "%00", "NaN"]
-)
-def test_no_field_is_a_query(client: SiteClient, field: str, value: str) -> None:
-    params = {"hop": HOP, field: value}
-    assert client.raw.get(f"/{TOKEN}/questions", params=params).status_code == 200
-    assert client.raw.get(f"/{TOKEN}/question/{HOP}/complex_iid/3", params=params).status_code == 200
+def test_no_field_is_a_query(client: SiteClient, field: str) -> None:
+    for value in ("1 OR 1=1", "-1", "1e9", "99999999999999999999", "1;--", "', '", "%00", "NaN"):
+        params = {"hop": HOP, field: value}
+        assert client.raw.get(f"/{TOKEN}/questions", params=params).status_code == 200
+        assert client.raw.get(f"/{TOKEN}/question/{HOP}/complex_iid/3", params=params).status_code == 200
 
 
 @pytest.mark.parametrize(
