@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 from PIL import Image
-from site_client import HOP, SiteClient, links, text_of
+from site_client import HOP, SiteClient, links, make_client, text_of
 
 from clevrhope.browse.addresses import Query
 from clevrhope.browse.models import OUTCOMES
@@ -224,6 +224,35 @@ def test_two_models_are_compared(compared: SiteClient, dataset: Path, outcome: s
         }[outcome]
     page = compared.get(f"questions?hop={HOP}&split=complex_iid&outcome={outcome}")
     assert matches(page) == n > 0
+
+
+def test_runs_are_named_by_what_tells_them_apart(
+    dataset: Path, cache: Path, predictions: list[str], tmp_path: Path
+) -> None:
+    """A run's folder, as evaluate leaves it, beside a file that NAME=FILE names."""
+    (tmp_path / "run" / "predictions").mkdir(parents=True)
+    (tmp_path / "run" / "run.json").write_text(
+        json.dumps(
+            {
+                "format": 1,
+                "model": "film",
+                "hop": HOP,
+                "size": 25_000,
+                "seed": 3,
+                "places": {"dataset": str(dataset)},
+                "dataset": {},
+                "settings": {},
+                "recipe": {},
+                "features": {"kind": "pixels", "options": {}, "weights": None, "code": 1, "note": None},
+            }
+        )
+    )
+    rows = Path(predictions[0]).read_text().splitlines()
+    (tmp_path / "run" / "predictions" / "last.predict.jsonl").write_text("\n".join(rows))
+    client = make_client(dataset, cache, [str(tmp_path / "run"), f"vlm={predictions[1]}"])
+    page = text_of(client.get(f"question/{HOP}/complex_iid/1"))
+    assert "film, on 25,000, run 3 " in page
+    assert "vlm " in page
 
 
 def test_the_next_question_is_the_next_of_the_list(compared: SiteClient) -> None:

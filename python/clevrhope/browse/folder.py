@@ -246,8 +246,8 @@ class Folder:
 
     def is_rendered(self, pool: str, index: int) -> bool:
         """Whether there is an image of a scene; errors as of `image`."""
-        packed = self.checked(self.layout.images_h5(pool))
-        return self.layout.image(pool, index).is_file() or self._is_packed(packed, index)
+        path, packed = self.layout.image(pool, index), self.layout.images_h5(pool)
+        return self.checked(path).is_file() or self._is_packed(self.checked(packed), index)
 
     def _is_packed(self, path: Path, index: int) -> bool:
         return path.is_file() and bool(np.isin(index, self._images_in(path)))

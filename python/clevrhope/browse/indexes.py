@@ -14,7 +14,7 @@ from clevrhope.browse.index import FORMAT, Index
 from clevrhope.browse.index_writer import write_index
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.runtime.progress import Advance, Progress
-from clevrhope.runtime.reading import os_reason
+from clevrhope.runtime.reading import os_reason, reason
 
 DAYS_KEPT = 60
 """An index that nobody opened for so long is removed when another one is made."""
@@ -66,6 +66,7 @@ class Indexes:
         self._making: dict[str, Making] = {}
         self._lock = threading.Lock()
         self._turn = threading.Lock()
+        self._unfinished: set[Path] = set()
 
     def get(self, hop: str) -> Index | Making:
         """The index of a sub-dataset, or how far it is; the first call begins to make it.
@@ -123,8 +124,15 @@ class Indexes:
             self._make(hop, making)
         except ClevrhopeError as error:
             making.error = error
+        except Exception as error:  # a page would wait for ever
+            making.error = DatasetError(f"{self._folder.layout.hop(hop)}: no index of it ({reason(error)})")
         else:
             self._making.pop(hop, None)
+
+    def close(self) -> None:
+        """Removes what is left of an index that is still being made; its thread ends with the process."""
+        for path in self._unfinished:
+            path.unlink(missing_ok=True)
 
     def _make(self, hop: str, making: Making) -> None:
         path = self._path(hop)
@@ -134,11 +142,13 @@ class Indexes:
             handle, name = tempfile.mkstemp(dir=self._cache, prefix=".making-", suffix=".sqlite")
             os.close(handle)
             temporary = Path(name)
+            self._unfinished.add(temporary)
             try:
                 write_index(self._folder, hop, temporary, _Shown(making, self._progress))
                 temporary.replace(path)
             finally:
                 temporary.unlink(missing_ok=True)
+                self._unfinished.discard(temporary)
             self._known[hop] = Index(path)
 
 

@@ -57,7 +57,12 @@ class Site:
 
     def _set(self, folder: Folder, models: Models) -> None:
         self._folder = folder
-        self._pages = Pages(folder, models, Indexes(folder, self._cache, self._progress))
+        self._indexes = Indexes(folder, self._cache, self._progress)
+        self._pages = Pages(folder, models, self._indexes)
+
+    def close(self) -> None:
+        """Removes what is left of an index that is still being made."""
+        self._indexes.close()
 
     def now(self) -> tuple[Folder, Pages]:
         """The folder and its pages as they are now.

@@ -71,7 +71,10 @@ def serve(
         say(f"Pages about {root}: {address}")
         say("Anyone who has this address can look at the dataset while this runs. Ctrl-C ends it.")
         with opened(address, cache, say) if open_browser else nullcontext():
-            uvicorn.Server(config).run(sockets=[listening])
+            try:
+                uvicorn.Server(config).run(sockets=[listening])
+            finally:
+                site.close()
 
 
 @contextmanager

@@ -164,13 +164,20 @@ class Views:
             judged = self._models.judged(place, row, answer)
             questions, _ = reader.tokens(row)
             text = Detokenizer(vocab).question(questions[0], int(reader.question_lengths[row]))
-            images = [
-                (reader.pool, index, self._folder.is_rendered(reader.pool, index))
-                for index in image_indices(reader, row)
-            ]
         except DatasetError as error:
             return Line(place, row, "", "", fault=str(error))
+        images = [
+            (reader.pool, index, self._is_rendered(reader.pool, index))
+            for index in image_indices(reader, row)
+        ]
         return Line(place, row, text, answer, images, judged)
+
+    def _is_rendered(self, pool: str, index: int) -> bool:
+        """Whether there is an image; True where its file cannot be read: asking for it says why."""
+        try:
+            return self._folder.is_rendered(pool, index)
+        except DatasetError:
+            return True
 
     def question(self, place: Place, row: int, step: int | None) -> QuestionView:
         """A question; `step` is the number, from 1, of the step whose objects are marked.
@@ -203,18 +210,22 @@ class Views:
 
     def image(self, pool: str, index: int, at: int = 0, *, is_source: bool = False) -> ImageView:
         """An image; what is wrong with its scene or its files is a sentence in it."""
-        scene, boxes, rendered, masked, fault = None, [], False, False, ""
-        name = image_filename(pool, index)
+        scene, boxes, faults = None, [], []
+        name, rendered = image_filename(pool, index), self._is_rendered(pool, index)
+        masked = self._folder.has_mask(pool, index)
         try:
-            rendered = self._folder.is_rendered(pool, index)
-            masked = self._folder.has_mask(pool, index)
+            self._folder.is_rendered(pool, index)
+        except DatasetError as error:
+            faults.append(str(error))
+        try:
             if not (parse_suite_pool(pool) and is_pixel_edit(np.asarray([index]))[0]):
                 scene = self._folder.scene(pool, index)
                 with reading(self._folder.layout.scenes(pool), "scenes whose objects have places"):
                     boxes = [_box(number, item) for number, item in enumerate(scene["objects"])]
         except DatasetError as error:
-            scene, boxes, fault = None, [], str(error)
-        return ImageView(pool, index, name, at, rendered, masked, boxes, scene, is_source, fault)
+            scene, boxes = None, []
+            faults.append(str(error))
+        return ImageView(pool, index, name, at, rendered, masked, boxes, scene, is_source, "; ".join(faults))
 
     def _graph(self, place: Place, row: int, images: Sequence[ImageView]) -> tuple[ProgramGraph | None, str]:
         """The program's graph, and what is wrong with the program or with its execution."""
@@ -225,7 +236,7 @@ class Views:
         steps: Sequence[TracedStep] = ()
         fault = ""
         scenes = [image.scene for image in images if image.scene is not None]
-        if len(scenes) == len(images):
+        if images and len(scenes) == len(images):
             vocabulary = self._folder.vocabulary
             try:
                 with reading(self._folder.layout.scenes(images[0].pool), "scenes that programs run on"):
