@@ -2,12 +2,13 @@
 # make test   all set-up, then every check that is quick: Rust, Python, linters, types, stubs
 # make test-slow   the other tests: kills, clusters, models that learn, a thousand images
 # make fuzz   2,000 spoilt files, each read by a command that has to answer with a sentence
+# make docs   the documentation site, into out/site; a broken link or reference is an error
 # make test-paper   all 29 pairs' text at the paper's and COVR's sizes, checked and timed
 #
 # Needs Python 3.11, a C compiler and cargo; everything else goes into .venv. A second run sets up nothing.
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-slow fuzz test-paper check-rust check-python render-libraries clean
+.PHONY: demo docs test test-slow fuzz test-paper check-rust check-python render-libraries clean
 .DEFAULT_GOAL := test
 
 VENV := .venv
@@ -39,6 +40,9 @@ check-python: $(VENV)/dev.stamp render-libraries
 
 test-slow: $(VENV)/dev.stamp render-libraries
 	$(PYTEST) -m slow
+
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # SEED draws other files: make fuzz SEED=7
 SEED ?= 1
@@ -78,7 +82,11 @@ $(VENV)/render.stamp: $(VENV)/python.stamp pyproject.toml $(RUST_SOURCES)
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/render.stamp
-	$(MATURIN) --extras render,train,dev
+	$(MATURIN) --extras render,train,docs,dev
+	@touch $@
+
+$(VENV)/docs.stamp: $(VENV)/python.stamp pyproject.toml $(RUST_SOURCES)
+	$(MATURIN) --extras docs
 	@touch $@
 
 # Blender needs a few of the system's libraries; without them, this says which and how to install them.

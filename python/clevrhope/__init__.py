@@ -23,17 +23,25 @@ from clevrhope.errors import (
 if TYPE_CHECKING:
     from clevrhope.dataset.loader import load
     from clevrhope.images.stage import render
-    from clevrhope.programs import Program, Scene, execute, execute_batch, trace
+    from clevrhope.programs import (
+        Program,
+        Scene,
+        SceneSet,
+        execute,
+        execute_batch,
+        sample_scenes,
+        trace,
+    )
     from clevrhope.questions import instantiate_questions
-    from clevrhope.scenes import sample_scenes
     from clevrhope.splits import select_split
 
 _MODULES = {
-    **dict.fromkeys(("Program", "Scene", "execute", "execute_batch", "trace"), "programs"),
+    **dict.fromkeys(
+        ("Program", "Scene", "SceneSet", "execute", "execute_batch", "sample_scenes", "trace"), "programs"
+    ),
     "instantiate_questions": "questions",
     "load": "dataset.loader",
     "render": "images.stage",
-    "sample_scenes": "scenes",
     "select_split": "splits",
 }
 """The modules of the names that are imported on first use."""
@@ -48,6 +56,7 @@ __all__ = [
     "RenderError",
     "Scene",
     "SceneError",
+    "SceneSet",
     "SplitError",
     "TemplateError",
     "TrainingError",

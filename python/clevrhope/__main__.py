@@ -11,27 +11,32 @@ import click
 
 from clevrhope.cli.benchmarks import bench
 from clevrhope.cli.browse import browse
+from clevrhope.cli.command import CommandGroup
 from clevrhope.cli.datasets import build, hops, merge, plan
 from clevrhope.cli.exports import export
 from clevrhope.cli.images import devices, render
-from clevrhope.cli.inspection import audit, stats
+from clevrhope.cli.inspection import audit, info, show, stats
 from clevrhope.cli.models import evaluate, features, train
 from clevrhope.cli.predictions import answers, ask, baseline, report, score
 from clevrhope.cli.suites import families, suite
 from clevrhope.errors import ClevrhopeError
 from clevrhope.experiments.command import experiment
 
+GROUPS = {
+    "Make data": (build, plan, merge, hops, render, suite, families, export),
+    "Look at data": (info, show, browse, stats, audit),
+    "Train and evaluate models": (features, train, evaluate, experiment),
+    "Predictions and reports": (score, report, baseline, ask, answers),
+    "This machine": (devices, bench),
+}
+"""The commands under the headings of `clevrhope --help`."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(cls=CommandGroup, groups=GROUPS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="clevrhope")
 def commands() -> None:
     """Makes datasets that test systematic generalisation in visual question answering (CLEVR-HOPE)."""
 
-
-for command in (answers, ask, audit, baseline, bench, browse, build, devices, evaluate, experiment, export,
-                families, features, hops, merge, plan, render, report, score, stats, suite,
-                train):  # fmt: skip
-    commands.add_command(command)
 
 RESUMABLE = ("build", "experiment", "features", "merge", "render", "train")
 """Commands that continue an interrupted run when they are given again."""

@@ -55,6 +55,10 @@ class DatasetError(ClevrhopeError):
     """A folder that belongs to another configuration, or a file in it that is damaged or incomplete."""
 
 
+class WrongFolderError(DatasetError, ValueError):
+    """A path that is not the kind of folder that was to be given: it does not exist, or is something else."""
+
+
 class RenderError(ClevrhopeError, RuntimeError):
     """Blender that is missing, a worker that died or hung, or a scene that could not be rendered."""
 

@@ -279,7 +279,7 @@ def test_nothing_is_audited_without_a_vocabulary(spoilt: Spoilt, capsys: pytest.
 
 def test_what_is_no_dataset_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "not a dataset of clevrhope" in refused(tmp_path, capsys)
-    assert "not a dataset of clevrhope" in refused(tmp_path / "nowhere", capsys)
+    assert "no such folder" in refused(tmp_path / "nowhere", capsys)
 
 
 def test_a_broken_scene_file_is_named(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:

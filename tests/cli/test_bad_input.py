@@ -277,7 +277,7 @@ def test_blender_missing(fail: Fail, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "out").write_text("mine")
     arguments = ["build", "--hop", "rubber_cylinder", "--seed", "1", "--no-render", "--quiet"]
-    assert run_command([*arguments, "--out", str(tmp_path / "out")]) == 1
+    assert run_command([*arguments, "--out", str(tmp_path / "out")]) == 2
     assert "a file" in capsys.readouterr().err
     assert (tmp_path / "out").read_text() == "mine"
 

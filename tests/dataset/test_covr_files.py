@@ -26,7 +26,7 @@ from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.split_reader import SetReader, open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.pipeline import build
-from clevrhope.programs import Program, SceneSet, execute
+from clevrhope.programs import Program, SceneSet, answer_text, execute
 
 HOP = "rubber_cylinder"
 ATTRIBUTES = {"templates": TEMPLATES, "property_names": ["has_count"], "term_names": ["cube", "red"]}
@@ -183,3 +183,12 @@ def test_what_is_not_there_is_said(folder: Path, tmp_path: Path) -> None:
         open_split(Layout(folder), HOP, "covr_test", vocab=vocab, limit=41)
     with pytest.raises(DatasetError, match=r"test\.h5: questions\[.*\] is .*; expected 0 to"):
         list(open_split(Layout(folder), HOP, "covr_test", vocab=read_vocab(Layout(folder).vocab)).blocks())
+
+
+def test_a_question_over_several_images_is_shown_with_all_of_them(folder: Path) -> None:
+    data = load(folder, HOP, "covr_train", text=True, scenes=True)
+    item, card = data[1], data.show(1)
+    assert [card.question, card.answer] == [item["question_text"], item["answer_text"]]
+    assert len(card.images) == len(item["images"])
+    assert all(np.array_equal(np.asarray(a), b) for a, b in zip(card.images, item["images"], strict=True))
+    assert answer_text(execute(card.program, SceneSet(item["scenes"]))) == card.answer

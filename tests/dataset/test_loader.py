@@ -17,8 +17,10 @@ import pytest
 from building import request
 from fake_renderer import FakeRenderer, pixels_of
 
-from clevrhope import ConfigError, DatasetError, load
+from clevrhope import ConfigError, DatasetError, execute, load
+from clevrhope.dataset.card import Card
 from clevrhope.pipeline import build
+from clevrhope.programs import answer_text
 
 HOP = "rubber_cylinder"
 SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
@@ -238,3 +240,30 @@ def test_a_dataloader_with_workers_gives_each_question_once(folder: Path, start:
     assert sorted(seen) == list(range(162))
     np.testing.assert_array_equal(seen[0].numpy(), first)
     shared_cache.clear()  # torch would give them back one by one as the interpreter ends, and fail at each
+
+
+def test_a_question_is_shown_with_its_image_text_and_program(folder: Path, bare: Path) -> None:
+    for split in ("train", "minimal_ood"):
+        data = load(folder, HOP, split, text=True, scenes=True)
+        for number in (0, 3, -1):
+            item, card = data[number], data.show(number)
+            assert (card.question, card.answer) == (item["question_text"], item["answer_text"])
+            assert np.array_equal(np.asarray(card.image), item["image"])
+            answer = execute(card.program, item["scene"])
+            assert answer_text(answer) == card.answer
+            assert answer == execute(item["program"], item["scene"])
+            assert repr(card) == f"{card.place}: {card.question} {card.answer}\n{card.program}"
+            assert card._repr_html_().count("data:image/png;base64,") == 1
+        assert load(folder, HOP, split, images=False).show(0).image is None
+    with pytest.raises(IndexError, match="question 99999 of"):
+        data.show(99_999)
+    unrendered = load(bare, HOP, "train").show(0)
+    assert unrendered.image is None
+    assert "No image" in unrendered._repr_html_()
+
+
+def test_a_card_escapes_what_a_dataset_says() -> None:
+    hostile = "<script>alert(1)</script>"
+    shown = Card(hostile, hostile, hostile, (), hostile)._repr_html_()
+    assert "<script>" not in shown
+    assert shown.count("&lt;script&gt;") == 4

@@ -89,3 +89,14 @@ def test_what_the_folder_does_not_have(
 ) -> None:
     with pytest.raises(ConfigError, match=sentence):
         load(folder, HOP, split, suite=suite, limit=limit)
+
+
+def test_a_pair_is_shown_as_two_questions(folder: Path) -> None:
+    pairs = load(folder, HOP, SPLIT, suite="rad", text=True)
+    original, partner = pairs.show(2)
+    assert [original.question, partner.question] == [
+        pairs[2][role]["question_text"] for role in ("original", "partner")
+    ]
+    shown = pairs.show(-1)
+    assert repr(shown) == f"{shown[0]!r}\n\n{shown[1]!r}"
+    assert shown._repr_html_().count("data:image/png") == 2

@@ -205,16 +205,18 @@ def fails(show: Show, *arguments: str | Path) -> tuple[int, str]:
 
 def test_a_folder_without_a_dataset(tmp_path: Path, show: Show) -> None:
     code, error = fails(show, tmp_path / "nothing")
-    assert code == 1
-    assert "neither a dataset of clevrhope" in error
+    assert code == 2
     assert "no such folder" in error
-    assert "no such folder" not in fails(show, tmp_path)[1]
+    assert "or a CLEVR_v1.0 folder" in error
+    assert "not a dataset of clevrhope or of CLEVR (it has no manifest.json)" in fails(show, tmp_path)[1]
 
 
 def test_hops_and_splits_that_are_not_there(demo: Path, show: Show) -> None:
     code, error = fails(show, demo, "--hop", "cyan_cylinder")
     assert code == 2
-    assert 'no sub-dataset "cyan_cylinder"; the folder has: none, rubber_cylinder' in error
+    assert (
+        'no HOP "cyan_cylinder" (did you mean "rubber_cylinder"?); there are: none, rubber_cylinder' in error
+    )
     code, error = fails(show, demo, "--hop", "rubber_cylindr")
     assert code == 2
     assert 'did you mean "rubber_cylinder"?' in error
@@ -405,7 +407,7 @@ def test_plots_that_would_go_stale_are_refused(demo: Path, tmp_path: Path, show:
 
 def test_a_folder_without_datasheets_is_refused(clevr: Path, show: Show) -> None:
     code, error = fails(show, clevr, "--datasheet")
-    assert (code, "no datasheet to draw into" in error) == (1, True)
+    assert (code, "not a dataset of clevrhope (it has no manifest.json)" in error) == (2, True)
 
 
 def test_values_held_out_together_are_shown_pair_by_pair(tmp_path: Path, show: Show) -> None:

@@ -253,7 +253,7 @@ def test_the_command_tells_what_it_made(folder: Path, capsys: pytest.CaptureFixt
     told = json.loads(capsys.readouterr().out)
     assert told["note"] == "true attributes, nothing seen"
     assert told["made"] == sum(told["pools"].values())
-    assert run_command(["features", str(folder.parent), "--kind", "attributes"]) == 1
+    assert run_command(["features", str(folder.parent), "--kind", "attributes"]) == 2
     assert "not a dataset of clevrhope" in capsys.readouterr().err
 
 

@@ -295,7 +295,7 @@ def test_blender_checks_scenes_as_the_command_line_does() -> None:
 
 
 def test_the_example_in_the_documentation_is_clevrs_look_but_for_what_it_says(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "rendering.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "looks.md").read_text("utf-8")
     _, example, *_ = page.split("```toml\n[look.camera]")
     file = toml(tmp_path, "[look.camera]" + example.partition("```")[0])
     changes = resolve_config(file=file).look

@@ -228,7 +228,7 @@ def test_broken_files_are_told_with_their_line(tmp_path: Path) -> None:
     path.write_text('{"scenes": []}')
     with pytest.raises(ClevrhopeError, match="is empty; there is nothing to render"):
         render(path, tmp_path / "out")
-    with pytest.raises(DatasetError, match=r"none\.json: no such file"):
+    with pytest.raises(SceneError, match=r"none\.json: no such file"):
         render(tmp_path / "none.json", tmp_path / "out")
 
 

@@ -416,7 +416,7 @@ def test_folders_that_cannot_be_scored(
         (sentence,) = seen.err.splitlines()
         return sentence
 
-    assert "not a dataset of clevrhope (no manifest.json)" in told(tmp_path, given, code=1)
+    assert "not a dataset of clevrhope (it has no manifest.json)" in told(tmp_path, given, code=2)
     # No scene files were made for this folder: only the breakdown by objects needs them.
     assert "scene 4 is not there" in told(folder, given, "--by", "objects", code=1)
     assert '--by: no breakdown "famly" (did you mean "family"?)' in told(

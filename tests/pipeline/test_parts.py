@@ -95,7 +95,7 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
     smaller = replace(smaller, config=replace(smaller.config, world={"max_objects": 9}))
     build_part(smaller, Shard(1, 3))
     refused([smaller.out, *parts[1:]], "world: made with another world .*max_objects is 9 there, 10 asked")
-    refused([*parts[:2], tmp_path / "nowhere"], "nowhere: not a part of a dataset")
+    refused([*parts[:2], tmp_path / "nowhere"], "nowhere: no such folder")
     other = part(tmp_path / "other", "1/2", render=False).folder
     refused([parts[0], other], "one of 2 parts")
     assert [tree(folder) for folder in parts] == before

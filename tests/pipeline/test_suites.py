@@ -287,9 +287,9 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     ),
     "not a dataset": (
         lambda out: ["rad", str(out / "hops")],
-        "not a dataset of clevrhope (no manifest.json)",
+        "not a dataset of clevrhope (it has no manifest.json)",
     ),
-    "no folder": (lambda out: ["rad", str(out / "none")], "not a dataset of clevrhope"),
+    "no folder": (lambda out: ["rad", str(out / "none")], "no such folder"),
     "no entries": (lambda out: ["mine", str(out), "--templates", str(out / "hops")], "no JSON files"),
 }
 

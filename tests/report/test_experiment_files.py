@@ -63,7 +63,7 @@ def test_a_folder_that_is_used_as_it_is_has_to_have_what_is_asked_of_it(grid: Pa
     grid.write_text(text[:extended] + text[text.index("[[dataset.features]]") :])
     assert len(make_plan(read_experiment(grid)).runs) == 4
     grid.write_text(text.replace('"there"', '"nowhere"'))
-    with pytest.raises(DatasetError, match="nowhere: not a dataset"):
+    with pytest.raises(DatasetError, match="nowhere: no such folder"):
         make_plan(read_experiment(grid))
 
 

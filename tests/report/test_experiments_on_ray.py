@@ -44,5 +44,5 @@ def test_chains_run_where_they_are_meant_to_and_one_failure_stops_no_other(
     (failure,) = filter(None, ended)
     assert len(ended) == 2
     assert failure.step == "none"
-    assert "nowhere: not a dataset of clevrhope" in failure.message
+    assert "nowhere: no such folder" in failure.message
     assert not bad.steps[0].done

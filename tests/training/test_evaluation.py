@@ -147,7 +147,7 @@ def test_notes_of_features_are_in_every_row(run: Train, dataset: Path, tmp_path:
 
 
 def test_a_run_that_is_not_finished(run: Train, tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="no run of clevrhope train"):
+    with pytest.raises(DatasetError, match="not a run of clevrhope train"):
         evaluate(tmp_path)
     run()
     (tmp_path / "run/weights/last.safetensors").unlink()
@@ -266,8 +266,8 @@ def test_the_command_tells_accuracies(run: Train, tmp_path: Path, capsys: pytest
     assert run_command(["evaluate", str(tmp_path / "run"), "--quiet", "--json", "--device", "cpu"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [each["way"] for each in told] == ["even", "yes", "symbolic"]
-    assert run_command(["evaluate", str(tmp_path / "nothing"), "--quiet"]) == 1
-    assert "no run of clevrhope train" in capsys.readouterr().err
+    assert run_command(["evaluate", str(tmp_path / "nothing"), "--quiet"]) == 2
+    assert "no such folder; give the folder that clevrhope train --out wrote" in capsys.readouterr().err
 
 
 def test_the_documentations_model_is_trained_scored_and_learns(

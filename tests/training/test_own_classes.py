@@ -43,7 +43,8 @@ TINY: Mapping[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_atten
 
 def example(page: str, title: str) -> str:
     """The block of code on a page that begins with this docstring."""
-    blocks = re.findall(r"^```python\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    text = (DOCS / page).read_text("utf-8")
+    blocks = re.findall(r"^```python[^\n]*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     (code,) = [each for each in blocks if each.startswith(f'"""{title}')]
     return str(code)
 

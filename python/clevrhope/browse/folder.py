@@ -32,13 +32,11 @@ from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.scene_lines import SceneLines
 from clevrhope.dataset.split_reader import PairReader, SplitReader, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.describe.thumbnails import sketch_svg
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND
-from clevrhope.runtime.assets import blender_assets
-from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.reading import read_bytes, reading
+from clevrhope.scenes.sketch import scene_svg
 from clevrhope.splits.hops import Hop, parse_hop
 
 MASK_COLOURS: Sequence[tuple[int, int, int]] = (
@@ -256,7 +254,7 @@ class Folder:
         """A drawing of a scene as SVG; errors as of `scene`."""
         scene = self.scene(pool, index)
         with reading(self.layout.scenes(pool), "scenes that can be drawn"):
-            return sketch_svg(scene, self._colours)
+            return scene_svg(scene)
 
     def has_mask(self, pool: str, index: int) -> bool:
         """Whether there is a mask of an image; False where its file cannot be read, which `mask` explains."""
@@ -279,14 +277,6 @@ class Folder:
         if not is_name(pool) or not path.is_file() or not self.has_mask(pool, index):
             return None
         return mask_png(self._passes(path).row(index, ("mask",))["mask"])
-
-    @cached_property
-    def _colours(self) -> Mapping[str, Sequence[float]]:
-        """The colours of sketches: those of CLEVR's values, as nothing in a dataset says what others are."""
-        colours: Mapping[str, Sequence[float]] = read_object(
-            blender_assets() / "properties.json", "a properties file"
-        )["colors"]
-        return colours
 
 
 def mask_png(mask: npt.NDArray[np.uint8]) -> bytes:

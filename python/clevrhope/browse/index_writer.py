@@ -11,13 +11,12 @@ import numpy.typing as npt
 
 from clevrhope.browse.folder import Folder, Place
 from clevrhope.browse.index import FACETS, SCHEMA
-from clevrhope.dataset.covr_h5 import PAIR_PLACES, read_set_questions
 from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.mentions import mentions_of
+from clevrhope.dataset.mentions import mentions
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS, Ints
 from clevrhope.dataset.split_reader import SetReader, SplitReader
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
-from clevrhope.errors import DatasetError, first_sentence
+from clevrhope.errors import ClevrhopeError, DatasetError, first_sentence
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.splits.covr.kinds import is_covr
@@ -100,18 +99,23 @@ class _Writer:
         return np.stack([column.astype(np.int64) for column in columns], axis=1)
 
     def _mentions(self, split: str, reader: SplitReader) -> npt.NDArray[np.int64]:
-        hop, place = self._folder.hop(self._hop), Place(self._hop, split)
-        unknown = np.full(len(reader), UNKNOWN, np.int64)
+        """(N,) 1 for questions that mention the pair, 0 for others, `UNKNOWN` where nobody can say."""
+        hop = self._folder.hop(self._hop)
+        found = np.full(len(reader), UNKNOWN, np.int64)
         if hop is None or not hop.target:
-            return unknown
-        try:
-            if is_covr(split):
-                places = read_set_questions(reader.path).pair_places
-                return np.asarray(places == PAIR_PLACES.index("question"), np.int64)
-            return mentions_of(reader.path, self._folder.vocab_path(place), hop.target).astype(np.int64)
-        except DatasetError as error:
-            self._note(f"{error}; so it is not known which of its questions mention {hop.words}")
-            return unknown
+            return found
+        _, vocab = self._folder.reader(Place(self._hop, split))
+        vocabulary, of_sets = self._folder.vocabulary, is_covr(split)
+        for begin in range(0, len(reader), ROWS_AT_ONCE):
+            try:
+                _, programs = reader.tokens(begin, ROWS_AT_ONCE)
+                found[begin : begin + len(programs)] = mentions(
+                    programs, vocab, vocabulary, hop.target, of_sets=of_sets
+                )
+            except ClevrhopeError as error:
+                last = min(begin + ROWS_AT_ONCE, len(reader)) - 1
+                self._note(f"{error}; whether questions {begin:,} to {last:,} mention the pair is not known")
+        return found
 
     def _objects(self, reader: SplitReader) -> npt.NDArray[np.int64]:
         """(N,) objects in the image, or in all images of a set."""

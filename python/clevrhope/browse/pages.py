@@ -16,9 +16,9 @@ from clevrhope.browse.indexes import Indexes, Making
 from clevrhope.browse.models import OUTCOMES, Model, Models, chosen_rows
 from clevrhope.browse.program_graph import STEP_HEIGHT, STEP_WIDTH
 from clevrhope.browse.views import RELATION_WORDS, Line, PairLine, Views
-from clevrhope.describe.thumbnails import HEIGHT_PX, WIDTH_PX
 from clevrhope.errors import ConfigError
 from clevrhope.images.rendering_record import made_by
+from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.kinds import SPLITS
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clevrhope.programs import TracedStep, answer_text
+from clevrhope.programs import TracedStep
+from clevrhope.programs.graph import places_of_nodes
 
 STEP_WIDTH, STEP_HEIGHT = 148, 58
 GAP_X, GAP_Y = 14, 24
@@ -66,14 +67,12 @@ class ProgramGraph:
 def program_graph(nodes: Sequence[Mapping[str, Any]], traced: Sequence[TracedStep]) -> ProgramGraph:
     """The drawing of a program's nodes; `traced` are the results of its steps, empty if there are none.
 
-    A step stands above the one that takes its result, and branches stand beside each other.
+    A step stands below those whose results it takes, and branches stand beside each other.
     """
-    depths, columns = _depths(nodes), _columns(nodes)
-    deepest, widest = max(depths), max(columns)
+    columns, levels = places_of_nodes(nodes)
     steps = []
     for number, node in enumerate(nodes):
         result = traced[number] if number < len(traced) else None
-        objects, images = ({}, {}) if result is None else _shown(result)
         steps.append(
             Step(
                 number=number,
@@ -81,10 +80,10 @@ def program_graph(nodes: Sequence[Mapping[str, Any]], traced: Sequence[TracedSte
                 value=", ".join(map(str, node["value_inputs"])),
                 inputs=tuple(node["inputs"]),
                 result="" if result is None else _words(result),
-                objects=frozenset(objects),
-                images=frozenset(images),
+                objects=frozenset() if result is None else frozenset(map(_object, result.objects)),
+                images=frozenset() if result is None else _images(result),
                 x=MARGIN + STEP_WIDTH / 2 + columns[number] * (STEP_WIDTH + GAP_X),
-                y=MARGIN + (deepest - depths[number]) * (STEP_HEIGHT + GAP_Y),
+                y=MARGIN + levels[number] * (STEP_HEIGHT + GAP_Y),
             )
         )
     edges = [
@@ -95,45 +94,15 @@ def program_graph(nodes: Sequence[Mapping[str, Any]], traced: Sequence[TracedSte
     return ProgramGraph(
         steps,
         edges,
-        2 * MARGIN + STEP_WIDTH + widest * (STEP_WIDTH + GAP_X),
-        2 * MARGIN + STEP_HEIGHT + deepest * (STEP_HEIGHT + GAP_Y),
+        2 * MARGIN + STEP_WIDTH + max(columns) * (STEP_WIDTH + GAP_X),
+        2 * MARGIN + STEP_HEIGHT + max(levels) * (STEP_HEIGHT + GAP_Y),
     )
 
 
-def _depths(nodes: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Of each node, the steps between it and the answer."""
-    depths = [0] * len(nodes)
-    for number in reversed(range(len(nodes))):
-        for source in nodes[number]["inputs"]:
-            depths[source] = max(depths[source], depths[number] + 1)
-    return depths
-
-
-def _columns(nodes: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Of each node its place across: a column for each beginning, others in the middle of their inputs."""
-    columns: list[float] = []
-    n_beginnings = 0
-    for node in nodes:
-        if node["inputs"]:
-            columns.append(sum(columns[source] for source in node["inputs"]) / len(node["inputs"]))
-        else:
-            columns.append(float(n_beginnings))
-            n_beginnings += 1
-    return columns
-
-
-def _shown(step: TracedStep) -> tuple[set[Object], set[int]]:
-    """The objects and the images that a step gives."""
+def _images(step: TracedStep) -> frozenset[int]:
+    """The images that a step gives."""
     output: Any = step.output
-    if output is None:
-        return set(), set()
-    if step.type == "Images":
-        return set(), set(output)
-    if step.type == "Object":
-        return {_object(output)}, set()
-    if step.type in ("ObjectSet", "Groups"):
-        return {_object(each) for each in output}, set()
-    return set(), set()
+    return frozenset(output if step.type == "Images" and output is not None else ())
 
 
 def _object(output: Any) -> Object:
@@ -141,19 +110,16 @@ def _object(output: Any) -> Object:
 
 
 def _words(step: TracedStep) -> str:
+    """What a step gives, in few words: of several objects only their number."""
     output: Any = step.output
-    if output is None:
-        return "no result"
-    if step.type == "Images":
-        return _counted(len(output), "image")
-    if step.type == "Groups":
-        return f"groups of {_counted(len(output), 'object')}"
-    if step.type == "ObjectSet":
-        return _counted(len(output), "object")
-    if step.type == "Object":
+    if step.type == "Object" and output is not None:
         image, number = _object(output)
         return f"object {number}" if isinstance(output, int) else f"object {number} of image {image + 1}"
-    return answer_text(output)
+    if step.type == "Images" and output is not None:
+        return _counted(len(output), "image")
+    if step.type in ("ObjectSet", "Groups") and output is not None:
+        return f"{'groups of ' * (step.type == 'Groups')}{_counted(len(output), 'object')}"
+    return step.result
 
 
 def _counted(n: int, what: str) -> str:

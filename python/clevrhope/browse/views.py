@@ -18,10 +18,10 @@ from clevrhope.dataset.pairs_h5 import RELATIONS, TIERS
 from clevrhope.dataset.split_reader import PairReader, SetReader, SplitReader
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.describe.thumbnails import HEIGHT_PX, WIDTH_PX, box_px
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.runtime.reading import reading
+from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, object_words
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.kinds import SPLITS
 
@@ -330,5 +330,4 @@ def _box(number: int, item: dict[str, Any]) -> Box:
     left, top, right, bottom = (float(each) for each in box_px(item))
     left, top = max(left, 0.0), max(top, 0.0)
     right, bottom = min(right, float(WIDTH_PX)), min(bottom, float(HEIGHT_PX))
-    words = " ".join(str(item[kind]) for kind in ("size", "color", "material", "shape"))
-    return Box(number, words, left, top, right - left, bottom - top)
+    return Box(number, object_words(item), left, top, right - left, bottom - top)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from clevrhope.cli.command import under
+from clevrhope.cli.names import HOP, SPLIT
+
 if TYPE_CHECKING:
     from clevrhope.runtime.progress import Progress
 
@@ -42,9 +45,15 @@ class Whole(click.IntRange):
         return number
 
 
-only_hops = click.option("--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; repeatable.")
+only_hops = click.option(
+    "--hop", "hops", multiple=True, type=HOP, metavar="NAME", help="Only this HOP; repeatable."
+)
 only_splits = click.option(
-    "--splits", multiple=True, metavar="NAMES", help="Only these splits, separated by commas."
+    "--splits",
+    multiple=True,
+    type=SPLIT,
+    metavar="NAMES",
+    help="Only these splits, separated by commas.",
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 no_progress_option = click.option("--quiet", is_flag=True, help="Show no progress.")
@@ -64,45 +73,51 @@ passes_option = click.option(
 )
 
 rendering_options = (
-    click.option(
-        "--renderer",
-        type=click.Choice(["blender", "native"]),
-        help="native makes nearly the same images without Blender, much faster.  [default: blender]",
+    under(
+        "Images",
+        click.option(
+            "--renderer",
+            type=click.Choice(["blender", "native"]),
+            help="native makes nearly the same images without Blender, much faster.  [default: blender]",
+        ),
+        click.option(
+            "--quality",
+            metavar="NAME",
+            help="Rendering effort. blender: draft, standard, original; native: draft, standard, high.  "
+            "[default: standard]",
+        ),
+        click.option(
+            "--samples",
+            type=Whole(1),
+            help="Blender's samples per pixel, in place of --quality; from 512 on without denoising, as in "
+            "the original.  [default: 16]",
+        ),
     ),
-    click.option(
-        "--quality",
-        metavar="NAME",
-        help="Rendering effort. blender: draft, standard, original; native: draft, standard, high.  "
-        "[default: standard]",
-    ),
-    click.option(
-        "--samples",
-        type=Whole(1),
-        help="Blender's samples per pixel, in place of --quality; from 512 on without denoising, as in the "
-        "original.  [default: 16]",
-    ),
-    click.option(
-        "--device",
-        metavar="NAME",
-        help="Where Blender renders: auto (GPUs if there are any), cpu, cuda, optix:0,1 and so on; clevrhope "
-        "devices lists them.  [default: auto]",
-    ),
-    click.option(
-        "--workers",
-        type=Whole(1),
-        help="With blender, the number of processes, by default one per two cores or two per GPU; with "
-        "native, the number of images rendered at once.",
-    ),
-    click.option(
-        "--engine",
-        type=click.Choice(["local", "ray"]),
-        default="local",
-        help="Where the renderers run: on this machine, or as actors of a Ray cluster.  [default: local]",
-    ),
-    click.option(
-        "--address",
-        metavar="HOST:PORT",
-        help="The head of the Ray cluster, or auto.  [default: RAY_ADDRESS, or else Ray on this machine]",
+    under(
+        "Machine",
+        click.option(
+            "--device",
+            metavar="NAME",
+            help="Where Blender renders: auto (GPUs if there are any), cpu, cuda, optix:0,1 and so on; "
+            "clevrhope devices lists them.  [default: auto]",
+        ),
+        click.option(
+            "--workers",
+            type=Whole(1),
+            help="With blender, the number of processes, by default one per two cores or two per GPU; with "
+            "native, the number of images rendered at once.",
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(["local", "ray"]),
+            default="local",
+            help="Where the renderers run: on this machine, or as actors of a Ray cluster.  [default: local]",
+        ),
+        click.option(
+            "--address",
+            metavar="HOST:PORT",
+            help="The head of the Ray cluster, or auto.  [default: RAY_ADDRESS, or else Ray on this machine]",
+        ),
     ),
 )
 """What renders the images, where, and with how much effort; `resolve_config` checks the combinations."""

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import PATH, Whole, json_option
+from clevrhope.cli.command import Command
 
 _rendering_device = click.option(
     "--device", metavar="NAME", help="Where Blender renders, as for build.  [default: auto]"
@@ -46,7 +47,7 @@ def bench(context: click.Context, full: bool, no_images: bool, device: str | Non
         click.echo(note)
 
 
-@bench.command()
+@bench.command(cls=Command)
 @click.option(
     "--model",
     "names",
@@ -70,7 +71,7 @@ def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     click.echo(json.dumps(speeds.as_json()) if as_json else "\n".join(text_lines(speeds)))
 
 
-@bench.command()
+@bench.command(cls=Command)
 @click.option(
     "--images",
     type=Whole(1),

@@ -6,9 +6,10 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import PATH, Whole, no_progress_option, shown_progress
+from clevrhope.cli.command import Command
 
 
-@click.command(short_help="Shows a dataset in a browser.")
+@click.command(cls=Command, short_help="Shows a dataset in a browser.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
     "--predictions",

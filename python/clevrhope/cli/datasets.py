@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clevrhope.cli.arguments import PATH, shown_progress
+from clevrhope.cli.command import Command, under
 from clevrhope.cli.request import dataset_options, read_request
 
 if TYPE_CHECKING:
     from clevrhope.pipeline import Summary
 
 
-@click.command()
+@click.command(cls=Command)
 @dataset_options
-@click.option(
-    "--shard",
-    metavar="I/N",
-    help="Make only part I of N, on a machine and in a folder of its own; merge joins the parts.",
+@under(
+    "Machine",
+    click.option(
+        "--shard",
+        metavar="I/N",
+        help="Make only part I of N, on a machine and in a folder of its own; merge joins the parts.",
+    ),
 )
 def build(**choices: Any) -> None:
     """Makes a dataset, or extends an existing one.
@@ -53,7 +57,7 @@ def build(**choices: Any) -> None:
         )
 
 
-@click.command(short_help="Joins the parts that several machines have built.")
+@click.command(cls=Command, short_help="Joins the parts that several machines have built.")
 @click.argument("parts", nargs=-1, required=True, type=PATH, metavar="PART...")
 @dataset_options
 def merge(parts: tuple[Path, ...], **choices: Any) -> None:
@@ -68,7 +72,7 @@ def merge(parts: tuple[Path, ...], **choices: Any) -> None:
     _show_summary(choices, run(parts, request, progress=shown_progress(choices)))
 
 
-@click.command(short_help="Shows what a build would make, and how long it takes.")
+@click.command(cls=Command, short_help="Shows what a build would make, and how long it takes.")
 @dataset_options
 def plan(**choices: Any) -> None:
     """Shows what `build` would make, how large it would be and how long it would take; writes nothing."""
@@ -84,7 +88,7 @@ def plan(**choices: Any) -> None:
             click.echo(f"The seed was drawn; to build this dataset: --seed {request.seed}")
 
 
-@click.command(short_help="Lists the paper's 29 held-out pairs.")
+@click.command(cls=Command, short_help="Lists the paper's 29 held-out pairs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a table.")
 def hops(as_json: bool) -> None:
     """Lists the paper's 29 held-out pairs; any other pair of values can be built, too."""

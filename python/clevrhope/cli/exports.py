@@ -16,9 +16,10 @@ from clevrhope.cli.arguments import (
     read_names,
     shown_progress,
 )
+from clevrhope.cli.command import Command
 
 
-@click.command(short_help="Converts a finished dataset for other libraries.")
+@click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
 @click.argument("folder", type=PATH, metavar="DIR")
 @click.option(
     "--format",

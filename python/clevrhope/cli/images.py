@@ -19,9 +19,10 @@ from clevrhope.cli.arguments import (
     shown_progress,
     with_options,
 )
+from clevrhope.cli.command import Command, under
 
 
-@click.command(short_help="Renders any CLEVR scene file.")
+@click.command(cls=Command, short_help="Renders any CLEVR scene file.")
 @click.argument("scenes", type=PATH, metavar="SCENES.json")
 @click.option("--out", type=PATH, required=True, metavar="DIR", help="Folder of the images, as PNG files.")
 @click.option(
@@ -31,9 +32,15 @@ from clevrhope.cli.arguments import (
     metavar="FILE.toml",
     help="Settings in the form of build's: the tables [look] and [rendering], and properties.",
 )
-@click.option("--width", type=Whole(1, 8192), help="Of an image, in pixels.  [default: 480]")
-@click.option("--height", type=Whole(1, 8192), help="Of an image, in pixels.  [default: 320]")
-@with_options(*rendering_options, passes_option, properties_option, quiet_option, json_option)
+@with_options(*rendering_options)
+@under(
+    "Images",
+    click.option("--width", type=Whole(1, 8192), help="Of an image, in pixels.  [default: 480]"),
+    click.option("--height", type=Whole(1, 8192), help="Of an image, in pixels.  [default: 320]"),
+    passes_option,
+    properties_option,
+)
+@with_options(quiet_option, json_option)
 def render(scenes: Path, out: Path, **choices: Any) -> None:
     """Renders the scenes of a CLEVR scene file, including CLEVR's own.
 
@@ -62,7 +69,7 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
         click.echo("\n".join(text_lines(made)))
 
 
-@click.command(short_help="Lists the devices that Blender can render on.")
+@click.command(cls=Command, short_help="Lists the devices that Blender can render on.")
 @json_option
 def devices(as_json: bool) -> None:
     """Lists the devices that Blender can render on here, as --device takes them, and the native renderer."""

@@ -1,4 +1,4 @@
-"""The commands that look into finished datasets: audit, stats."""
+"""The commands that look into datasets: info, show, stats, audit."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 
 from clevrhope.cli.arguments import (
     PATH,
+    Whole,
     json_option,
     no_progress_option,
     only_hops,
@@ -15,9 +16,55 @@ from clevrhope.cli.arguments import (
     read_names,
     shown_progress,
 )
+from clevrhope.cli.command import Command
+from clevrhope.cli.names import HOP, SPLIT
 
 
-@click.command(short_help="Checks a finished dataset from its files alone.")
+@click.command(cls=Command, short_help="Shows what a folder holds, how to make it again, and what to add.")
+@click.argument("folder", metavar="DIR", type=PATH)
+@json_option
+def info(folder: Path, as_json: bool) -> None:
+    """Shows what a dataset's folder holds, how it was made, and what could be added, with the commands."""
+    from clevrhope.describe.info.overview import read_overview
+
+    overview = read_overview(folder)
+    if as_json:
+        click.echo(json.dumps(overview.as_json()))
+        return
+    from rich.console import Console
+
+    from clevrhope.describe.info.display import show_overview
+
+    show_overview(Console(), overview)
+
+
+@click.command(cls=Command, short_help="Shows one question with its program and images.")
+@click.argument("folder", metavar="DIR", type=PATH)
+@click.option("--hop", required=True, type=HOP, metavar="NAME", help="The question's HOP.")
+@click.option("--split", required=True, type=SPLIT, metavar="NAME", help="Its split, such as train.")
+@click.option("--question", "number", type=Whole(0), metavar="N", help="Its number, from 0 on.")
+@click.option(
+    "--save",
+    type=PATH,
+    metavar="FILE.png",
+    help="Also write its image here; several images as FILE-0.png, FILE-1.png and so on.",
+)
+@json_option
+def show(folder: Path, hop: str, split: str, number: int | None, save: Path | None, as_json: bool) -> None:
+    """Shows a question: text, answer, family, and its program with what each step returns on the scene."""
+    from clevrhope.describe.question_view import save_images, view_question
+
+    view = view_question(folder, hop, split, number)
+    saved = [] if save is None else save_images(folder, view, save)
+    if as_json:
+        click.echo(json.dumps({**view.as_json(), "saved": list(map(str, saved))}))
+        return
+    click.echo("\n".join(view.lines()))
+    for path in saved:
+        click.echo(f"Saved     {path}")
+
+
+@click.command(cls=Command, short_help="Checks a finished dataset from its files alone.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
     "--against",
@@ -50,7 +97,7 @@ def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
     return 0 if report.ok else 1
 
 
-@click.command(short_help="Shows what is in a dataset.")
+@click.command(cls=Command, short_help="Shows what is in a dataset.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @only_hops
 @only_splits

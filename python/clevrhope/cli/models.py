@@ -20,6 +20,8 @@ from clevrhope.cli.arguments import (
     read_names,
     shown_progress,
 )
+from clevrhope.cli.command import Command, under
+from clevrhope.cli.names import HOP, SPLIT
 from clevrhope.errors import shown
 from clevrhope.runtime.toml import parse_toml
 
@@ -33,7 +35,7 @@ _device = click.option(
 )
 
 
-@click.command(short_help="Extracts the features of images that models read.")
+@click.command(cls=Command, short_help="Extracts the features of images that models read.")
 @click.argument("folder", type=PATH, metavar="DIR")
 @click.option(
     "--kind",
@@ -102,118 +104,133 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         )
 
 
-@click.command(short_help="Trains a model on a dataset.")
+@click.command(cls=Command, short_help="Trains a model on a dataset.")
 @click.argument("model", metavar="MODEL")
 @click.argument("folder", type=PATH, metavar="DIR")
-@click.option(
-    "--hop",
-    required=True,
-    metavar="NAME",
-    help="The HOP whose train set is used, or none, where nothing is held out.",
+@under(
+    "Train set",
+    click.option(
+        "--hop",
+        required=True,
+        type=HOP,
+        metavar="NAME",
+        help="The HOP whose train set is used, or none, where nothing is held out.",
+    ),
+    click.option(
+        "--size", required=True, metavar="N", help="Train on the first N questions, such as 25k or 5000."
+    ),
+    click.option(
+        "--split",
+        type=SPLIT,
+        metavar="NAME",
+        default="train",
+        help="The train set: train; or train_carets, which clevrhope suite carets DIR --train makes (--size "
+        "counts the questions of train, and those added to them come on top); or covr_train, whose questions "
+        "are about sets of images.  [default: train]",
+    ),
+    click.option(
+        "--drop-type",
+        "drop_types",
+        multiple=True,
+        metavar="TYPE=SHARE",
+        help="Leave out this share of the train questions of a type: color=0.9, count=0.5; separated by "
+        "commas, or repeated. A question's type is the function that ends its program, without query_.",
+    ),
+    click.option(
+        "--covr-split",
+        metavar="PREDICATE",
+        help="With --split covr_train, hold out the questions with these properties, such as 'compscope & "
+        "has-quant-all': !, &, |, parentheses, and the properties that docs/training.md lists. program is "
+        "COVR's split by programs; lexical-1 to lexical-3 draw pairs of words, and lexical:red+cube names "
+        "one.",
+    ),
+    click.option(
+        "--shots",
+        type=Whole(0),
+        metavar="M",
+        help="With --covr-split, train on this number of the questions that are held out.  [default: 0]",
+    ),
+    click.option(
+        "--iid-size-of",
+        metavar="PREDICATE",
+        help="In place of --covr-split, train on as many questions as that run, drawn from all.",
+    ),
 )
-@click.option(
-    "--size", required=True, metavar="N", help="Train on the first N questions, such as 25k or 5000."
+@under(
+    "Model and recipe",
+    click.option(
+        "--features",
+        metavar="NAME",
+        help="The store of features, by its name in DIR or by its folder; needed where several fit.",
+    ),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A setting of the model (channels=32) or of its recipe (recipe.batch_size=32, "
+        "recipe.STAGE.rate=1e-4, recipe.schedule=linear, recipe.stages=STAGE); repeatable.",
+    ),
+    click.option(
+        "--updates",
+        type=Whole(1),
+        metavar="N",
+        help="Updates of all stages together; each stage keeps its share of them.",
+    ),
+    click.option(
+        "--seed",
+        type=Whole(0, 2**64 - 1),
+        help="Seed of weights and order; if left out, one is drawn, printed and recorded.",
+    ),
+    click.option(
+        "--init-from",
+        type=PATH,
+        metavar="RUN",
+        help="Start from the last weights of this finished run of the same model; words and answers are "
+        "matched by name.",
+    ),
 )
-@click.option(
-    "--split",
-    metavar="NAME",
-    default="train",
-    help="The train set: train; or train_carets, which clevrhope suite carets DIR --train makes (--size "
-    "counts the questions of train, and those added to them come on top); or covr_train, whose questions are "
-    "about sets of images.  [default: train]",
+@under(
+    "Tuning and checkpoints",
+    click.option(
+        "--tune-on",
+        metavar="SET",
+        help="Also keep, as the checkpoint best, the weights that do best on this set: val, the HOP's own "
+        "split for tuning, in which a pair is held out. Two others show the pair: none:val, and the folder "
+        "of CLEVR v1.0 for its val. Runs on covr_train take covr_dev.",
+    ),
+    click.option(
+        "--tune-every",
+        type=Whole(1),
+        metavar="N",
+        help="Updates between evaluations on that set.  [default: 20 evaluations]",
+    ),
+    click.option(
+        "--keep-last", type=Whole(1), default=1, metavar="K", help="Late checkpoints to keep.  [default: 1]"
+    ),
+    click.option("--keep-every", type=Whole(1), metavar="N", help="Updates between those checkpoints."),
+    click.option(
+        "--save-every",
+        type=Whole(1),
+        metavar="N",
+        help="Updates between saved states for resuming.  [default: every 5 minutes]",
+    ),
 )
-@click.option(
-    "--seed",
-    type=Whole(0, 2**64 - 1),
-    help="Seed of weights and order; if left out, one is drawn, printed and recorded.",
+@under(
+    "Machine",
+    _device,
+    click.option(
+        "--precision",
+        type=click.Choice(["float32", "tf32", "bf16"]),
+        help="Precision of the computations.  [default: the recipe's; float32 in place of bf16 on devices "
+        "without instructions for it]",
+    ),
+    click.option(
+        "--deterministic", is_flag=True, help="Give the same bits every time on a GPU, too; this is slower."
+    ),
 )
 @click.option(
     "--out", type=PATH, metavar="RUN", help="The run's folder.  [default: runs/MODEL-HOP-SIZE-SEED]"
-)
-@click.option(
-    "--updates",
-    type=Whole(1),
-    metavar="N",
-    help="Updates of all stages together; each stage keeps its share of them.",
-)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A setting of the model (channels=32) or of its recipe (recipe.batch_size=32, "
-    "recipe.STAGE.rate=1e-4, recipe.schedule=linear, recipe.stages=STAGE); repeatable.",
-)
-@click.option(
-    "--features",
-    metavar="NAME",
-    help="The store of features, by its name in DIR or by its folder; needed where several fit.",
-)
-@_device
-@click.option(
-    "--deterministic", is_flag=True, help="Give the same bits every time on a GPU, too; this is slower."
-)
-@click.option(
-    "--precision",
-    type=click.Choice(["float32", "tf32", "bf16"]),
-    help="Precision of the computations.  [default: the recipe's; float32 in place of bf16 on devices "
-    "without instructions for it]",
-)
-@click.option(
-    "--tune-on",
-    metavar="SET",
-    help="Also keep, as the checkpoint best, the weights that do best on this set: val, the HOP's own split "
-    "for tuning, in which a pair is held out. Two others show the pair: none:val, and the folder of CLEVR "
-    "v1.0 for its val. Runs on covr_train take covr_dev.",
-)
-@click.option(
-    "--tune-every",
-    type=Whole(1),
-    metavar="N",
-    help="Updates between evaluations on that set.  [default: 20 evaluations]",
-)
-@click.option(
-    "--keep-last", type=Whole(1), default=1, metavar="K", help="Late checkpoints to keep.  [default: 1]"
-)
-@click.option("--keep-every", type=Whole(1), metavar="N", help="Updates between those checkpoints.")
-@click.option(
-    "--save-every",
-    type=Whole(1),
-    metavar="N",
-    help="Updates between saved states for resuming.  [default: every 5 minutes]",
-)
-@click.option(
-    "--drop-type",
-    "drop_types",
-    multiple=True,
-    metavar="TYPE=SHARE",
-    help="Leave out this share of the train questions of a type: color=0.9, count=0.5; separated by commas, "
-    "or repeated. A question's type is the function that ends its program, without query_.",
-)
-@click.option(
-    "--covr-split",
-    metavar="PREDICATE",
-    help="With --split covr_train, hold out the questions with these properties, such as 'compscope & "
-    "has-quant-all': !, &, |, parentheses, and the properties that docs/training.md lists. program is COVR's "
-    "split by programs; lexical-1 to lexical-3 draw pairs of words, and lexical:red+cube names one.",
-)
-@click.option(
-    "--shots",
-    type=Whole(0),
-    metavar="M",
-    help="With --covr-split, train on this number of the questions that are held out.  [default: 0]",
-)
-@click.option(
-    "--iid-size-of",
-    metavar="PREDICATE",
-    help="In place of --covr-split, train on as many questions as that run, drawn from all.",
-)
-@click.option(
-    "--init-from",
-    type=PATH,
-    metavar="RUN",
-    help="Start from the last weights of this finished run of the same model; words and answers are matched "
-    "by name.",
 )
 @click.option("--tensorboard", is_flag=True, help="Also write TensorBoard's files.")
 @quiet_option
@@ -255,42 +272,55 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
         click.echo(f"To evaluate it: clevrhope evaluate {made.folder}")
 
 
-@click.command(short_help="Evaluates a trained model on the test sets.")
+@click.command(cls=Command, short_help="Evaluates a trained model on the test sets.")
 @click.argument("run", type=PATH, metavar="RUN")
-@click.option(
-    "--checkpoint",
-    "checkpoints",
-    multiple=True,
-    metavar="NAME",
-    help="Only this checkpoint; repeatable.  [default: all that were kept]",
+@under(
+    "What to answer",
+    click.option(
+        "--hop",
+        type=HOP,
+        metavar="HOP",
+        help="Another sub-dataset of the same pair whose test sets are answered, such as one with fewer "
+        "combinations.  [default: the run's own]",
+    ),
+    only_splits,
+    click.option(
+        "--suite",
+        "suites",
+        multiple=True,
+        metavar="NAME",
+        help="Answer the questions of this suite (carets, rad, holdout, visual), and of its splits where "
+        "answers are missing; repeatable.",
+    ),
+    click.option(
+        "--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world; needs --out."
+    ),
 )
-@click.option(
-    "--reaching",
-    type=float,
-    metavar="PERCENT",
-    help="Only the last weights, and the first two kept checkpoints in a row with this accuracy on the set "
-    "that the run was tuned on.",
+@under(
+    "With what",
+    click.option(
+        "--checkpoint",
+        "checkpoints",
+        multiple=True,
+        metavar="NAME",
+        help="Only this checkpoint; repeatable.  [default: all that were kept]",
+    ),
+    click.option(
+        "--reaching",
+        type=float,
+        metavar="PERCENT",
+        help="Only the last weights, and the first two kept checkpoints in a row with this accuracy on the "
+        "set that the run was tuned on.",
+    ),
+    click.option(
+        "--features", metavar="NAME", help="The store of features, by its name in DIR or its folder."
+    ),
+    _device,
+    click.option(
+        "--batch-size", type=Whole(1), default=256, show_default=True, metavar="N", help="Batch size."
+    ),
 )
-@click.option(
-    "--hop",
-    metavar="HOP",
-    help="Another sub-dataset of the same pair whose test sets are answered, such as one with fewer "
-    "combinations.  [default: the run's own]",
-)
-@only_splits
-@click.option(
-    "--suite",
-    "suites",
-    multiple=True,
-    metavar="NAME",
-    help="Answer the questions of this suite (carets, rad, holdout, visual), and of its splits where answers "
-    "are missing; repeatable.",
-)
-@click.option("--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world; needs --out.")
-@click.option("--features", metavar="NAME", help="The store of features, by its name in DIR or its folder.")
 @click.option("--out", type=PATH, metavar="FOLDER", help="Parent folder of predictions/.  [default: RUN]")
-@_device
-@click.option("--batch-size", type=Whole(1), default=256, show_default=True, metavar="N", help="Batch size.")
 @quiet_option
 @json_option
 def evaluate(run: Path, **choices: Any) -> None:

@@ -17,6 +17,8 @@ from clevrhope.cli.arguments import (
     read_names,
     shown_progress,
 )
+from clevrhope.cli.command import Command, under
+from clevrhope.cli.names import SPLIT
 
 _suite = click.option(
     "--suite", metavar="NAME", help="The questions of this suite of paired tests, in place of the test sets."
@@ -24,7 +26,7 @@ _suite = click.option(
 _OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The JSON Lines file to write.")
 
 
-@click.command(short_help="Writes the predictions of a simple baseline.")
+@click.command(cls=Command, short_help="Writes the predictions of a simple baseline.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
     "--kind",
@@ -55,12 +57,13 @@ def baseline(
     click.echo(f"To score them: clevrhope score {folder} {out}{only}{with_suite}")
 
 
-@click.command(short_help="Writes requests for a model that only answers questions.")
+@click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
     "--split",
     "splits",
     multiple=True,
+    type=SPLIT,
     metavar="NAME",
     help="Only this test set, such as covr_test; repeatable.  [default: all about one image]",
 )
@@ -90,7 +93,7 @@ def ask(folder: Path, out: Path, splits: tuple[str, ...], seed: int | None, **ch
     click.echo(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
 
 
-@click.command(short_help="Turns free-text replies into predictions.")
+@click.command(cls=Command, short_help="Turns free-text replies into predictions.")
 @click.argument("replies", metavar="REPLIES.jsonl", type=PATH)
 @click.option("--requests", type=PATH, required=True, metavar="FILE", help="The file that `ask` wrote.")
 @click.option("--model", metavar="NAME", help="The model's name in reports.  [default: the name of REPLIES]")
@@ -118,47 +121,60 @@ def answers(
     )
 
 
-@click.command(short_help="Scores predictions on the test sets.")
+@click.command(cls=Command, short_help="Scores predictions on the test sets.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.argument("predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=PATH)
-@only_hops
-@click.option(
-    "--by",
-    metavar="NAMES",
-    help="Breakdowns, separated by commas, or none.  "
-    "[default: answer,objects; with --families or --json also family]",
+@under(
+    "Which questions",
+    only_hops,
+    click.option(
+        "--suite",
+        metavar="NAME",
+        help="Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency "
+        "and RAD.",
+    ),
+    click.option(
+        "--tier",
+        type=click.Choice(["in", "beyond", "both"]),
+        help="With --suite, only pairs in the dataset's own words and functions, or the others.  [default: "
+        "both]",
+    ),
+    click.option(
+        "--covr", is_flag=True, help="Score the answers to questions about sets of images (COVR) instead."
+    ),
+    click.option(
+        "--covr-split",
+        "predicates",
+        multiple=True,
+        metavar="PREDICATE",
+        help="With --covr, also score questions with and without properties, such as has-quant; repeatable.",
+    ),
+    click.option(
+        "--partial", is_flag=True, help="Score incomplete predictions, and say how many are missing."
+    ),
 )
-@click.option("--families", is_flag=True, help="Also break down by question family: about 90 lines per pair.")
-@click.option(
-    "--bootstrap",
-    type=Whole(0),
-    metavar="N",
-    default=1000,
-    show_default=True,
-    help="Number of bootstrap samples of the images behind the 95% intervals; 0 gives no intervals.",
-)
-@click.option("--seed", type=Whole(0), help="Seed of the bootstrap; if left out, one is drawn and printed.")
-@click.option("--partial", is_flag=True, help="Score incomplete predictions, and say how many are missing.")
-@click.option(
-    "--suite",
-    metavar="NAME",
-    help="Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency and "
-    "RAD.",
-)
-@click.option(
-    "--tier",
-    type=click.Choice(["in", "beyond", "both"]),
-    help="With --suite, only pairs in the dataset's own words and functions, or the others.  [default: both]",
-)
-@click.option(
-    "--covr", is_flag=True, help="Score the answers to questions about sets of images (COVR) instead."
-)
-@click.option(
-    "--covr-split",
-    "predicates",
-    multiple=True,
-    metavar="PREDICATE",
-    help="With --covr, also score questions with and without properties, such as has-quant; repeatable.",
+@under(
+    "Tables and intervals",
+    click.option(
+        "--by",
+        metavar="NAMES",
+        help="Breakdowns, separated by commas, or none.  "
+        "[default: answer,objects; with --families or --json also family]",
+    ),
+    click.option(
+        "--families", is_flag=True, help="Also break down by question family: about 90 lines per pair."
+    ),
+    click.option(
+        "--bootstrap",
+        type=Whole(0),
+        metavar="N",
+        default=1000,
+        show_default=True,
+        help="Number of bootstrap samples of the images behind the 95% intervals; 0 gives no intervals.",
+    ),
+    click.option(
+        "--seed", type=Whole(0), help="Seed of the bootstrap; if left out, one is drawn and printed."
+    ),
 )
 @no_progress_option
 @json_option
@@ -228,7 +244,7 @@ def score(
             click.echo("For the breakdown by question family, add --families.")
 
 
-@click.command(short_help="Makes the paper's tables and figures.")
+@click.command(cls=Command, short_help="Makes the paper's tables and figures.")
 @click.argument("runs", metavar="RUNS...", nargs=-1, required=True)
 @click.option(
     "--out",

@@ -21,83 +21,162 @@ from clevrhope.cli.arguments import (
     rendering_options,
     with_options,
 )
+from clevrhope.cli.command import under
+from clevrhope.cli.names import HOP
 from clevrhope.config.question_settings import QuestionSettings
 
 if TYPE_CHECKING:
     from clevrhope.pipeline import Request
 
 dataset_options = with_options(
-    click.option(
-        "--hop",
-        "hops",
-        multiple=True,
-        metavar="NAME",
-        help="Held-out pair, such as rubber_cylinder, or none to hold nothing out; separated by commas, or "
-        "repeated.",
+    under(
+        "What to build",
+        click.option(
+            "--hop",
+            "hops",
+            multiple=True,
+            type=HOP,
+            metavar="NAME",
+            help="Held-out pair, such as rubber_cylinder, or none to hold nothing out; separated by commas, "
+            "or repeated.",
+        ),
+        click.option(
+            "--hops",
+            "groups",
+            multiple=True,
+            type=click.Choice(["first6", "all"]),
+            help="The paper's first six pairs, or all 29 of them; pairs share images.",
+        ),
+        click.option(
+            "--hold-out",
+            "held_out",
+            multiple=True,
+            metavar="TYPE=VALUE,...",
+            help="Values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
+        ),
+        click.option(
+            "--prelim",
+            multiple=True,
+            metavar="VALUES",
+            help="Existence and counting questions about single values: cyan,rubber, for example, or all.",
+        ),
+        click.option(
+            "--diversity",
+            "diversities",
+            multiple=True,
+            metavar="K",
+            help="Train on K - 1 combinations of the pair's attribute types (K with the pair itself); "
+            "separated by commas, or repeated.",
+        ),
+        click.option(
+            "--diversity-mode",
+            type=click.Choice(["nested", "grid"]),
+            default="nested",
+            help="nested: a lower diversity is part of a higher one; grid: a sub-grid of values.  "
+            "[default: nested]",
+        ),
+        click.option(
+            "--palette",
+            type=PATH,
+            metavar="FILE",
+            help="The combinations of values that objects may have, such as CoGenT's; for a pair, those seen "
+            "in training.",
+        ),
+        click.option(
+            "--test-palette",
+            type=PATH,
+            metavar="FILE",
+            help="With --hop none --palette: also make a second validation and test set, with this palette.",
+        ),
+        click.option(
+            "--covr",
+            is_flag=True,
+            help="Also make questions over sets of up to five images (COVR), with splits of their own.",
+        ),
+        click.option(
+            "--clevr",
+            type=PATH,
+            metavar="CLEVR_DIR",
+            help="A CLEVR_v1.0 folder, whose train scenes and images become part of the train pool; does not "
+            "go with --palette or --diversity.",
+        ),
+        click.option(
+            "--clevr-share",
+            type=float,
+            metavar="X",
+            help="CLEVR's share of the train pool, above 0 and at most 1.  "
+            "[default: the folder's own, or 0.21 for a new folder]",
+        ),
+        only_splits,
     ),
-    click.option(
-        "--hops",
-        "groups",
-        multiple=True,
-        type=click.Choice(["first6", "all"]),
-        help="The paper's first six pairs, or all 29 of them; pairs share images.",
+    under(
+        "Folder and sizes",
+        click.option(
+            "--out",
+            type=PATH,
+            help="Folder of the dataset; an existing dataset is extended.  [default: out/PRESET]",
+        ),
+        click.option(
+            "--seed",
+            type=Whole(0, 2**64 - 1),
+            help="Seed of the dataset; if left out, one is drawn, printed, and recorded by build.",
+        ),
+        click.option(
+            "--preset",
+            type=click.Choice(["demo", "small", "paper"]),
+            help="demo: about 60 images; small: a hundredth of paper; paper: the paper's sizes.  "
+            "[default: the folder's own, or demo for a new folder]",
+        ),
+        click.option("--train-questions", type=Whole(1), metavar="N", help="Number of questions in train."),
+        click.option(
+            "--test-questions",
+            type=Whole(1),
+            metavar="N",
+            help="Number of questions in each complex test set and in the set for tuning.",
+        ),
+        click.option(
+            "--prelim-sets",
+            type=Whole(1),
+            metavar="N",
+            help="With --prelim, for each value: number of existence groups (2 images each) and of counting "
+            "sets (6 images each).",
+        ),
     ),
-    click.option(
-        "--hold-out",
-        "held_out",
-        multiple=True,
-        metavar="TYPE=VALUE,...",
-        help="Values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
+    under(
+        "Questions",
+        *(
+            click.option(
+                QuestionSettings.option(each.name),
+                type=click.Choice(list(each.metadata["effects"])),
+                help=f"{each.metadata['help']}  [default: the folder's own, or {each.default} for a new "
+                "folder]",
+            )
+            for each in fields(QuestionSettings)
+        ),
+        click.option(
+            "--templates",
+            type=PATH,
+            metavar="DIR",
+            help="Question templates in CLEVR's format, such as CLEVR's own.",
+        ),
+        click.option(
+            "--no-json",
+            is_flag=True,
+            help="Write no JSON question files beside the HDF5 files, which hold the same; a later run can "
+            "add them.",
+        ),
     ),
-    click.option(
-        "--prelim",
-        multiple=True,
-        metavar="VALUES",
-        help="Existence and counting questions about single values: cyan,rubber, for example, or all.",
-    ),
-    click.option(
-        "--diversity",
-        "diversities",
-        multiple=True,
-        metavar="K",
-        help="Train on K - 1 combinations of the pair's attribute types (K with the pair itself); separated "
-        "by commas, or repeated.",
-    ),
-    click.option(
-        "--diversity-mode",
-        type=click.Choice(["nested", "grid"]),
-        default="nested",
-        help="nested: a lower diversity is part of a higher one; grid: a sub-grid of values.  "
-        "[default: nested]",
-    ),
-    click.option(
-        "--palette",
-        type=PATH,
-        metavar="FILE",
-        help="The combinations of values that objects may have, such as CoGenT's; for a pair, those seen in "
-        "training.",
-    ),
-    click.option(
-        "--test-palette",
-        type=PATH,
-        metavar="FILE",
-        help="With --hop none --palette: also make a second validation and test set, with this palette.",
-    ),
-    click.option(
-        "--preset",
-        type=click.Choice(["demo", "small", "paper"]),
-        help="demo: about 60 images; small: a hundredth of paper; paper: the paper's sizes.  "
-        "[default: the folder's own, or demo for a new folder]",
-    ),
-    click.option(
-        "--out",
-        type=PATH,
-        help="Folder of the dataset; an existing dataset is extended.  [default: out/PRESET]",
-    ),
-    click.option(
-        "--seed",
-        type=Whole(0, 2**64 - 1),
-        help="Seed of the dataset; if left out, one is drawn, printed, and recorded by build.",
+    *rendering_options,
+    under(
+        "Images",
+        passes_option,
+        click.option(
+            "--images",
+            type=click.Choice(["png", "h5", "both"]),
+            help="How images are stored.  [default: both; with preset paper: png]",
+        ),
+        click.option("--no-render", is_flag=True, help="Make no images; a later run can add them."),
+        properties_option,
     ),
     click.option(
         "--config",
@@ -105,69 +184,6 @@ dataset_options = with_options(
         type=PATH,
         metavar="FILE.toml",
         help="Settings: preset, images, templates, properties, [sizes], [world], [look], [rendering].",
-    ),
-    *rendering_options,
-    passes_option,
-    click.option(
-        "--covr",
-        is_flag=True,
-        help="Also make questions over sets of up to five images (COVR), with splits of their own.",
-    ),
-    click.option("--no-render", is_flag=True, help="Make no images; a later run can add them."),
-    *(
-        click.option(
-            QuestionSettings.option(each.name),
-            type=click.Choice(list(each.metadata["effects"])),
-            help=f"{each.metadata['help']}  [default: the folder's own, or {each.default} for a new folder]",
-        )
-        for each in fields(QuestionSettings)
-    ),
-    click.option(
-        "--no-json",
-        is_flag=True,
-        help="Write no JSON question files beside the HDF5 files, which hold the same; a later run can add "
-        "them.",
-    ),
-    only_splits,
-    click.option("--train-questions", type=Whole(1), metavar="N", help="Number of questions in train."),
-    click.option(
-        "--test-questions",
-        type=Whole(1),
-        metavar="N",
-        help="Number of questions in each complex test set and in the set for tuning.",
-    ),
-    click.option(
-        "--prelim-sets",
-        type=Whole(1),
-        metavar="N",
-        help="With --prelim, for each value: number of existence groups (2 images each) and of counting sets "
-        "(6 images each).",
-    ),
-    click.option(
-        "--templates",
-        type=PATH,
-        metavar="DIR",
-        help="Question templates in CLEVR's format, such as CLEVR's own.",
-    ),
-    properties_option,
-    click.option(
-        "--images",
-        type=click.Choice(["png", "h5", "both"]),
-        help="How images are stored.  [default: both; with preset paper: png]",
-    ),
-    click.option(
-        "--clevr",
-        type=PATH,
-        metavar="CLEVR_DIR",
-        help="A CLEVR_v1.0 folder, whose train scenes and images become part of the train pool; does not go "
-        "with --palette or --diversity.",
-    ),
-    click.option(
-        "--clevr-share",
-        type=float,
-        metavar="X",
-        help="CLEVR's share of the train pool, above 0 and at most 1.  "
-        "[default: the folder's own, or 0.21 for a new folder]",
     ),
     quiet_option,
     json_option,

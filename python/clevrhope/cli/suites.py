@@ -17,55 +17,69 @@ from clevrhope.cli.arguments import (
     read_names,
     shown_progress,
 )
+from clevrhope.cli.command import Command, under
 
 if TYPE_CHECKING:
     from clevrhope.pipeline.suites import SuiteSplit
 
 
-@click.command(short_help="Makes paired tests (RAD, CARETS, edited images) of a dataset's questions.")
+@click.command(
+    cls=Command, short_help="Makes paired tests (RAD, CARETS, edited images) of a dataset's questions."
+)
 @click.argument("name", metavar="SUITE")
 @click.argument("folder", type=PATH, metavar="DIR")
-@only_hops
-@click.option(
-    "--templates",
-    type=PATH,
-    metavar="FOLDER",
-    help="The folder of a suite of your own, or one of templates with it in suites/SUITE; docs/suites.md "
-    "describes its files. With visual, the dataset's question templates, if they are not the package's.",
+@under(
+    "What to make",
+    only_hops,
+    click.option(
+        "--train",
+        is_flag=True,
+        help="Make train sets with questions of the suite, such as train_carets, in place of pairs.",
+    ),
+    click.option(
+        "--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named."
+    ),
+    click.option(
+        "--templates",
+        type=PATH,
+        metavar="FOLDER",
+        help="The folder of a suite of your own, or one of templates with it in suites/SUITE; docs/suites.md "
+        "describes its files. With visual, the dataset's question templates, if they are not the package's.",
+    ),
 )
-@click.option(
-    "--visual",
-    "n_visual",
-    type=Whole(1),
-    metavar="N",
-    help="With visual, the most questions of a split whose images are edited.  "
-    "[default: by the dataset's preset, demo 20, small 200, paper 5,000]",
+@under(
+    "Searched originals",
+    click.option(
+        "--from",
+        "origin",
+        type=click.Choice(["questions", "search"]),
+        default="questions",
+        show_default=True,
+        help="Take originals from the dataset's questions alone, or also search the images for them.",
+    ),
+    click.option(
+        "--per-cell",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
+    ),
 )
-@click.option(
-    "--properties",
-    type=PATH,
-    metavar="FILE",
-    help="With visual, the dataset's properties file, if it is not the package's.",
-)
-@click.option(
-    "--from",
-    "origin",
-    type=click.Choice(["questions", "search"]),
-    default="questions",
-    show_default=True,
-    help="Take originals from the dataset's questions alone, or also search the images for them.",
-)
-@click.option(
-    "--per-cell",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
-)
-@click.option("--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named.")
-@click.option(
-    "--train",
-    is_flag=True,
-    help="Make train sets with questions of the suite, such as train_carets, in place of pairs.",
+@under(
+    "The suite visual",
+    click.option(
+        "--visual",
+        "n_visual",
+        type=Whole(1),
+        metavar="N",
+        help="With visual, the most questions of a split whose images are edited.  "
+        "[default: by the dataset's preset, demo 20, small 200, paper 5,000]",
+    ),
+    click.option(
+        "--properties",
+        type=PATH,
+        metavar="FILE",
+        help="With visual, the dataset's properties file, if it is not the package's.",
+    ),
 )
 @quiet_option
 @json_option
@@ -175,7 +189,7 @@ def _show(
         click.echo("\n".join(suite_lines(made, notes)))
 
 
-@click.command(short_help="Lists the question families, for suites of one's own.")
+@click.command(cls=Command, short_help="Lists the question families, for suites of one's own.")
 @click.argument("names", metavar="[FAMILY]...", nargs=-1)
 @click.option(
     "--templates", type=PATH, metavar="FOLDER", help="Templates of your own.  [default: the package's]"

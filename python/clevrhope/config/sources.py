@@ -25,7 +25,8 @@ from clevrhope.runtime.settings import join_or, naming, read_settings, suggestio
 from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.kinds import SPLITS, VALUE_SPLITS
 
-_SIZES_OF_TESTS = {row.size for row in SPLITS.values() if row.drawn == "stream" and row.role != "train"}
+SIZES_OF_TESTS = {row.size for row in SPLITS.values() if row.drawn == "stream" and row.role != "train"}
+"""The sizes that --test-questions sets together."""
 
 
 def resolve_config(
@@ -91,7 +92,7 @@ def resolve_config(
             config = replace(config, rendering=on_device(config.rendering, device))
     sizes = {
         "train": train_questions,
-        **dict.fromkeys(_SIZES_OF_TESTS, test_questions),
+        **dict.fromkeys(SIZES_OF_TESTS, test_questions),
         **dict.fromkeys((SPLITS[name].size for name in VALUE_SPLITS), prelim_sets),
     }
     given = {name: value for name, value in chosen.items() if value is not None}

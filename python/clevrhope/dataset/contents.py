@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clevrhope.dataset.augmented_h5 import augmented_split
+from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest, read_shard
 from clevrhope.errors import ConfigError, DatasetError
@@ -18,15 +19,19 @@ from clevrhope.splits.covr.kinds import COVR_SPLITS, is_covr
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
 
+MAX_LISTED = 12
+"""Most names that a message lists."""
+
 
 def hops_in(layout: Layout) -> tuple[str, ...]:
     """The HOPs of a folder that have a split, by name.
 
     Raises:
-        DatasetError: the folder is not a dataset, or only a machine's part of one.
+        WrongFolderError: the folder is not a dataset.
+        DatasetError: it is only a machine's part of one, or has no questions yet.
     """
     if not layout.manifest.exists():
-        raise DatasetError(f"{layout.root}: not a dataset of clevrhope (no {layout.manifest.name})")
+        raise no_dataset(layout.root)
     check_whole(layout)
     folder = layout.root / "hops"
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
@@ -156,7 +161,13 @@ def find_hop(layout: Layout, name: str) -> str:
     for hop in known:
         if same_hop(name, hop):
             return hop
-    raise ConfigError(f'{layout.root}: no HOP "{name}"{suggestion(name, known)}; there are: {_listed(known)}')
+    raise no_hop(layout.root, name, known)
+
+
+def no_hop(folder: Path, name: str, known: Sequence[str]) -> ConfigError:
+    """The error that a folder lacks a HOP; its message lists those that it has."""
+    near, there = suggestion(name, known), hop_names(folder, known)
+    return ConfigError(f'{folder}: no HOP "{name}"{near}; there are: {there}')
 
 
 def same_hop(name: str, other: str) -> bool:
@@ -194,7 +205,7 @@ def choose(
     for name in splits:
         known = tuple(dict.fromkeys(split for hop in chosen for split in splits_in(layout, hop)))
         if name not in known:
-            raise _no_split(layout, name, _listed(tuple(chosen)), known)
+            raise _no_split(layout, name, listed(tuple(chosen)), known)
     found = tuple((hop, split) for hop in chosen for split in splits_in(layout, hop) if split in splits)
     for hop in chosen if hops else ():
         if hop not in {each for each, _ in found}:
@@ -216,7 +227,7 @@ def choose_covr(
     there = tuple(dict.fromkeys(split for found in known.values() for split in found))
     for name in splits or ():
         if name not in there:
-            raise _no_split(layout, name, _listed(chosen), there)
+            raise _no_split(layout, name, listed(chosen), there)
         for hop in chosen if hops else ():
             find_split(layout, hop, name)
     return tuple((hop, split) for hop in chosen for split in known[hop] if not splits or split in splits)
@@ -224,10 +235,16 @@ def choose_covr(
 
 def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> ConfigError:
     near = suggestion(name, known)
-    there = f"there are: {_listed(known)}" if known else "there is none of that kind"
+    there = f"there are: {listed(known)}" if known else "there is none of that kind"
     return ConfigError(f'{layout.root}: no split "{name}" of {hop}{near}; {there}')
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:12])
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
+def hop_names(folder: Path, names: Sequence[str]) -> str:
+    """The HOPs of a folder between commas; of many, the first, and the command that lists all."""
+    return listed(names) + (f" (clevrhope info {folder} lists all)" if len(names) > MAX_LISTED else "")
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first few names, between commas."""
+    shown = ", ".join(names[:MAX_LISTED])
+    return f"{shown} and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else shown

@@ -13,6 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from clevrhope.dataset.card import Card, make_card
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
@@ -102,11 +103,7 @@ class Split:
         return len(self._reader)
 
     def __getitem__(self, number: int) -> Item:
-        reader = self._reader
-        k = as_index(number)
-        k += len(self) if k < 0 else 0
-        if not 0 <= k < len(self):
-            raise IndexError(f"question {number} of {len(self)}")
+        reader, k = self._reader, self._place(number)
         questions, programs = reader.tokens(k)
         item: Item = {
             "question": questions[0],
@@ -131,12 +128,29 @@ class Split:
     def __iter__(self) -> Iterator[Item]:
         return (self[k] for k in range(len(self)))
 
+    def show(self, number: int) -> Card:
+        """A question with its image as it is in the dataset, text, program and answer, for a notebook.
+
+        Raises:
+            IndexError: there is no question of this number.
+        """
+        k = self._place(number)
+        return make_card(self._reader, k, self.vocab, self._source, [int(self._reader.image_idxs[k])])
+
     def __repr__(self) -> str:
         images = "with" if self.rendered else "without"
         return f"<{len(self):,} questions of {self.hop}/{self.split}, {images} images>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return restored, (Split, self.__dict__)
+
+    def _place(self, number: int) -> int:
+        """The place of a question, counted from the end where its number is negative."""
+        k = as_index(number)
+        k += len(self) if k < 0 else 0
+        if not 0 <= k < len(self):
+            raise IndexError(f"question {number} of {len(self)}")
+        return k
 
     def _annotated(self, annotations: PassesFile, index: int) -> Item:
         row = annotations.row(index, self._passes)

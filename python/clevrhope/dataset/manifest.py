@@ -8,6 +8,7 @@ runs the folder was made.
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.config.question_settings import QuestionSettings
+from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.errors import DatasetError, shown
 from clevrhope.images.rendering_record import other_revision, rendering_in_words, rendering_of_folder
 from clevrhope.runtime.atomic import FileRecord, write_whole
@@ -137,10 +139,14 @@ def read_manifest(path: Path) -> Manifest | None:
     """
     with suppress(OSError):  # a name that cannot be a folder's is an error where the folder is made
         if path.parent.exists() and not path.parent.is_dir():
-            raise DatasetError(f"{path.parent}: a file; expected the folder of a dataset")
+            raise no_dataset(path.parent)
     if not os.path.lexists(path):
         return None
     content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
+    return _parse(content, path)
+
+
+def _parse(content: bytes, path: Path) -> Manifest:
     try:
         raw = parse_json(content, path)
     except DatasetError as error:
@@ -173,15 +179,43 @@ def existing_manifest(path: Path) -> Manifest:
     """The manifest at `path`, which must be there.
 
     Raises:
-        DatasetError: as `read_manifest`, or there is none.
+        WrongFolderError: there is none.
+        DatasetError: as `read_manifest`.
     """
     manifest = read_manifest(path)
     if manifest is None:
-        raise DatasetError(
-            f"{path.parent}: not a dataset of clevrhope (no {path.name}); "
-            "give the folder that `clevrhope build --out` wrote"
-        )
+        raise no_dataset(path.parent)
     return manifest
+
+
+def read_summary(path: Path) -> tuple[Manifest, dict[str, int]]:
+    """The manifest at `path` without its list of files, and how many bytes these take by folder.
+
+    The folders are those of `FOLDERS`, "suites" for all suites, and "" for the other files. A list of 400,000
+    files is summed up, not parsed, which takes a third of a second instead of several.
+
+    Raises:
+        WrongFolderError: there is no manifest.
+        DatasetError: as `read_manifest`.
+    """
+    if not os.path.lexists(path):
+        raise no_dataset(path.parent)
+    content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
+    head, mark, rows = content.partition(_FILES)
+    if not mark:
+        manifest = _parse(content, path)
+        found = [(name.encode(), each.bytes) for name, each in manifest.files.items()]
+        rows = b"".join(b'\n    "%s": {"bytes": %d' % each for each in found)
+    else:
+        manifest = _parse(head + _FILES + b"}\n}\n", path)
+    sums: Counter[str] = Counter()
+    for name, of_suite, n_bytes in _FILE_ROW.findall(rows):
+        sums["suites" if of_suite else name.decode()] += int(n_bytes)
+    return replace(manifest, files={}), dict(sums)
+
+
+_FILE_ROW = re.compile(rb'\n    "(?:([^"/]+)/(?:[^"/]+/(suites/))?)?[^"]*": \{"bytes": (\d+)')
+"""A row of the list of files: its first folder, whether it is of a suite, and its bytes."""
 
 
 def whole_manifest(path: Path) -> Manifest:

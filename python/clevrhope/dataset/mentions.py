@@ -13,9 +13,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditReader, AuditScenes, Vocabulary
+from clevrhope._core import AuditReader, AuditScenes, AuditSetReader, Vocabulary
+from clevrhope.dataset.covr_h5 import MAX_IMAGES
 from clevrhope.dataset.native_reader import vocabulary_of
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_files import SplitArrays, Value, Vocab, read_vocab
+from clevrhope.dataset.vocab import Vocab as Numbers
 from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
 
@@ -36,23 +39,7 @@ def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt
     """
     words = read_vocab(vocab)
     vocabulary = vocabulary_of(words)
-    return _by_program(questions, _reader(words, vocabulary, types, vocab), vocabulary)
-
-
-def mentions_of(questions: Path, vocab: Path, values: Sequence[Value]) -> npt.NDArray[np.bool_]:
-    """(N,) whether each of a split's N questions mentions these values, of one type each, together.
-
-    Raises:
-        DatasetError: a file is missing or not what it should be, or a value is not in the vocabulary.
-    """
-    words = read_vocab(vocab)
-    vocabulary = vocabulary_of(words)
-    return _by_program(
-        questions, _reader_of(words, vocabulary, values, by_number(words.functions), vocab), vocabulary
-    )
-
-
-def _by_program(questions: Path, reader: AuditReader, vocabulary: Vocabulary) -> npt.NDArray[np.bool_]:
+    reader = _reader(words, vocabulary, types, vocab)
     no_scenes = AuditScenes.read(vocabulary, [])
     found = []
     with closing(SplitArrays(questions)) as arrays:
@@ -61,6 +48,33 @@ def _by_program(questions: Path, reader: AuditReader, vocabulary: Vocabulary) ->
             nowhere = np.full(len(programs), -1, dtype=np.int64)
             found.append(reader.read(np.zeros_like(programs), programs, no_scenes, nowhere).by_program)
     return np.concatenate(found) if found else np.zeros(0, dtype=np.bool_)
+
+
+def mentions(
+    programs: Ints, vocab: Numbers, vocabulary: Vocabulary, values: Sequence[Value], *, of_sets: bool
+) -> npt.NDArray[np.bool_]:
+    """(N,) whether each of N programs mentions an object with all of some values together.
+
+    Args:
+        programs: (N, P) rows of tokens.
+        vocab: the numbers of these tokens.
+        vocabulary: the dataset's values.
+        values: of a held-out pair, or the one of a preliminary sub-dataset.
+        of_sets: whether the programs are about sets of images.
+    """
+    kind = AuditSetReader if of_sets else AuditReader
+    reader = kind(
+        vocabulary,
+        question_tokens=vocab.questions(),
+        program_tokens=vocab.programs(),
+        answers=vocab.answers(),
+        pair=list(values),
+        words=[],
+    )
+    shape = (len(programs), MAX_IMAGES) if of_sets else (len(programs),)
+    nowhere = np.full(shape, -1, dtype=np.int64)
+    found = reader.read(np.zeros_like(programs), programs, AuditScenes.read(vocabulary, []), nowhere)
+    return found.by_program
 
 
 def _reader(words: Vocab, vocabulary: Vocabulary, types: Sequence[str], file: Path) -> AuditReader:
@@ -78,22 +92,13 @@ def _reader(words: Vocab, vocabulary: Vocabulary, types: Sequence[str], file: Pa
         match = _NAMED_VALUE.fullmatch(token)
         return f"{match[1]}_{match[2]}[{one[match[2]]}]" if match and match[2] in one else token
 
-    return _reader_of(
-        words, vocabulary, list(one.items()), [alike(token) for token in by_number(words.functions)], file
-    )
-
-
-def _reader_of(
-    words: Vocab, vocabulary: Vocabulary, values: Sequence[Value], functions: Sequence[str], file: Path
-) -> AuditReader:
-    """A reader that looks for these values; `functions` are program tokens by number."""
     try:
         return AuditReader(
             vocabulary,
             question_tokens=by_number(words.words),
-            program_tokens=functions,
+            program_tokens=[alike(token) for token in by_number(words.functions)],
             answers=by_number(words.answers),
-            pair=list(values),
+            pair=list(one.items()),
             words=[],
         )
     except VocabularyError as error:

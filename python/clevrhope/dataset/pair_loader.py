@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
+from clevrhope.dataset.card import Cards
 from clevrhope.dataset.pairs_h5 import RELATIONS, TIERS, PairFile
 from clevrhope.dataset.torch_dataset import restored
 
@@ -53,10 +54,7 @@ class Pairs:
         return len(self._questions) // 2
 
     def __getitem__(self, number: int) -> "Item":
-        k = as_index(number)
-        k += len(self) if k < 0 else 0
-        if not 0 <= k < len(self):
-            raise IndexError(f"pair {number} of {len(self)}")
+        k = self._place(number)
         sides = {
             role: {**self._questions[row], "original_index": int(self._original_idxs[row])}
             for role, row in (("original", 2 * k), ("partner", 2 * k + 1))
@@ -75,6 +73,23 @@ class Pairs:
 
     def __iter__(self) -> "Iterator[Item]":
         return (self[k] for k in range(len(self)))
+
+    def show(self, number: int) -> Cards:
+        """The original and the partner of a pair with image, text, program and answer, for a notebook.
+
+        Raises:
+            IndexError: there is no pair of this number.
+        """
+        k = self._place(number)
+        return Cards(self._questions.show(row) for row in (2 * k, 2 * k + 1))
+
+    def _place(self, number: int) -> int:
+        """The place of a pair, counted from the end where its number is negative."""
+        k = as_index(number)
+        k += len(self) if k < 0 else 0
+        if not 0 <= k < len(self):
+            raise IndexError(f"pair {number} of {len(self)}")
+        return k
 
     def __repr__(self) -> str:
         images = "with" if self._questions.rendered else "without"

@@ -120,6 +120,18 @@ def read_pairs(path: Path) -> PairFile:
         )
 
 
+def read_search(path: Path) -> tuple[str, int] | None:
+    """How a suite's pairs were looked for: `origin` and `per_cell`; None for pairs on edited images.
+
+    Raises:
+        DatasetError: as `read_pairs`.
+    """
+    with reading_hdf5(path, PAIRS) as file:
+        if "origin" not in file.attrs:
+            return None
+        return str(file.attrs["origin"]), int(file.attrs["per_cell"])
+
+
 def suite_columns(suite: str, pairs: Path) -> dict[str, str]:
     """The columns by which predictions say what they are about: the suite, and which file of its pairs.
 

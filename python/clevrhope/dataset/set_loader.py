@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from operator import index as as_index
 from typing import Any
 
+from clevrhope.dataset.card import Card, make_card
 from clevrhope.dataset.covr_h5 import STRUCTURES
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images
@@ -68,11 +69,7 @@ class SetQuestions:
         return len(self._reader)
 
     def __getitem__(self, number: int) -> dict[str, Any]:
-        reader = self._reader
-        k = as_index(number)
-        k += len(self) if k < 0 else 0
-        if not 0 <= k < len(self):
-            raise IndexError(f"question {number} of {len(self)}")
+        reader, k = self._reader, self._place(number)
         questions, programs = reader.tokens(k)
         indices = [index for index in reader.image_idxs[k].tolist() if index >= 0]
         item: dict[str, Any] = {
@@ -97,12 +94,30 @@ class SetQuestions:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self[k] for k in range(len(self)))
 
+    def show(self, number: int) -> Card:
+        """A question with its images as they are in the dataset, text, program and answer, for a notebook.
+
+        Raises:
+            IndexError: there is no question of this number.
+        """
+        k = self._place(number)
+        indices = [index for index in self._reader.image_idxs[k].tolist() if index >= 0]
+        return make_card(self._reader, k, self.vocab, self._source, indices)
+
     def __repr__(self) -> str:
         images = "with" if self.rendered else "without"
         return f"<{len(self):,} questions of {self.hop}/{self.split}, {images} images>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return restored, (SetQuestions, self.__dict__)
+
+    def _place(self, number: int) -> int:
+        """The place of a question, counted from the end where its number is negative."""
+        k = as_index(number)
+        k += len(self) if k < 0 else 0
+        if not 0 <= k < len(self):
+            raise IndexError(f"question {number} of {len(self)}")
+        return k
 
     def _pixels(self, source: Images, indices: list[int]) -> list[Any]:
         images = map(source.pixels, indices)

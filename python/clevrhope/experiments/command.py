@@ -6,9 +6,10 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import PATH, Whole, quiet_option, shown_progress
+from clevrhope.cli.command import Command
 
 
-@click.command(short_help="Runs a grid of datasets and models, with a report.")
+@click.command(cls=Command, short_help="Runs a grid of datasets and models, with a report.")
 @click.argument("file", metavar="FILE.toml", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder of the experiment.  [default: out/FILE]")
 @click.option("--jobs", type=Whole(1), metavar="N", help="Parallel runs; with --engine ray, per GPU.")

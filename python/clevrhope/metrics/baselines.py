@@ -49,7 +49,6 @@ def baseline(
     if kind in _OF_SUITES and suite is None:
         raise ConfigError(f"--kind {kind} is about paired tests; name a suite with --suite")
     layout = Layout(Path(folder))
-    vocab = read_vocab(layout.vocab)
     if suite is not None:
         chosen = choose_suite(layout, suite, hops)
     else:
@@ -57,7 +56,7 @@ def baseline(
         chosen = tuple(
             (hop, split) for hop in names for split in splits_in(layout, hop) if SPLITS[split].is_test_set
         )
-    return _rows(layout, vocab, kind, chosen, size, suite)
+    return _rows(layout, read_vocab(layout.vocab), kind, chosen, size, suite)
 
 
 def train_accuracy_floor(folder: Path, hop: str, split: str, size: int | None) -> float:

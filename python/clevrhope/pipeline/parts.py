@@ -23,7 +23,7 @@ from clevrhope.dataset.manifest import (
     write_manifest,
 )
 from clevrhope.dataset.suite_files import removed_suites
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, WrongFolderError
 from clevrhope.pipeline.annotations import annotate_missing, missing_passes
 from clevrhope.pipeline.covr import in_covr_order
 from clevrhope.pipeline.images import missing_images, render_missing
@@ -181,7 +181,8 @@ def _check_is_part(out: Path, shard: Shard) -> None:
 def _read_part(folder: Path) -> Manifest:
     manifest = read_manifest(Layout(folder).manifest)
     if manifest is None or manifest.shard is None:
-        raise DatasetError(f"{folder}: not a part of a dataset; build --shard makes parts")
+        what = "not a part of a dataset" if folder.exists() else "no such folder"
+        raise WrongFolderError(f"{folder}: {what}; clevrhope build --shard makes the parts to join")
     check_links(folder, (Layout(folder).manifest.name, *FOLDERS))
     if not manifest.complete:
         number, of = manifest.shard["number"], manifest.shard["of"]

@@ -81,12 +81,15 @@ def render_scene_file(
     `read_look`.
 
     Raises:
-        SceneError: a scene has an unknown name, lacks something, or has an object outside the world.
-        DatasetError: the scene file is missing or broken, or the folder has images of another kind.
+        SceneError: the scene file is missing, or a scene has an unknown name, lacks something, or has an
+            object outside the world.
+        DatasetError: the scene file is broken, or the folder has images of another kind.
         ConfigError: there is no such device, engine or address, or no renderer could use the changed look.
         RenderError: Blender or Ray is needed and missing, or does not answer.
     """
     progress = progress or Silent()
+    if not scenes.exists():
+        raise SceneError(f"{scenes}: no such file; give a scene file in CLEVR's format")
     look = read_look(properties=properties, changes=changes)
     kinds = parse_passes(passes, "--passes")
     names, without = _check_scenes(scenes, look, rendering, progress)

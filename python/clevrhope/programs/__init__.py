@@ -15,30 +15,50 @@ relation holds only between objects of the same image. Functions that COVR has o
 here: `count`, `count_images` and `count_groups`; `with_relation` and `with_same_color`. A choice between two
 values is `choose_color[red]` of the object and `option_color[blue]`; it fails if the object has neither.
 
-Programs are read in both of CLEVR's spellings (`function` and `value_inputs`, `type` and `side_inputs`) and
-in COVR's (`operation` and `arguments`), and scenes as in CLEVR's scene files.
+Programs are read as text (`count(filter_color[red](scene))`, see `programs.text`), as prefix tokens, and as
+JSON in both of CLEVR's spellings (`function` and `value_inputs`, `type` and `side_inputs`) and in COVR's
+(`operation` and `arguments`); scenes as in CLEVR's scene files, where programs need no more of them than they
+ask for.
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope import _core
-from clevrhope.errors import ProgramError, SceneError, VocabularyError, shown
-from clevrhope.runtime.assets import blender_assets
+from clevrhope.errors import ProgramError, SceneError
+from clevrhope.programs.program import Ints, Nodes, Program, Written, token_rows
+from clevrhope.programs.scene import MAX_IMAGES, Question, Scene, SceneSet, sample_scenes
+from clevrhope.programs.steps import Answer, Trace, TracedStep
+from clevrhope.programs.vocabulary import default_vocabulary, read_vocabulary
 from clevrhope.runtime.forms import INDEX, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.reading import read_bytes
 
-Answer: TypeAlias = bool | int | str
-Nodes: TypeAlias = Sequence[Mapping[str, Any]]
-Ints: TypeAlias = npt.NDArray[np.integer[Any]]
+__all__ = [
+    "ILL_FORMED",
+    "INVALID",
+    "MAX_IMAGES",
+    "Answer",
+    "Nodes",
+    "Program",
+    "Question",
+    "Scene",
+    "SceneSet",
+    "Trace",
+    "TracedStep",
+    "answer_text",
+    "default_vocabulary",
+    "execute",
+    "execute_batch",
+    "read_scenes",
+    "read_vocabulary",
+    "sample_scenes",
+    "trace",
+]
 
 INVALID = _core.NO_ANSWER
 """In place of an answer's number: the program has no answer on the scene (`unique` of none or several)."""
@@ -46,193 +66,44 @@ INVALID = _core.NO_ANSWER
 ILL_FORMED = _core.NO_PROGRAM
 """In place of an answer's number: a row of tokens that is not a program."""
 
-MAX_IMAGES = 5
-"""Most scenes of a set."""
-
 _MAX_BYTES = 1 << 32
 """Bytes of a question file or a scene file; the largest of CLEVR's has 0.8 billion."""
 
 
-@cache
-def default_vocabulary() -> _core.Vocabulary:
-    """CLEVR's attribute types and values, from the properties file that comes with the package."""
-    return read_vocabulary(blender_assets() / "properties.json")
-
-
-def read_vocabulary(path: Path | str) -> _core.Vocabulary:
-    """The vocabulary of a properties file as CLEVR writes it.
-
-    Raises:
-        VocabularyError: the file is something else, or cannot be read; says where.
-    """
-    content = read_bytes(Path(path), "a properties file", error=VocabularyError)
-    return _core.Vocabulary(content, file=str(path))
-
-
-class Scene:
-    """A scene, checked once, to execute many programs on.
-
-    Args:
-        scene: a scene of a CLEVR scene file, as json.load gives it.
-        vocabulary: whose values the scene has; by default CLEVR's.
-
-    Raises:
-        SceneError: not a single scene of this vocabulary; names the place in it.
-    """
-
-    __slots__ = ("_handle", "_vocabulary")
-
-    def __init__(self, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None) -> None:
-        self._vocabulary = vocabulary or default_vocabulary()
-        content = _dump(_single(scene), "scene")
-        self._handle = _core.SceneGraphs.from_json(self._vocabulary, content, file="scene")
-
-    def __len__(self) -> int:
-        """Number of objects."""
-        return int(self._handle.n_objects[0])
-
-    def __repr__(self) -> str:
-        return f"Scene({len(self)} object{'' if len(self) == 1 else 's'})"
-
-
-class SceneSet:
-    """One to five scenes that programs are executed on together, as for questions about several images.
-
-    Args:
-        scenes: scenes of a CLEVR scene file, as json.load gives them; at most 64 objects in all.
-        vocabulary: whose values the scenes have; by default CLEVR's.
-
-    Raises:
-        SceneError: not scenes of this vocabulary, or too many of them; says which.
-    """
-
-    __slots__ = ("_handle", "_n_images", "_vocabulary")
-
-    def __init__(
-        self, scenes: Sequence[Mapping[str, Any]], *, vocabulary: _core.Vocabulary | None = None
-    ) -> None:
-        self._vocabulary = vocabulary or default_vocabulary()
-        if not 1 <= len(scenes) <= MAX_IMAGES:
-            raise SceneError(f"{len(scenes)} scenes; a set has one to {MAX_IMAGES}")
-        for place, scene in enumerate(scenes):
-            if scene in scenes[:place]:
-                first = scenes.index(scene)
-                raise SceneError(f"scenes {first} and {place} are the same; the scenes of a set are distinct")
-        content = _dump({"scenes": list(scenes)}, "scene")
-        graphs = _core.SceneGraphs.from_json(self._vocabulary, content, file="set")
-        self._handle = _core.SceneSets(graphs, np.arange(len(graphs), dtype=np.int32)[np.newaxis])
-        self._n_images = len(graphs)
-
-    def __len__(self) -> int:
-        """Number of images."""
-        return self._n_images
-
-    def __repr__(self) -> str:
-        return f"SceneSet({len(self)} image{'' if len(self) == 1 else 's'})"
-
-
-class Program:
-    """A program, parsed and type-checked once, to execute on many scenes.
-
-    Args:
-        program: a list of nodes, or a question that has one under "program", as json.load gives them. Nodes
-            have CLEVR's keys or COVR's.
-        vocabulary: whose values the program names; by default CLEVR's.
-
-    Raises:
-        ProgramError: not a program; names the node.
-    """
-
-    __slots__ = ("_handle", "_vocabulary")
-
-    def __init__(
-        self, program: Nodes | Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None
-    ) -> None:
-        if isinstance(program, Mapping):
-            if "program" not in program:
-                raise ProgramError('question: no "program"; give a list of nodes or a question that has one')
-            program = program["program"]
-        self._vocabulary = vocabulary or default_vocabulary()
-        read = _core.Programs.from_covr_json if _is_of_covr(program) else _core.Programs.from_json
-        self._handle = read(self._vocabulary, _dump(program, "program"), file="program")
-
-    def covr_nodes(self) -> list[dict[str, Any]]:
-        """The nodes in COVR's spelling: `operation`, `dependencies`, `arguments`.
-
-        Raises:
-            ProgramError: a function that COVR has no operation for.
-        """
-        nodes: list[dict[str, Any]] = json.loads(self._handle.to_covr_json(0))
-        return nodes
-
-    def nodes(self) -> list[dict[str, Any]]:
-        """The nodes in the published spelling: `inputs`, `function`, `value_inputs`."""
-        nodes: list[dict[str, Any]] = json.loads(self._handle.to_json(0))
-        return nodes
-
-    def __repr__(self) -> str:
-        terms: list[str] = []
-        for node in self.nodes():
-            value = f"[{node['value_inputs'][0]}]" if node["value_inputs"] else ""
-            inputs = ", ".join(terms[number] for number in node["inputs"])
-            terms.append(f"{node['function']}{value}" + (f"({inputs})" if inputs else ""))
-        return f"Program({terms[-1]})"
-
-
-@dataclass(frozen=True)
-class TracedStep:
-    """The result of one node of a program.
-
-    Attributes:
-        function: its name.
-        value: the attribute value, relation or number ("3") that the function takes, if any.
-        inputs: numbers of earlier nodes.
-        type: ObjectSet, Object, Groups, Images, Integer, Bool, Relation, or an attribute type.
-        output: object numbers of a set or groups, an object's number, image numbers, or a value; None from
-            the first step that has none on, such as a `unique` of several objects. An object of a `SceneSet`
-            is (image, object), by their numbers in the set and in the image.
-    """
-
-    function: str
-    value: str | None
-    inputs: tuple[int, ...]
-    type: str
-    output: list[int] | list[tuple[int, int]] | tuple[int, int] | Answer | None
-
-
 def execute(
-    program: Program | Nodes | Mapping[str, Any],
+    program: Program | Written,
     scene: Scene | SceneSet | Mapping[str, Any],
     *,
     vocabulary: _core.Vocabulary | None = None,
 ) -> Answer:
     """The answer of a program on a scene or a set of them: a bool, an int, or a value's or relation's name.
 
-    Dictionaries, as json.load gives them, are checked on every call; a `Program`, `Scene` or `SceneSet` is
-    checked once.
+    Texts, tokens and dictionaries, as `Program` and `Scene` take them, are read on every call; a `Program`,
+    `Scene` or `SceneSet` was read once.
 
     Raises:
         ProgramError: not a program, or one without an answer here (`unique` of none or several objects).
-        SceneError: not a scene.
+        SceneError: not a scene, or one that lacks what the program asks for; says which object lacks what.
     """
     program, scene = _parsed(program, scene, vocabulary)
     return _core.execute(program._handle, 0, scene._handle, 0)
 
 
 def trace(
-    program: Program | Nodes | Mapping[str, Any],
+    program: Program | Written,
     scene: Scene | SceneSet | Mapping[str, Any],
     *,
     vocabulary: _core.Vocabulary | None = None,
-) -> list[TracedStep]:
+) -> Trace:
     """The result of each node of a program on a scene or a set, in order, to see how an answer comes about.
 
     Raises:
         ProgramError: not a program.
-        SceneError: not a scene.
+        SceneError: as `execute`.
     """
     program, scene = _parsed(program, scene, vocabulary)
-    return [TracedStep(*step) for step in _core.trace(program._handle, 0, scene._handle, 0)]
+    steps = [TracedStep(*step) for step in _core.trace(program._handle, 0, scene._handle, 0)]
+    return Trace(steps, scene)
 
 
 def answer_text(answer: Answer) -> str:
@@ -291,7 +162,7 @@ def execute_batch(
             of_token = numbers["program_token_to_idx"]
             token_names = sorted(of_token, key=of_token.__getitem__)
         tokens = _core.ProgramTokens(vocabulary, token_names)
-        rows = _token_rows(programs)
+        rows = token_rows(programs)
         if np.ndim(image_idxs) == 2:
             answers = _execute_on_sets(tokens, rows, scenes, np.asarray(image_idxs))
             texts = vocabulary.set_answers
@@ -320,7 +191,7 @@ def read_scenes(path: Path | str, *, vocabulary: _core.Vocabulary | None = None)
 
 
 def _parsed(
-    program: Program | Nodes | Mapping[str, Any],
+    program: Program | Written,
     scene: Scene | SceneSet | Mapping[str, Any],
     vocabulary: _core.Vocabulary | None,
 ) -> tuple[Program, Scene | SceneSet]:
@@ -328,50 +199,8 @@ def _parsed(
         scene = Scene(scene, vocabulary=vocabulary)
     if not isinstance(program, Program):
         program = Program(program, vocabulary=scene._vocabulary)
+    scene.check(program)
     return program, scene
-
-
-def _is_of_covr(nodes: object) -> bool:
-    """Whether nodes have COVR's keys."""
-    first = nodes[0] if isinstance(nodes, Sequence) and nodes else None
-    return isinstance(first, Mapping) and "operation" in first
-
-
-def _single(scene: object) -> object:
-    """The scene, after a check that it is not a scene file or a list of scenes."""
-    scenes = scene.get("scenes") if isinstance(scene, Mapping) else scene
-    if not isinstance(scenes, Sequence) or isinstance(scenes, str | bytes):
-        return scene
-    what, first = ("list", "scenes[0]") if scenes is scene else ("scene file", 'file["scenes"][0]')
-    if not scenes:
-        raise SceneError(f"scene: a {what} without a scene; expected one scene")
-    n = "one scene" if len(scenes) == 1 else f"{len(scenes):,} scenes"
-    of_several = ", or SceneSet(scenes) for questions about several" if scenes is scene else ""
-    raise SceneError(f"scene: a {what} of {n}; give a single scene, such as {first}{of_several}")
-
-
-def _dump(content: object, what: str) -> bytes:
-    """JSON of a value as json.load gives it; another value is an error that names it."""
-    try:
-        return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        kind = SceneError if what == "scene" else ProgramError
-        raise kind(f"{what}: not what json.load gives ({shown(str(error))[1:-1]})") from error
-
-
-def _token_rows(programs: object) -> npt.NDArray[np.int32]:
-    """Rows of tokens, (N, P) int32, as the core takes them."""
-    try:
-        rows = np.asarray(programs)
-    except ValueError as error:
-        raise ProgramError("programs: rows of different lengths; expected (N, P) tokens") from error
-    if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "iu":
-        kind = f"an array of {rows.dtype} of shape {rows.shape}"
-        raise ProgramError(f"programs: {kind}; expected (N, P) tokens, which are whole numbers")
-    limits = np.iinfo(np.int32)
-    if rows.size and not (limits.min <= int(rows.min()) and int(rows.max()) <= limits.max):
-        raise ProgramError("programs: a token beyond 32 bits, which no function has")
-    return np.ascontiguousarray(rows, dtype=np.int32)
 
 
 def _execute_on_sets(

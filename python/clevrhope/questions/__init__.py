@@ -11,6 +11,7 @@ from clevrhope.runtime import assets
 from clevrhope.runtime.forms import FILE_NAME, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.settings import suggestion
 
 __all__ = [
     "Phrasings",
@@ -31,7 +32,9 @@ NO_TEMPLATES = (SYNONYMS, FAMILIES, COVR)
 """The files of such a folder that hold no templates in CLEVR's format."""
 
 
-def read_templates(source: World | Vocabulary, folder: Path | str | None = None) -> Templates:
+def read_templates(
+    source: World | Vocabulary, folder: Path | str | None = None, *, file: str = ""
+) -> Templates:
     """Reads a folder of question templates in CLEVR's format, the original's own included.
 
     Families are numbered through CLEVR's files as CLEVR v1.0 numbers them, then through other files by name;
@@ -40,6 +43,7 @@ def read_templates(source: World | Vocabulary, folder: Path | str | None = None)
     Args:
         source: whose attribute values the questions name.
         folder: JSON files; by default the package's templates.
+        file: the only file that is read, without its suffix, such as "one_hop"; by default all are.
 
     Raises:
         TemplateError: an invalid folder; names the file, the template and the place in it.
@@ -47,9 +51,14 @@ def read_templates(source: World | Vocabulary, folder: Path | str | None = None)
     folder = Path(folder or assets.question_templates())
     vocabulary = source.vocabulary if isinstance(source, World) else source
     synonyms = synonyms_path(folder)
-    return Templates(
-        template_files(folder), _order(folder), _read(synonyms), vocabulary, synonyms_file=str(synonyms)
-    )
+    found = template_files(folder)
+    if file:
+        names = [name for name, _ in found]
+        found = [(name, content) for name, content in found if name == file]
+        if not found:
+            hint = suggestion(file, names) or f"; it has {', '.join(names)}"
+            raise TemplateError(f'{folder}: no templates "{file}"{hint}')
+    return Templates(found, _order(folder), _read(synonyms), vocabulary, synonyms_file=str(synonyms))
 
 
 def read_phrasings(vocabulary: Vocabulary, folder: Path | None = None) -> Phrasings:

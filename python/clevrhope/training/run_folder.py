@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.manifest import BindingError, difference
-from clevrhope.errors import DatasetError
+from clevrhope.errors import DatasetError, WrongFolderError
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import (
     BOOLEAN,
@@ -188,10 +188,16 @@ class RunFolder:
         """The content of run.json.
 
         Raises:
-            DatasetError: no run.json, or one of another version.
+            WrongFolderError: there is no run.json.
+            DatasetError: it is damaged, or of another version.
         """
         if not self.run.exists():
-            raise DatasetError(f"{self.root}: no run of clevrhope train (no run.json)")
+            what = (
+                "not a run of clevrhope train (it has no run.json)"
+                if self.root.exists()
+                else "no such folder"
+            )
+            raise WrongFolderError(f"{self.root}: {what}; give the folder that clevrhope train --out wrote")
         raw = read_object(self.run, "a run of clevrhope train", remedy="start another run")
         if raw.get("format") != FORMAT:
             raise DatasetError(f"{self.run}: of another version of clevrhope; evaluate it with that one")

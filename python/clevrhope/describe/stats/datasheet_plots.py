@@ -10,7 +10,6 @@ from clevrhope.describe.datasheet.pair_sheet import with_plots
 from clevrhope.describe.datasheet.plots import without_plots
 from clevrhope.describe.stats.comparison import measure_folder
 from clevrhope.describe.stats.plots import check_plots, kinds_of, write_plots
-from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import record, write_whole
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
@@ -31,11 +30,6 @@ def draw_into_datasheets(
     check_plots()
     shown = progress or Silent()
     layout = Layout(root)
-    if not layout.manifest.exists():
-        raise DatasetError(
-            f"{root}: not a dataset of clevrhope (no manifest.json), so no datasheet to draw into; "
-            "--plots FOLDER takes any dataset"
-        )
     finished_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
     with locked(root):
         manifest = finished_manifest(layout.manifest)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from clevrhope.dataset.clevr_folder import FAMILIES, clevr_splits
 from clevrhope.dataset.clevr_json import read_rows
-from clevrhope.dataset.contents import check_whole
+from clevrhope.dataset.contents import check_whole, no_hop
+from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.dataset.questions_h5 import read_question_blocks
@@ -111,8 +112,7 @@ class DatasetSource:
             return name
         known = parse_hop(name, self._attributes()).name
         if known not in self.manifest.splits:
-            there = ", ".join(self.manifest.splits)
-            raise ConfigError(f'{self.root}: no sub-dataset "{known}"; the folder has: {there}')
+            raise no_hop(self.root, known, list(self.manifest.splits))
         return known
 
     def held_out(self, group: str) -> Sequence[Value]:
@@ -192,7 +192,8 @@ def open_source(root: Path) -> Source:
     """The dataset in a folder.
 
     Raises:
-        DatasetError: there is no dataset, it is only a part of one, or its manifest is broken.
+        WrongFolderError: there is no dataset.
+        DatasetError: it is only a part of one, or its manifest is broken.
     """
     manifest = read_manifest(Layout(root).manifest)
     if manifest is not None:
@@ -205,8 +206,4 @@ def open_source(root: Path) -> Source:
     splits = clevr_splits(root)
     if splits:
         return ClevrSource(root, splits)
-    what = "" if root.is_dir() else " (there is no such folder)"
-    raise DatasetError(
-        f"{root}: neither a dataset of clevrhope, which has a manifest.json, nor one of CLEVR, which has "
-        f"questions/CLEVR_<split>_questions.json and scenes/CLEVR_<split>_scenes.json{what}"
-    )
+    raise no_dataset(root, clevr=True)

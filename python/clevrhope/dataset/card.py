@@ -1,0 +1,88 @@
+"""A question of a dataset as a notebook shows it: its images, text, program and answer."""
+
+import base64
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from PIL import Image
+
+from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.image_source import Images
+from clevrhope.dataset.split_reader import SetReader, SplitReader
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.programs.text import text_html, text_of_tokens
+
+
+@dataclass(frozen=True)
+class Card:
+    """A question, which a notebook shows with its images.
+
+    Attributes:
+        question: its text.
+        answer: its true answer in words.
+        program: its text, from which `Program` reads it.
+        images: as PIL has them, in the question's order; none of a folder that is not rendered.
+        place: its HOP, split and number.
+    """
+
+    question: str
+    answer: str
+    program: str
+    images: tuple[Image.Image, ...]
+    place: str
+
+    @property
+    def image(self) -> Image.Image | None:
+        """The first image; None where there is none."""
+        return self.images[0] if self.images else None
+
+    def __repr__(self) -> str:
+        return f"{self.place}: {self.question} {self.answer}\n{self.program}"
+
+    def _repr_html_(self) -> str:
+        drawn = "".join(
+            f'<img src="{_url(image)}" width="{image.width}" alt="Image {number}" '
+            'style="display:inline-block;margin:0 4px 4px 0;max-width:100%">'
+            for number, image in enumerate(self.images)
+        )
+        return (
+            f"<div>{drawn or '<i>No image.</i>'}"
+            f"<p>{escape(self.question)} <b>{escape(self.answer)}</b></p>"
+            f"{text_html(self.program)}<small>{escape(self.place)}</small></div>"
+        )
+
+
+class Cards(tuple[Card, ...]):
+    """Questions that belong together, such as the two of a pair."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self))
+
+    def _repr_html_(self) -> str:
+        return "".join(card._repr_html_() for card in self)
+
+
+def make_card(
+    reader: SplitReader | SetReader, number: int, vocab: Vocab, images: Images | None, indices: Sequence[int]
+) -> Card:
+    """The card of a split's question, with the images that have these indices."""
+    questions, programs = reader.tokens(number)
+    lengths = int(reader.question_lengths[number]), int(reader.program_lengths[number])
+    detokenizer = Detokenizer(vocab)
+    return Card(
+        question=detokenizer.question(questions[0], lengths[0]),
+        answer=detokenizer.answer(int(reader.answers[number])),
+        program=text_of_tokens(detokenizer.program(programs[0], lengths[1])),
+        images=() if images is None else tuple(Image.fromarray(images.pixels(index)) for index in indices),
+        place=f"{reader.hop}/{reader.split}, question {number}",
+    )
+
+
+def _url(image: Image.Image) -> str:
+    memory = io.BytesIO()
+    image.save(memory, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(memory.getvalue()).decode()}"

@@ -1,0 +1,72 @@
+"""What a folder is that should be a dataset and is not, in a sentence that says which folder to give."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from clevrhope.errors import ClevrhopeError, WrongFolderError, shown
+from clevrhope.runtime.json_text import read_object
+
+MANIFEST = "manifest.json"
+"""The file by which a folder is a dataset."""
+
+MAX_NAMED = 6
+"""Most folders that a message names."""
+
+
+def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
+    """The error for a folder without a manifest.
+
+    Its sentence depends on what is there: nothing, a file, a run of `train`, an experiment, a folder with
+    datasets in it, or anything else.
+
+    Args:
+        folder: as the user gave it.
+        clevr: whether a folder of CLEVR v1.0 would do as well.
+    """
+    what = "a dataset of clevrhope" if not clevr else "a dataset of clevrhope or of CLEVR"
+    remedy = "give the folder that clevrhope build --out wrote"
+    if clevr:
+        remedy += ", or a CLEVR_v1.0 folder, which has questions/CLEVR_<split>_questions.json and scenes"
+    if not os.path.lexists(folder):
+        return WrongFolderError(f"{folder}: no such folder; {remedy}")
+    if not folder.is_dir():
+        found = "a file" if folder.is_file() else "a link to nothing"
+        return WrongFolderError(f"{folder}: {found}; expected the folder of a dataset")
+    if (folder / "run.json").is_file():
+        return WrongFolderError(
+            f"{folder}: a run of clevrhope train, not {what}; clevrhope evaluate and clevrhope report read "
+            f"runs{_dataset_of_run(folder)}"
+        )
+    if (folder / "done").is_dir() and (folder / "runs").is_dir():
+        its = datasets_below(folder / "data")
+        return WrongFolderError(
+            f"{folder}: an experiment, not {what}; clevrhope report {folder / 'runs'} reads its results"
+            + (f", and its datasets are {listed(its)}" if its else "")
+        )
+    if inside := datasets_below(folder):
+        return WrongFolderError(
+            f"{folder}: not {what}, but a folder that holds datasets; give one of them: {listed(inside)}"
+        )
+    return WrongFolderError(f"{folder}: not {what} (it has no {MANIFEST}); {remedy}")
+
+
+def datasets_below(folder: Path) -> list[Path]:
+    """The datasets one level below a folder, by name."""
+    return sorted(path.parent for path in folder.glob(f"*/{MANIFEST}") if path.is_file())
+
+
+def listed(folders: list[Path]) -> str:
+    """The first few folders, between commas."""
+    named = ", ".join(str(path) for path in folders[:MAX_NAMED])
+    return named + (f" and {len(folders) - MAX_NAMED} more" if len(folders) > MAX_NAMED else "")
+
+
+def _dataset_of_run(folder: Path) -> str:
+    """Ends the sentence about a run with the dataset that it was trained on, where run.json names it."""
+    try:
+        places = read_object(folder / "run.json", "a run").get("places")
+    except ClevrhopeError:
+        return ""
+    dataset = places.get("dataset") if isinstance(places, Mapping) else None
+    return f", and this one was trained on {shown(dataset)}" if isinstance(dataset, str) else ""

@@ -1,0 +1,1 @@
+"""What `clevrhope info` says of a dataset's folder: what is there, how it was made, what could be added."""

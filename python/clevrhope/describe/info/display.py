@@ -1,0 +1,124 @@
+"""The terminal's view of a dataset's folder."""
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import Console
+from rich.text import Text
+
+from clevrhope.describe.info.overview import Overview
+from clevrhope.describe.info.reproduction import SETTINGS_FILE
+from clevrhope.describe.markdown import listed
+from clevrhope.images.rendering_record import made_by
+from clevrhope.runtime.display import show_table, size
+from clevrhope.splits.covr.kinds import covr_file
+from clevrhope.version import software_version
+
+
+def show_overview(console: Console, overview: Overview) -> None:
+    """Shows what is there, what it takes on disk, how it was made, and what could be added."""
+
+    def show(line: str = "", style: str = "") -> None:
+        console.print(Text(line, style=style), soft_wrap=True)
+
+    show(_headline(overview), "bold")
+    show()
+    for name, value in _facts(overview):
+        show(f"{name:<10} {value}")
+    show()
+    for splits, rows in _by_splits(overview.manifest.splits).items():
+        show_table(console, "Questions (images)", ("HOP", *splits), rows)
+    for splits, rows in _by_splits(overview.manifest.covr).items():
+        names = map(covr_file, splits)
+        show_table(console, "Questions about several images (images)", ("HOP", *names), rows)
+    _show_pools(console, overview)
+    _show_suites(console, overview)
+    rows = [(kind, size(n_bytes)) for kind, n_bytes in overview.bytes.items()]
+    show_table(console, "On disk", ("kind", ""), [*rows, ("all", size(sum(overview.bytes.values())))])
+    made = overview.reproduction
+    if made is not None:
+        show("To reproduce", "bold")
+        for command in made.commands:
+            show(command)
+        if made.settings:
+            show(f"with these lines in {SETTINGS_FILE}:")
+            for line in made.settings.strip().splitlines():
+                show(f"  {line}")
+        for note in made.notes:
+            show(note, "dim")
+        show()
+    if overview.additions:
+        show("To add", "bold")
+        for each in overview.additions:
+            show(f"{each.what}:")
+            show(f"  {each.command}")
+
+
+def _headline(overview: Overview) -> str:
+    manifest = overview.manifest
+    n = len(manifest.splits)
+    images = f"{overview.n_images:,} images" if overview.n_images else "no images"
+    if overview.part is not None:
+        state = f"part {overview.part} of a dataset; clevrhope merge joins the parts"
+    elif manifest.complete:
+        state = "complete"
+    else:
+        state = "not finished; run the dataset's build again to finish it"
+    questions = f"{overview.n_questions:,} questions in {n} sub-dataset{'s' * (n != 1)}"
+    return f"{overview.folder}: {questions}, {images}; {state}"
+
+
+def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
+    manifest = overview.manifest
+    world, constraints = manifest.world, manifest.world["constraints"]
+    yield "Seed", str(manifest.seed)
+    yield "Version", f"{manifest.version} of datasets; this is clevrhope {software_version()}"
+    values = listed([f"{len(names)} {kind}s" for kind, names in world["attributes"].items()])
+    objects = f"{constraints['min_objects']} to {constraints['max_objects']} objects"
+    look = "; the look was changed" if world.get("look") else ""
+    yield "World", f"{values}; {objects} in a scene{look}"
+    if clevr := world.get("clevr"):
+        yield "CLEVR", f"{clevr['share']:.0%} of the train pool are scenes of CLEVR's train split"
+    if manifest.rendering is None:
+        yield "Images", "none"
+    else:
+        rendering = manifest.rendering
+        revision = f", revision {rendering['revision']}" if "revision" in rendering else ""
+        pixels = f"{rendering['width']} x {rendering['height']} pixels"
+        yield "Images", f"{pixels}, by {made_by(rendering)}{revision}"
+    for name, value in manifest.settings.changed_settings().items():
+        yield "Setting", f"{manifest.settings.option(name)} {value}: {manifest.settings.effect(name)}"
+    for store in overview.stores:
+        yield "Features", f"{store.name}: {store.kind} of {listed(list(store.pools)) or 'no pool yet'}"
+    for export in overview.exports:
+        yield "Export", f"{export.folder}: {export.format}"
+
+
+def _by_splits(
+    there: Mapping[str, Mapping[str, Mapping[str, int]]],
+) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+    """Sub-datasets with the same splits, as rows of one table."""
+    tables: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for hop, splits in there.items():
+        cells = (f"{entry['questions']:,} ({entry['pictures']:,})" for entry in splits.values())
+        tables.setdefault(tuple(splits), []).append((hop, *cells))
+    return tables
+
+
+def _show_pools(console: Console, overview: Overview) -> None:
+    rows = [
+        (pool, f"{entry['pictures']:,}", " ".join(entry.get("files", ())), " ".join(entry.get("passes", ())))
+        for pool, entry in overview.manifest.pools.items()
+    ]
+    if rows:
+        show_table(console, "Images", ("pool", "images", "files", "passes"), rows)
+
+
+def _show_suites(console: Console, overview: Overview) -> None:
+    rows = [
+        (suite, hop, split, f"{entry['pairs']:,}")
+        for hop, suites in overview.manifest.suites.items()
+        for suite, splits in suites.items()
+        for split, entry in splits.items()
+    ]
+    if rows:
+        show_table(console, "Paired tests", ("suite", "HOP", "split", "pairs"), sorted(rows))

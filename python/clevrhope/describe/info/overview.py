@@ -1,0 +1,165 @@
+"""A dataset's folder at a glance, read from the manifest and the sizes of files alone."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, part_of, read_summary
+from clevrhope.describe.info.additions import Addition, additions
+from clevrhope.describe.info.reproduction import Reproduction, reproduction
+from clevrhope.errors import ClevrhopeError
+from clevrhope.features.store import read_info, stores_in
+from clevrhope.runtime.json_text import read_object
+from clevrhope.version import software_version
+
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "images": ("images",),
+    "passes": ("passes",),
+    "scenes": ("scenes",),
+    "questions": ("hops",),
+    "questions about several images": ("covr",),
+    "suites": ("suites",),
+    "other files": ("",),
+}
+"""Kinds of files, each with the keys of `read_summary`."""
+
+FEATURES = "features"
+
+
+@dataclass(frozen=True)
+class Store:
+    """A store of features: its name, what it holds, its images and bytes."""
+
+    name: str
+    kind: str
+    pools: tuple[str, ...]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Export:
+    """An export of the dataset that lies in or beside its folder."""
+
+    folder: Path
+    format: str
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What `info` says of a dataset.
+
+    Attributes:
+        folder: as it was given.
+        manifest: without the list of files.
+        part: "3/16" of one machine's part; None for a whole dataset.
+        stores: features.
+        exports: of this dataset, in and beside the folder.
+        bytes: kind of files -> bytes, of kinds that there are.
+        reproduction: how to make it again; None for a part.
+        additions: what could be added; empty for a part and for an unfinished dataset.
+    """
+
+    folder: Path
+    manifest: Manifest
+    part: str | None
+    stores: tuple[Store, ...]
+    exports: tuple[Export, ...]
+    bytes: Mapping[str, int]
+    reproduction: Reproduction | None
+    additions: tuple[Addition, ...]
+
+    @property
+    def n_questions(self) -> int:
+        """Questions about one image and about several, those of suites left out."""
+        every = [*self.manifest.splits.values(), *self.manifest.covr.values()]
+        return sum(entry["questions"] for splits in every for entry in splits.values())
+
+    @property
+    def n_images(self) -> int:
+        """Rendered images."""
+        return sum(entry["pictures"] for entry in self.manifest.pools.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for `--json`."""
+        manifest, made = self.manifest, self.reproduction
+        return {
+            "folder": str(self.folder),
+            "complete": manifest.complete,
+            "part": self.part,
+            "dataset_version": manifest.version,
+            "clevrhope": software_version(),
+            "seed": manifest.seed,
+            "world": manifest.world,
+            "templates": manifest.templates,
+            "settings": manifest.settings.changed_settings(),
+            "rendering": manifest.rendering,
+            "config": manifest.config,
+            "questions": self.n_questions,
+            "pictures": self.n_images,
+            "splits": manifest.splits,
+            "covr": manifest.covr,
+            "suites": manifest.suites,
+            "pools": manifest.pools,
+            "features": [asdict(store) for store in self.stores],
+            "exports": [{"folder": str(each.folder), "format": each.format} for each in self.exports],
+            "bytes": dict(self.bytes),
+            "reproduction": None if made is None else asdict(made),
+            "additions": [asdict(each) for each in self.additions],
+        }
+
+
+def read_overview(folder: Path) -> Overview:
+    """A dataset's folder at a glance.
+
+    Raises:
+        WrongFolderError: the folder is no dataset; says what it is.
+        DatasetError: its manifest is damaged.
+    """
+    layout = Layout(folder)
+    manifest, sums = read_summary(layout.manifest)
+    part = part_of(manifest.shard, layout.manifest)
+    stores = tuple(_store(path) for path in stores_in(folder))
+    n_bytes = {kind: sum(sums.get(key, 0) for key in keys) for kind, keys in KINDS.items()}
+    n_bytes["other files"] += layout.manifest.stat().st_size
+    n_bytes[FEATURES] = sum(store.bytes for store in stores)
+    made = reproduction(folder, manifest) if part is None and manifest.splits else None
+    added = []
+    if made is not None and manifest.complete:
+        added = additions(folder, manifest, made, features=[store.name for store in stores])
+    return Overview(
+        folder,
+        manifest,
+        part,
+        stores,
+        tuple(_exports(folder, manifest)),
+        {kind: n for kind, n in n_bytes.items() if n},
+        made,
+        tuple(added),
+    )
+
+
+def _store(folder: Path) -> Store:
+    pools = tuple(sorted(path.parent.name for path in folder.glob("*/pool.json")))
+    return Store(folder.name, read_info(folder).kind, pools, _bytes_below(folder))
+
+
+def _bytes_below(folder: Path) -> int:
+    return sum((Path(parent) / name).stat().st_size for parent, _, names in os.walk(folder) for name in names)
+
+
+def _exports(folder: Path, manifest: Manifest) -> list[Export]:
+    """The exports of this dataset in its folder and beside it."""
+    found = []
+    for parent in (folder, folder.absolute().parent):
+        for path in sorted(parent.glob("*/source.json")):
+            try:
+                source = read_object(path, "an export")
+            except ClevrhopeError:
+                continue  # of another program
+            made_of = (source.get("seed"), source.get("world"), source.get("templates"))
+            if made_of == (manifest.seed, manifest.world["fingerprint"], manifest.templates["fingerprint"]):
+                found.append(Export(path.parent, str(source.get("format"))))
+    return found

@@ -1,0 +1,264 @@
+"""One question of a dataset for a reader: text, answer, program with what each step returned, and images."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope._core import Vocabulary
+from clevrhope.dataset.clevr_json import scenes_of
+from clevrhope.dataset.contents import find_hop, find_split
+from clevrhope.dataset.covr_h5 import STRUCTURES
+from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
+from clevrhope.dataset.image_source import find_images
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, read_summary
+from clevrhope.dataset.mentions import mentions
+from clevrhope.dataset.native_reader import vocabulary_with
+from clevrhope.dataset.split_reader import SetReader, SplitReader, open_split
+from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.errors import ConfigError
+from clevrhope.programs import Scene, SceneSet, TracedStep, answer_text, trace
+from clevrhope.questions import read_templates
+from clevrhope.runtime.atomic import write_whole
+from clevrhope.splits.covr.kinds import is_covr
+from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.kinds import SPLITS
+
+
+@dataclass(frozen=True)
+class ShownImage:
+    """An image of a question.
+
+    Attributes:
+        index: of the scene in its pool.
+        name: of its file.
+        path: of its PNG file; None where it is only in HDF5, or not rendered.
+        objects: each in words, such as "large red metal cube", by number.
+    """
+
+    index: int
+    name: str
+    path: Path | None
+    objects: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QuestionView:
+    """A question with everything that is known of it.
+
+    Attributes:
+        hop: the HOP's name.
+        split: the split's.
+        number: from 0 to `n_questions` - 1.
+        n_questions: of the split.
+        text: the question.
+        answer: as files spell it.
+        family: the question family, or the template of a question about several images.
+        mention: whether it mentions the held-out pair, as a clause.
+        group: its group of images, as a clause; "" where images stand alone.
+        images: one, or up to five.
+        steps: the program with the result of each step.
+    """
+
+    hop: str
+    split: str
+    number: int
+    n_questions: int
+    text: str
+    answer: str
+    family: str
+    mention: str
+    group: str
+    images: tuple[ShownImage, ...]
+    steps: tuple[TracedStep, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for `--json`."""
+        content = asdict(self)
+        for image in content["images"]:
+            image["path"] = None if image["path"] is None else str(image["path"])
+        return content
+
+    def lines(self) -> list[str]:
+        """The question as text."""
+        lines = [
+            f"{self.hop}/{self.split}, question {self.number} (of 0 to {self.n_questions - 1})",
+            "",
+            f"Question  {self.text}",
+            f"Answer    {self.answer}",
+            f"Family    {self.family}",
+            f"Mention   {self.mention}",
+            *([f"Group     {self.group}"] if self.group else []),
+        ]
+        for number, image in enumerate(self.images):
+            head = f"Image {number}" if len(self.images) > 1 else "Image"
+            lines += ["", f"{head:<9} {image.path or image.name}"]
+            lines += [f"  {k:>2}  {words}" for k, words in enumerate(image.objects)]
+        lines += ["", "Program   each step by number, and what it returns"]
+        calls = [_call(step) for step in self.steps]
+        width = max(map(len, calls))
+        for k, (call, step) in enumerate(zip(calls, self.steps, strict=True)):
+            lines.append(f"  {k:>2}  {call:<{width}}  {self._result(step)}")
+        return lines
+
+    def _result(self, step: TracedStep) -> str:
+        output: Any = step.output
+        if output is None:
+            return "no result"
+        if step.type == "Object":
+            return self._object(output)
+        if step.type == "Images":
+            return _listed("image", output)
+        if isinstance(output, list):
+            return self._objects(output)
+        return answer_text(output)
+
+    def _object(self, output: Any) -> str:
+        image, number = output if isinstance(output, tuple) else (0, output)
+        where = f" of image {image}" if len(self.images) > 1 else ""
+        return f"object {number}{where}, {self.images[image].objects[number]}"
+
+    def _objects(self, output: Sequence[Any]) -> str:
+        n_objects = sum(len(image.objects) for image in self.images)
+        if len(output) == n_objects > 1:
+            return f"all {n_objects} objects"
+        if not output or not isinstance(output[0], tuple):
+            return _listed("object", output)
+        by_image: dict[int, list[int]] = {}
+        for image, number in output:
+            by_image.setdefault(image, []).append(number)
+        return "; ".join(f"{_listed('object', found)} of image {image}" for image, found in by_image.items())
+
+
+def view_question(folder: Path, hop: str, split: str, number: int | None) -> QuestionView:
+    """A question of a split.
+
+    Args:
+        folder: of the dataset.
+        hop: its HOP.
+        split: its split, one about several images included.
+        number: the question's; without it, the error says which there are.
+
+    Raises:
+        ConfigError: the folder does not have the HOP, the split or the question; says what it has.
+        DatasetError: the folder is not a dataset, or a file of it is damaged.
+    """
+    layout = Layout(folder)
+    hop = find_hop(layout, hop)
+    split = find_split(layout, hop, split)
+    vocab = read_vocab(layout.vocab_of(split))
+    reader = open_split(layout, hop, split, vocab=vocab)
+    if number is None or not 0 <= number < len(reader):
+        given = "--question is missing" if number is None else f"--question: there is no question {number}"
+        raise ConfigError(f"{given}; {hop}/{split} has questions 0 to {len(reader) - 1}")
+    manifest, _ = read_summary(layout.manifest)
+    attributes = manifest.world["attributes"]
+    vocabulary = vocabulary_with(attributes)
+    held_out = parse_hop(hop, list(attributes.items()))
+    questions, programs = reader.tokens(number)
+    lengths = int(reader.question_lengths[number]), int(reader.program_lengths[number])
+    texts = Detokenizer(vocab).texts(questions[0], programs[0], int(reader.answers[number]), lengths)
+    indices = [index for index in np.atleast_1d(reader.image_idxs[number]).tolist() if index >= 0]
+    by_index = {each["image_index"]: each for each in scenes_of(layout, reader.pool, _sorted(indices))}
+    scenes = [by_index[index] for index in indices]
+    asked = (
+        SceneSet(scenes, vocabulary=vocabulary) if is_covr(split) else Scene(scenes[0], vocabulary=vocabulary)
+    )
+    (nodes,) = ProgramNodes(vocab, attributes).nodes(programs)
+    return QuestionView(
+        hop,
+        split,
+        number,
+        len(reader),
+        texts["question_text"],
+        texts["answer_text"],
+        _family(manifest, vocabulary, reader, number),
+        _mention(held_out, programs, vocab, vocabulary, of_sets=is_covr(split)),
+        "" if is_covr(split) else _group(held_out, split, indices[0]),
+        tuple(_image(layout, reader.pool, scene, attributes) for scene in scenes),
+        tuple(trace(nodes, asked, vocabulary=vocabulary)),
+    )
+
+
+def save_images(folder: Path, view: QuestionView, out: Path) -> list[Path]:
+    """Writes the images of a question as PNG files, and returns their paths.
+
+    Of several images, each has its number at the end of its name: `out` with -0, -1 and so on.
+
+    Raises:
+        ConfigError: the images are not rendered, or `out` is not the name of a PNG file.
+        DatasetError: an image is missing or damaged, or a file cannot be written.
+    """
+    if out.suffix.lower() != ".png":
+        raise ConfigError(f"--save: {out} should end in .png")
+    layout = Layout(folder)
+    pool = open_split(layout, view.hop, view.split, vocab=read_vocab(layout.vocab_of(view.split))).pool
+    indices = [image.index for image in view.images]
+    images = find_images(layout, pool, _sorted(indices), prefer="png")
+    if images is None:
+        raise ConfigError(
+            f"--save: {folder} has no image of this question; clevrhope info {folder} says how to add images"
+        )
+    names = [out] if len(indices) == 1 else [out.with_stem(f"{out.stem}-{k}") for k in range(len(indices))]
+    for index, path in zip(indices, names, strict=True):
+        write_whole(path, images.png(index)())
+    return names
+
+
+def _sorted(indices: Sequence[int]) -> Any:
+    return np.asarray(sorted(indices), dtype=np.int32)
+
+
+def _call(step: TracedStep) -> str:
+    """A step as "filter_color[red](0)"."""
+    value = f"[{step.value}]" if step.value is not None else ""
+    inputs = f"({', '.join(map(str, step.inputs))})" if step.inputs else ""
+    return f"{step.function}{value}{inputs}"
+
+
+def _listed(noun: str, numbers: Sequence[int]) -> str:
+    if not numbers:
+        return f"no {noun}s"
+    return f"{noun}{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+
+
+def _family(manifest: Manifest, vocabulary: Vocabulary, reader: SplitReader, number: int) -> str:
+    """The family's name, as `clevrhope families` lists it; its number where the templates are not ours."""
+    family = int(reader.question_families[number])
+    if isinstance(reader, SetReader):
+        return f"{reader.templates[family]} ({STRUCTURES[int(reader.structures[number])]})"
+    templates = read_templates(vocabulary)
+    if templates.fingerprint != manifest.templates["fingerprint"]:
+        return f"number {family} of the dataset's own templates"
+    names = {index: f"{file.removesuffix('.json')} {place}" for file, place, index in templates.families}
+    return f"{names[family]} (number {family})"
+
+
+def _mention(hop: Hop, programs: Any, vocab: Vocab, vocabulary: Vocabulary, *, of_sets: bool) -> str:
+    if not hop.target:
+        return "nothing is held out"
+    what = "the held-out pair" if hop.pair else "the value"
+    is_there = mentions(programs, vocab, vocabulary, hop.target, of_sets=of_sets)[0]
+    return f"{what} ({hop.words}) is {'' if is_there else 'not '}mentioned"
+
+
+def _group(hop: Hop, split: str, index: int) -> str:
+    """Where an image stands in its group; "" where images stand alone."""
+    kind = SPLITS[split]
+    size = kind.group_of(len(hop.target))
+    if kind.drawn == "stream":
+        return ""
+    noun = {"places": "place", "groups": "group", "sets": "set"}[kind.drawn]
+    return f"{noun} {index // size}, image {index % size} (of 0 to {size - 1})"
+
+
+def _image(
+    layout: Layout, pool: str, scene: Mapping[str, Any], attributes: Mapping[str, Sequence[str]]
+) -> ShownImage:
+    index = int(scene["image_index"])
+    path = layout.image(pool, index)
+    objects = tuple(" ".join(str(each[kind]) for kind in attributes) for each in scene["objects"])
+    return ShownImage(index, str(scene["image_filename"]), path if path.is_file() else None, objects)

@@ -1,0 +1,13 @@
+"""Programs and scenes as JSON, the form in which the engine reads them."""
+
+import json
+
+from clevrhope.errors import ClevrhopeError, shown
+
+
+def json_bytes(content: object, what: str, *, error: type[ClevrhopeError]) -> bytes:
+    """JSON of a value as json.load gives it; raises `error`, which names `what`, for another value."""
+    try:
+        return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise error(f"{what}: not what json.load gives ({shown(str(problem))[1:-1]})") from problem

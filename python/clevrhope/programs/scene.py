@@ -1,0 +1,271 @@
+"""Scenes to execute programs on, to look at, to render and to ask about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clevrhope import _core, questions, scenes
+from clevrhope.errors import SceneError
+from clevrhope.programs.content import json_bytes
+from clevrhope.programs.gaps import check_gaps, completed
+from clevrhope.programs.program import Program
+from clevrhope.programs.vocabulary import default_vocabulary
+from clevrhope.scenes.camera import default_directions
+from clevrhope.scenes.sketch import object_words, scene_svg, swatch_svg
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from clevrhope.look.definition import Look
+
+MAX_IMAGES = 5
+"""Most scenes of a set."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a scene.
+
+    Attributes:
+        text: in English.
+        program: what it means.
+        answer: as CLEVR's files spell it: "yes", "3", "cylinder".
+    """
+
+    text: str
+    program: Program
+    answer: str
+
+    def __repr__(self) -> str:
+        return f"Question({self.text!r}, answer={self.answer!r})"
+
+    def _repr_html_(self) -> str:
+        return (
+            f"<div><p>{escape(self.text)} <b>{escape(self.answer)}</b></p>{self.program._repr_html_()}</div>"
+        )
+
+
+class Scene:
+    """A scene, checked once: to execute many programs on, to look at, to render and to ask about.
+
+    It needs no more than what is asked of it. For programs: `objects`, each with the attributes that the
+    program looks at, and for relations `relationships`, or the `3d_coords` of each object. In a notebook it
+    is shown as a sketch.
+
+    Args:
+        scene: a scene of a CLEVR scene file, as json.load gives it, or the parts of one.
+        vocabulary: whose values the scene has; by default CLEVR's.
+
+    Raises:
+        SceneError: not a single scene of this vocabulary; names the place in it.
+    """
+
+    __slots__ = ("_content", "_gaps", "_handle", "_vocabulary")
+
+    def __init__(self, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None) -> None:
+        self._vocabulary = vocabulary or default_vocabulary()
+        given = _single(scene)
+        self._content = json_bytes(given, "scene", error=SceneError)
+        full, self._gaps = completed(given, self._vocabulary.attribute_types)
+        content = self._content if full is given else json_bytes(full, "scene", error=SceneError)
+        self._handle = _core.SceneGraphs.from_json(self._vocabulary, content, file="scene")
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The scene in CLEVR's JSON form, as it was given."""
+        scene: dict[str, Any] = json.loads(self._content)
+        return scene
+
+    def check(self, program: Program) -> None:
+        """Checks that the scene has all that a program asks for; raises SceneError, which says what lacks."""
+        if self._gaps:
+            check_gaps(program.needs(), self._gaps)
+
+    def render(
+        self,
+        *,
+        width: int = 480,
+        height: int = 320,
+        quality: str = "standard",
+        renderer: str = "native",
+        look: Look | None = None,
+    ) -> Image:
+        """The image of the scene, as PIL has it; for many scenes `clevrhope.render` is faster.
+
+        Each object needs its size, color, material, shape and `3d_coords`; `rotation` is 0 where it is not
+        given, and camera and lights stand where they are before jitter.
+
+        Args:
+            width: pixels.
+            height: pixels.
+            quality: draft, standard or high; Blender's are draft, standard and original.
+            renderer: native or blender.
+            look: what the names in the scene look like; by default CLEVR's.
+
+        Raises:
+            ConfigError: an unknown renderer or quality, or an invalid size.
+            SceneError: an object lacks something, or is outside the world or the image.
+            RenderError: Blender is missing or cannot be started.
+        """
+        # Rendering loads far more than the rest of this module needs.
+        from PIL.Image import fromarray
+
+        from clevrhope.images.renderer import open_renderer
+        from clevrhope.images.settings import default_settings
+
+        settings = replace(default_settings(renderer), width=width, height=height).with_quality(quality)
+        scene = self.content
+        scene["objects"] = [{"rotation": 0.0, **item} for item in scene["objects"]]
+        with open_renderer(settings, look=look, workers=1) as opened:
+            ((_, pixels),) = opened.render([(0, scene)])
+        return fromarray(pixels)
+
+    def ask(
+        self, n: int = 9, *, seed: int, templates: _core.Templates | None = None, template_file: str = ""
+    ) -> list[Question]:
+        """Asks questions about the scene, with their programs and answers.
+
+        Args:
+            n: number of questions wanted; some scenes give fewer.
+            seed: from 0 to 2**64 - 1.
+            templates: made for the scene's vocabulary; by default the package's.
+            template_file: asks only what the package's templates of this file ask, such as "one_hop".
+
+        Raises:
+            SceneError: an object lacks an attribute, or relations are unknown.
+            TemplateError: there is no such file of templates.
+        """
+        for needed in self._gaps.values():
+            raise SceneError(f"scene: questions need {needed}")
+        scene = self.content
+        unseen = {"pixel_coords": [0, 0, 0.0], "3d_coords": [0.0, 0.0, 0.0], "rotation": 0.0}
+        scene["objects"] = [{**unseen, **item} for item in scene["objects"]]
+        full = {"directions": default_directions(), "split": "scene", "image_index": 0, **scene}
+        batch = _core.SceneBatch.from_json(
+            self._vocabulary, json_bytes(full, "scene", error=SceneError), file="scene"
+        )
+        templates = templates or _templates(self._vocabulary, template_file)
+        asked = questions.instantiate_questions(batch, seed=seed, templates=templates, questions_per_scene=n)
+        return [
+            Question(row["question"], Program(row, vocabulary=self._vocabulary), row["answer"])
+            for row in json.loads(asked.to_json(split="scene"))
+        ]
+
+    def __len__(self) -> int:
+        """Number of objects."""
+        return int(self._handle.n_objects[0])
+
+    def __repr__(self) -> str:
+        return f"Scene({len(self)} object{'' if len(self) == 1 else 's'})"
+
+    def _repr_svg_(self) -> str:
+        return scene_svg(self.content, numbered=True, legend=True)
+
+    def _repr_html_(self) -> str:
+        items = "".join(
+            f"<li>{swatch_svg(item)} {escape(object_words(item))}</li>" for item in self.content["objects"]
+        )
+        return f'<div>{self._repr_svg_()}<ol start="0">{items}</ol></div>'
+
+
+class SceneSet:
+    """One to five scenes that programs are executed on together, as for questions about several images.
+
+    Args:
+        scenes: scenes of a CLEVR scene file, as json.load gives them, or the parts of these that programs ask
+            for; at most 64 objects in all.
+        vocabulary: whose values the scenes have; by default CLEVR's.
+
+    Raises:
+        SceneError: not scenes of this vocabulary, or too many of them; says which.
+    """
+
+    __slots__ = ("_contents", "_gaps", "_handle", "_vocabulary")
+
+    def __init__(
+        self, scenes: Sequence[Mapping[str, Any]], *, vocabulary: _core.Vocabulary | None = None
+    ) -> None:
+        self._vocabulary = vocabulary or default_vocabulary()
+        if not 1 <= len(scenes) <= MAX_IMAGES:
+            raise SceneError(f"{len(scenes)} scenes; a set has one to {MAX_IMAGES}")
+        for place, scene in enumerate(scenes):
+            if scene in scenes[:place]:
+                first = scenes.index(scene)
+                raise SceneError(f"scenes {first} and {place} are the same; the scenes of a set are distinct")
+        types = self._vocabulary.attribute_types
+        made = [completed(scene, types, f"scenes[{place}].") for place, scene in enumerate(scenes)]
+        self._contents = [json_bytes(scene, "scene", error=SceneError) for scene in scenes]
+        self._gaps = {needed: clause for _, gaps in reversed(made) for needed, clause in gaps.items()}
+        content = json_bytes({"scenes": [scene for scene, _ in made]}, "scene", error=SceneError)
+        graphs = _core.SceneGraphs.from_json(self._vocabulary, content, file="set")
+        self._handle = _core.SceneSets(graphs, np.arange(len(graphs), dtype=np.int32)[np.newaxis])
+
+    @property
+    def contents(self) -> list[dict[str, Any]]:
+        """The scenes in CLEVR's JSON form, as they were given."""
+        return [json.loads(content) for content in self._contents]
+
+    def check(self, program: Program) -> None:
+        """As `Scene.check`."""
+        if self._gaps:
+            check_gaps(program.needs(), self._gaps)
+
+    def __len__(self) -> int:
+        """Number of images."""
+        return len(self._contents)
+
+    def __repr__(self) -> str:
+        return f"SceneSet({len(self)} image{'' if len(self) == 1 else 's'})"
+
+    def _repr_html_(self) -> str:
+        drawn = "".join(
+            f'<div style="display:inline-block">{scene_svg(scene, numbered=True)}</div>'
+            for scene in self.contents
+        )
+        return f"<div>{drawn}</div>"
+
+
+def sample_scenes(
+    indices: int | Iterable[int], *, seed: int, pool: str = "train", world: _core.World | None = None
+) -> list[Scene]:
+    """Samples scenes of a pool, which show, render and ask about themselves.
+
+    `scenes.sample_scenes` gives the same scenes as a `SceneBatch`, as functions for many scenes take them.
+
+    Args:
+        indices: which scenes, by their index in the pool; a number n means the first n.
+        seed: from 0 to 2**64 - 1.
+        pool: the stream's name: train, val, test_iid, test_ood, or any other.
+        world: by default CLEVR's vocabulary and look with CLEVR-HOPE's constraints.
+
+    Raises:
+        SceneError: a scene could not meet the constraints; says which ones, and how often it failed.
+    """
+    batch = scenes.sample_scenes(indices, seed=seed, pool=pool, world=world)
+    vocabulary = None if world is None else world.vocabulary
+    return [Scene(json.loads(row), vocabulary=vocabulary) for row in batch.json_rows()]
+
+
+@cache
+def _templates(vocabulary: _core.Vocabulary, file: str) -> _core.Templates:
+    return questions.read_templates(vocabulary, file=file)
+
+
+def _single(scene: object) -> object:
+    """The scene, after a check that it is not a scene file or a list of scenes."""
+    scenes = scene.get("scenes") if isinstance(scene, Mapping) else scene
+    if not isinstance(scenes, Sequence) or isinstance(scenes, str | bytes):
+        return scene
+    what, first = ("list", "scenes[0]") if scenes is scene else ("scene file", 'file["scenes"][0]')
+    if not scenes:
+        raise SceneError(f"scene: a {what} without a scene; expected one scene")
+    n = "one scene" if len(scenes) == 1 else f"{len(scenes):,} scenes"
+    of_several = ", or SceneSet(scenes) for questions about several" if scenes is scene else ""
+    raise SceneError(f"scene: a {what} of {n}; give a single scene, such as {first}{of_several}")

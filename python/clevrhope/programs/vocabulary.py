@@ -1,0 +1,25 @@
+"""The vocabulary whose values programs and scenes name: CLEVR's, or that of a properties file."""
+
+from functools import cache
+from pathlib import Path
+
+from clevrhope import _core
+from clevrhope.errors import VocabularyError
+from clevrhope.runtime.assets import blender_assets
+from clevrhope.runtime.reading import read_bytes
+
+
+@cache
+def default_vocabulary() -> _core.Vocabulary:
+    """CLEVR's attribute types and values, from the properties file that comes with the package."""
+    return read_vocabulary(blender_assets() / "properties.json")
+
+
+def read_vocabulary(path: Path | str) -> _core.Vocabulary:
+    """The vocabulary of a properties file as CLEVR writes it.
+
+    Raises:
+        VocabularyError: the file is something else, or cannot be read; says where.
+    """
+    content = read_bytes(Path(path), "a properties file", error=VocabularyError)
+    return _core.Vocabulary(content, file=str(path))

@@ -1,0 +1,50 @@
+"""The camera before its jitter: the directions that relations follow, and where points are in its image."""
+
+import json
+import math
+from collections.abc import Sequence
+from functools import cache
+
+from clevrhope.runtime.assets import blender_assets
+
+LEAST_DEPTH = 0.1
+"""Blender units before the camera that a point has at least in a drawing."""
+
+
+@cache
+def default_location() -> tuple[float, float, float]:
+    """The place of the package's camera before jitter, in Blender units; it looks at the origin."""
+    x, y, z = json.loads((blender_assets() / "look.json").read_bytes())["camera"]["location"]
+    return x, y, z
+
+
+def default_directions() -> dict[str, list[float]]:
+    """The `directions` of all published CLEVR scenes: those of the camera before its jitter."""
+    x, y, _ = default_location()
+    length = math.hypot(x, y)
+    x, y = round(x / length, 9), round(y / length, 9)
+    return {
+        "left": [y, -x, 0.0],
+        "right": [-y, x, 0.0],
+        "behind": [-x, -y, 0.0],
+        "front": [x, y, 0.0],
+        "above": [0.0, 0.0, 1.0],
+        "below": [0.0, 0.0, -1.0],
+    }
+
+
+def project(
+    point: Sequence[float], camera: Sequence[float], *, focal_px: float, size_px: tuple[int, int]
+) -> tuple[float, float, float]:
+    """Right and down in pixels and depth of a point for a camera at a place, which looks at the origin."""
+    distance = math.hypot(*camera)
+    forward = [-each / distance for each in camera]
+    flat = math.hypot(forward[0], forward[1])
+    right = (forward[1] / flat, -forward[0] / flat, 0.0)
+    up = (right[1] * forward[2], -right[0] * forward[2], right[0] * forward[1] - right[1] * forward[0])
+    offset = [a - b for a, b in zip(point, camera, strict=True)]
+    aside, above, depth = (
+        sum(a * b for a, b in zip(offset, axis, strict=True)) for axis in (right, up, forward)
+    )
+    depth = max(depth, LEAST_DEPTH)
+    return size_px[0] / 2 + focal_px * aside / depth, size_px[1] / 2 - focal_px * above / depth, depth

@@ -1,0 +1,212 @@
+"""A drawing of a scene's objects in SVG, from where they are in the image, or from their coordinates.
+
+Where a scene says neither, its objects stand in a row. A shape has its own outline, a size its own size, and
+metal shines. What an object does not say is drawn dashed.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from html import escape
+from typing import Any
+
+from clevrhope.runtime.assets import blender_assets
+from clevrhope.scenes.camera import default_location, project
+
+Item = Mapping[str, Any]
+Colors = Mapping[str, Sequence[float]]
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom in pixels."""
+
+WIDTH_PX, HEIGHT_PX = 480, 320
+"""Size of a CLEVR image."""
+
+FOCAL_PX = 525.0
+"""Focal length of CLEVR's camera: a lens of 35 mm with a sensor of 32 mm."""
+
+LEGEND_PX = 22
+"""Height of the legend under a drawing."""
+
+RADII = {"small": 0.35, "large": 0.7}
+"""Radii of objects in Blender units, where neither a box nor a place says how large they are."""
+
+GLOSS = (
+    '<linearGradient id="clevrhope-gloss" x1="0" y1="0" x2="1" y2="1">'
+    '<stop offset="0" stop-color="#fff" stop-opacity=".1"/>'
+    '<stop offset=".3" stop-color="#fff" stop-opacity=".85"/>'
+    '<stop offset=".45" stop-color="#fff" stop-opacity=".1"/>'
+    '<stop offset="1" stop-color="#000" stop-opacity=".4"/>'
+    "</linearGradient>"
+)
+"""What lies over an object of metal."""
+
+
+@cache
+def default_colors() -> Colors:
+    """Color -> red, green and blue from 0 to 255, of the properties file that comes with the package."""
+    properties = json.loads((blender_assets() / "properties.json").read_bytes())
+    named: Colors = properties["colors"]
+    return named
+
+
+def scene_svg(
+    scene: Mapping[str, Any], *, colors: Colors | None = None, numbered: bool = False, legend: bool = False
+) -> str:
+    """The drawing, far objects first, so that near ones hide them.
+
+    Args:
+        scene: in CLEVR's JSON form; only `objects` must be there.
+        colors: what the names of colors mean; by default CLEVR's.
+        numbered: writes each object's number on it.
+        legend: says below which material shines.
+    """
+    colors = colors or default_colors()
+    items: Sequence[Item] = scene["objects"]
+    drawn = sorted(zip(items, _boxes(scene), range(len(items)), strict=True), key=lambda each: each[1][1])
+    objects = "".join(
+        f"<g><title>{escape(_named(item, number))}</title>{_outlined(item, box, colors)}"
+        f"{_number(number, box) if numbered else ''}</g>"
+        for item, (box, _), number in drawn
+    )
+    height = HEIGHT_PX + (LEGEND_PX if legend else 0)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH_PX}" height="{height}" '
+        f'viewBox="0 0 {WIDTH_PX} {height}" role="img" aria-label="{escape(_described(scene))}">'
+        f'<defs>{GLOSS}</defs><rect width="{WIDTH_PX}" height="{HEIGHT_PX}" fill="#a7a6a3"/>'
+        f"{objects}{_legend(items) if legend else ''}</svg>"
+    )
+
+
+def swatch_svg(item: Item, *, colors: Colors | None = None) -> str:
+    """A small drawing of one object, in a line of text."""
+    reach = 7.0 if item.get("size") != "small" else 4.5
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="18" height="18" viewBox="0 0 18 18" '
+        f'style="vertical-align:-4px"><defs>{GLOSS}</defs>'
+        f"{_outlined(item, (9 - reach, 9 - reach, 9 + reach, 9 + reach), colors or default_colors())}</svg>"
+    )
+
+
+def object_words(item: Item) -> str:
+    """What an object says of itself: "small red rubber cube"."""
+    said = (str(item[kind]) for kind in ("size", "color", "material") if kind in item)
+    return " ".join([*said, str(item.get("shape", "object"))])
+
+
+def box_px(item: Item) -> Box:
+    """Left, top, right and bottom of an object in its image, in pixels.
+
+    Published CLEVR scenes have no boxes; there it is the box of a sphere of the object's size.
+    """
+    if "bbox" in item:
+        left, top, right, bottom = item["bbox"]
+        return left, top, right, bottom
+    u, v, depth = item["pixel_coords"]
+    reach = FOCAL_PX * item["3d_coords"][2] / depth
+    return u - reach, v - reach, u + reach, v + reach
+
+
+def _boxes(scene: Mapping[str, Any]) -> list[tuple[Box, float]]:
+    """The box of each object, and minus its distance from the camera."""
+    try:
+        return list(_placed(scene))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # It does not say where each object is, or something else stands there.
+        return list(_in_rows(scene["objects"]))
+
+
+def _placed(scene: Mapping[str, Any]) -> Iterator[tuple[Box, float]]:
+    camera = scene.get("camera", {}).get("location") or default_location()
+    for item in scene["objects"]:
+        if "pixel_coords" in item and item.keys() & {"bbox", "3d_coords"}:
+            yield box_px(item), -item["pixel_coords"][2]
+        else:
+            yield _projected(item, camera)
+
+
+def _in_rows(items: Sequence[Item]) -> Iterator[tuple[Box, float]]:
+    n_rows = math.ceil(math.sqrt(len(items) / 1.5))
+    n_columns = math.ceil(len(items) / max(n_rows, 1))
+    step = min(WIDTH_PX / max(n_columns, 1), HEIGHT_PX / max(n_rows, 1))
+    for number, item in enumerate(items):
+        row, column = divmod(number, n_columns)
+        reach = step * 0.45 * RADII.get(item.get("size", ""), 0.7)
+        u = WIDTH_PX / 2 + (column - (n_columns - 1) / 2) * step
+        v = HEIGHT_PX / 2 + (row - (n_rows - 1) / 2) * step
+        yield (u - reach, v - reach, u + reach, v + reach), 0.0
+
+
+def _projected(item: Item, camera: Sequence[float]) -> tuple[Box, float]:
+    """The box of an object at `3d_coords` in the image of a camera, and minus its distance."""
+    u, v, depth = project(item["3d_coords"], camera, focal_px=FOCAL_PX, size_px=(WIDTH_PX, HEIGHT_PX))
+    reach = FOCAL_PX * RADII.get(item.get("size", ""), item["3d_coords"][2]) / depth
+    return (u - reach, v - reach, u + reach, v + reach), -depth
+
+
+def _outlined(item: Item, box: Box, colors: Colors) -> str:
+    """An object in its box."""
+    left, top, right, bottom = box
+    width, height = right - left, bottom - top
+    known = colors.get(item.get("color", ""))
+    fill = "#fff" if known is None else f"rgb({','.join(str(round(each)) for each in known)})"
+    lid = ""
+    dashed = ' stroke-dasharray="4 3"' if {"color", "shape", "material"} - item.keys() else ""
+    shape = item.get("shape")
+    if shape == "cube":
+        drawn = f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="2"'
+    elif shape == "cylinder":
+        rim = min(height / 8, width / 4)
+        drawn = (
+            f'<path d="M{left:.1f},{top + rim:.1f} a{width / 2:.1f},{rim:.1f} 0 0 1 {width:.1f},0 '
+            f'v{height - 2 * rim:.1f} a{width / 2:.1f},{rim:.1f} 0 0 1 {-width:.1f},0 z"'
+        )
+        lid = (
+            f'<path d="M{left:.1f},{top + rim:.1f} a{width / 2:.1f},{rim:.1f} 0 0 0 {width:.1f},0" '
+            'fill="none" stroke="#333"/>'
+        )
+    elif shape == "sphere":
+        drawn = (
+            f'<ellipse cx="{left + width / 2:.1f}" cy="{top + height / 2:.1f}" rx="{width / 2:.1f}" '
+            f'ry="{height / 2:.1f}"'
+        )
+    else:
+        drawn = (
+            f'<path d="M{left + width / 2:.1f},{top:.1f} L{right:.1f},{top + height / 2:.1f} '
+            f'L{left + width / 2:.1f},{bottom:.1f} L{left:.1f},{top + height / 2:.1f} z"'
+        )
+    gloss = f'{drawn} fill="url(#clevrhope-gloss)"/>' if item.get("material") == "metal" else ""
+    return f'{drawn} fill="{fill}" stroke="#333"{dashed}/>{gloss}{lid}'
+
+
+def _number(number: int, box: Box) -> str:
+    left, top, right, bottom = box
+    return (
+        f'<text x="{(left + right) / 2:.1f}" y="{(top + bottom) / 2 + 5:.1f}" text-anchor="middle" '
+        'font-family="system-ui, sans-serif" font-size="14" font-weight="700" fill="#fff" stroke="#000" '
+        f'stroke-width="3" paint-order="stroke">{number}</text>'
+    )
+
+
+def _legend(items: Sequence[Item]) -> str:
+    """Which material looks like what, of those that are there."""
+    materials = sorted({str(item["material"]) for item in items if "material" in item})
+    drawn = ""
+    for place, material in enumerate(materials):
+        x = 8 + 130 * place
+        one = {"shape": "sphere", "color": "legend", "material": material}
+        box = (x, HEIGHT_PX + 5.0, x + 12.0, HEIGHT_PX + 17.0)
+        drawn += (
+            f'{_outlined(one, box, {"legend": (140, 140, 140)})}<text x="{x + 18}" y="{HEIGHT_PX + 15}" '
+            f'font-family="system-ui, sans-serif" font-size="12" fill="#77746d">{escape(material)}</text>'
+        )
+    return drawn
+
+
+def _described(scene: Mapping[str, Any]) -> str:
+    n = len(scene["objects"])
+    return f"Sketch of a scene with {n} object{'' if n == 1 else 's'}"
+
+
+def _named(item: Item, number: int) -> str:
+    return f"{number}: {object_words(item)}"

@@ -1,0 +1,162 @@
+"""Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped; docs/building.md lists them."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click import ClickException
+
+from clevrhope.__main__ import RESUMABLE, commands, run_command
+
+NOWHERE = "nowhere"
+
+MISSING = {
+    "answers": [NOWHERE, "--requests", NOWHERE, "--out", "a.jsonl"],
+    "ask": [NOWHERE, "--out", "a.jsonl"],
+    "audit": [NOWHERE],
+    "baseline": [NOWHERE, "--kind", "coin", "--out", "a.jsonl"],
+    "bench": ["batch", NOWHERE],
+    "build": ["--hop", "none", "--templates", NOWHERE, "--out", "out"],
+    "devices": [NOWHERE],
+    "evaluate": [NOWHERE],
+    "experiment": [NOWHERE],
+    "export": [NOWHERE, "--format", "clevr", "--out", "out"],
+    "families": ["--templates", NOWHERE],
+    "features": [NOWHERE, "--kind", "pixels"],
+    "hops": [NOWHERE],
+    "info": [NOWHERE],
+    "merge": [NOWHERE, "--hop", "none", "--out", "out"],
+    "plan": ["--hop", "none", "--templates", NOWHERE, "--out", "out"],
+    "render": [NOWHERE, "--out", "out"],
+    "report": [NOWHERE, "--out", "out"],
+    "score": [NOWHERE, NOWHERE],
+    "show": [NOWHERE, "--hop", "none", "--split", "train", "--question", "0"],
+    "stats": [NOWHERE],
+    "suite": ["rad", NOWHERE],
+    "train": ["question_only", NOWHERE, "--hop", "none", "--size", "5"],
+}
+"""A line of each command with a file or folder that is not there, or an argument that it does not take."""
+
+
+def test_each_command_has_a_line() -> None:
+    assert MISSING.keys() == commands.commands.keys()
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_missing_folder_is_wrong_input(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name in ("evaluate", "train"):
+        pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    assert run_command([name, *MISSING[name]]) == 2
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    (sentence,) = (line for line in seen.err.splitlines() if line.startswith("clevrhope: "))
+    assert NOWHERE in sentence or name == "bench"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_an_unknown_option_is_wrong_input(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command([name, "--no-such-option"]) == 2
+    assert "--no-such-option" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["hops"],
+        ["families", "zero_hop"],
+        ["--help"],
+        ["--version"],
+        ["plan", "--hop", "none", "--no-render", "--seed", "1", "--out", "out"],
+    ],
+)
+def test_what_is_done_is_0(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_command(words) == 0
+
+
+def test_looking_is_0(limited: Path) -> None:
+    assert run_command(["info", str(limited)]) == 0
+    question = ["--hop", "red_cube", "--split", "train", "--question", "0"]
+    assert run_command(["show", str(limited), *question]) == 0
+    assert run_command(["audit", str(limited), "--quiet"]) == 0
+
+
+DAMAGED = {
+    "audit": ["--quiet"],
+    "show": ["--hop", "red_cube", "--split", "train", "--question", "0"],
+    "export": ["--format", "clevr", "--no-images", "--hop", "red_cube", "--out", "out", "--quiet"],
+    "stats": ["--hop", "red_cube"],
+    "baseline": ["--kind", "majority", "--hop", "red_cube", "--out", "p.jsonl"],
+}
+"""Commands that read the questions of a train set, and the rest of their line."""
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_a_failure(
+    name: str,
+    limited: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = Path(shutil.copytree(limited, tmp_path / "set"))
+    monkeypatch.chdir(tmp_path)
+    path = folder / "hops/red_cube/train.h5"
+    path.write_bytes(path.read_bytes()[:2000])
+    assert run_command([name, str(folder), *DAMAGED[name]]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted(MISSING))
+def test_a_stopped_command_is_130(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever it was doing; those that can resume say so."""
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands.commands[name], "callback", stop)
+    line = [name, *(MISSING[name] if name not in ("devices", "hops", "bench") else [])]
+    assert run_command(line) == 130
+    says = "stopped; run the same command to resume" if name in RESUMABLE else "stopped"
+    assert capsys.readouterr().err.strip() == f"clevrhope: {says}"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_that_is_stopped_ends_with_130(tmp_path: Path, number: signal.Signals) -> None:
+    out = tmp_path / "out"
+    words = ["build", "--hops", "all", "--preset", "paper", "--no-render", "--seed", "1", "--out", str(out)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clevrhope", *words], stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+    while not out.exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err.endswith("clevrhope: stopped; run the same command to resume\n")
+
+
+def test_the_page_lists_the_codes() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "building.md").read_text()
+    for code in (0, 1, 2, 130):
+        assert f"\n| {code} | " in page
+    resumable = page[page.index("| 130 |") :].splitlines()[0]
+    assert all(f"`{name}`" in resumable for name in RESUMABLE)
+
+
+def test_a_wrong_option_is_clicks_error() -> None:
+    """So that a change of click's does not turn it into another code unseen."""
+    with pytest.raises(ClickException):
+        commands.main(["build", "--no-such-option"], standalone_mode=False)

@@ -1,0 +1,164 @@
+"""Help in groups, which changes no option; and names that the shell completes."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from clevrhope.__main__ import GROUPS, commands, run_command
+from clevrhope.cli.command import Command
+
+
+def every_command() -> Iterator[tuple[str, click.Command]]:
+    for name, command in sorted(commands.commands.items()):
+        yield name, command
+        for below, inner in sorted(getattr(command, "commands", {}).items()):
+            yield f"{name} {below}", inner
+
+
+def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run_command([*words, "--help"]) == 0
+    return capsys.readouterr().out
+
+
+def headings(text: str) -> list[str]:
+    return [line[:-1] for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+
+
+def test_each_command_is_under_one_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = [command.name for group in GROUPS.values() for command in group]
+    assert sorted(map(str, listed)) == sorted(commands.commands)
+    text = help_of(capsys)
+    assert headings(text) == ["Options", *GROUPS]
+    for name in listed:
+        assert text.count(f"\n  {name} ") == 1
+
+
+@pytest.mark.parametrize(("name", "command"), [*every_command()])
+def test_each_option_is_listed_once(
+    name: str, command: click.Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under some heading; and what other programs read of a command is what click would give them."""
+    assert isinstance(command, Command | click.Group)
+    text = help_of(capsys, *name.split())
+    context = command.make_context(name, [], resilient_parsing=True)
+    plain = click.Command.get_params(command, context)
+    assert command.get_params(context) == plain
+    listed = text[text.index(f"\n{headings(text)[0]}:") :]
+    lines = [line.strip() for line in listed.splitlines() if line.startswith("  -")]
+    for option in (param for param in plain if isinstance(param, click.Option)):
+        starts = [
+            line for line in lines if f"{line} ".startswith((f"{option.opts[0]} ", f"{option.opts[0]}, "))
+        ]
+        assert len(starts) == 1, option.opts
+    described = command.to_info_dict(context)["params"]
+    assert [each["name"] for each in described] == [param.name for param in plain]
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("build", ["What to build", "Folder and sizes", "Questions", "Images", "Machine", "Other options"]),
+        (
+            "train",
+            ["Train set", "Model and recipe", "Tuning and checkpoints", "Machine", "Other options"],
+        ),
+        ("hops", ["Options"]),
+    ],
+)
+def test_the_headings(name: str, wanted: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert headings(help_of(capsys, name)) == wanted
+
+
+def test_long_help_has_headings(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, command in every_command():
+        if len(command.params) > 11:
+            assert len(headings(help_of(capsys, *name.split()))) > 2, name
+
+
+def completed(shell: str, line: str) -> list[str]:
+    """What the shell's script gets for a line, of which the last word is being typed."""
+    words = line.split(" ")
+    last = {"COMP_CWORD": str(len(words) - 1)}
+    if shell == "fish":
+        last = {"COMP_CWORD": words[-1]}
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; sys.argv = ['clevrhope']; import clevrhope.__main__ as m; m.main()",
+        ],
+        env={
+            "_CLEVRHOPE_COMPLETE": f"{shell}_complete",
+            "COMP_WORDS": line,
+            "PYTHONPATH": ":".join(sys.path),
+            **last,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    if shell == "zsh":  # kind, value and description, a line each
+        return lines[1::3]
+    return [each.partition(",")[2].partition("\t")[0] for each in lines]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_names_are_completed(shell: str, limited: Path) -> None:
+    assert completed(shell, "clevrhope build --hop rubber_cy") == ["rubber_cylinder", "rubber_cyan"]
+    assert completed(shell, f"clevrhope stats {limited} --hop c") == [
+        "cyan_cylinder-d4",
+        "cyan_cylinder-d8-grid",
+    ]
+    assert completed(shell, f"clevrhope show {limited} --hop red_cube --split ") == ["train", "complex_ood"]
+
+
+def test_names_are_completed_where_there_is_no_dataset() -> None:
+    assert completed("bash", "clevrhope train film nowhere --hop no") == ["none"]
+    assert completed("bash", "clevrhope show nowhere --hop none --split complex") == [
+        "complex_iid",
+        "complex_ood",
+    ]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_documented_line_prints_a_script(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "building.md").read_text()
+    assert 'eval "$(_CLEVRHOPE_COMPLETE=bash_source clevrhope)"' in page
+    assert f"{shell}_source" in page
+    monkeypatch.setattr("click.shell_completion.BashComplete._check_version", lambda *_: None)
+    monkeypatch.setenv("_CLEVRHOPE_COMPLETE", f"{shell}_source")
+    with pytest.raises(SystemExit) as ended:
+        run_command([])
+    assert ended.value.code == 0
+    assert f"_CLEVRHOPE_COMPLETE={shell}_complete" in capsys.readouterr().out
+
+
+def test_bash_takes_its_script_and_completes(limited: Path, tmp_path: Path) -> None:
+    """The documented line in a real bash, with the command as a script on its path."""
+    program = tmp_path / "clevrhope"
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nsys.path[:0] = {sys.path!r}\n"
+        "from clevrhope.__main__ import main\nmain()\n"
+    )
+    program.chmod(0o755)
+    script = (
+        'eval "$(_CLEVRHOPE_COMPLETE=bash_source clevrhope)"\n'
+        f"COMP_WORDS=(clevrhope stats {limited} --hop r)\nCOMP_CWORD=4\n"
+        "_clevrhope_completion clevrhope\necho ${COMPREPLY[@]}\n"
+    )
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("red_cube\n", "")

@@ -1,0 +1,205 @@
+"""`clevrhope info`: what a folder holds, commands that make it again with its bytes, and what to add."""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+from building import tree
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.manifest import existing_manifest, read_summary
+from clevrhope.describe.info.overview import KINDS, read_overview
+
+KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
+
+
+def info(capsys: pytest.CaptureFixture[str], folder: Path) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run_command(["info", str(folder), "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_numbers_are_those_of_the_manifest(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = info(capsys, mixed)
+    manifest = existing_manifest(mixed / "manifest.json")
+    for name in ("seed", "rendering", "config", "splits", "covr", "suites", "pools"):
+        assert found[name] == getattr(manifest, name), name
+    assert found["complete"] is True
+    assert found["pictures"] == len(list(mixed.glob("images/*/*.png"))) > 20
+    assert set(found["splits"]) == {"none", "prelim_cyan", "rubber_cylinder"}
+
+
+def test_bytes_are_those_on_disk(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And each file is counted under one kind."""
+    found = info(capsys, mixed)["bytes"]
+    assert set(found) == set(KINDS)
+    files = [path for path in mixed.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    assert sum(found.values()) == sum(path.stat().st_size for path in files)
+    of_suites = [path for path in files if "suites" in path.parts]
+    assert found["suites"] == sum(path.stat().st_size for path in of_suites) > 0
+
+
+def test_text_says_what_json_says(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = info(capsys, mixed)
+    assert run_command(["info", str(mixed)]) == 0
+    text = capsys.readouterr().out
+    for command in found["reproduction"]["commands"]:
+        assert command in text
+    for each in found["additions"]:
+        assert f"{each['what']}:\n  {each['command']}" in text
+    assert (
+        f"{found['questions']:,} questions in 3 sub-datasets, {found['pictures']:,} images; complete" in text
+    )
+    assert "3 to 6 objects in a scene" in text
+    assert "96 x 64 pixels, by clevrhope's native renderer (quality draft), revision" in text
+
+
+@pytest.mark.parametrize("name", ["mixed", "limited", "only_h5"])
+def test_the_commands_make_the_folder_again(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder: Path = request.getfixturevalue(name)
+    made = read_overview(folder).reproduction
+    assert made is not None
+    assert made.notes == ()
+    monkeypatch.chdir(tmp_path)
+    if made.settings:
+        Path("settings.toml").write_text(made.settings)
+    for command in made.commands:
+        program, *words = (word if word != str(folder) else "again" for word in shlex.split(command))
+        assert program == "clevrhope"
+        assert run_command([*words, "--quiet"]) == 0, command
+    assert tree(tmp_path / "again") == tree(folder)
+
+
+@pytest.mark.parametrize("name", ["mixed", pytest.param("limited", marks=pytest.mark.slow), "only_h5"])
+def test_what_could_be_added_can_be_planned(
+    name: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each build that is proposed is one that `plan` accepts; that of the paper's size takes long to plan."""
+    folder: Path = request.getfixturevalue(name)
+    overview = read_overview(folder)
+    assert overview.reproduction is not None
+    monkeypatch.chdir(tmp_path)
+    Path("settings.toml").write_text(overview.reproduction.settings)
+    builds = [shlex.split(each.command) for each in overview.additions if " build " in each.command]
+    assert len(builds) >= 2
+    for _, _, *words in builds:
+        if "paper" not in words:
+            unrendered = [] if "--passes" in words or "--no-render" in words else ["--no-render"]
+            code = run_command(["plan", *words, *unrendered, "--quiet"])
+            assert code == 0, (words, capsys.readouterr().err)
+
+
+def test_what_is_there_is_not_proposed(mixed: Path, limited: Path) -> None:
+    said = {each.what for each in read_overview(mixed).additions}
+    assert "28 of the paper's 29 pairs" in said
+    assert "passes (depth, normal)" in said
+    assert "paired tests (rad)" not in said
+    assert not any("COVR" in what or "single values" in what or "nothing held out" in what for what in said)
+    said = {each.what for each in read_overview(limited).additions}
+    assert "JSON question files" in said
+    assert any(what.startswith("images") for what in said)
+    assert not any("passes" in what for what in said)
+
+
+def test_settings_that_no_option_sets_come_as_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    made = info(capsys, KEPT)["reproduction"]
+    (command,) = made["commands"]
+    assert "--config settings.toml" in command
+    assert "--train-questions 18" in command
+    assert "--splits train,complex_iid,complex_ood,minimal_iid,minimal_ood" in command
+    assert made["settings"] == "[sizes]\ncomplex_iid = 9\ncomplex_ood = 3\nminimal_places = 1\n"
+
+
+def test_features_and_exports_are_found(
+    only_h5: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(only_h5, tmp_path / "set"))
+    assert run_command(["features", str(folder), "--kind", "attributes", "--quiet"]) == 0
+    for out, form in ((tmp_path / "beside", "clevr"), (folder / "inside", "iep")):
+        words = ["export", str(folder), "--format", form, "--no-images", "--quiet", "--out", str(out)]
+        assert run_command(words) == 0
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/source.json").write_text('{"format": "iep", "seed": 1}')
+    found = info(capsys, folder)
+    (store,) = found["features"]
+    files = [path for path in (folder / "features").rglob("*") if path.is_file()]
+    assert store["kind"] == "attributes"
+    assert store["pools"] == ["test_ood"]
+    assert store["bytes"] == found["bytes"]["features"] == sum(path.stat().st_size for path in files)
+    assert {each["format"]: each["folder"] for each in found["exports"]} == {
+        "iep": str(folder / "inside"),
+        "clevr": str(tmp_path / "beside"),
+    }
+    assert not any(each["what"].startswith("features") for each in found["additions"])
+
+
+def test_an_unfinished_folder_and_a_part_say_so(
+    limited: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(limited, tmp_path / "set"))
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"complete": true', '"complete": false'))
+    assert info(capsys, folder)["additions"] == []
+    assert run_command(["info", str(folder)]) == 0
+    assert "not finished; run the dataset's build again to finish it" in capsys.readouterr().out
+    part = tmp_path / "part"
+    words = ["build", "--hop", "red_cube", "--no-render", "--seed", "1", "--quiet", "--shard", "1/2"]
+    assert run_command([*words, "--out", str(part)]) == 0
+    found = info(capsys, part)
+    assert (found["part"], found["reproduction"], found["additions"]) == ("1/2", None, [])
+    assert run_command(["info", str(part)]) == 0
+    assert "part 1/2 of a dataset; clevrhope merge joins the parts" in capsys.readouterr().out
+
+
+def big_manifest(folder: Path, out: Path, n_files: int) -> Path:
+    """The manifest of a folder as it would be with so many images."""
+    head, mark, _ = (folder / "manifest.json").read_text().partition('\n  "files": {')
+    rows = ",\n".join(
+        f'    "images/train/HOPE_train_{k:06d}.png": {{"bytes": {1000 + k % 7}, "sha256": "{"a" * 64}"}}'
+        for k in range(n_files)
+    )
+    out.mkdir()
+    (out / "manifest.json").write_text(f"{head}{mark}\n{rows}\n  }}\n}}\n")
+    return out
+
+
+def test_the_list_of_files_is_summed_up_and_not_parsed(limited: Path, tmp_path: Path) -> None:
+    """At the paper's size of 408,000 images `info` has a second; parsing alone would take longer."""
+    folder = big_manifest(limited, tmp_path / "big", 408_000)
+    began = process_time()
+    overview = read_overview(folder)
+    assert process_time() - began < 1.0
+    assert overview.bytes["images"] == sum(1000 + k % 7 for k in range(408_000))
+    assert overview.manifest.files == {}
+
+
+def test_a_manifest_that_was_written_anew_is_summed_up_too(limited: Path, tmp_path: Path) -> None:
+    path = limited / "manifest.json"
+    other = tmp_path / "manifest.json"
+    other.write_text(json.dumps(json.loads(path.read_text())))
+    assert read_summary(other) == read_summary(path)
+    assert read_summary(path)[1]["hops"] > 0
+
+
+def test_a_damaged_manifest_is_a_sentence(limited: Path, tmp_path: Path) -> None:
+    from clevrhope.errors import DatasetError
+
+    text = (limited / "manifest.json").read_text()
+    for n, what in ((0, "empty"), (500, "cut off in line"), (len(text) - 3, "cut off in line")):
+        (tmp_path / "manifest.json").write_text(text[:n])
+        with pytest.raises(DatasetError, match=what):
+            existing_manifest(tmp_path / "manifest.json")
+        if n < 1000:
+            with pytest.raises(DatasetError, match=what):
+                read_overview(tmp_path)

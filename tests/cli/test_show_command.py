@@ -1,0 +1,187 @@
+"""`clevrhope show`: one question of any kind of split, its program on the scene, and its images."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from PIL import Image
+
+import clevrhope
+from clevrhope.__main__ import run_command
+
+PAIR = "rubber_cylinder"
+
+
+def show(capsys: pytest.CaptureFixture[str], folder: Path, *words: object) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run_command(["show", str(folder), *map(str, words), "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def asked(hop: str, split: str, number: int) -> list[object]:
+    return ["--hop", hop, "--split", split, "--question", number]
+
+
+def spoken(output: object) -> str:
+    return ("no", "yes")[output] if isinstance(output, bool) else str(output)
+
+
+@pytest.mark.parametrize(
+    ("hop", "split"),
+    [
+        (PAIR, "train"),
+        (PAIR, "complex_ood"),
+        (PAIR, "minimal_iid"),
+        (PAIR, "minimal_ood"),
+        ("none", "val"),
+        ("prelim_cyan", "existence"),
+        ("prelim_cyan", "counting"),
+        (PAIR, "covr_train"),
+        (PAIR, "covr_test_ood"),
+    ],
+)
+def test_a_question_is_that_of_the_loader(
+    mixed: Path, capsys: pytest.CaptureFixture[str], hop: str, split: str
+) -> None:
+    loaded = clevrhope.load(mixed, hop, split, images=False, text=True)
+    families = set()
+    for k in (0, len(loaded) - 1):
+        found, item = show(capsys, mixed, *asked(hop, split, k)), loaded[k]
+        assert (found["text"], found["answer"]) == (item["question_text"], item["answer_text"])
+        indices = item.get("image_indices", [item.get("image_index")])
+        assert [image["index"] for image in found["images"]] == indices
+        assert spoken(found["steps"][-1]["output"]) == found["answer"]
+        assert len(found["steps"]) == len(item["program_text"].split(" "))
+        assert all(Path(image["path"]).is_file() for image in found["images"])
+        families.add(found["family"])
+    assert all(families)
+
+
+def test_the_mention_is_what_the_split_promises(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for split, words in (
+        ("train", "the held-out pair (rubber cylinder) is not mentioned"),
+        ("complex_ood", "the held-out pair (rubber cylinder) is mentioned"),
+        ("minimal_iid", "the held-out pair (rubber cylinder) is not mentioned"),
+        ("minimal_ood", "the held-out pair (rubber cylinder) is mentioned"),
+        ("covr_train", "the held-out pair (rubber cylinder) is not mentioned"),
+    ):
+        assert show(capsys, mixed, *asked(PAIR, split, 0))["mention"] == words, split
+    assert show(capsys, mixed, *asked("none", "val", 0))["mention"] == "nothing is held out"
+    assert show(capsys, mixed, *asked("prelim_cyan", "counting", 1))["mention"] == (
+        "the value (cyan) is mentioned"
+    )
+
+
+def test_some_questions_of_covrs_ood_set_mention_the_pair(
+    mixed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    n = len(clevrhope.load(mixed, PAIR, "covr_test_ood", images=False))
+    found = {show(capsys, mixed, *asked(PAIR, "covr_test_ood", k))["mention"] for k in range(n)}
+    with h5py.File(mixed / "covr" / PAIR / "test_ood.h5") as file:
+        places = file["pair_places"][:].tolist()
+    for k, place in enumerate(places):
+        is_said = "is mentioned" in show(capsys, mixed, *asked(PAIR, "covr_test_ood", k))["mention"]
+        assert is_said == (place == 1), k
+    assert found
+
+
+def test_a_group_is_named(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for hop, split, noun, size in (
+        (PAIR, "minimal_ood", "place", 4),
+        ("prelim_cyan", "existence", "group", 2),
+        ("prelim_cyan", "counting", "set", 6),
+    ):
+        n = len(clevrhope.load(mixed, hop, split, images=False))
+        groups = [show(capsys, mixed, *asked(hop, split, k))["group"] for k in range(n)]
+        found = [re.fullmatch(rf"{noun} (\d+), image (\d+) \(of 0 to {size - 1}\)", each) for each in groups]
+        assert len({match[1] for match in found if match}) == 1, "one group was built"
+        assert sorted(int(match[2]) for match in found if match) == list(range(size))
+    assert show(capsys, mixed, *asked(PAIR, "train", 0))["group"] == ""
+
+
+def test_steps_are_readable(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["show", str(mixed), *map(str, asked("prelim_cyan", "counting", 5))]) == 0
+    text = capsys.readouterr().out
+    assert "Answer    5\n" in text
+    assert re.search(r" 0  scene +all 5 objects\n", text)
+    assert re.search(r" 1  filter_color\[cyan\]\(0\)  all 5 objects\n", text)
+    assert re.search(r" 2  count\(1\) +5\n", text)
+    assert len(re.findall(r"^ +\d  \w+ cyan \w+ \w+$", text, re.M)) == 5, "its objects in words"
+
+
+def test_steps_on_several_images_name_them(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["show", str(mixed), *map(str, asked(PAIR, "covr_train", 0))]) == 0
+    text = capsys.readouterr().out
+    n = len(re.findall(r"^Image \d ", text, re.M))
+    assert 1 < n <= 5
+    assert re.search(r"scene +all \d+ objects\n", text)
+
+
+def test_an_image_is_saved_as_it_is(
+    mixed: Path, only_h5: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "image.png"
+    found = show(capsys, mixed, *asked(PAIR, "train", 3), "--save", out)
+    assert found["saved"] == [str(out)]
+    assert out.read_bytes() == Path(found["images"][0]["path"]).read_bytes()
+    found = show(capsys, only_h5, *asked("red_cube", "complex_ood", 1), "--save", out)
+    assert found["images"][0]["path"] is None
+    with h5py.File(only_h5 / "images/test_ood.h5") as file:
+        pixels = file["images"][found["images"][0]["index"]]
+    assert np.array_equal(np.asarray(Image.open(out)), pixels)
+
+
+def test_several_images_are_saved_by_number(
+    mixed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = show(capsys, mixed, *asked(PAIR, "covr_test", 1), "--save", tmp_path / "a.png")
+    names = [f"a-{k}.png" for k in range(len(found["images"]))]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    for name, image in zip(names, found["images"], strict=True):
+        assert (tmp_path / name).read_bytes() == Path(image["path"]).read_bytes()
+
+
+def test_own_templates_have_numbers_for_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    templates = Path(__file__).parents[1] / "data" / "likeness_templates"
+    out = tmp_path / "out"
+    words = ["build", "--hop", "red_cube", "--splits", "train", "--train-questions", "9", "--no-render"]
+    own = ["--templates", str(templates), "--seed", "1", "--quiet", "--out", str(out)]
+    assert run_command([*words, *own]) == 0
+    found = show(capsys, out, *asked("red_cube", "train", 0))
+    assert re.fullmatch(r"number \d+ of the dataset's own templates", found["family"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "Missing option '--hop'. {folder} has none, prelim_cyan, rubber_cylinder"),
+        (["--hop", "none"], "Missing option '--split'. There are train, val, test, covr_train, covr_dev"),
+        (["--hop", "none", "--split", "val"], "--question is missing; none/val has questions 0 to 1"),
+        (asked("none", "val", 2), "--question: there is no question 2; none/val has questions 0 to 1"),
+        (asked("red_cube", "val", 0), 'no HOP "red_cube"; there are: none, prelim_cyan, rubber_cylinder'),
+        (asked("none", "minimal_ood", 0), 'no split "minimal_ood" of none; there are: train, val, test'),
+        ([*asked("none", "val", 0), "--save", "a.jpg"], "--save: a.jpg should end in .png"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_there_is(
+    mixed: Path, capsys: pytest.CaptureFixture[str], words: list[object], message: str
+) -> None:
+    assert run_command(["show", str(mixed), *map(str, words)]) == 2
+    seen = capsys.readouterr()
+    assert message.format(folder=mixed) in seen.err
+    assert len(seen.err.splitlines()) == 1
+    assert seen.out == ""
+
+
+def test_a_folder_without_images_says_how_to_add_them(
+    limited: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(each) for each in asked("red_cube", "train", 0)]
+    assert run_command(["show", str(limited), *words, "--save", str(tmp_path / "a.png")]) == 2
+    assert f"has no image of this question; clevrhope info {limited} says" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

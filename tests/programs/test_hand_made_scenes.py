@@ -1,0 +1,167 @@
+"""A hand-made scene needs what a program asks for, and no more."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from program_strategies import RELATIONS, VALUES, Nodes, Scene, scenes_and_programs
+
+from clevrhope import Program, ProgramError, SceneError, SceneSet, execute, scenes, trace
+from clevrhope.programs import Scene as CheckedScene
+from clevrhope.scenes.camera import default_directions
+
+# A loaded machine draws slowly; that says nothing about the engine.
+PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large)
+
+
+def result(program: Any, scene: Any) -> Any:
+    try:
+        return execute(program, scene)
+    except ProgramError:
+        return None
+
+
+def asked_for(nodes: Nodes) -> tuple[set[str], set[str]]:
+    """The attribute types and relations that a program's functions name."""
+    values = {value for node in nodes for value in node["value_inputs"]}
+    kinds = {kind for kind in VALUES for node in nodes if node["function"].endswith(f"_{kind}")}
+    return kinds, values & set(RELATIONS)
+
+
+def parts(scene: Scene, kinds: set[str], relations: set[str]) -> Scene:
+    related = {name: scene["relationships"][name] for name in relations}
+    return {
+        "objects": [{kind: item[kind] for kind in kinds} for item in scene["objects"]],
+        **({"relationships": related} if related else {}),
+    }
+
+
+@settings(max_examples=1000, suppress_health_check=PATIENT)
+@given(scenes_and_programs())
+def test_what_a_program_does_not_ask_for_may_be_missing(pair: tuple[Scene, Nodes]) -> None:
+    scene, nodes = pair
+    kinds, relations = asked_for(nodes)
+    own = parts(scene, kinds, relations)
+    assert result(nodes, own) == result(nodes, scene)
+    assert [step.output for step in trace(nodes, own)] == [step.output for step in trace(nodes, scene)]
+    if not scene["objects"]:
+        return
+    for kind in kinds:
+        with pytest.raises(
+            SceneError, match=rf'_{kind}.* needs the "{kind}" of each object, but objects\[0\]'
+        ):
+            execute(nodes, parts(scene, kinds - {kind}, relations))
+    for relation in relations:
+        with pytest.raises(SceneError, match=rf'\[{relation}\] needs "relationships'):
+            execute(nodes, parts(scene, kinds, relations - {relation}))
+
+
+def test_one_attribute_is_a_scene() -> None:
+    assert execute("exist(filter_color[red](scene))", {"objects": [{"color": "red"}]}) is True
+    assert execute("count(scene)", {"objects": [{}, {}]}) == 2
+    assert execute("count(scene)", {"objects": []}) == 0
+
+
+def test_messages_say_which_object_lacks_what() -> None:
+    objects = [{"color": "red", "shape": "cube"}, {"colour": "red", "shape": "cube"}]
+    cases = {
+        "exist(filter_color[red](scene))": (
+            'scene: filter_color[red] needs the "color" of each object, but objects[1] has none '
+            '(it has "colour")'
+        ),
+        "exist(relate[left](unique(scene)))": (
+            'scene: relate[left] needs "relationships" or the "3d_coords" of each object, but objects[0] '
+            "has none"
+        ),
+    }
+    for program, message in cases.items():
+        with pytest.raises(SceneError) as error:
+            execute(program, {"objects": objects})
+        assert str(error.value) == message
+    with pytest.raises(
+        SceneError, match=r'relate\[left\] needs "relationships" of "left", but relationships has none'
+    ):
+        execute(
+            "exist(relate[left](unique(scene)))", {"objects": objects, "relationships": {"right": [[], []]}}
+        )
+    with pytest.raises(
+        SceneError, match=r"the \"color\" of each object, but scenes\[1\]\.objects\[1\] has none"
+    ):
+        execute("exist(filter_color[red](scene))", SceneSet([{"objects": objects[:1]}, {"objects": objects}]))
+    # What is there is still checked.
+    for odd in (3, "left", [[], []], {"left": 3}):
+        with pytest.raises(SceneError, match="relationships"):
+            execute("exist(relate[left](unique(scene)))", {"objects": objects[:1], "relationships": odd})
+    with pytest.raises(SceneError, match=r'objects\[0\]\.color: .*"redd".*did you mean "red"'):
+        execute("count(scene)", {"objects": [{"color": "redd"}]})
+
+
+def test_relations_follow_from_coordinates() -> None:
+    world = scenes.read_world(constraints={"directions": "clevr"})
+    for scene in json.loads(scenes.sample_scenes(20, seed=4, world=world).to_json()):
+        assert scene["directions"] == default_directions()
+        bare = {"objects": [{"3d_coords": item["3d_coords"]} for item in scene["objects"]]}
+        for number, item in enumerate(scene["objects"]):
+            bare["objects"][number]["size"] = item["size"]
+            bare["objects"][number]["color"] = item["color"]
+        for relation in RELATIONS:
+            program = Program(f"count(relate[{relation}](unique(filter_size[small](scene))))")
+            assert result(program, bare) == result(program, scene)
+        for relation in RELATIONS:
+            program = Program(f"count(relate[{relation}](unique(filter_color[red](scene))))")
+            assert result(program, bare) == result(program, scene)
+
+
+def test_a_choice_of_relations_needs_both() -> None:
+    program = "choose_relation[left](unique(filter_color[red](scene)), filter_color[blue](scene))"
+    objects = [{"color": "red"}, {"color": "blue"}]
+    both = {"left": [[], [0]], "right": [[1], []]}
+    assert execute(program, {"objects": objects, "relationships": both}) == "left"
+    with pytest.raises(SceneError, match=r'"relationships" of "right"'):
+        execute(program, {"objects": objects, "relationships": {"left": both["left"]}})
+
+
+def test_a_scene_is_read_once_for_programs_of_all_kinds() -> None:
+    scene = CheckedScene({"objects": [{"color": "red"}, {"color": "red"}]})
+    assert execute("count(filter_color[red](scene))", scene) == 2
+    with pytest.raises(SceneError, match="size"):
+        execute("count(filter_size[small](scene))", scene)
+    assert scene.content == {"objects": [{"color": "red"}, {"color": "red"}]}
+
+
+WHOLE: dict[str, Any] = {
+    "objects": [
+        {"size": "large", "color": "red", "material": "metal", "shape": "cube", "3d_coords": [-1.5, 0, 0.7]},
+        {
+            "size": "small",
+            "color": "blue",
+            "material": "rubber",
+            "shape": "sphere",
+            "3d_coords": [1, 1, 0.35],
+        },
+        {"size": "small", "color": "cyan", "material": "rubber", "shape": "cube", "3d_coords": [1, -1, 0.35]},
+    ]
+}
+
+
+def test_a_hand_made_scene_is_asked_about() -> None:
+    scene = CheckedScene(WHOLE)
+    asked = scene.ask(5, seed=2)
+    assert len(asked) == 5
+    assert [each.text for each in asked] == [each.text for each in scene.ask(5, seed=2)]
+    for question in asked:
+        answer = execute(question.program, scene)
+        assert question.answer == ("no", "yes")[answer] if isinstance(answer, bool) else str(answer)
+    with pytest.raises(SceneError, match='questions need the "size" of each object'):
+        CheckedScene({"objects": [{"color": "red"}]}).ask(seed=1)
+
+
+def test_a_hand_made_scene_is_rendered() -> None:
+    scene = CheckedScene(WHOLE)
+    image = scene.render(width=96, height=64, quality="draft")
+    assert (image.size, image.mode) == ((96, 64), "RGB")
+    assert len(np.unique(np.asarray(image))) > 100
+    with pytest.raises(SceneError, match=r"objects\[0\]\.shape"):
+        CheckedScene({"objects": [{"color": "red", "3d_coords": [0, 0, 1]}]}).render()

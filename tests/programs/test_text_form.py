@@ -1,0 +1,189 @@
+"""Programs as text and as tokens: what is written is read back, and faults are named where they are."""
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import slow_executor
+from hypothesis import HealthCheck, given, settings
+from program_strategies import Nodes, Scene, random_program, random_scene, scenes_and_programs
+
+from clevrhope import Program, ProgramError, execute
+from clevrhope._core import ProgramTokens
+from clevrhope.programs import default_vocabulary
+from clevrhope.programs.text import MAX_FUNCTIONS, text_of_tokens
+
+# A loaded machine draws slowly; that says nothing about the engine.
+PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large)
+SCENE = {"objects": [{"color": "red", "shape": "cube"}, {"color": "blue", "shape": "cube"}]}
+
+
+def answer(program: Any, scene: Scene) -> Any:
+    try:
+        return execute(program, scene)
+    except ProgramError:
+        return None
+
+
+@settings(max_examples=1000, suppress_health_check=PATIENT)
+@given(scenes_and_programs())
+def test_the_text_of_any_program_is_read_back(pair: tuple[Scene, Nodes]) -> None:
+    scene, nodes = pair
+    text = str(Program(nodes))
+    again = Program(text)
+    assert str(again) == text
+    assert slow_executor.prefix_tokens(again.nodes()) == slow_executor.prefix_tokens(nodes)
+    # A text leaves out nodes that the last does not need, and with them what these would have ruled out.
+    expected = answer(nodes, scene)
+    assert expected is None or answer(text, scene) == expected
+
+
+@settings(max_examples=300, suppress_health_check=PATIENT)
+@given(scenes_and_programs())
+def test_tokens_are_read_by_name_and_by_number(pair: tuple[Scene, Nodes]) -> None:
+    scene, nodes = pair
+    tokens = slow_executor.prefix_tokens(nodes)
+    if len(tokens) > MAX_FUNCTIONS:
+        return
+    expected = answer(str(Program(nodes)), scene)
+    framed = ["<START>", *tokens, "<END>", "<NULL>", "<NULL>"]
+    for given_tokens in (tokens, " ".join(tokens), framed, " ".join(framed), tuple(tokens)):
+        assert answer(given_tokens, scene) == expected
+    assert str(Program(tokens)) == str(Program(text_of_tokens(tokens)))
+
+
+def test_rows_of_a_dataset_are_read() -> None:
+    program = Program("exist(relate[left](unique(filter_color[red](scene))))")
+    tokens = ProgramTokens(default_vocabulary())
+    numbers = [tokens.names.index(name) for name in ("exist", "relate[left]", "unique", "filter_color[red]")]
+    row = np.array([1, *numbers, tokens.names.index("scene"), 2, 0, 0])
+    assert str(Program(row)) == str(program)
+    assert str(Program(row.astype(np.int16))) == str(program)
+    with pytest.raises(ProgramError, match=r"program, token 1: token 99 is not a function"):
+        Program(np.array([1, 99, 2]))
+    with pytest.raises(ProgramError, match="one row of tokens"):
+        Program(row[np.newaxis])
+    with pytest.raises(ProgramError, match="beyond 32 bits"):
+        Program(np.array([1, 2**40, 2]))
+
+
+def test_shared_results_are_written_once() -> None:
+    nodes: Nodes = [{"function": "scene", "inputs": [], "value_inputs": []}]
+    for number in range(MAX_FUNCTIONS - 2):
+        nodes.append({"function": "union", "inputs": [number, number], "value_inputs": []})
+    nodes.append({"function": "count", "inputs": [len(nodes) - 1], "value_inputs": []})
+    text = str(Program(nodes))
+    assert text.startswith("x1 = scene; x2 = union(x1, x1); x3 = union(x2, x2); ")
+    assert len(text) < 30 * len(nodes)
+    assert execute(text, SCENE) == 2
+    assert str(Program(text)) == text
+    assert repr(Program(text)) == f"Program({text})"
+
+
+def test_programs_over_several_images_have_a_text() -> None:
+    left: list[dict[str, Any]] = [
+        {"operation": "find", "arguments": ["sphere"]},
+        {"operation": "find", "arguments": ["cube"]},
+        {"operation": "with_relation", "dependencies": [0, 1], "arguments": ["left"]},
+        {"operation": "unique", "dependencies": [2]},
+        {"operation": "choose_relation", "dependencies": [3, 1], "arguments": ["right", "left"]},
+    ]
+    text = str(Program(left))
+    assert text == (
+        "x1 = filter_shape[cube](scene); "
+        "choose_relation[right](unique(with_relation[left](filter_shape[sphere](scene), x1)), x1)"
+    )
+    assert str(Program(text)) == text
+    choice = "choose_color[red](unique(scene), option_color[blue])"
+    assert str(Program(choice)) == choice
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        (" count ( filter_color[ red ](\nscene() ) ) ", "count(filter_color[red](scene))"),
+        ("a = scene; count(a)", "count(scene)"),
+        ("count scene", "count(scene)"),
+        ("count=scene;count(count)", "count(scene)"),
+    ],
+)
+def test_spaces_and_names_are_free(text: str, same: str) -> None:
+    assert str(Program(text)) == same
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "count(filter_colour[red](scene))",
+            'program, character 7: unknown function "filter_colour" (did you mean "filter_color"?)',
+        ),
+        (
+            "count(filter_color[redd](scene))",
+            'program, character 7: unknown color "redd" (did you mean "red"?); known: gray, red',
+        ),
+        ("count(filter_color(scene))", 'program, character 7: "filter_color" takes one value, got 0'),
+        ("count(scene, scene)", 'program, character 1: "count" takes 1 inputs, got 2'),
+        (
+            "query_size(filter_color[red](scene))",
+            'program, character 1: "query_size" takes Object as input 0, got ObjectSet (character 12)',
+        ),
+        ("unique(scene)", 'program, character 1: "unique" gives Object, which is not an answer'),
+        ("count(scene", 'program, character 12: expected ")" to close the brackets of "count", got the end'),
+        ("count(scene]", 'program, character 12: "]" does not belong here'),
+        ("count(scene scene)", 'program, character 13: expected "," or ")" in the brackets of "count", got'),
+        ("count(scene))", 'program, character 13: expected the end, got ")"'),
+        ("count(scene); exist(scene)", 'program, character 13: expected the end, got ";"'),
+        ("count(,)", 'program, character 7: expected a function, got ","'),
+        ("count(", "program, character 7: expected a function, got the end"),
+        ("x = scene", 'program, character 10: expected ";" after "x", got the end'),
+        ("x = unique(scene)", 'program, character 18: expected ";" after "x", got the end'),
+        ("x = unique(scene) count(x)", 'program, character 19: expected ";" after "x", got "count"'),
+        ("x = scene; count(y)", 'program, character 18: unknown function "y"'),
+        ("x = y = scene; count(x)", 'program, character 7: expected ";" after "x", got "="'),
+        ("exist(filter_color[(node 9)](scene))", 'program, character 7: unknown color "(node 9)"'),
+        ("exist filter_color[program[7]] scene", 'program, token 2: unknown color "program[7]"'),
+        ("count filter_colr[red] scene", 'program, token 2: unknown function "filter_colr" (did you mean'),
+        ("count filter_color[red]", 'program, token 2: "filter_color" takes 1 inputs, but only 0 follow'),
+        ("count scene scene", 'program, token 3: "scene" is left over'),
+        ("<START> <END>", "program: no functions; expected a text such as"),
+        ("", "program: no functions; expected a text such as"),
+    ],
+)
+def test_faults_are_named_where_they_are(text: str, message: str) -> None:
+    with pytest.raises(ProgramError) as error:
+        Program(text)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "text", ["count(" * 100_000, "count " * 100_000, "(" * 9, "x" * 10**6, ";=;", "[[", "x=" * 99]
+)
+def test_no_text_does_more_than_fail(text: str) -> None:
+    with pytest.raises(ProgramError) as error:
+        Program(text)
+    assert len(str(error.value)) < 400
+
+
+def test_damaged_texts_fail_in_a_sentence_or_are_programs() -> None:
+    rng = Random(3)
+    failed = 0
+    for _ in range(400):
+        text = str(Program(random_program(rng, random_scene(rng))))
+        place = rng.randrange(len(text))
+        start = text[:place]
+        for damaged in (start, start + text[place + 1 :], start + rng.choice("(),;=[] x") + text[place:]):
+            problem = fault(damaged)
+            failed += bool(problem)
+            assert problem.startswith("program") or not problem, damaged
+    assert failed > 600
+
+
+def fault(text: str) -> str:
+    """What is wrong with a text; "" if nothing is."""
+    try:
+        Program(text)
+    except ProgramError as error:
+        return str(error)
+    return ""
