@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -16,6 +17,7 @@ from clevrhope.browse.models import OUTCOMES
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.loader import load
 from clevrhope.dataset.vocab import read_vocab
+from clevrhope.models.lxmert.recipe import PRETRAINED
 from clevrhope.programs import trace
 
 
@@ -242,7 +244,7 @@ def test_runs_are_named_by_what_tells_them_apart(
                 "places": {"dataset": str(dataset)},
                 "dataset": {},
                 "settings": {},
-                "recipe": {},
+                "recipe": asdict(PRETRAINED),
                 "features": {"kind": "pixels", "options": {}, "weights": None, "code": 1, "note": None},
             }
         )

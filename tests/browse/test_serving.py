@@ -120,7 +120,7 @@ def test_the_token_is_on_no_command_line(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_other_input_is_a_sentence(tmp_path: Path, dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["browse", str(tmp_path)]) == 1
+    assert run_command(["browse", str(tmp_path)]) == 2
     assert "not a dataset of clevrhope" in capsys.readouterr().err
     assert run_command(["browse", str(dataset), "--predictions", str(tmp_path / "none")]) == 2
     assert "no such file or folder" in capsys.readouterr().err

@@ -90,6 +90,8 @@ def read_models(paths: Sequence[str], folder: Folder) -> Models:
     if not paths:
         return Models()
     sources, skipped = find_sources(paths, dataset=folder.layout.root)
+    if not sources:
+        raise PredictionsError("; ".join(skipped))
     made = Models(notes=skipped)
     by_name: dict[str, Model] = {}
     for source in sources:
