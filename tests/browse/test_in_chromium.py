@@ -232,6 +232,17 @@ def worst_contrast(page: Any) -> float:
     return worst
 
 
+def test_the_image_stays_in_sight_on_a_narrow_screen(browser: Any, address: str) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 700})
+    page.goto(f"{address}{QUESTION}")
+    last = page.locator("a.step").last
+    last.scroll_into_view_if_needed()
+    last.click()
+    assert page.evaluate("scrollY") > 0
+    assert page.evaluate("document.querySelector('.frame').getBoundingClientRect().top") >= 0
+    page.close()
+
+
 def test_dark_is_dark_and_light_is_light(browser: Any, address: str) -> None:
     shades = []
     for scheme in ("light", "dark"):

@@ -14,7 +14,7 @@ from clevrhope.browse.index import FACETS, Facet, Index
 from clevrhope.browse.index_writer import FIRST_TEMPLATE
 from clevrhope.browse.indexes import Indexes, Making
 from clevrhope.browse.models import OUTCOMES, Model, Models, chosen_rows
-from clevrhope.browse.program_graph import STEP_HEIGHT, STEP_WIDTH
+from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
 from clevrhope.browse.views import RELATION_WORDS, Line, PairLine, Views
 from clevrhope.errors import ConfigError
 from clevrhope.images.rendering_record import made_by
@@ -79,6 +79,7 @@ class Pages:
             "HEIGHT": HEIGHT_PX,
             "STEP_WIDTH": STEP_WIDTH,
             "STEP_HEIGHT": STEP_HEIGHT,
+            "STEP_GAP": GAP_Y,
             "RELATION_WORDS": RELATION_WORDS,
         }
         environment.filters["number"] = "{:,}".format
