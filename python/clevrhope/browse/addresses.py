@@ -36,7 +36,7 @@ class Query:
     """The second model's; 0 for none."""
     outcome: str = ""
     order: str = ""
-    """"file" for the order of the file where errors would come first."""
+    """If it is "file", the order is that of the file, where errors would come first."""
     test: str = ""
     page: int = 1
     at: int | None = None
