@@ -10,9 +10,11 @@ import sys
 import click
 
 from clevrhope.cli.benchmarks import bench
+from clevrhope.cli.blender import blender
 from clevrhope.cli.browse import browse
 from clevrhope.cli.command import CommandGroup
 from clevrhope.cli.datasets import build, hops, merge, plan
+from clevrhope.cli.doctor import doctor
 from clevrhope.cli.exports import export
 from clevrhope.cli.images import devices, render
 from clevrhope.cli.inspection import audit, info, show, stats
@@ -27,7 +29,7 @@ GROUPS = {
     "Look at data": (info, show, browse, stats, audit),
     "Train and evaluate models": (features, train, evaluate, experiment),
     "Predictions and reports": (score, report, baseline, ask, answers),
-    "This machine": (devices, bench),
+    "This machine": (doctor, blender, devices, bench),
 }
 """The commands under the headings of `clevrhope --help`."""
 

@@ -45,6 +45,7 @@ FOLDERS = (
     "report",
     "browse",
     "bench",
+    "doctor",
     "cli",
     "experiments",
     "__main__",
