@@ -17,7 +17,7 @@ from clevrhope.dataset.card import Card, make_card
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.image_source import find_images
+from clevrhope.dataset.image_source import ImageSource, find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.memory_split import MemorySplit
@@ -37,14 +37,6 @@ Item = dict[str, Any]
 
 Transform = Callable[[ImageArray], Any]
 """Turns an image, (height, width, 3) uint8 RGB, into what a model takes; torchvision's transforms fit."""
-
-
-class ImageSource(Protocol):
-    """Gives the images of a pool: `Images` of files, or a renderer's."""
-
-    def pixels(self, index: int) -> ImageArray:
-        """(height, width, 3) uint8 RGB of the scene with this index, an array of the caller's own."""
-        ...
 
 
 class SceneSource(Protocol):
