@@ -101,7 +101,7 @@ def build(
     progress = progress or Silent()
     with ExitStack() as stack:
         stack.enter_context(locked(request.out))
-        resolved = resolve(request, checksums=True)
+        resolved = resolve(request, checksums=True, progress=progress)
         check_not_part(resolved)
         # A split that cannot be filled fails before anything is written.
         try_each_split(resolved)
