@@ -218,7 +218,7 @@ def load(
     Raises:
         ConfigError: the folder does not have the HOP, split, suite, pass or so many questions; says what it
             has.
-        DatasetError: the folder is not a dataset, a file is cut off, or some of the images are missing, or
+        DatasetError: the folder is not a dataset, a file is cut off, some of the images are missing, or
             all of them with `images=True`.
     """
     layout = Layout(Path(folder))
