@@ -5,10 +5,10 @@ length and order, as any sequence.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from clevrhope.dataset.card import Card, make_card
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.image_source import Images, find_images
+from clevrhope.dataset.image_source import Images, ImageSource, find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.item_sequence import ItemSequence
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.memory_split import MemorySplit
 from clevrhope.dataset.pair_loader import Pairs
 from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
@@ -36,6 +37,12 @@ Item = dict[str, Any]
 
 Transform = Callable[[ImageArray], Any]
 """Turns an image, (height, width, 3) uint8 RGB, into what a model takes; torchvision's transforms fit."""
+
+
+class SceneSource(Protocol):
+    """Gives scenes as JSON, by index."""
+
+    def __getitem__(self, index: int, /) -> str: ...
 
 
 class Split(ItemSequence):
@@ -77,19 +84,20 @@ class Split(ItemSequence):
 
     def __init__(
         self,
-        reader: SplitReader,
+        reader: SplitReader | MemorySplit,
         vocab: Vocab,
-        source: Images | None,
+        source: ImageSource | None,
         *,
         text: bool,
         transform: Transform | None,
         annotations: PassesFile | None = None,
         passes: Sequence[str] = (),
-        scenes: Mapping[int, str] | None = None,
+        scenes: SceneSource | None = None,
     ) -> None:
         """`source` is None where no images are given.
 
-        `scenes` has those of the split as JSON, by index; None where they are not given.
+        `scenes` has those of the split as JSON, by index; None where they are not given. Both are asked only
+        for what an item is about, when it is taken.
         """
         self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
         """The names of the HOP, of the split, and of the pool in which `image_index` counts."""
