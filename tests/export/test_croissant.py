@@ -63,7 +63,7 @@ def test_it_is_valid_and_its_records_are_the_questions(
             assert row["image_index"] == question["image_index"]
             np.testing.assert_array_equal(np.asarray(row["image"]), truth.pixels(question["image_filename"]))
             assert row["mask"].mode == "L"
-    named = [row[f"{HOP}/answers/name"].decode() for row in dataset.records(f"{HOP}/answers")]
+    named = [row[f"{HOP}/answers/name"] for row in dataset.records(f"{HOP}/answers")]
     assert named == answers
 
 

@@ -61,7 +61,10 @@ def test_the_exported_folder_is_uploaded(png_dataset: Path, tmp_path: Path, hub:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["pushed_to"] == f"{hub.address}/datasets/{NAME}"
     assert hub.datasets[NAME] == contents(tmp_path / "out")
-    assert hub.requests[0] == "GET /api/whoami-v2"
+    asked_first, then = (
+        hub.requests.index(each) for each in ("GET /api/whoami-v2", "POST /api/repos/create")
+    )
+    assert asked_first < then
 
 
 def test_a_second_upload_replaces_the_tables(
