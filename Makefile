@@ -1,6 +1,9 @@
 # make demo   all set-up, then the main job with real rendering (8 samples: little more than half of the time), into out/demo
 # make test   all set-up, then every check that is quick: Rust, Python, linters, types, stubs
 # make test-slow   the other tests: kills, clusters, models that learn, a thousand images
+# make test-wheel   builds a wheel for other machines, and tests it in an environment without Rust and with numpy 2
+# make test-numpy1   the same with numpy 1
+# make sdist   the source distribution, into dist
 # make fuzz   2,000 spoilt files, each read by a command that has to answer with a sentence
 # make docs   the documentation site, into out/site; a broken link or reference is an error
 # make test-paper   all 29 pairs' text at the paper's and COVR's sizes, checked and timed
@@ -8,7 +11,7 @@
 # Needs Python 3.11, a C compiler and cargo; everything else goes into .venv. A second run sets up nothing.
 
 .DELETE_ON_ERROR:
-.PHONY: demo docs test test-slow fuzz test-paper check-rust check-python render-libraries clean
+.PHONY: demo docs test test-slow test-wheel test-numpy1 wheel sdist fuzz test-paper check-rust check-python render-libraries clean
 .DEFAULT_GOAL := test
 
 VENV := .venv
@@ -53,8 +56,23 @@ fuzz: $(VENV)/dev.stamp
 test-paper: $(VENV)/dev.stamp
 	CLEVRHOPE_TEST_PAPER=1 $(BIN)/python -m pytest -s tests/pipeline/test_paper.py
 
+# For all Linux systems with glibc 2.17 (2012) or later, by the compiler and the libraries of PyPI's ziglang.
+wheel: $(VENV)/python.stamp
+	$(BIN)/python -m pip install --quiet ziglang
+	rm -f dist/*.whl
+	PATH=$(BIN):$$PATH $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist
+
+sdist: $(VENV)/python.stamp
+	$(BIN)/maturin sdist --out dist
+
+test-wheel: wheel
+	$(BIN)/python tests/check_wheel.py dist/*.whl --numpy 2
+
+test-numpy1: wheel
+	$(BIN)/python tests/check_wheel.py dist/*.whl --numpy 1
+
 clean:
-	rm -rf $(VENV) target out
+	rm -rf $(VENV) target out dist
 
 # Set-up, each step done once and again when what it depends on changes.
 

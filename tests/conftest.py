@@ -19,6 +19,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Blender is the one beside these tests, whatever else this user has installed.
+os.environ.pop("CLEVRHOPE_BLENDER_PYTHON", None)
+os.environ["XDG_DATA_HOME"] = str(REPOSITORY / "no data of the user's")
+
+
 @pytest.fixture(scope="session")
 def test_data() -> Path:
     """The folder of real CLEVR files, which are not part of the project (see CONTRIBUTING.md)."""

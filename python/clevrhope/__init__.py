@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from clevrhope.questions import instantiate_questions
     from clevrhope.splits import select_split
+    from clevrhope.training.stream import stream
 
 _MODULES = {
     **dict.fromkeys(
@@ -43,6 +44,7 @@ _MODULES = {
     "load": "dataset.loader",
     "render": "images.stage",
     "select_split": "splits",
+    "stream": "training.stream",
 }
 """The modules of the names that are imported on first use."""
 
@@ -68,6 +70,7 @@ __all__ = [
     "render",
     "sample_scenes",
     "select_split",
+    "stream",
     "trace",
 ]
 

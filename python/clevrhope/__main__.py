@@ -10,8 +10,10 @@ import sys
 import click
 
 from clevrhope.cli.benchmarks import bench
+from clevrhope.cli.blender import blender
 from clevrhope.cli.command import CommandGroup
 from clevrhope.cli.datasets import build, hops, merge, plan
+from clevrhope.cli.doctor import doctor
 from clevrhope.cli.exports import export
 from clevrhope.cli.images import devices, render
 from clevrhope.cli.inspection import audit, info, show, stats
@@ -26,7 +28,7 @@ GROUPS = {
     "Look at data": (info, show, stats, audit),
     "Train and evaluate models": (features, train, evaluate, experiment),
     "Predictions and reports": (score, report, baseline, ask, answers),
-    "This machine": (devices, bench),
+    "This machine": (doctor, blender, devices, bench),
 }
 """The commands under the headings of `clevrhope --help`."""
 

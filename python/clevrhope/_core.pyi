@@ -46,6 +46,7 @@ __all__ = [
     "deflate_chunks",
     "edit_scenes",
     "encode_png",
+    "engine_version",
     "execute",
     "execute_batch",
     "execute_tokens",
@@ -58,6 +59,7 @@ __all__ = [
     "program_arities",
     "sample_scenes",
     "trace",
+    "vector_instructions",
 ]
 
 _Pair: TypeAlias = Sequence[tuple[str, str]]  # (attribute type, value) each, of different types
@@ -717,6 +719,8 @@ def edit_scenes(
 def object_ids(world: World, scenes: SceneBatch) -> npt.NDArray[np.uint8]: ...
 def inflate_chunks(chunks: Sequence[bytes], *, item_size: int, chunk_size: int) -> npt.NDArray[np.uint8]: ...
 def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes: ...
+def engine_version() -> str: ...
+def vector_instructions() -> Literal["AVX2", "none"]: ...
 def execute(programs: Programs, program: int, scenes: SceneGraphs | SceneSets, scene: int) -> _Value: ...
 def trace(
     programs: Programs, program: int, scenes: SceneGraphs | SceneSets, scene: int

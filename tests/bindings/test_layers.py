@@ -44,6 +44,7 @@ FOLDERS = (
     "training",
     "report",
     "bench",
+    "doctor",
     "cli",
     "experiments",
     "__main__",

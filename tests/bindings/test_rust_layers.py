@@ -12,6 +12,7 @@ SOURCES = Path(__file__).resolve().parents[2] / "rust" / "core" / "src"
 MODULES = (
     "message",
     "json",
+    "machine",
     "chunk",
     "png_file",
     "rng",

@@ -1,9 +1,14 @@
-"""The wheel holds templates and look: installed alone, outside the checkout, it builds a dataset."""
+"""The wheel holds templates and look: installed alone, outside the checkout, it builds a dataset.
 
+It does so without Rust, with numpy 2, and with Blender in another environment than its own.
+"""
+
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -11,19 +16,26 @@ from pathlib import Path
 import h5py
 import pytest
 
+from check_wheel import TEST_LIBRARIES, clean_environment, make_environment, run_tests
+
 pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def maturin() -> str:
+    """The program beside this Python, or on the path."""
+    beside_python = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    found = shutil.which("maturin", path=beside_python)
+    assert found is not None
+    return found
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from the checkout, with cargo's own target folder so that little is compiled anew."""
     folder = tmp_path_factory.mktemp("wheel")
-    beside_python = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    maturin = shutil.which("maturin", path=beside_python)
-    assert maturin is not None
-    command = [maturin, "build", "--release", "--interpreter", sys.executable, "--out", str(folder)]
+    command = [maturin(), "build", "--release", "--interpreter", sys.executable, "--out", str(folder)]
     subprocess.run(command, cwd=REPOSITORY, check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -64,3 +76,75 @@ def test_installed_alone_it_builds_a_dataset(wheel: Path, tmp_path: Path) -> Non
     )
     assert (tmp_path / "out" / "hops" / "rubber_cylinder" / "train.h5").is_file()
     assert (tmp_path / "out" / "manifest.json").is_file()
+
+
+@pytest.fixture(scope="module")
+def numpy2(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the wheel and numpy 2, without Blender and without Rust."""
+    folder = tmp_path_factory.mktemp("numpy2")
+    return make_environment(folder, wheel, numpy="2", libraries=TEST_LIBRARIES)
+
+
+def test_with_numpy_2_the_doctor_finds_all_well(numpy2: Path, tmp_path: Path) -> None:
+    command = [str(numpy2), "-m", "clevrhope", "doctor", "--json"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=clean_environment(), check=True, capture_output=True, text=True
+    )
+    found = {each["name"]: each for each in json.loads(done.stdout)["findings"]}
+    assert "numpy 2." in found["libraries"]["value"]
+    assert found["engine"]["state"] == found["extra export"]["state"] == "ok"
+    assert found["Blender"]["state"] == "note"
+    assert not shutil.which("cargo", path=clean_environment()["PATH"])
+
+
+def test_with_numpy_2_the_tests_of_the_core_pass(numpy2: Path) -> None:
+    assert run_tests(numpy2, "tests/bindings", "tests/programs", "tests/dataset", "tests/metrics") == 0
+
+
+PIXELS = """
+import hashlib, numpy
+from clevrhope.images.blender.cycles import CyclesRenderer
+from clevrhope.images.settings import RenderSettings
+
+thing = {"shape": "cube", "size": "large", "color": "red", "material": "metal", "rotation": 30.0}
+scenes = [(k, {"objects": [{**thing, "3d_coords": [k / 2, 0.0, 0.7]}]}) for k in range(2)]
+with CyclesRenderer(settings=RenderSettings(width=96, height=64, samples=4), workers=1) as renderer:
+    made = dict(renderer.render(scenes))
+    annotated = dict(renderer.passes(scenes[:1]))[0]
+arrays = [made[0], made[1], *vars(annotated).values()]
+print(numpy.__version__[0], *(hashlib.sha256(each.tobytes()).hexdigest() for each in arrays))
+"""
+
+
+def test_with_blender_in_another_environment_the_pixels_are_the_same(numpy2: Path, tmp_path: Path) -> None:
+    def pixels(python: str, **variables: str) -> list[str]:
+        done = subprocess.run(
+            [python, "-c", PIXELS],
+            cwd=tmp_path,
+            env={**clean_environment(), **variables},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout.split()
+
+    here, *expected = pixels(sys.executable)
+    there, *found = pixels(str(numpy2), CLEVRHOPE_BLENDER_PYTHON=sys.executable)
+    assert (here, there) == ("1", "2")
+    assert found == expected
+    assert len(set(found)) == 7  # two images and six arrays, of which two are alike
+
+
+def test_the_source_distribution_builds_a_wheel(tmp_path: Path) -> None:
+    """As pip does it for a system without a wheel: with the build tools of pyproject.toml, from PyPI."""
+    subprocess.run([maturin(), "sdist", "--out", str(tmp_path)], cwd=REPOSITORY, check=True)
+    (source,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"Cargo.lock", "LICENSE", "README.md", "pyproject.toml", ".cargo/config.toml"} <= names
+    assert not [name for name in names if name.startswith(("tests/", "docs/"))]
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(REPOSITORY / "target")}
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path)]
+    subprocess.run([*command, str(source)], env=environment, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert "clevrhope/_assets/blender_assets/look.json" in zipfile.ZipFile(wheel).namelist()

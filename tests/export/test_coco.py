@@ -43,6 +43,7 @@ def scenes_of(folder: Path, pool: str) -> dict[int, dict[str, Any]]:
     return {scene["image_index"]: scene for part in rows for scene in part}
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy")  # pycocotools, numpy 2
 @pytest.mark.parametrize(("split", "pool"), [("train", "train"), ("minimal_ood", "minimal_material_shape")])
 def test_pycocotools_reads_the_very_masks(split: str, pool: str, annotated: Path, exported: Path) -> None:
     coco = COCO(exported / HOP / "annotations" / f"instances_{split}.json")

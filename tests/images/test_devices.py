@@ -24,7 +24,6 @@ from clevrhope.dataset.manifest import read_manifest
 from clevrhope.errors import ConfigError, DatasetError, RenderError
 from clevrhope.images.blender.cycles import KERNELS_S, CyclesRenderer
 from clevrhope.images.blender.devices import (
-    WORKER_COMMAND,
     Device,
     choose_gpus,
     find_devices,
@@ -373,7 +372,7 @@ def test_a_worker_sets_blender_to_its_gpu_denoiser_included(
 
 def test_blender_itself_answers(capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever there is: each kind is found, or not there, or not in this build; and there is a CPU."""
-    found = find_devices(command=WORKER_COMMAND)
+    found = find_devices()
     assert [device.kind for device in found.devices].count(CPU) == 1
     assert set(found.missing) <= set(INTERFACES)
     assert not found.problems

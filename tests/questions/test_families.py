@@ -24,7 +24,7 @@ def test_the_page_on_suites_shows_what_the_command_prints(capsys: pytest.Capture
     assert run_command(["families", "one_hop 3"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("one_hop 3: ")
-    assert f"```\n{printed}```" in PAGE.read_text()
+    assert f"```text\n{printed}```" in PAGE.read_text()
 
 
 def test_some_families_as_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:

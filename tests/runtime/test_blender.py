@@ -1,14 +1,24 @@
-"""Blender missing, of another release, or without libraries of the system: one sentence with the remedy."""
+"""Which interpreter has Blender; and one sentence with the remedy where it is missing or unfit."""
 
+import json
+import os
+import stat
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 
+from clevrhope.__main__ import run_command
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
+from clevrhope.images.quality import reference_scenes
+from clevrhope.images.settings import RenderSettings
 from clevrhope.runtime import blender as libraries
+from clevrhope.runtime import blender_environment
 
 
 def test_a_missing_bpy_is_said_with_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,3 +89,140 @@ def test_bpy_is_imported_by_what_runs_in_processes_of_its_own_alone() -> None:
     package = Path(libraries.__file__).parents[1]
     users = {path.name for path in package.rglob("*.py") if "\nimport bpy" in path.read_text()}
     assert users == {"scene.py", "blend_reader.py"}
+
+
+def made_environment(folder: Path) -> Path:
+    """An environment of its own that has this one's libraries, Blender among them; gives its interpreter."""
+    venv.create(folder, symlinks=True, with_pip=False)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "libraries.pth").write_text(str(Path(h5py.__file__).parents[1]))
+    return folder / "bin" / "python"
+
+
+def program(path: Path, text: str) -> Path:
+    """A program that stands for an interpreter."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An environment that says it has bpy 4.5.3, in the place where `blender install` makes one."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    python = libraries.python_of(libraries.own_environment())
+    python.parent.mkdir(parents=True)
+    return program(python, f"""echo '["{tmp_path}/bpy/__init__.so", "4.5.3"]'""")
+
+
+def test_the_variable_goes_first_then_this_environment_then_the_one_that_was_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answers: Path
+) -> None:
+    monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path)
+    monkeypatch.setattr(libraries, "version", lambda _: "4.5.1")
+    here = libraries.find_blender()
+    assert here is not None
+    assert (here.python, here.version) == (Path(sys.executable), "4.5.1")
+    monkeypatch.setattr(libraries, "blender_folder", lambda: None)
+    made = libraries.find_blender()
+    assert made is not None
+    assert (made.python, made.folder, made.version) == (answers, tmp_path / "bpy", "4.5.3")
+    monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path)
+    other = program(tmp_path / "other", """echo '["/there/bpy/__init__.so", null]'""")
+    monkeypatch.setenv(libraries.VARIABLE, str(other))
+    named = libraries.find_blender()
+    assert named is not None
+    assert (named.python, named.version) == (other, None)
+    assert named.command("some.module")[:3] == (str(other), "-E", "-P")
+    program(other, """echo '["/there/bpy/__init__.so", "4.2.0"]'""")
+    with pytest.raises(RenderError, match=f"bpy 4.2.0 is what {other} has: {other} -m pip install 'bpy==4.5"):
+        libraries.check_blender()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (None, "this Python cannot be run (No such file or directory)"),
+        (
+            "echo 'Unknown option: -P' >&2; exit 2",
+            "not a Python that Blender can run in (Unknown option: -P)",
+        ),
+        ("echo '[null, null]'", "this Python has no module bpy; name one that has, or run clevrhope blender"),
+    ],
+)
+def test_an_interpreter_without_blender_is_named(
+    text: str | None, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = tmp_path / "python" if text is None else program(tmp_path / "python", text)
+    before = dict(os.environ)
+    assert run_command(["devices", "--blender-python", str(named)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"clevrhope: {libraries.VARIABLE} or --blender-python: {named}: {sentence}")
+    assert dict(os.environ) == before
+
+
+def test_images_of_another_environment_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenes = list(enumerate(reference_scenes()[:2]))
+    settings = RenderSettings(width=48, height=32, samples=2)
+    with CyclesRenderer(settings=settings, workers=1) as renderer:
+        here = dict(renderer.render(scenes))
+        annotated = dict(renderer.passes(scenes[:1]))
+    python = made_environment(tmp_path / "there")
+    monkeypatch.setenv(libraries.VARIABLE, str(python))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "of_this_environment"))
+    (tmp_path / "of_this_environment" / "bpy").mkdir(parents=True)  # would be found first, and is not Blender
+    (tmp_path / "of_this_environment" / "bpy" / "__init__.py").touch()
+    with CyclesRenderer(settings=settings, workers=1) as renderer:
+        there = dict(renderer.render(scenes))
+        (pid,) = renderer.worker_pids
+        assert str(python) in Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        again = dict(renderer.passes(scenes[:1]))
+    assert all(np.array_equal(here[key], there[key]) for key, _ in scenes)
+    assert all(np.array_equal(getattr(annotated[0], name), each) for name, each in vars(again[0]).items())
+
+
+def test_an_environment_that_is_there_is_kept(
+    answers: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(blender_environment, "_run", lambda *_: pytest.fail("something was installed"))
+    assert run_command(["blender", "install"]) == 0
+    assert capsys.readouterr().out == f"Blender 4.5.3 is in {answers.parents[1]}.\n"
+
+
+def test_a_failed_installation_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    assert run_command(["blender", "install", "--into", str(tmp_path / "made"), "--quiet"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("clevrhope: Blender cannot be installed: ERROR: ")
+    assert "bpy" in error
+    assert not (tmp_path / "made").exists()
+
+
+def test_what_an_environment_cannot_be_made_of_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine").touch()
+    assert run_command(["blender", "install", "--into", str(tmp_path)]) == 2
+    assert "holds something else; choose another folder with --into" in capsys.readouterr().err
+    other = program(tmp_path / "python", "echo 3.13")
+    arguments = ["blender", "install", "--into", str(tmp_path / "new"), "--python", str(other)]
+    assert run_command(arguments) == 2
+    assert f"--python: {other}: 3.13; it should be a Python 3.11 with ensurepip" in capsys.readouterr().err
+    monkeypatch.setattr(blender_environment, "_output", lambda _: "")
+    assert run_command(arguments[:4]) == 2
+    assert "none was found: apt-get install python3.11-venv" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_launcher_brings_this_package_and_nothing_beside_it(tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    venv.create(bare, symlinks=True, with_pip=False)
+    python = bare / "bin" / "python"
+    command = libraries.Blender(python, tmp_path, None).command("clevrhope.runtime.extras")
+    assert subprocess.run(command, check=False).returncode == 0  # imported, though not installed there
+    code = "import json, sys; sys.argv[1:] = ['clevrhope.runtime.extras']; import runpy; "
+    code += f"runpy.run_path({command[3]!r}, run_name='__main__'); print(json.dumps(sys.path))"
+    done = subprocess.run([python, "-E", "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert str(Path(h5py.__file__).parents[1]) not in json.loads(done.stdout)

@@ -1,6 +1,8 @@
 """Options and values that several commands share."""
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -72,6 +74,38 @@ passes_option = click.option(
     "commas.",
 )
 
+
+@contextmanager
+def _variable(name: str, value: str) -> Iterator[None]:
+    """Sets a variable of this process, and of those that it starts, within the block."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def _use_blender_python(context: click.Context, _: click.Parameter, value: Path | None) -> None:
+    from clevrhope.runtime.blender import VARIABLE
+
+    if value is not None:
+        context.with_resource(_variable(VARIABLE, str(value)))
+
+
+blender_option = click.option(
+    "--blender-python",
+    type=PATH,
+    metavar="PATH",
+    callback=_use_blender_python,
+    expose_value=False,
+    help="The Python that has Blender.  [default: CLEVRHOPE_BLENDER_PYTHON, or else this one, or else what "
+    "clevrhope blender install made]",
+)
+
 rendering_options = (
     under(
         "Images",
@@ -101,6 +135,7 @@ rendering_options = (
             help="Where Blender renders: auto (GPUs if there are any), cpu, cuda, optix:0,1 and so on; "
             "clevrhope devices lists them.  [default: auto]",
         ),
+        blender_option,
         click.option(
             "--workers",
             type=Whole(1),

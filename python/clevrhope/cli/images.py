@@ -10,6 +10,7 @@ import click
 from clevrhope.cli.arguments import (
     PATH,
     Whole,
+    blender_option,
     json_option,
     passes_option,
     properties_option,
@@ -70,7 +71,7 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
 
 
 @click.command(cls=Command, short_help="Lists the devices that Blender can render on.")
-@json_option
+@with_options(blender_option, json_option)
 def devices(as_json: bool) -> None:
     """Lists the devices that Blender can render on here, as --device takes them, and the native renderer."""
     from clevrhope.images.machine import find_renderers, text_lines

@@ -5,11 +5,11 @@ length and order, as any sequence.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import index as as_index
 from os import PathLike
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from clevrhope.dataset.card import Card, make_card
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.image_source import Images, find_images
+from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.memory_split import MemorySplit
 from clevrhope.dataset.pair_loader import Pairs
 from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
@@ -36,6 +37,20 @@ Item = dict[str, Any]
 
 Transform = Callable[[ImageArray], Any]
 """Turns an image, (height, width, 3) uint8 RGB, into what a model takes; torchvision's transforms fit."""
+
+
+class ImageSource(Protocol):
+    """Gives the images of a pool: `Images` of files, or a renderer's."""
+
+    def pixels(self, index: int) -> ImageArray:
+        """(height, width, 3) uint8 RGB of the scene with this index, an array of the caller's own."""
+        ...
+
+
+class SceneSource(Protocol):
+    """Gives scenes as JSON, by index."""
+
+    def __getitem__(self, index: int, /) -> str: ...
 
 
 class Split:
@@ -73,18 +88,21 @@ class Split:
 
     def __init__(
         self,
-        reader: SplitReader,
+        reader: SplitReader | MemorySplit,
         vocab: Vocab,
-        source: Images | None,
+        source: ImageSource | None,
         *,
         images: bool,
         text: bool,
         transform: Transform | None,
         annotations: PassesFile | None = None,
         passes: Sequence[str] = (),
-        scenes: Mapping[int, str] | None = None,
+        scenes: SceneSource | None = None,
     ) -> None:
-        """`scenes` has those of the split as JSON, by index; None where they are not given."""
+        """`scenes` has those of the split as JSON, by index; None where they are not given.
+
+        `source` and `scenes` are asked only for what an item is about, when it is taken.
+        """
         self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
         """The names of the HOP, of the split, and of the pool in which `image_index` counts."""
         self.vocab = vocab

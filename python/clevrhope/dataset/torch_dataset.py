@@ -1,4 +1,4 @@
-"""Makes what `load` gives a torch Dataset where torch is installed; torch is imported only here."""
+"""Makes torch datasets of what `load` and `stream` give, where torch is; imports torch only here."""
 
 from functools import cache
 from importlib import import_module
@@ -8,10 +8,14 @@ from typing import Any
 
 @cache
 def torch_class(plain: type) -> type:
-    """A class as a subclass of torch's Dataset, or the class itself where there is no torch."""
+    """A class as a subclass of torch's Dataset, or the class itself where there is no torch.
+
+    One without items by number becomes an IterableDataset.
+    """
     if find_spec("torch") is None:
         return plain
-    bases = (plain, import_module("torch.utils.data").Dataset)
+    base = "Dataset" if hasattr(plain, "__getitem__") else "IterableDataset"
+    bases = (plain, getattr(import_module("torch.utils.data"), base))
     return type(f"Torch{plain.__name__}", bases, {"__doc__": plain.__doc__})
 
 

@@ -154,7 +154,10 @@ def _end(process: "subprocess.Popen[bytes]") -> int:
     try:
         return process.wait(_GRACE_S)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
         return process.wait()
 
 

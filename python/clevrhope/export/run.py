@@ -322,7 +322,7 @@ def _sync(folder: Path) -> None:
     """Makes all files of a new folder survive a loss of power, before it gets its name."""
     for path in folder.rglob("*"):
         if path.is_file():
-            with path.open("rb") as file:
+            with path.open("r+b") as file:
                 os.fsync(file.fileno())
 
 

@@ -321,7 +321,7 @@ class _PoolWriter:
     def _finish(self, digest: str) -> None:
         np.save(self._work / "indices.npy", self._source.indices)
         for path in self._work.glob("*.npy"):
-            with path.open("rb") as file:
+            with path.open("r+b") as file:
                 os.fsync(file.fileno())
         content = {"source": digest, "pictures": len(self._source.indices)}
         write_whole(self._work / "pool.json", (json.dumps(content) + "\n").encode())

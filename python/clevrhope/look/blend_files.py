@@ -31,7 +31,7 @@ from clevrhope.runtime.blender import OR_NATIVE, check_blender, worker_environme
 from clevrhope.runtime.json_text import read_object
 
 SUFFIX = ".blend"
-READER = (sys.executable, "-P", "-m", "clevrhope.look.blend_reader")
+READER = "clevrhope.look.blend_reader"
 START_TIMEOUT_S = 300.0
 
 READ_TIMEOUT_S = 10.0
@@ -91,15 +91,21 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
             unread.append((kind, f"{file}: {section}.{name}: {asset}", asset, path, changed_ns))
     if not unread:
         return Blends(shapes, materials)
+    if sys.platform == "win32":
+        raise ConfigError(
+            f"{unread[0][1]} is a Blender file, and Windows has no limits for reading one safely; a "
+            f"shape that was read on another system can be used here with its file *{KEPT_SUFFIX} beside it"
+        )
     try:
-        check_blender()
+        reader = check_blender().command(READER)
     except RenderError as error:
         # Another renderer would not help: only Blender can read the files.
         reason = str(error).removesuffix(OR_NATIVE).rstrip(",; ")
         raise RenderError(f"{unread[0][1]} is a Blender file, and {reason}") from error
     hashes = [_sha256(path) for _, _, _, path, _ in unread]  # of what Blender is going to read
     try:
-        contents = _read_contents(tuple((kind, str(path), changed) for kind, _, _, path, changed in unread))
+        wanted = tuple((kind, str(path), changed) for kind, _, _, path, changed in unread)
+        contents = _read_contents(wanted, reader)
     except _BlenderEndedError as ended:
         raise ConfigError(f"{unread[ended.number][1]}: {ended}") from ended
     for (kind, place, asset, path, _), sha256, found in zip(unread, hashes, contents, strict=True):
@@ -163,7 +169,8 @@ def _locate(path: Path, place: str) -> tuple[Path, int]:
     """
     try:
         path = path.resolve()
-        content = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for a pipe's other end
+        # This does not wait for the other end of a pipe.
+        content = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         try:
             status = os.fstat(content)
         finally:
@@ -180,14 +187,14 @@ def _locate(path: Path, place: str) -> tuple[Path, int]:
 
 
 @cache
-def _read_contents(wanted: tuple[tuple[str, str, int], ...]) -> list[dict[str, Any]]:
-    """What Blender finds in files, each given by kind, path and time of change; read once in a process."""
+def _read_contents(wanted: tuple[tuple[str, str, int], ...], reader: tuple[str, ...]) -> list[dict[str, Any]]:
+    """What the reader finds in files, each given by kind, path and time of change; read once in a process."""
     files = [{"kind": kind, "path": path} for kind, path, _ in wanted]
     request = json.dumps({"files": files, "timeout_s": READ_TIMEOUT_S, "memory_bytes": MEMORY_BYTES})
     with tempfile.TemporaryDirectory(prefix="clevrhope-") as folder:
         try:
             done = subprocess.run(
-                READER,
+                reader,
                 input=request,
                 capture_output=True,
                 text=True,
@@ -206,7 +213,7 @@ def _read_contents(wanted: tuple[tuple[str, str, int], ...]) -> list[dict[str, A
 
 def _ending(code: int, stderr: str) -> str:
     """Why the reader ended before its answer, in a sentence on a file."""
-    if code == -signal.SIGALRM:
+    if sys.platform != "win32" and code == -signal.SIGALRM:
         return f"Blender took over {READ_TIMEOUT_S:g} s to read it"
     if any(each in stderr for each in ("Malloc returns null", "MemoryError", "bad_alloc")):
         return f"Blender needs over {MEMORY_BYTES >> 30} GiB to read it"

@@ -1,4 +1,4 @@
-"""Reader of .blend files, in a process of its own: `python -m clevrhope.look.blend_reader`.
+"""Reader of .blend files, in a process of its own, in the interpreter that has Blender.
 
 This is one of the two modules that import bpy. Standard input is JSON: {"files": [{"kind": "shape" or
 "material", "path"}, ...], "timeout_s" of each, "memory_bytes"}. Standard output has a line of JSON for each
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,9 @@ from typing import Any
 import bpy
 
 from clevrhope.look.meshes import problem_of_triangles
+
+if sys.platform != "win32":  # there, nothing is read: see blend_files.py
+    import resource
 
 #: Decimals of a coordinate; finer digits are noise of 32-bit floats.
 DECIMALS = 6

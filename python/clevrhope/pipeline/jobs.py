@@ -1,10 +1,10 @@
 """The third step of resolving a request: expands it into splits to be written, each with its size."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from clevrhope.config.presets import Config, check_splits, splits_of
+from clevrhope.config.presets import Config, Sizes, check_splits, splits_of
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.engine import Engine, World
 from clevrhope.pipeline.file_check import QuestionFiles
@@ -63,12 +63,12 @@ def expand_jobs(
     jobs = tuple(
         _job(hop, split, config, files, engine, second)
         for hop in hops
-        for split in _splits(hop, request.splits, second)
+        for split in wanted_splits(hop, request.splits, second)
     )
     expanded = {job.split for job in jobs}
     strays = [name for name in request.splits or () if name not in expanded]
     if strays:
-        known = dict.fromkeys(name for hop in hops for name in _splits(hop, None, second))
+        known = dict.fromkeys(name for hop in hops for name in wanted_splits(hop, None, second))
         are_none = "is not a split" if len(strays) == 1 else "are not splits"
         raise ConfigError(
             f"--splits: {' and '.join(strays)} {are_none} of "
@@ -77,7 +77,12 @@ def expand_jobs(
     return (*jobs, *_repairs(jobs, files, engine.world))
 
 
-def _splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, ...]:
+def wanted_splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, ...]:
+    """Those of the wanted splits (None: of all) that a sub-dataset has, in canonical order.
+
+    Raises:
+        ConfigError: a wanted split does not exist.
+    """
     known = (*splits_of(hop), *(SECOND_SPLITS if second else ()))
     if wanted is None:
         return known
@@ -86,9 +91,13 @@ def _splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, .
     return (*(name for name in first if name in known), *own)
 
 
-def _job(hop: Hop, split: str, config: Config, files: QuestionFiles, engine: Engine, second: str) -> Job:
-    sizes, kind = config.sizes, SPLITS[split]
-    there: Mapping[str, Any] = files.manifest.splits.get(hop.name, {}).get(split, {})
+def new_job(hop: Hop, split: str, sizes: Sizes, engine: Engine, second: str) -> Job:
+    """A split of the size asked for, without a folder; `second` is the name of a second palette, or "".
+
+    Raises:
+        ClevrhopeError: its pool is too small.
+    """
+    kind = SPLITS[split]
     if hop.value is not None:
         if kind.drawn == "groups":
             minimal = engine.minimal_pool(hop)
@@ -98,24 +107,28 @@ def _job(hop: Hop, split: str, config: Config, files: QuestionFiles, engine: Eng
             pool, goal = counting.name, sizes.prelim_counting
             # Fails where the pool has fewer sets.
             counting.questions(engine.templates, seed=engine.seed, first=goal - 1, n=1)
-        had = int(there.get("sets", 0))
     elif kind.drawn == "places":
         minimal = engine.minimal_pool(hop)
         pool = minimal.name
         goal = n_places(minimal, copies=sizes.minimal_copies, limit=sizes.minimal_places)
-        had = int(there.get("places", 0))
     else:
         pool = pool_name(kind.pool, second if split in SECOND_SPLITS else hop.pools)
         goal = getattr(sizes, kind.size)
-        if there and there["pool"] != pool:
-            raise ConfigError(
-                f"{files.layout.hop(hop.name)}: {split} uses pool {there['pool']}, not {pool}; "
-                "choose another --out"
-            )
-        had = int(there.get("questions", 0))
+    return Job(hop, split, pool, goal, finished=False, requested=goal)
+
+
+def _job(hop: Hop, split: str, config: Config, files: QuestionFiles, engine: Engine, second: str) -> Job:
+    job = new_job(hop, split, config.sizes, engine, second)
+    there: Mapping[str, Any] = files.manifest.splits.get(hop.name, {}).get(split, {})
+    if job.kind.drawn == "stream" and there and there["pool"] != job.pool:
+        raise ConfigError(
+            f"{files.layout.hop(hop.name)}: {split} uses pool {there['pool']}, not {job.pool}; "
+            "choose another --out"
+        )
+    had = int(there.get(job.kind.unit, 0))
     question_json = config.question_json or files.has_json(hop.name, split)
-    whole = had >= goal and files.are_whole(hop.name, split, question_json=question_json)
-    return Job(hop, split, pool, max(goal, had), finished=whole, question_json=question_json, requested=goal)
+    whole = had >= job.goal and files.are_whole(hop.name, split, question_json=question_json)
+    return replace(job, goal=max(job.goal, had), finished=whole, question_json=question_json)
 
 
 def _repairs(jobs: Sequence[Job], files: QuestionFiles, world: World) -> Iterator[Job]:

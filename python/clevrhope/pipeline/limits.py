@@ -4,9 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
-from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.engine import World
 from clevrhope.runtime.json_text import parse_json
@@ -84,22 +83,22 @@ def with_diversity(hop: Hop, palettes: Mapping[str, Palette]) -> Hop:
 
 
 def folder_palettes(
-    hops: Sequence[Hop], limits: Limits, manifest: Manifest, world: World
+    hops: Sequence[Hop], limits: Limits, world: World, *, seed: int, there: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Palette]:
-    """The folder's palettes by name: those that it has, and those that a request adds.
+    """The folder's palettes by name: those in its manifest (`there`), and those that a request adds.
 
     Raises:
         ConfigError: a file cannot be read, or differs from the folder's palette of the same name.
         SceneError: a file is not a palette; names the place in it.
         SplitError: a palette leaves nothing of a pair, or a pair cannot have the diversity.
     """
-    palettes = {name: palette_from_json(raw) for name, raw in manifest.palettes.items()}
+    palettes = {name: palette_from_json(raw) for name, raw in there.items()}
     files = [limits.palette, limits.test_palette]
     read = {file_palette_name(path): _read(path, world) for path in files if path is not None}
     wanted: dict[str, Palette] = {}
     for hop in hops:
         if hop.palette:
-            wanted[hop.pools] = _palette(hop, read, palettes, manifest.seed, world)
+            wanted[hop.pools] = _palette(hop, read, palettes, seed, world)
     if limits.test_palette:
         second = read[second_palette(limits)]
         if limits.palette and second == read[file_palette_name(limits.palette)]:

@@ -1,5 +1,6 @@
 """A request after all three steps: opened, bound to its folder, and expanded into jobs."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ from clevrhope.pipeline.binding import bind, with_formats
 from clevrhope.pipeline.covr import CovrJob, CovrMaker, expand_covr_jobs
 from clevrhope.pipeline.engine import Engine, World, vocabulary
 from clevrhope.pipeline.file_check import QuestionFiles
-from clevrhope.pipeline.inputs import open_inputs
+from clevrhope.pipeline.inputs import Inputs, open_inputs
 from clevrhope.pipeline.jobs import Job, expand_jobs
 from clevrhope.pipeline.limits import folder_palettes, with_diversity
 from clevrhope.pipeline.request import Request
 from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.palettes import Palette
 
 
 @dataclass(frozen=True)
@@ -84,17 +86,11 @@ def resolve(request: Request, *, checksums: bool = False) -> Resolved:
     inputs = open_inputs(request, existing)
     manifest = bind(request, inputs, existing)
     config = with_formats(inputs.config, manifest, request.out)
-    palettes = folder_palettes(inputs.hops, request.limits, manifest, inputs.world)
-    hops = tuple(with_diversity(hop, palettes) for hop in inputs.hops)
-    engine = Engine(
-        inputs.world,
-        inputs.templates,
-        seed=manifest.seed,
-        palettes=palettes,
-        match_objects=config.match == "objects",
-        implied=config.strictness == "implied",
-        clevr=inputs.clevr,
+    palettes = folder_palettes(
+        inputs.hops, request.limits, inputs.world, seed=manifest.seed, there=manifest.palettes
     )
+    hops = tuple(with_diversity(hop, palettes) for hop in inputs.hops)
+    engine = open_engine(inputs, seed=manifest.seed, palettes=palettes)
     files = QuestionFiles(manifest, layout, checksums)
     jobs = expand_jobs(request, config, hops, files, engine)
     covr_jobs = expand_covr_jobs(hops, config, files, inputs.world.attribute_types, wanted=request.covr)
@@ -102,6 +98,19 @@ def resolve(request: Request, *, checksums: bool = False) -> Resolved:
     if covr_jobs:
         covr = CovrMaker(engine, config, vocabulary(inputs.world, inputs.templates))
     return Resolved(request, layout, config, engine, manifest, hops, jobs, covr_jobs, covr)
+
+
+def open_engine(inputs: Inputs, *, seed: int, palettes: Mapping[str, Palette]) -> Engine:
+    """The engine of a request."""
+    return Engine(
+        inputs.world,
+        inputs.templates,
+        seed=seed,
+        palettes=palettes,
+        match_objects=inputs.config.match == "objects",
+        implied=inputs.config.strictness == "implied",
+        clevr=inputs.clevr,
+    )
 
 
 def resolved_config(resolved: Resolved) -> dict[str, Any]:

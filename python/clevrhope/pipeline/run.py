@@ -217,7 +217,7 @@ def try_each_split(resolved: Resolved) -> None:
     """Makes the first questions of each unfinished split, so that one that cannot be filled fails at once."""
     for job in resolved.jobs:
         if not job.finished:
-            next(questions_of(replace(job, goal=1), resolved))
+            next(questions_of(replace(job, goal=1), resolved.engine))
     if resolved.covr is not None:
         for covr_job in resolved.covr_jobs:
             if not covr_job.finished:

@@ -15,7 +15,7 @@ from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter,
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.describe.datasheet.plots import without_plots
 from clevrhope.pipeline.covr import covr_scenes_in_use
-from clevrhope.pipeline.engine import Questions
+from clevrhope.pipeline.engine import Engine, Questions
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_groups, first_places
 from clevrhope.pipeline.prefetch import prefetch, prefetch_each
@@ -120,15 +120,15 @@ def generate_questions(
     """Each job with its questions, whose next batch is made while the caller writes one."""
 
     def questions(job: Job) -> Iterator[Questions[QuestionArrays]]:
-        yield from questions_of(job, resolved)  # nothing happens before its turn, errors included
+        yield from questions_of(job, resolved.engine)  # nothing happens before its turn, errors included
 
     with closing(prefetch_each(map(questions, jobs))) as sources:
         yield from zip(jobs, sources, strict=True)
 
 
-def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions[QuestionArrays]]:
+def questions_of(job: Job, engine: Engine) -> Iterator[Questions[QuestionArrays]]:
     """All questions of a split, in batches."""
-    engine, pair = resolved.engine, job.hop.pair
+    pair = job.hop.pair
     match job.kind.drawn:
         case "sets":
             pool = engine.counting_pool(job.hop)
@@ -136,7 +136,7 @@ def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions[QuestionArr
         case "groups" | "places" as drawn:
             minimal = engine.minimal_pool(job.hop)
             first = first_groups if drawn == "groups" else first_places
-            places = first(minimal, job.goal, seed=resolved.seed)
+            places = first(minimal, job.goal, seed=engine.seed)
             return engine.minimal(job.split, minimal, places, rows=job.question_json)
         case "stream":
             return engine.stream(job.split, job.pool, pair, job.goal, rows=job.question_json)
@@ -144,7 +144,7 @@ def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions[QuestionArr
 
 def images_of(job: Job, resolved: Resolved) -> Ints:
     """The images of a split, sorted, each once; makes its questions to find them."""
-    batches = questions_of(replace(job, question_json=False), resolved)
+    batches = questions_of(replace(job, question_json=False), resolved.engine)
     indices: Ints = np.unique(np.concatenate([batch.arrays.image_idxs for batch in batches]))
     return indices
 

@@ -10,6 +10,7 @@ import filecmp
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -173,7 +174,9 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes renames in a folder durable, even if the power fails."""
+    """Makes renames in a folder durable, even if the power fails; Windows has no way to ask for that."""
+    if sys.platform == "win32":
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -186,7 +189,7 @@ def _commit(temporary: Path, path: Path) -> None:
         if filecmp.cmp(temporary, path, shallow=False):
             temporary.unlink()
             return
-    with temporary.open("rb") as file:
+    with temporary.open("r+b") as file:  # Windows syncs only what may be written
         os.fsync(file.fileno())
     temporary.replace(path)
     sync_folder(path.parent)

@@ -1,4 +1,8 @@
-"""Checks that Blender is installed with all that it needs, without loading it.
+"""Finds the interpreter that has Blender, and checks that it has all that it needs, without loading it.
+
+Blender's module bpy exists for one version of Python and of numpy. So it may be installed beside this
+package, or in an environment of its own, whose Python the variable CLEVRHOPE_BLENDER_PYTHON names, or that
+`clevrhope blender install` made. The variable goes first, then this environment, then the one that was made.
 
 `python -m clevrhope.runtime.blender` prints one sentence on what is missing and how to install it, and exits
 with 1; or it prints nothing.
@@ -6,24 +10,32 @@ with 1; or it prints nothing.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-import clevrhope
-from clevrhope.errors import RenderError
+from clevrhope.errors import ConfigError, RenderError
+from clevrhope.runtime import launcher
 
 #: The release series that the look was made and measured with.
 BLENDER_SERIES = (4, 5)
+#: The version of Python that this release exists for.
+BLENDER_PYTHON = (3, 11)
+#: Names the interpreter that has Blender; the option --blender-python sets it for one command.
+VARIABLE = "CLEVRHOPE_BLENDER_PYTHON"
 INSTALL_LINE = 'pip install "clevrhope[render]"'
+OWN_ENVIRONMENT_LINE = "clevrhope blender install"
 OR_NATIVE = "or use --renderer native, which needs no Blender"
 NOT_INSTALLED = (
     f"rendering needs Blender's module bpy, which is not installed: {INSTALL_LINE} "
-    f"(Blender 4.5 exists for Python 3.11 alone), {OR_NATIVE}"
+    f"(Blender 4.5 exists for Python 3.11 alone), {OWN_ENVIRONMENT_LINE} (an environment of its own, beside "
+    f"any Python), {OR_NATIVE}"
 )
 
 #: Shared object that Blender expects on a system -> its package in Debian and Ubuntu.
@@ -55,39 +67,144 @@ DEBIAN_PACKAGES = {
 UNWANTED_ENVIRONMENT = ("BLENDER_", "CYCLES_", "OCIO", "PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT")
 
 
-def check_blender() -> None:
-    """Checks that a worker will be able to import Blender.
+#: What an interpreter is asked: the folder and the version of its bpy.
+_QUESTION = """
+import json
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+spec = find_spec("bpy")
+try:
+    found = version("bpy")
+except PackageNotFoundError:
+    found = None
+print(json.dumps([spec and spec.origin, found]))
+"""
+#: An interpreter on a cold disk answers within this time.
+_ANSWER_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Blender:
+    """An interpreter that has Blender's module.
+
+    Attributes:
+        python: its path.
+        folder: of the module bpy.
+        version: of bpy; None if it was built from source, since it is unknown then until it is loaded.
+    """
+
+    python: Path
+    folder: Path
+    version: str | None
+
+    def command(self, module: str) -> tuple[str, ...]:
+        """The command line that runs a module of this package there; arguments may be added.
+
+        `-P` keeps modules in the current folder out. Another environment than this one ignores the variables
+        that are meant for this one's Python, such as PYTHONPATH.
+        """
+        flags = ("-P",) if self.python == Path(sys.executable) else ("-E", "-P")
+        return (str(self.python), *flags, launcher.__file__, module)
+
+
+def check_blender() -> Blender:
+    """The interpreter that has Blender; a worker there will be able to import it.
 
     Raises:
         RenderError: it is not installed, has another version, or lacks libraries of the system.
+        ConfigError: CLEVRHOPE_BLENDER_PYTHON names no interpreter that has Blender.
     """
-    folder = blender_folder()
-    if folder is None:
+    blender = find_blender()
+    if blender is None:
         raise RenderError(NOT_INSTALLED)
-    try:
-        found = version("bpy")
-    except PackageNotFoundError:
-        found = None  # built from source: its version is unknown until it is loaded
+    found = blender.version
     if found is not None and tuple(map(int, found.split(".")[:2])) != BLENDER_SERIES:
         wanted = ".".join(map(str, BLENDER_SERIES))
-        raise RenderError(
-            f"rendering needs Blender {wanted}, but bpy {found} is installed: {INSTALL_LINE}, {OR_NATIVE}"
-        )
-    missing = missing_libraries(folder)
+        is_here = blender.python == Path(sys.executable)
+        where = "is installed" if is_here else f"is what {blender.python} has"
+        remedy = INSTALL_LINE if is_here else f"{blender.python} -m pip install 'bpy=={wanted}.*'"
+        raise RenderError(f"rendering needs Blender {wanted}, but bpy {found} {where}: {remedy}, {OR_NATIVE}")
+    missing = missing_libraries(blender.folder)
     if missing:
         raise RenderError(missing_message(missing))
+    return blender
+
+
+def find_blender() -> Blender | None:
+    """The first interpreter that has Blender, in the order given above; None if there is none.
+
+    Raises:
+        ConfigError: CLEVRHOPE_BLENDER_PYTHON names no interpreter that has Blender.
+    """
+    if named := os.environ.get(VARIABLE):
+        return ask_for_blender(Path(named))
+    folder = blender_folder()
+    if folder is not None:
+        try:
+            found = version("bpy")
+        except PackageNotFoundError:
+            found = None
+        return Blender(Path(sys.executable), folder, found)
+    made = python_of(own_environment())
+    return ask_for_blender(made) if made.exists() else None
+
+
+def ask_for_blender(python: Path) -> Blender:
+    """What an interpreter says of its Blender.
+
+    Raises:
+        ConfigError: it cannot be run, or has no Blender.
+    """
+    place = f"{VARIABLE} or --blender-python: {python}" if os.environ.get(VARIABLE) else str(python)
+    try:
+        done = subprocess.run(
+            [str(python), "-E", "-P", "-c", _QUESTION],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ANSWER_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{place}: this Python cannot be run ({reason})") from error
+    if done.returncode:
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        raise ConfigError(
+            f"{place}: not a Python that Blender can run in ({lines[-1][:200] if lines else 'no output'}); "
+            "name a Python 3.11 that has its module bpy"
+        )
+    origin, found = json.loads(done.stdout)
+    if origin is None:
+        raise ConfigError(
+            f"{place}: this Python has no module bpy; name one that has, or run {OWN_ENVIRONMENT_LINE}"
+        )
+    return Blender(python.absolute(), Path(origin).parent, found)
+
+
+def own_environment() -> Path:
+    """Where `clevrhope blender install` makes an environment, unless it is told where."""
+    if sys.platform == "win32":
+        data = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        data = Path.home() / "Library" / "Application Support"
+    else:
+        data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return data / "clevrhope" / "blender"
+
+
+def python_of(environment: Path) -> Path:
+    """The interpreter of a virtual environment."""
+    return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
 def worker_environment() -> dict[str, str]:
-    """The environment of this process without what would change images, and with this package importable."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(UNWANTED_ENVIRONMENT)}
-    package_root = str(Path(clevrhope.__path__[0]).parent)
-    kept["PYTHONPATH"] = os.pathsep.join(filter(None, (package_root, kept.get("PYTHONPATH"))))
-    return kept
+    """The environment of this process without what would change images."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(UNWANTED_ENVIRONMENT)}
 
 
 def blender_folder() -> Path | None:
-    """The folder of the module bpy; None if it is not installed."""
+    """The folder of the module bpy in this environment; None if it is not installed here."""
     try:
         spec = find_spec("bpy")
     except (ImportError, ValueError):
@@ -137,7 +254,7 @@ def main() -> int:
     """Prints what is missing, if anything."""
     try:
         check_blender()
-    except RenderError as error:
+    except (ConfigError, RenderError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0

@@ -1,9 +1,9 @@
 """Locks on the folders of datasets, so that only one run writes to each."""
 
 import errno
-import fcntl
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,9 +12,10 @@ from threading import Event
 
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import disk_errors
+from clevrhope.runtime.file_lock import lock
 
 LOCK_FILE = ".clevrhope.lock"
-"""In the folder while a run is at work, on disks that can lock only files, such as NFS."""
+"""In the folder while a run is at work, on disks that can lock only files, such as NFS, and on Windows."""
 
 LOCKS_OF_LINUX = Path("/proc/locks")
 MAX_COMMAND = 100
@@ -49,6 +50,12 @@ def locked(root: Path) -> Iterator[None]:
             with disk_errors(root):
                 made = [path for path in (root, *root.parents) if not path.exists()]
                 root.mkdir(parents=True, exist_ok=True)
+            if sys.platform == "win32":
+                stack.callback(_remove_empty, made)
+                stack.enter_context(_locked_file(root / LOCK_FILE))
+                yield
+                return
+            with disk_errors(root):
                 folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, folder)
             try:
@@ -90,15 +97,19 @@ def _locked_file(path: Path) -> Iterator[None]:
     while not held:
         with ExitStack() as stack:
             with disk_errors(path):
-                file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+                file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+            if sys.platform == "win32":  # where an open file cannot be removed
+                stack.callback(_remove_file, path)
             stack.callback(os.close, file)
-            _lock(file, path.parent, holder=os.pread(file, MAX_COMMAND, 0).decode(errors="replace"))
+            _lock(file, path.parent, holder=os.read(file, MAX_COMMAND).decode(errors="replace"))
             # Its last holder may have removed it since it was opened; such a file locks nothing.
             held = _is_at(file, path)
             if held:
-                stack.callback(path.unlink, missing_ok=True)
+                if sys.platform != "win32":
+                    stack.callback(_remove_file, path)
                 os.truncate(file, 0)
-                os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+                os.lseek(file, 0, os.SEEK_SET)
+                os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
                 yield
 
 
@@ -107,6 +118,13 @@ def _remove_empty(folders: Sequence[Path]) -> None:
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
+
+
+def _remove_file(path: Path) -> None:
+    with suppress(
+        FileNotFoundError if sys.platform != "win32" else OSError
+    ):  # there, others may have it open
+        path.unlink()
 
 
 def _is_at(file: int, path: Path) -> bool:
@@ -125,7 +143,7 @@ def _lock(descriptor: int, root: Path, *, holder: str = "") -> None:
         OSError: the disk cannot lock folders, or files.
     """
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor)
     except BlockingIOError as error:
         holder = holder or _holder(descriptor)
         who = f" ({holder})" if holder else ""

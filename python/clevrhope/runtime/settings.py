@@ -89,6 +89,16 @@ def check_at_least(least: int, **values: int | None) -> None:
             raise ConfigError(f"{name} is {value}; expected a whole number from {least}")
 
 
+def check_whole(name: str, value: object, *, least: int = 0) -> None:
+    """Passes where an argument is a whole number, `least` or more and below `MOST`.
+
+    Raises:
+        ConfigError: it is not; names it.
+    """
+    if type(value) is not int or not least <= value < MOST:
+        raise ConfigError(f"{name} is {shown(value)}; expected a whole number from {least} below 2^64")
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The known name that is meant by another, in brackets; nothing where none is near."""
     near = get_close_matches(name, list(known), n=1, cutoff=0.6)

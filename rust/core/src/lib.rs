@@ -9,6 +9,7 @@ pub mod covr;
 pub mod error;
 pub mod holdout;
 pub mod json;
+pub mod machine;
 pub mod message;
 pub mod png_file;
 pub mod program;

@@ -12,6 +12,7 @@ mod errors;
 mod findings;
 mod interrupt;
 mod levels;
+mod machine;
 mod programs;
 mod questions;
 mod scenes;
@@ -61,6 +62,8 @@ mod _core {
     use super::covr_properties::{covr_properties, covr_property_names, covr_template_names, covr_term_names};
     #[pymodule_export]
     use super::levels::{plan_levels, plan_runs, program_arities};
+    #[pymodule_export]
+    use super::machine::{engine_version, vector_instructions};
     #[pymodule_export]
     use super::programs::{PyProgramTokens, PyPrograms, execute, execute_batch, execute_tokens, trace};
     #[pymodule_export]

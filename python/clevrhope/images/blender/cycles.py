@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from clevrhope.errors import ConfigError, RenderError
-from clevrhope.images.blender.devices import WORKER_COMMAND, Device, choose_gpus
+from clevrhope.images.blender.devices import WORKER, Device, choose_gpus
 from clevrhope.images.blender.pool import WorkerPool
 from clevrhope.images.blender.process import Patience, StartError
 from clevrhope.images.passes import Passes, from_bytes
@@ -81,13 +81,12 @@ class CyclesRenderer(Renderer):
         folder: Path | None = None,
         gpu_share: float = 1.0,
         memory_limit_bytes: int | None = None,
-        command: Sequence[str] = WORKER_COMMAND,
+        command: Sequence[str] | None = None,
     ) -> None:
         self._settings = settings or RenderSettings()
         if workers is not None and workers < 1:
             raise ConfigError(f"workers: {workers} should be 1 or more")
-        if command is WORKER_COMMAND:
-            check_blender()
+        command = command or check_blender().command(WORKER)
         look = look or read_look()
         gpus, problem = choose_gpus(parse_device(self._settings.device))
         titles = ", ".join(dict.fromkeys(gpu.title for gpu in gpus))

@@ -14,9 +14,10 @@ from pathlib import Path
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.process import START_PATIENCE, TaskError, WorkerEndedError, WorkerProcess
 from clevrhope.images.renderer import ANY, CPU, INTERFACES, DeviceChoice
+from clevrhope.runtime.blender import check_blender
 
-#: `-P` keeps modules in the current folder out of the worker.
-WORKER_COMMAND = (sys.executable, "-P", "-m", "clevrhope.images.blender.worker")
+#: The module that Blender's interpreter runs.
+WORKER = "clevrhope.images.blender.worker"
 #: The files that Linux shows for GPUs. Without any of them, no interface finds a GPU.
 PLACES_OF_GPUS = ("nvidia[0-9]*", "nvidiactl", "kfd", "dri/renderD*", "dxg")
 DEVICES_OF_LINUX = Path("/dev")
@@ -66,13 +67,14 @@ class FoundDevices:
 
 
 def find_devices(
-    kinds: Sequence[str] = (*INTERFACES, CPU), *, command: Sequence[str] = WORKER_COMMAND
+    kinds: Sequence[str] = (*INTERFACES, CPU), *, command: Sequence[str] | None = None
 ) -> FoundDevices:
-    """Asks Blender which devices there are.
+    """Asks Blender which devices there are, by default that of `check_blender`, whose errors are raised too.
 
     Raises:
         RenderError: Blender cannot be started.
     """
+    command = command or check_blender().command(WORKER)
     devices: list[Device] = []
     missing: list[str] = []
     problems: dict[str, str] = {}
@@ -101,7 +103,7 @@ def find_devices(
     return FoundDevices(tuple(devices), tuple(missing), problems)
 
 
-def choose_gpus(choice: DeviceChoice, *, command: Sequence[str] = WORKER_COMMAND) -> tuple[list[Device], str]:
+def choose_gpus(choice: DeviceChoice, *, command: Sequence[str] | None = None) -> tuple[list[Device], str]:
     """The GPUs of a choice, in the order of its numbers; none for the CPU.
 
     Beside them, if "auto" found none, why asking for them failed; "" if it did not.

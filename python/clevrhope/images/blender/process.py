@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -252,7 +253,7 @@ class WorkerProcess:
         if code is None:
             return "closed its pipe and cannot be ended"
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        if code == -signal.SIGKILL:
+        if sys.platform != "win32" and code == -signal.SIGKILL:
             how += ", as the system does when memory runs out"
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
         return f"{how} ({lines[-1].strip()[:200]})" if lines else how

@@ -1,15 +1,14 @@
 """The process that Blender runs in; see protocol.py for what it reads and writes.
 
-The pool starts it as `python -m clevrhope.images.blender.worker FOLDER`, with a folder for its own use that
-is removed with it. It ends when its standard input does, which is when its parent ends; if Blender holds the
-interpreter's lock then, it ends with Blender's call or at a limit of processor time.
+The pool starts it by runtime/launcher.py, in the interpreter that has Blender, with a folder for its own use
+that is removed with it. It ends when its standard input does, which is when its parent ends; if Blender holds
+the interpreter's lock then, it ends with Blender's call or at a limit of processor time.
 """
 
 from __future__ import annotations
 
 import os
 import queue
-import resource
 import shutil
 import sys
 import threading
@@ -59,6 +58,10 @@ def _limit_processor_time(seconds: float) -> None:
 
     The thread that notices the parent's end needs the interpreter's lock, which Blender may hold.
     """
+    if sys.platform == "win32":  # has no such limit
+        return
+    import resource
+
     end = int(time.process_time() + seconds) + 1
     with suppress(OSError, ValueError):  # a lower limit of the system is in force
         resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))

@@ -6,13 +6,15 @@ cluster's scheduler does, the folder stays; the next worker that starts on the m
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
+import sys
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from clevrhope.runtime.file_lock import lock
 
 MEMORY_FOLDER = Path("/dev/shm")
 PREFIX = "clevrhope-worker-"
@@ -35,7 +37,7 @@ class WorkerFolder:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
         self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT)
         with suppress(OSError):  # a disk without locks, where no folder is ever removed for another worker
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self._lock)
 
     def remove(self) -> None:
         """Removes the folder and everything in it."""
@@ -47,11 +49,16 @@ def remove_abandoned(place: Path) -> None:
     """Removes this user's folders of workers whose run ended without doing so."""
     for path in place.glob(f"{PREFIX}*"):
         with suppress(OSError):  # it vanishes meanwhile, or is another user's
-            if path.stat().st_uid != os.getuid() or time.time() - path.stat().st_mtime < LEAST_AGE_S:
+            if path.stat().st_uid != _user() or time.time() - path.stat().st_mtime < LEAST_AGE_S:
                 continue
-            lock = os.open(path / LOCK, os.O_RDWR)
+            descriptor = os.open(path / LOCK, os.O_RDWR)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(descriptor)
                 shutil.rmtree(path, ignore_errors=True)
             finally:
-                os.close(lock)
+                os.close(descriptor)
+
+
+def _user() -> int:
+    """This user's number in what `stat` says of files; on Windows all have 0."""
+    return 0 if sys.platform == "win32" else os.getuid()

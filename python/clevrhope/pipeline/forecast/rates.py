@@ -45,7 +45,8 @@ def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
     load = os.getloadavg()[0]
     job = max(resolved.jobs, key=lambda job: job.goal if job.kind.unit == "questions" else 0)
     began = perf_counter()
-    batch = next(iter(questions_of(replace(job, goal=min(job.goal, QUESTIONS_LOOKED_AT)), resolved)))
+    first = replace(job, goal=min(job.goal, QUESTIONS_LOOKED_AT))
+    batch = next(iter(questions_of(first, resolved.engine)))
     questions_per_second = len(batch.arrays) / (perf_counter() - began)
     began = perf_counter()
     indices = np.unique(batch.arrays.image_idxs)

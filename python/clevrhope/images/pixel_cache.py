@@ -1,0 +1,105 @@
+"""Images that are kept from one epoch to the next, a file for each window of them.
+
+A file's name is the digest of what decides its images (world, seed, pool, renderer, size) and of the indices
+of their scenes, so images of anything else are never found. The file begins with a digest of its pixels, so a
+damaged one is made again. Files appear whole, whichever process writes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.atomic import OWN_PREFIX, TEMPORARY_SUFFIX
+from clevrhope.runtime.reading import os_reason
+
+SUFFIX = ".pixels"
+
+_DIGEST_BYTES = 32  # of SHA-256
+
+Pixels = npt.NDArray[np.uint8]
+Indices = npt.NDArray[np.int32]
+
+
+class PixelCache:
+    """A folder of images, which several processes and datasets may share.
+
+    Raises:
+        DatasetError: the folder cannot be made.
+    """
+
+    def __init__(self, folder: Path, binding: Mapping[str, Any]) -> None:
+        """`binding` is what decides the images besides their scenes' indices."""
+        self.folder = folder
+        self._binding = json.dumps(binding, sort_keys=True).encode()
+        with self._errors():
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, indices: Indices) -> Path:
+        """The file of the images of these scenes."""
+        return self.folder / f"{self._key(indices).hex()[:32]}{SUFFIX}"
+
+    def read(self, indices: Indices, shape: tuple[int, int, int]) -> Pixels | None:
+        """The images of these scenes, (n, height, width, 3), read only; None for a missing or damaged file.
+
+        Raises:
+            DatasetError: the file cannot be read.
+        """
+        with self._errors():
+            try:
+                content = self.path(indices).read_bytes()
+            except FileNotFoundError:
+                return None
+        digest, pixels = content[:_DIGEST_BYTES], memoryview(content)[_DIGEST_BYTES:]
+        if digest != self._digest(indices, pixels):
+            return None
+        return np.frombuffer(pixels, np.uint8).reshape(len(indices), *shape)
+
+    def write(self, indices: Indices, pixels: Pixels) -> None:
+        """Keeps the images of these scenes, (n, height, width, 3).
+
+        Raises:
+            DatasetError: no space left, or no permission.
+        """
+        content = memoryview(pixels.tobytes())
+        path = self.path(indices)
+        # Several processes, perhaps of several machines, may write the same file at once.
+        writer = f"{platform.node()}-{os.getpid()}"
+        temporary = path.with_name(f"{OWN_PREFIX}{path.name}-{writer}{TEMPORARY_SUFFIX}")
+        with self._errors():
+            try:
+                with temporary.open("wb") as file:
+                    file.write(self._digest(indices, content))
+                    file.write(content)
+                temporary.replace(path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+
+    def _key(self, indices: Indices) -> bytes:
+        return hashlib.sha256(self._binding + indices.astype("<i4").tobytes()).digest()
+
+    def _digest(self, indices: Indices, pixels: memoryview) -> bytes:
+        digest = hashlib.sha256(self._key(indices))
+        digest.update(pixels)
+        return digest.digest()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DatasetError(
+                f"{error.filename or self.folder}: the cache of images cannot be used ({os_reason(error)}); "
+                "choose another folder for it, or leave it out"
+            ) from error

@@ -1,0 +1,127 @@
+"""One split without a folder: its questions, and whatever makes the scenes that they are about."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.config.presets import Config
+from clevrhope.dataset.memory_split import MemorySplit
+from clevrhope.dataset.questions_h5 import QuestionRows
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import ConfigError
+from clevrhope.pipeline.engine import Engine, vocabulary
+from clevrhope.pipeline.inputs import open_inputs
+from clevrhope.pipeline.jobs import Job, new_job, wanted_splits
+from clevrhope.pipeline.limits import Limits, folder_palettes, second_palette, with_diversity
+from clevrhope.pipeline.request import Request
+from clevrhope.pipeline.resolution import open_engine
+from clevrhope.pipeline.text import questions_of
+from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.covr.kinds import is_covr
+from clevrhope.splits.palettes import Palette
+from clevrhope.version import DATASET_VERSION
+
+
+@dataclass(frozen=True)
+class SplitSource:
+    """What decides a split. It pickles, so that another process can make the scenes that this one chose."""
+
+    request: Request
+    seed: int
+    palettes: Mapping[str, Palette]
+    job: Job
+
+    @property
+    def config(self) -> Config:
+        """Sizes, look and constraints."""
+        return self.request.config
+
+    @property
+    def group(self) -> int:
+        """Images that belong together, such as the four of a minimal set; 1 where images stand alone."""
+        return self.job.kind.group_of(len(self.job.hop.target))
+
+    def open_engine(self) -> Engine:
+        """The engine that makes the split's questions and the scenes of its pool."""
+        return open_engine(open_inputs(self.request, None), seed=self.seed, palettes=self.palettes)
+
+    def make(self, engine: Engine, limit: int | None) -> tuple[MemorySplit, Vocab, dict[str, Any]]:
+        """Makes the questions, all of them or the first `limit`, with the engine of `open_engine`.
+
+        Returns:
+            The questions; the vocabulary of their tokens; and what decides them, as a manifest would say it.
+
+        Raises:
+            ConfigError: the split has fewer questions than `limit`.
+            SplitError: a bounded search found too little; names the predicate that excludes too much.
+        """
+        job = replace(self.job, question_json=False)
+        if limit is not None and job.kind.unit == "questions":
+            job = replace(job, goal=limit)
+        vocab = vocabulary(engine.world, engine.templates)
+        made: list[QuestionRows] = []
+        n = 0
+        for batch in questions_of(job, engine):
+            made.append(_narrow(batch.arrays, vocab))
+            n += len(batch.arrays)
+            if limit is not None and n >= limit:
+                break
+        if limit is not None and n < limit:
+            raise ConfigError(
+                f"limit is {limit:,}, but {job.split} of {job.hop.name} has {n:,} questions; take fewer"
+            )
+        names = ("hop", "split", "pool")
+        binding = {**self.binding(engine), "templates": engine.templates.fingerprint}
+        binding |= {"hop": job.hop.name, "split": job.split, "questions": self.config.changed_settings()}
+        rows = _joined(made, limit)
+        return MemorySplit(rows, **{name: binding[name] for name in names}), vocab, binding
+
+    def binding(self, engine: Engine) -> dict[str, Any]:
+        """What decides the scenes of the split's pool."""
+        world = engine.world_of(self.job.pool).fingerprint
+        return {"version": DATASET_VERSION, "world": world, "seed": self.seed, "pool": self.job.pool}
+
+
+def open_split_source(hop: str, split: str, *, config: Config, seed: int, limits: Limits) -> SplitSource:
+    """A split of a sub-dataset, as `build` would make it.
+
+    Raises:
+        ClevrhopeError: there is no such pair or split, or a setting is wrong or does not go with another.
+    """
+    if is_covr(split):
+        raise ConfigError(
+            f"split is {split}, whose questions are about several images; build a dataset with them instead"
+        )
+    request = Request(out=Path(), hops=(hop,), config=config, seed=seed, limits=limits)
+    inputs = open_inputs(request, None)
+    palettes = folder_palettes(inputs.hops, limits, inputs.world, seed=seed, there={})
+    (found,) = (with_diversity(each, palettes) for each in inputs.hops)
+    second = second_palette(limits)
+    known = wanted_splits(found, None, second)
+    if split not in known:
+        raise ConfigError(
+            f'no split "{split}" of {found.name}{suggestion(split, known)}; known: {", ".join(known)}'
+        )
+    engine = open_engine(inputs, seed=seed, palettes=palettes)
+    return SplitSource(request, seed, palettes, new_job(found, split, config.sizes, engine, second))
+
+
+def _narrow(rows: QuestionRows, vocab: Vocab) -> QuestionRows:
+    """The same with tokens of the narrowest type: a byte each with CLEVR's vocabulary."""
+    columns = {name: each for name, each in rows.arrays().items() if name in _NAMES}
+    words, functions = (np.min_scalar_type(len(each())) for each in (vocab.questions, vocab.programs))
+    columns["questions"] = columns["questions"].astype(words)
+    columns["programs"] = columns["programs"].astype(functions)
+    return QuestionRows(**columns)
+
+
+def _joined(parts: list[QuestionRows], limit: int | None) -> QuestionRows:
+    return QuestionRows(
+        **{name: np.concatenate([getattr(each, name) for each in parts])[:limit] for name in _NAMES}
+    )
+
+
+_NAMES = tuple(QuestionRows.__dataclass_fields__)

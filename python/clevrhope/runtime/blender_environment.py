@@ -1,0 +1,104 @@
+"""Makes an environment for Blender alone, with the Python and the numpy that its module needs."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from clevrhope.errors import ConfigError, RenderError
+from clevrhope.runtime.atomic import disk_errors
+from clevrhope.runtime.blender import BLENDER_PYTHON, BLENDER_SERIES, Blender, ask_for_blender, python_of
+
+#: What is installed; as in the extra `render`.
+REQUIREMENTS = ("bpy>={0}.{1},<{0}.{2}".format(*BLENDER_SERIES, BLENDER_SERIES[1] + 1), "numpy<2")
+
+_VERSION = ".".join(map(str, BLENDER_PYTHON))
+_QUESTION = "import sys, ensurepip; print(*sys.version_info[:2], sep='.')"
+
+
+def install_blender(folder: Path, *, python: Path | None, say: Callable[[str], None]) -> Blender:
+    """An environment in `folder` with Blender; one that is there already is kept.
+
+    Args:
+        folder: where it is made.
+        python: a Python 3.11 to make it with; by default the first that is found.
+        say: is given a line before what takes long.
+
+    Raises:
+        ConfigError: no Python 3.11, or the folder holds something else.
+        RenderError: the environment cannot be made; what was made of it is removed.
+    """
+    made = python_of(folder)
+    if made.exists():
+        with suppress(ConfigError):
+            return ask_for_blender(made)
+    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: it holds something else; choose another folder with --into")
+    base = find_python(python)
+    is_new = not folder.exists()
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        say(f"Making an environment with {base} in {folder} ...")
+        _run([str(base), "-E", "-m", "venv", str(folder)], "the environment cannot be made")
+        say(f"Installing {' and '.join(REQUIREMENTS)}, about 400 MB to download ...")
+        pip = [str(made), "-E", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, *REQUIREMENTS], "Blender cannot be installed")
+        return ask_for_blender(made)
+    except BaseException:
+        if is_new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def find_python(named: Path | None = None) -> Path:
+    """A Python of the version that Blender needs: the named one, this one, or one that the system has.
+
+    Raises:
+        ConfigError: none is there, or it has another version or no ensurepip, which makes environments.
+    """
+    if named is not None:
+        found = _version_of([str(named)])
+        if found == _VERSION:
+            return named
+        raise ConfigError(
+            f"--python: {named}: {found or 'no Python'}; it should be a Python {_VERSION} with ensurepip"
+        )
+    for command in ([sys.executable], [f"python{_VERSION}"], ["py", f"-{_VERSION}"]):
+        if _version_of(command) == _VERSION:
+            where = _output([*command, "-c", "import sys; print(sys.executable)"])
+            return Path(where)
+    managed = _output(["uv", "python", "find", _VERSION])
+    if managed and _version_of([managed]) == _VERSION:
+        return Path(managed)
+    raise ConfigError(
+        f"Blender needs Python {_VERSION} with ensurepip, and none was found: apt-get install "
+        f"python{_VERSION}-venv (Debian 12), brew install python@{_VERSION} (macOS), uv python install "
+        f"{_VERSION} (any system); or name one with --python"
+    )
+
+
+def _version_of(command: Sequence[str]) -> str:
+    return _output([*command, "-E", "-c", _QUESTION])
+
+
+def _output(command: Sequence[str]) -> str:
+    """What a command prints; "" if it fails or does not exist."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except (OSError, ValueError):
+        return ""
+    return "" if done.returncode else done.stdout.strip()
+
+
+def _run(command: Sequence[str], problem: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise RenderError(f"{problem}: {command[0]}: {error.strerror}") from error
+    if done.returncode:
+        lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        last = next((line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "no output")
+        raise RenderError(f"{problem}: {last[:300]}")

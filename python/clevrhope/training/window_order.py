@@ -1,0 +1,74 @@
+"""The order in which a stream goes through its windows, divided among ranks and workers. No torch."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.config.presets import WINDOW
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.training.order import derived_seed, permutation
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which part of the windows a process goes through."""
+
+    rank: int = 0
+    world_size: int = 1
+    worker: int = 0
+    n_workers: int = 1
+
+    def of_rank(self, windows: Numbers) -> Numbers:
+        """The windows of all workers of the rank."""
+        return windows[self.rank :: self.world_size]
+
+    def of(self, windows: Numbers) -> Numbers:
+        """The windows of the process."""
+        return self.of_rank(windows)[self.worker :: self.n_workers]
+
+    def __str__(self) -> str:
+        return f"worker {self.worker} of {self.n_workers} on rank {self.rank} of {self.world_size}"
+
+
+def window_bounds(image_idxs: Ints, group: int) -> Numbers:
+    """(windows + 1,) int64: the first question of each window of 250 images, and the number of questions.
+
+    Args:
+        image_idxs: (N,) the image of each question.
+        group: images that belong together, whose questions follow each other; they stay in one window.
+    """
+    groups = image_idxs // group
+    number = np.cumsum(np.diff(groups, prepend=groups[:1]) != 0) // (WINDOW // group)
+    return np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1, [len(image_idxs)]])
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order of windows and questions: the split's own, or one that a seed gives for each epoch."""
+
+    shuffle: int | None
+    buffer: int
+    """Windows whose questions are shuffled together."""
+
+    def windows(self, n: int, epoch: int) -> Numbers:
+        """(n,) int64: all windows, in the order of an epoch."""
+        return (
+            np.arange(n)
+            if self.shuffle is None
+            else permutation(derived_seed(self.shuffle, "windows"), epoch, n)
+        )
+
+    def pieces(self, windows: Numbers, bounds: Numbers, epoch: int) -> Iterator[tuple[list[int], Numbers]]:
+        """Windows to be opened together, and the order of their questions."""
+        n = 1 if self.shuffle is None else self.buffer
+        for begin in range(0, len(windows), n):
+            together = windows[begin : begin + n].tolist()
+            rows = np.concatenate([np.arange(bounds[each], bounds[each + 1]) for each in together])
+            if self.shuffle is not None:
+                seed = derived_seed(self.shuffle, f"questions of window {together[0]} and the next")
+                rows = rows[permutation(seed, epoch, len(rows))]
+            yield together, rows

@@ -1,0 +1,96 @@
+"""What a user of Windows meets: modules and calls that only other systems have, taken away here."""
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+# The standard library and the libraries are loaded first, as they are for this system. Then everything that
+# Windows does not have goes, and clevrhope, loaded afterwards, is told that it is on Windows.
+WINDOWS = """
+import ctypes, hashlib, json, os, shutil, signal, socket, subprocess, sys, tempfile, threading
+import click, h5py, numpy, PIL.Image, rich.console, rich.progress, concurrent.futures, importlib.metadata
+import importlib.resources, multiprocessing, platform, types, asyncio, uuid, zipfile, http.client
+
+held = {}
+def locking(descriptor, mode, n_bytes):
+    place = os.fstat(descriptor).st_ino
+    if held.get(place, descriptor) != descriptor:
+        raise PermissionError(13, "locked")
+    held[place] = descriptor
+
+sys.modules["msvcrt"] = types.SimpleNamespace(locking=locking, LK_NBLCK=2)
+absent = ("fcntl", "grp", "pwd", "resource", "termios")
+sys.modules.update(dict.fromkeys((*absent, "bpy", "torch"), None))  # these would be this system's
+for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "getuid", "geteuid", "killpg", "pread", "pwrite",
+             "sysconf", "sched_getaffinity", "fchmod", "mkfifo"):
+    delattr(os, name)
+for name in ("SIGKILL", "SIGALRM", "SIGHUP", "setitimer"):
+    delattr(signal, name)
+real_open = os.open
+def open_no_folders(path, flags, *more, **named):
+    if os.path.isdir(path):
+        raise PermissionError(13, "Permission denied", str(path))
+    return real_open(path, flags, *more, **named)
+os.open = open_no_folders
+sys.platform = "win32"
+"""
+
+
+def on_windows(script: str, *arguments: str) -> str:
+    """What a script prints there."""
+    code = WINDOWS + textwrap.dedent(script)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_no_module_needs_what_windows_lacks() -> None:
+    script = """
+        import importlib, pkgutil, clevrhope
+        refused = []
+        for found in pkgutil.walk_packages(clevrhope.__path__, "clevrhope."):
+            if found.name.startswith(("clevrhope._assets", "clevrhope.models", "clevrhope.training",
+                                      "clevrhope.features", "clevrhope.bench", "clevrhope.images.ray")):
+                continue  # these load torch or Ray, which are this system's
+            try:
+                importlib.import_module(found.name)
+            except ImportError as error:
+                if error.name in absent:
+                    refused.append(found.name)
+        print(json.dumps(refused))
+    """
+    assert json.loads(on_windows(script)) == []
+
+
+def test_a_dataset_is_built_without_blender_and_loaded(tmp_path: Path) -> None:
+    script = """
+        from clevrhope.__main__ import run_command
+        out = sys.argv[1]
+        arguments = ["build", "--hop", "rubber_cylinder", "--seed", "1", "--renderer", "native",
+                     "--quality", "draft", "--train-questions", "9", "--test-questions", "9", "--out", out,
+                     "--quiet"]
+        assert run_command(arguments) == 0
+        from clevrhope import load
+        train = load(out, "rubber_cylinder", "train")
+        print(len(train), train[0]["image"].shape, os.path.exists(os.path.join(out, ".clevrhope.lock")))
+    """
+    assert on_windows(script, str(tmp_path / "out")) == "9 (320, 480, 3) False\n"
+
+
+def test_two_runs_there_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    script = """
+        from pathlib import Path
+        from clevrhope.runtime.lock import FolderInUseError, locked
+        with locked(Path(sys.argv[1])):
+            try:
+                with locked(Path(sys.argv[1])):
+                    print("twice")
+            except FolderInUseError as error:
+                print(f"process {os.getpid()} on " in str(error))
+        print(os.path.exists(sys.argv[1]))
+    """
+    assert on_windows(script, str(tmp_path / "out")) == "True\nFalse\n"
