@@ -1,5 +1,6 @@
 """The README.md of an export: what it is, how to load it, how it was made, license and citation."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from clevrhope.describe.datasheet import covr
@@ -71,10 +72,12 @@ def origin(source: Source) -> str:
         cited.append(f"Questions over several images follow {covr.PAPER}.")
     if shares_clevr(source.manifest):
         cited.append(f"Some scenes and images are from {CLEVR}.")
+    # An export is the same from PNG files as from HDF5.
+    sections = provenance_sections(replace(source.manifest, pools={}))
     return f"""\
 The following sections are about the dataset that was exported; `manifest.json` is a file of its folder.
 
-{provenance_sections(source.manifest)}
+{sections}
 
 ## What is to be cited?
 
