@@ -4,6 +4,7 @@
 //! point is taken back along its radius to a face of the icosahedron, which the subdivision cut
 //! into a regular grid.
 
+use super::lanes::{F8, LANES, Real};
 use super::vector::V3;
 use crate::scene::geometry::{Vec3 as P, cross, dot, normalize};
 use std::collections::BTreeMap;
@@ -17,8 +18,8 @@ pub struct Facets {
     pieces: usize,
     /// Of each face of the icosahedron: rows that give the weights of its corners in a direction.
     weights: Vec<[V3; 3]>,
-    /// Directions of the faces' middles.
-    middles: Vec<V3>,
+    /// Directions of the faces' middles, and zeros.
+    middles: Box<[V3<F8>; 3]>,
     /// By face, row, column, half and which of the six triangles about the piece's middle.
     normals: Vec<V3>,
 }
@@ -57,26 +58,20 @@ impl Facets {
         }
         let smooth = mesh.smoothed(&triangles);
         let weights = faces.iter().map(|face| inverse(face.map(|corner| corners[corner]))).collect();
-        let middles = faces
-            .iter()
-            .map(|face| {
-                V3::from_f64(std::array::from_fn(|k| face.iter().map(|&corner| corners[corner][k]).sum::<f64>())).unit()
-            })
-            .collect();
+        let middle = |face: &[usize; 3]| {
+            V3::from_f64(std::array::from_fn(|k| face.iter().map(|&corner| corners[corner][k]).sum::<f64>())).unit()
+        };
+        let middles = [0, 1, 2].map(|i| V3::of_lanes(|lane| faces.get(LANES * i + lane).map_or(V3::ZERO, middle)));
         let normals = smooth.normals(&triangles);
-        Ok(Self { radius: smooth.mean_radius as f32, pieces: n, weights, middles, normals })
+        Ok(Self { radius: smooth.mean_radius as f32, pieces: n, weights, middles: Box::new(middles), normals })
     }
 
     /// The normal of the facet in the direction of `p`.
     pub fn normal(&self, p: V3) -> V3 {
-        let mut face = 0;
-        let mut most = f32::MIN;
-        for (number, middle) in self.middles.iter().enumerate() {
-            let along = middle.dot(p);
-            if along > most {
-                (face, most) = (number, along);
-            }
-        }
+        let p8 = V3::all(p);
+        let along = [0, 1, 2].map(|i| self.middles[i].dot(p8));
+        let most = along[0].most(along[1]).most(along[2]).0.into_iter().fold(f32::MIN, f32::max);
+        let face = along.iter().flat_map(|along| along.0).position(|along| along == most).unwrap_or(0);
         let [wa, wb, wc] = &self.weights[face];
         let (a, b, c) = (wa.dot(p).max(0.0), wb.dot(p).max(0.0), wc.dot(p).max(0.0));
         let n = self.pieces;

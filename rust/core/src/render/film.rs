@@ -84,30 +84,58 @@ impl FilterWeights {
     }
 }
 
-/// `to_srgb`, looked up: where in a fine table of the byte's steps a number falls.
+/// `to_srgb`, looked up.
 #[derive(Clone, Debug)]
-pub struct SrgbTable(Vec<f32>);
+pub struct SrgbTable {
+    /// By the upper half of a number's bits, which tells numbers within a byte's step apart: the byte of the least such.
+    first: Vec<u8>,
+    /// Of each byte, the least number that it stands for; infinity after the last one.
+    least: Vec<f32>,
+}
 
 impl Default for SrgbTable {
     fn default() -> Self {
-        // Over the root, whose table is nearly straight.
-        let at = |i: usize| {
-            let root = i as f32 / Self::STEPS as f32;
-            255.0 * encoded(root * root) + 0.5
+        let one = 1.0_f32.to_bits();
+        let byte = |bits: u32| (encoded(f32::from_bits(bits)) * 255.0 + 0.5) as u8;
+        let least_bits = |wanted: u8| {
+            let (mut low, mut high) = (0, one);
+            while low < high {
+                let middle = (low + high) / 2;
+                if byte(middle) < wanted { low = middle + 1 } else { high = middle }
+            }
+            low
         };
-        Self((0..=Self::STEPS + 1).map(at).collect())
+        let least = (0..=255).map(|byte| f32::from_bits(least_bits(byte))).chain([f32::INFINITY]).collect();
+        Self { first: (0..=one >> 16).map(|half| byte(half << 16)).collect(), least }
     }
 }
 
 impl SrgbTable {
-    const STEPS: usize = 4096;
-
     #[inline(always)]
     pub fn bytes(&self, linear: V3) -> [u8; 3] {
-        [linear.x, linear.y, linear.z].map(|x| {
-            let place = x.clamp(0.0, 1.0).sqrt() * Self::STEPS as f32;
-            let i = place as usize;
-            (self.0[i] + (self.0[i + 1] - self.0[i]) * (place - i as f32)) as u8
-        })
+        [self.byte(linear.x), self.byte(linear.y), self.byte(linear.z)]
+    }
+
+    #[inline(always)]
+    fn byte(&self, x: f32) -> u8 {
+        let x = if x > 0.0 { x.min(1.0) } else { 0.0 };
+        let first = self.first[(x.to_bits() >> 16) as usize];
+        first + u8::from(x >= self.least[first as usize + 1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::vector::v3;
+
+    #[test]
+    fn bytes_that_are_looked_up_are_those_of_the_formula() {
+        let table = SrgbTable::default();
+        for i in -10..200_010 {
+            let x = i as f32 / 200_000.0;
+            let [dark, middle, light] = table.bytes(v3(x * x * x, x, f32::NAN));
+            assert_eq!([dark, middle, light], [to_srgb(v3(x * x * x, x, 0.0))[0], to_srgb(v3(x, x, x))[1], 0], "{x}");
+        }
     }
 }

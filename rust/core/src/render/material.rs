@@ -109,6 +109,33 @@ impl<F: Real> Lobes<F> {
     }
 }
 
+impl<F: Real> Lobes<F> {
+    /// A direction by a lobe that `u` chooses as `choose` does, and by what is left of it and another uniform number.
+    #[inline(always)]
+    pub fn sample(&self, n: V3<F>, v: V3<F>, [u, again]: [F; 2]) -> V3<F> {
+        let mut total = F::default();
+        for lobe in self.iter() {
+            total = total + lobe.weight.mean();
+        }
+        let (mut direction, mut left) = (V3::default(), u * total);
+        let mut is_open = F::default().is_less(F::all(1.0));
+        for (number, lobe) in self.iter().enumerate() {
+            let share = lobe.weight.mean();
+            let is_chosen = if number + 1 == self.count { is_open } else { is_open & left.is_less(share) };
+            if is_chosen.any() {
+                let rest = (left / share).least(F::all(LARGEST_NUMBER));
+                direction = V3::select(is_chosen, lobe.sample(n, v, [again, rest]), direction);
+            }
+            is_open = is_open & !is_chosen;
+            if !is_open.any() {
+                break;
+            }
+            left = left - share;
+        }
+        direction
+    }
+}
+
 impl Lobes<F8> {
     /// The lobes of one of eight surfaces.
     #[inline(always)]
@@ -222,18 +249,22 @@ impl<F: Real> Lobe<F> {
     }
 }
 
-impl Lobe {
+impl<F: Real> Lobe<F> {
     /// A direction to look for light in, from two uniform numbers; it may lie below the surface.
-    pub fn sample(&self, n: V3, v: V3, u: [f32; 2]) -> V3 {
+    #[inline(always)]
+    pub fn sample(&self, n: V3<F>, v: V3<F>, u: [F; 2]) -> V3<F> {
+        let all = F::all;
+        let (zero, one) = (F::default(), all(1.0));
         let [sin, cos] = u[1].turn();
-        let (t, b) = frame(n);
         match self.kind {
             Kind::Diffuse => {
+                let (t, b) = frame(n);
                 let r = u[0].sqrt();
-                t * (r * cos) + b * (r * sin) + n * (1.0 - u[0]).max(0.0).sqrt()
+                t * (r * cos) + b * (r * sin) + n * (one - u[0]).most(zero).sqrt()
             }
             Kind::Sheen { .. } => {
-                let r = (1.0 - u[0] * u[0]).max(0.0).sqrt();
+                let (t, b) = frame(n);
+                let r = (one - u[0] * u[0]).most(zero).sqrt();
                 t * (r * cos) + b * (r * sin) + n * u[0]
             }
             Kind::Glossy { distribution: Distribution::Ggx, alpha_x, alpha_y, x, y } => {
@@ -241,19 +272,19 @@ impl Lobe {
                 let local = v3(x.dot(v), y.dot(v), n.dot(v));
                 let w = v3(alpha_x * local.x, alpha_y * local.y, local.z).unit();
                 let flat = w.x * w.x + w.y * w.y;
-                let t1 = if flat > 0.0 { v3(-w.y, w.x, 0.0) / flat.sqrt() } else { v3(1.0, 0.0, 0.0) };
-                let t2 = w.cross(t1);
+                let aside = V3::select(flat.is_positive(), v3(-w.y, w.x, zero) / flat.sqrt(), v3(one, zero, zero));
+                let t2 = w.cross(aside);
                 let r = u[0].sqrt();
-                let (p1, s) = (r * cos, 0.5 * (1.0 + w.z));
-                let p2 = (1.0 - s) * (1.0 - p1 * p1).max(0.0).sqrt() + s * r * sin;
-                let h = t1 * p1 + t2 * p2 + w * (1.0 - p1 * p1 - p2 * p2).max(0.0).sqrt();
-                let h = v3(alpha_x * h.x, alpha_y * h.y, h.z.max(1e-6)).unit();
+                let (p1, s) = (r * cos, all(0.5) * (one + w.z));
+                let p2 = (one - s) * (one - p1 * p1).most(zero).sqrt() + s * r * sin;
+                let h = aside * p1 + t2 * p2 + w * (one - p1 * p1 - p2 * p2).most(zero).sqrt();
+                let h = v3(alpha_x * h.x, alpha_y * h.y, h.z.most(all(1e-6))).unit();
                 mirror(v, x * h.x + y * h.y + n * h.z)
             }
             Kind::Glossy { distribution: Distribution::Beckmann, alpha_x, x, y, .. } => {
-                let tan2 = -alpha_x * alpha_x * libm::logf((1.0 - u[0]).max(1e-7));
-                let z = 1.0 / (1.0 + tan2).sqrt();
-                let r = (1.0 - z * z).max(0.0).sqrt();
+                let tan2 = -alpha_x * alpha_x * (one - u[0]).most(all(1e-7)).ln();
+                let z = one / (one + tan2).sqrt();
+                let r = (one - z * z).most(zero).sqrt();
                 mirror(v, x * (r * cos) + y * (r * sin) + n * z)
             }
         }
@@ -328,15 +359,15 @@ fn sheen<F: Real>(sigma: f32, pass: &Pass<F>) -> F {
 }
 
 #[inline(always)]
-fn mirror(v: V3, h: V3) -> V3 {
-    h * (2.0 * v.dot(h)) - v
+fn mirror<F: Real>(v: V3<F>, h: V3<F>) -> V3<F> {
+    h * (F::all(2.0) * v.dot(h)) - v
 }
 
 /// Two directions that make a right-handed frame with `n` (Duff and others 2017).
 #[inline(always)]
-pub fn frame(n: V3) -> (V3, V3) {
-    let sign = 1.0_f32.copysign(n.z);
-    let a = -1.0 / (sign + n.z);
+pub fn frame<F: Real>(n: V3<F>) -> (V3<F>, V3<F>) {
+    let (sign, one) = (n.z.sign(), F::all(1.0));
+    let a = -one / (sign + n.z);
     let b = n.x * n.y * a;
-    (v3(1.0 + sign * n.x * n.x * a, sign * b, -sign * n.x), v3(b, sign + n.y * n.y * a, -n.y))
+    (v3(one + sign * n.x * n.x * a, sign * b, -sign * n.x), v3(b, sign + n.y * n.y * a, -n.y))
 }

@@ -136,11 +136,20 @@ impl Sheet {
         }
     }
 
-    /// The first plane on the way, uphill or downhill, that a ray comes nearer to.
+    /// A plane on the way, uphill or downhill, that a ray comes nearer to.
+    ///
+    /// Uphill that of twice the ray's own slope, if there is one: where a ray meets a parabola that it starts from.
     #[inline]
     fn next_plane(&self, d: V3, number: usize) -> Option<usize> {
         let nearer = |&other: &usize| d.z < self.lines[other][1] * d.x;
-        if d.x > 0.0 { (number + 1..self.lines.len()).find(nearer) } else { (0..number).rev().find(nearer) }
+        if d.x <= 0.0 {
+            return (0..number).rev().find(nearer);
+        }
+        let steep = self.lines.partition_point(|[_, slope]| slope * d.x <= 2.0 * d.z);
+        if (number + 1..self.lines.len()).contains(&steep) && nearer(&steep) {
+            return Some(steep);
+        }
+        (number + 1..self.lines.len()).find(nearer)
     }
 
     /// Which share of a distant disc the sheet's rising end hides from a point above the sheet; `radius` is the disc's
@@ -153,10 +162,11 @@ impl Sheet {
             return 0.0;
         }
         // How far the disc's middle lies below the upper edge, and within the edges on either side.
-        let below = (d.x * up - d.z * across) / (across * across + up * up).sqrt();
-        if below <= -radius {
+        let (below, edge2) = (d.x * up - d.z * across, across * across + up * up);
+        if below < 0.0 && below * below >= radius * radius * edge2 {
             return 0.0;
         }
+        let below = below / edge2.sqrt();
         let within = |edge: f32| (edge * d.x - d.y * across) / (across * across + edge * edge).sqrt();
         let sides = [within(self.local_y[1] - o.y), -within(self.local_y[0] - o.y)];
         sides.iter().map(|side| disc_share(side / radius)).product::<f32>() * disc_share(below / radius)

@@ -1,10 +1,10 @@
 //! Finds the bodies that rays meet: bounding spheres of all bodies at once, then shapes one by one.
 
-use crate::render::lanes::{LANES, Mask, Real};
+use crate::render::lanes::{F8, LANES, Mask, Real};
 use crate::render::light::Light;
 use crate::render::nearest::nearest;
 use crate::render::stage::{Body, MOST_LIGHTS, Stage};
-use crate::render::vector::{Ray, V3};
+use crate::render::vector::V3;
 
 /// Bounding spheres, eight side by side.
 #[derive(Clone, Debug, Default)]
@@ -93,11 +93,17 @@ impl<'a> Bodies<'a> {
         between
     }
 
-    /// As `nearest`, of these bodies alone.
+    /// Which of these bodies each of eight rays meets first, or NOBODY; and how far away.
     #[inline(always)]
-    pub fn nearest_of(&self, bodies: u64, ray: Ray, distance: f32) -> Option<(f32, usize)> {
-        let met = |number: usize| (self.list[number].hit(ray.origin, ray.direction), number);
-        nearest(bits(bodies).map(met), distance)
+    pub fn nearest_of(&self, bodies: u64, origin: V3<F8>, direction: V3<F8>) -> ([usize; LANES], F8) {
+        let (mut found, mut distance) = ([NOBODY; LANES], F8::all(f32::INFINITY));
+        for number in bits(bodies) {
+            let t = self.list[number].hit(origin, direction);
+            let is_nearer = t.is_less(distance);
+            distance = F8::select(is_nearer, t, distance);
+            bits(is_nearer.bits().into()).for_each(|lane| found[lane] = number);
+        }
+        (found, distance)
     }
 
     /// Where one of these bodies stands between a point and what is `distance` away; asked for `wanted` alone.

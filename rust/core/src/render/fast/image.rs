@@ -3,10 +3,10 @@
 //! Pixels of ground alone come from `ground`, one value each; others are sampled by `pixel`, and
 //! each sample counts in all pixels whose filter reaches it.
 
-use super::average::Kernel;
+use super::average::{Bands, Kernel, Rows};
 use super::bodies::NOBODY;
 use super::ground::{Ground, GroundEffort, STEP};
-use super::pixel::{Mean, Pixel, PixelEffort, Sample, Sampler};
+use super::pixel::{Pixel, PixelEffort, Sample, Sampler};
 use super::shade::LitStage;
 use super::view::{TILE, View};
 use crate::render::film::{FilterWeights, SrgbTable};
@@ -14,6 +14,7 @@ use crate::render::vector::{V3, v3};
 use crate::scene::camera::Camera;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// How much is spent on an image.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,9 @@ pub struct ImageEffort {
 /// Half of the window over which noisy light is averaged, in steps: of two pixels, and then of one.
 const WINDOW: usize = 2;
 
+static SRGB: LazyLock<SrgbTable> = LazyLock::new(SrgbTable::default);
+static FILTER: LazyLock<FilterWeights> = LazyLock::new(FilterWeights::default);
+
 /// Red, green, blue and weight.
 type Weighed = [f32; 4];
 
@@ -32,13 +36,12 @@ type Weighed = [f32; 4];
 struct Band {
     /// Of each pixel that shows ground alone its light and 1, of others nothing.
     plain: Vec<Weighed>,
-    /// Of each pixel, its number among `pixels`, or `PLAIN`.
-    numbers: Vec<u32>,
     pixels: Vec<Pixel>,
     samples: Vec<Sample>,
+    /// See `Bands`.
+    faces: Rows,
+    light: Rows,
 }
-
-const PLAIN: u32 = u32::MAX;
 
 /// Sums of some rows and of those just before and after.
 struct Sums(Vec<Weighed>);
@@ -47,64 +50,51 @@ struct Sums(Vec<Weighed>);
 pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8> {
     let view = View::new(lit, camera);
     let (width, height) = (view.width, view.height);
-    let filter = FilterWeights::default();
+    let filter = &*FILTER;
     let ground = Ground::new(&view, effort.ground);
-    let shown: Vec<usize> = (0..width * height)
-        .into_par_iter()
-        .with_min_len(TILE * width)
-        .map(|i| view.shown(i % width, i / width))
-        .collect();
     let starts: Vec<usize> = (0..height).step_by(TILE).collect();
     let bands: Vec<Band> = starts
         .par_iter()
-        .map(|&start| band(&view, &ground, &filter, &shown, effort.pixels, start..(start + TILE).min(height)))
+        .map(|&start| band(&view, &ground, filter, effort.pixels, start..(start + TILE).min(height)))
         .collect();
 
-    let mean = |column: usize, row: usize| {
-        let band = &bands[row / TILE];
-        let number = band.numbers[row % TILE * width + column];
-        band.pixels.get(number as usize).map(|pixel| &pixel.mean)
-    };
-    let wide = Kernel::new(WINDOW, 2);
-    let evened: Vec<Vec<Mean>> = bands
-        .par_iter()
-        .map(|band| {
-            let even = |pixel: &Pixel| wide.evened(mean, [width, height], [pixel.column, pixel.row], &pixel.mean);
-            band.pixels.iter().map(even).collect()
-        })
-        .collect();
-    let mean = |column: usize, row: usize| {
-        let number = bands[row / TILE].numbers[row % TILE * width + column];
-        evened[row / TILE].get(number as usize)
-    };
+    let faces = || bands.iter().map(|band| &band.faces).collect();
+    let noisy = Bands { faces: faces(), light: bands.iter().map(|band| &band.light).collect(), width, height };
+    let kernel = Kernel::new(WINDOW, 2);
+    let evened: Vec<Rows> = (0..bands.len()).into_par_iter().map(|band| noisy.evened(band, &kernel)).collect();
+    let evened = Bands { faces: faces(), light: evened.iter().collect(), width, height };
     let kernel = Kernel::new(WINDOW, 1);
     let sums: Vec<Sums> = bands
         .par_iter()
         .zip(&starts)
-        .map(|(band, &start)| {
+        .enumerate()
+        .map(|(number, (band, &start))| {
             if band.pixels.is_empty() {
                 return Sums(Vec::new());
             }
+            let averaged = evened.evened(number, &kernel);
             let mut sums = Sums(vec![[0.0; 4]; (TILE + 2) * width]);
             for pixel in &band.pixels {
                 let samples = &band.samples[pixel.samples.clone()];
                 let area = 1.0 / samples.len() as f32;
+                let place = [pixel.column, pixel.row - start];
+                let own = averaged.mean(place[0], place[1]);
                 let mut last = (NOBODY, V3::ZERO);
                 for sample in samples {
                     if sample.body != last.0 {
-                        let place = [pixel.column, pixel.row];
-                        last = (sample.body, kernel.averaged(mean, [width, height], place, sample.body, samples));
+                        let is_own = sample.body == pixel.mean.body || sample.body == NOBODY;
+                        let about = || evened.about([pixel.column, pixel.row], sample.body, samples, &kernel);
+                        last = (sample.body, if is_own { own } else { about() });
                     }
                     let light = if sample.body == NOBODY { sample.clean } else { sample.clean + last.1 };
-                    sums.add(width, [pixel.column, pixel.row - start], sample, light, area);
+                    sums.add(width, place, sample, light, area);
                 }
             }
             sums
         })
         .collect();
 
-    let developer =
-        Developer { srgb: SrgbTable::default(), filter: filter.around(0.0), bands: &bands, sums: &sums, width };
+    let developer = Developer { srgb: &SRGB, filter: filter.around(0.0), bands: &bands, sums: &sums, width };
     let mut bytes = vec![0; 3 * width * height];
     let rows = bytes.par_chunks_mut(3 * width).with_min_len(TILE).enumerate();
     rows.for_each(|(row, bytes)| developer.row(row, height, bytes));
@@ -112,28 +102,21 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
 }
 
 /// The rays of some rows.
-fn band(
-    view: &View<'_>,
-    ground: &Ground<'_>,
-    filter: &FilterWeights,
-    shown: &[usize],
-    effort: PixelEffort,
-    rows: Range<usize>,
-) -> Band {
+fn band(view: &View<'_>, ground: &Ground<'_>, filter: &FilterWeights, effort: PixelEffort, rows: Range<usize>) -> Band {
     let (width, height) = (view.width, view.height);
     let mut band = Band {
         plain: vec![[0.0; 4]; rows.len() * width],
-        numbers: vec![PLAIN; rows.len() * width],
         pixels: Vec::new(),
         samples: Vec::new(),
+        faces: Rows::default(),
+        light: Rows::default(),
     };
     let mut sampler = Sampler::new(view, filter, effort.difference);
     // Whether all about a pixel show what it shows.
     let even = |column: usize, row: usize| {
         let columns = column.saturating_sub(1)..(column + 2).min(width);
-        let own = shown[row * width + column];
-        (row.saturating_sub(1)..(row + 2).min(height))
-            .all(|r| shown[r * width + columns.start..r * width + columns.end].iter().all(|&other| other == own))
+        let own = view.shown(column, row);
+        (row.saturating_sub(1)..(row + 2).min(height)).all(|r| columns.clone().all(|c| view.shown(c, r) == own))
     };
     for top in rows.clone().step_by(STEP) {
         for left in (0..width).step_by(STEP) {
@@ -143,7 +126,7 @@ fn band(
             for row in top..(top + STEP).min(rows.end) {
                 for column in left..(left + STEP).min(width) {
                     let place = (row - rows.start) * width + column;
-                    let own = shown[row * width + column];
+                    let own = view.shown(column, row);
                     let rays = match view.lit.bodies.list.get(own) {
                         _ if (!empty && !even(column, row)) || cell.is_edge() => effort.outline,
                         Some(body) if body.shader.is_metal() => effort.metal,
@@ -154,18 +137,19 @@ fn band(
                             continue;
                         }
                     };
-                    band.numbers[place] = sampler.add(column, row, rays) as u32;
+                    sampler.add(column, row, rays);
                 }
             }
         }
     }
     (band.pixels, band.samples) = sampler.finish();
+    [band.faces, band.light] = Rows::faces_and_light(&band.pixels, rows.start, width);
     band
 }
 
 /// What is left to do when all light is found.
 struct Developer<'a> {
-    srgb: SrgbTable,
+    srgb: &'a SrgbTable,
     /// Weights of a pixel's middle in the pixel before, its own, and the one after.
     filter: [f32; 3],
     bands: &'a [Band],

@@ -2,12 +2,13 @@
 
 use crate::render::vector::V3;
 
-/// Radiance of the ground, and the light that reaches it indirectly, over a square of the world's x and y; nothing, by
-/// default, for a stage without bodies.
+/// Radiance of the ground, the light that reaches it indirectly, and the lights that nothing can hide from it, over a
+/// square of the world's x and y; nothing, by default, for a stage without bodies.
 #[derive(Default)]
 pub struct Near {
     pub(super) radiance: Table,
     pub(super) indirect: Table,
+    pub(super) open: Open,
 }
 
 impl Near {
@@ -15,6 +16,15 @@ impl Near {
     #[inline(always)]
     pub fn indirect(&self, x: f32, y: f32) -> Option<V3> {
         self.indirect.blend(x, y)
+    }
+
+    /// Whether no body can hide a light, by its number, from a place of the ground; false beyond the map.
+    #[inline(always)]
+    pub fn is_open(&self, x: f32, y: f32, light: usize) -> bool {
+        let Grid { start, per_unit, side } = self.open.grid;
+        let (x, y) = ((x - start[0]) * per_unit, (y - start[1]) * per_unit);
+        let end = side as f32 - 1.0;
+        x >= 0.0 && y >= 0.0 && x < end && y < end && self.open.lights[x as usize * side + y as usize] >> light & 1 == 1
     }
 
     /// The ground's radiance; None beyond the map.
@@ -36,6 +46,13 @@ impl Grid {
     pub fn new(start: [f32; 2], length: f32, side: usize) -> Self {
         Self { start, per_unit: (side - 1) as f32 / length, side }
     }
+}
+
+/// Of the square that follows each point of a grid, bits of the lights that no body can hide from a place in it.
+#[derive(Default)]
+pub(super) struct Open {
+    pub grid: Grid,
+    pub lights: Vec<u8>,
 }
 
 /// Light at the points of a grid.

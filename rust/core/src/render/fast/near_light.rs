@@ -1,10 +1,11 @@
 //! Makes the map of the ground around the bodies, from the light that reaches it by way of them.
 
 use super::bodies::NOBODY;
-use super::near_ground::{Grid, Table};
+use super::near_ground::{Grid, Open, Table};
 use super::numbers::Numbers;
 use super::shade::{LitStage, RayHistory};
 use crate::render::lanes::Real;
+use crate::render::light::Light;
 use crate::render::material::frame;
 use crate::render::vector::{Ray, V3, v3};
 use rayon::prelude::*;
@@ -13,9 +14,13 @@ use std::f32::consts::{FRAC_1_PI, PI, TAU};
 /// How far the map reaches beyond the bodies' bounding spheres.
 const MARGIN: f32 = 2.2;
 /// Bodies that could throw no more than this share of all light on a place are passed over there.
-const LEAST_SHARE: f32 = 0.002;
+const LEAST_SHARE: f32 = 0.003;
+/// Others up to this share get one ray, neighbouring places different ones.
+const FAINT_SHARE: f32 = 0.015;
 /// The longer side, in pixels, of an image whose map is as fine as the effort says; smaller ones have coarser maps.
 const LONGER_SIDE: usize = 480;
+/// Points along each side of the map of lights that no body can hide.
+const OPEN_SIDE: usize = 33;
 /// Points along each side of the coarsest map.
 const LEAST_SIDE: usize = 24;
 
@@ -51,6 +56,7 @@ impl NearEffort {
         let start = [low(0), low(1)];
         let length = (high(0) - start[0]).max(high(1) - start[1]);
         let (fine, coarse) = (Grid::new(start, length, self.side), Grid::new(start, length, self.side / 2));
+        lit.near.open = open(lit, Grid::new(start, length, OPEN_SIDE));
         let direct = each_place(lit, fine, |place| {
             let numbers = Numbers::new(place.column as u32, place.row as u32, 0, self.shadow_rays);
             let light = lit.ground_direct(place.point, place.normal, &numbers, self.shadow_rays, self.shadow_rays);
@@ -61,6 +67,24 @@ impl NearEffort {
         lit.near.indirect = Table::new(coarse, indirect.into_iter());
         lit.near.radiance = thrown_back(lit, fine, &direct);
     }
+}
+
+/// The lights that no body can hide from the squares of a grid.
+fn open(lit: &LitStage<'_>, grid: Grid) -> Open {
+    let at = |axis: usize, step: f32| grid.start[axis] + step / grid.per_unit;
+    let square = |i: usize| {
+        let (column, row) = ((i / grid.side) as f32, (i % grid.side) as f32);
+        let (middle, _) = lit.ground_at(at(0, column + 0.5), at(1, row + 0.5));
+        let corners = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)];
+        let reach = corners.map(|(x, y)| (lit.ground_at(at(0, column + x), at(1, row + y)).0 - middle).length());
+        let reach = reach.into_iter().fold(0.0, f32::max) + 0.01;
+        let is_open = |(number, light): (usize, &Light)| {
+            let (toward, distance, spread) = light.middle(middle);
+            u8::from(lit.bodies.in_shaft(middle, toward, distance, spread, reach) == 0) << number
+        };
+        lit.lights.iter().enumerate().map(is_open).sum()
+    };
+    Open { grid, lights: (0..grid.side * grid.side).map(square).collect() }
 }
 
 /// A place of the ground that no body stands on, at a point of a grid.
@@ -108,7 +132,8 @@ fn gather(lit: &LitStage<'_>, place: &Place, rays: u32) -> V3 {
         if share < LEAST_SHARE {
             continue;
         }
-        let count = ((share * rays as f32) as u32).clamp(2, rays).next_power_of_two();
+        let least = if share < FAINT_SHARE { 1 } else { 2 };
+        let count = ((share * rays as f32) as u32).clamp(least, rays).next_power_of_two();
         // Evenly over the cone that holds the body.
         let axis = offset / distance2.sqrt();
         let (t, b) = frame(axis);

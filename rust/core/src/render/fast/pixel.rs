@@ -2,7 +2,7 @@
 //!
 //! A pixel that a body fills gets rays by its material, one across an outline gets more. What
 //! broad lobes see of the stage is noisy, and kept apart from the rest to be averaged later.
-//! Rays are shot pixel by pixel; then the lamps' light is found for eight places of one body at a time.
+//! Rays are shot eight at a time; then the lamps' light is found for eight places of one body at a time.
 
 use super::bodies::NOBODY;
 use super::numbers::Numbers;
@@ -12,7 +12,7 @@ use crate::render::film::FilterWeights;
 use crate::render::lanes::{F8, LANES, Real};
 use crate::render::light::power;
 use crate::render::material::{Kind, Lobes};
-use crate::render::vector::{Ray, V3, v3};
+use crate::render::vector::{Ray, V3};
 use pulp::{Arch, NullaryFnOnce};
 
 /// How much is spent on pixels that show bodies. Numbers of rays are powers of two: to begin with, and where
@@ -63,7 +63,20 @@ pub struct Pixel {
     pub column: usize,
     pub row: usize,
     pub samples: std::ops::Range<usize>,
+    /// How many rays it has at first and at most.
+    pub rays: [u32; 2],
     pub mean: Mean,
+}
+
+/// A ray that is not shot yet.
+struct Aim {
+    /// Number of the sample.
+    sample: usize,
+    /// Bodies that it may meet, as bits.
+    bodies: u64,
+    /// Where it goes through the image, in pixels.
+    place: [f32; 2],
+    numbers: Numbers,
 }
 
 /// A place of a body that a sample shows, whose light is not known yet.
@@ -82,42 +95,41 @@ pub struct Sampler<'a> {
     filter: &'a FilterWeights,
     difference: f32,
     pixels: Vec<Pixel>,
-    /// Of each pixel, how many rays it has at first and at most.
-    rays: Vec<[u32; 2]>,
     samples: Vec<Sample>,
+    aimed: Vec<Aim>,
     dark: Vec<Place>,
 }
 
 impl<'a> Sampler<'a> {
     pub fn new(view: &'a View<'a>, filter: &'a FilterWeights, difference: f32) -> Self {
-        let (pixels, rays, samples, dark) = Default::default();
-        Self { view, filter, difference, pixels, rays, samples, dark }
+        let (pixels, samples, aimed, dark) = Default::default();
+        Self { view, filter, difference, pixels, samples, aimed, dark }
     }
 
-    /// Adds a pixel, and says which number it has.
-    pub fn add(&mut self, column: usize, row: usize, rays: [u32; 2]) -> usize {
+    /// Adds a pixel.
+    pub fn add(&mut self, column: usize, row: usize, rays: [u32; 2]) {
         let first = self.samples.len();
         self.samples.resize(first + rays[1] as usize, Sample::default());
         let mean = Mean { body: NOBODY, normal: V3::ZERO, sum: V3::ZERO, count: 0.0 };
-        self.pixels.push(Pixel { column, row, samples: first..first + rays[0] as usize, mean });
-        self.rays.push(rays);
-        self.pixels.len() - 1
+        self.pixels.push(Pixel { column, row, samples: first..first + rays[0] as usize, rays, mean });
     }
 
     /// Shoots the rays of all pixels: the first ones, and more where those differ.
     pub fn finish(mut self) -> (Vec<Pixel>, Vec<Sample>) {
         for number in 0..self.pixels.len() {
-            self.shoot(number, 0);
+            self.aim(number, 0);
         }
+        self.shoot();
         self.light();
         for number in 0..self.pixels.len() {
-            let [few, most] = self.rays[number];
             let pixel = &mut self.pixels[number];
+            let [few, most] = pixel.rays;
             if few < most && !alike(&self.samples[pixel.samples.clone()], self.difference) {
                 pixel.samples.end = pixel.samples.start + most as usize;
-                self.shoot(number, few);
+                self.aim(number, few);
             }
         }
+        self.shoot();
         self.light();
         for pixel in &mut self.pixels {
             let own = &self.samples[pixel.samples.clone()];
@@ -135,10 +147,9 @@ impl<'a> Sampler<'a> {
         (self.pixels, self.samples)
     }
 
-    /// Shoots a pixel's rays from a number on.
-    fn shoot(&mut self, pixel: usize, from: u32) {
-        let (lit, rays) = (self.view.lit, self.rays[pixel]);
-        let Pixel { column, row, ref samples, .. } = self.pixels[pixel];
+    /// Aims a pixel's rays from a number on.
+    fn aim(&mut self, pixel: usize, from: u32) {
+        let Pixel { column, row, ref samples, rays, .. } = self.pixels[pixel];
         let bodies = self.view.bodies(column, row);
         for number in from..samples.len() as u32 {
             let numbers = Numbers::growing(column as u32, row as u32, number, rays);
@@ -148,22 +159,40 @@ impl<'a> Sampler<'a> {
                 [4, 4] => FOUR[number as usize],
                 _ => numbers.pair(60).map(|x| x - 0.5),
             };
-            let ray = self.view.ray(column as f32 + 0.5 + u, row as f32 + 0.5 + v);
-            let place = samples.start + number as usize;
-            let sample = &mut self.samples[place];
-            *sample = Sample { columns: self.filter.around(u), rows: self.filter.around(v), ..Sample::default() };
-            sample.body = NOBODY;
-            if let Some((t, body)) = lit.bodies.nearest_of(bodies, ray, f32::INFINITY) {
-                let point = ray.at(t);
-                sample.body = body;
-                sample.normal = facing(lit.bodies.list[body].normal(point, ray.direction), -ray.direction);
-                self.dark.push(Place { sample: place, body, point, direction: ray.direction, numbers });
-            } else if let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) {
-                sample.clean = lit.ground_toward(-ray.direction, ray.at(t), normal, &numbers);
-            } else {
-                sample.clean = lit.background;
+            let sample = samples.start + number as usize;
+            let (columns, rows) = (self.filter.around(u), self.filter.around(v));
+            self.samples[sample] = Sample { columns, rows, body: NOBODY, ..Sample::default() };
+            let place = [column as f32 + 0.5 + u, row as f32 + 0.5 + v];
+            self.aimed.push(Aim { sample, bodies, place, numbers });
+        }
+    }
+
+    /// Shoots the rays that are aimed.
+    fn shoot(&mut self) {
+        let lit = self.view.lit;
+        for aimed in self.aimed.chunks(LANES) {
+            // Lanes beyond the last ray are as that.
+            let at = |lane: usize| &aimed[lane.min(aimed.len() - 1)];
+            let bodies = aimed.iter().fold(0, |bodies, aim| bodies | aim.bodies);
+            let places = [0, 1].map(|axis| F8::of_lanes(|lane| at(lane).place[axis]));
+            let seen = self.view.seen(bodies, places);
+            for (lane, &Aim { sample: number, numbers, .. }) in aimed.iter().enumerate() {
+                let ray = Ray { origin: self.view.origin, direction: seen.directions.lane(lane) };
+                let (body, direction) = (seen.bodies[lane], ray.direction);
+                let sample = &mut self.samples[number];
+                if body != NOBODY {
+                    let point = ray.at(seen.distances.lane(lane));
+                    sample.body = body;
+                    sample.normal = facing(lit.bodies.list[body].normal(point, direction), -direction);
+                    self.dark.push(Place { sample: number, body, point, direction, numbers });
+                } else if let Some((t, normal)) = lit.sheet.hit(ray.origin, direction) {
+                    sample.clean = lit.ground_toward(-direction, ray.at(t), normal, &numbers);
+                } else {
+                    sample.clean = lit.background;
+                }
             }
         }
+        self.aimed.clear();
     }
 
     /// Finds the light of the places where it is not known.
@@ -173,11 +202,10 @@ impl<'a> Sampler<'a> {
         for places in self.dark.chunk_by(|one, other| one.body == other.body) {
             for places in places.chunks(LANES) {
                 let lamplit = Arch::new().dispatch(Lamps { lit, places, samples: &self.samples });
-                let seen = lamplit.broadly_seen(lit, places);
                 for (lane, place) in places.iter().enumerate() {
                     let sample = &mut self.samples[place.sample];
                     sample.clean = lamplit.light.lane(lane);
-                    sample.noisy = seen[lane];
+                    sample.noisy = lamplit.broadly_seen(lit, lane, place);
                     if !lamplit.sharp.is_empty() {
                         sharply_seen(lit, place, &lamplit.sharp.lane(lane), sample);
                     }
@@ -213,13 +241,15 @@ struct Lamps<'a> {
     samples: &'a [Sample],
 }
 
-/// What eight places throw back of the lamps' light, and their lobes.
+/// What eight places throw back of the lamps' light, and what is needed to look for that of the stage.
 struct Lamplit {
-    v: V3<F8>,
-    normal: V3<F8>,
     start: V3<F8>,
     light: V3<F8>,
-    broad: Lobes<F8>,
+    /// A direction that the broad lobes choose, what they throw back of light from there, and how densely they choose it:
+    /// not at all without such lobes.
+    next: V3<F8>,
+    value: V3<F8>,
+    density: F8,
     sharp: Lobes<F8>,
 }
 
@@ -263,11 +293,7 @@ impl NullaryFnOnce for Lamps<'_> {
                 }
                 // A place on the lamp says whether anything stands between, and what sharp lobes throw back of it.
                 let dimension = if place == 0 { i as u32 } else { 200 + 8 * place + i as u32 };
-                let mut u = [F8::default(); 2];
-                for lane in 0..LANES {
-                    [u[0].0[lane], u[1].0[lane]] = at(lane).numbers.pair(dimension);
-                }
-                let (sample, is_lit) = lamp.samples(start, u);
+                let (sample, is_lit) = lamp.samples(start, pairs(places, dimension));
                 let mut value = V3::default();
                 if n_places > 1 {
                     value += broad.value(normal, v, sample.direction);
@@ -282,36 +308,34 @@ impl NullaryFnOnce for Lamps<'_> {
                 light += V3::select(clear, thrown, V3::default());
             }
         }
-        Lamplit { v, normal, start, light, broad, sharp }
+        let next = broad.sample(normal, v, pairs(places, 5));
+        let (value, density) = broad.evaluate_sampled(normal, v, next);
+        Lamplit { start, light, next, value, density, sharp }
     }
 }
 
+/// Two uniform numbers for each of up to eight places; lanes beyond the last one have its.
+#[inline(always)]
+fn pairs(places: &[Place], dimension: u32) -> [F8; 2] {
+    let mut pairs = [F8::default(); 2];
+    for lane in 0..LANES {
+        [pairs[0].0[lane], pairs[1].0[lane]] = places[lane.min(places.len() - 1)].numbers.pair(dimension);
+    }
+    pairs
+}
+
 impl Lamplit {
-    /// What the broad lobes of each place see of the stage, by one ray.
-    fn broadly_seen(&self, lit: &LitStage<'_>, places: &[Place]) -> [V3; LANES] {
-        let mut seen = [V3::ZERO; LANES];
-        if self.broad.is_empty() {
-            return seen;
+    /// What a place's broad lobes see of the stage, by one ray.
+    fn broadly_seen(&self, lit: &LitStage<'_>, lane: usize, place: &Place) -> V3 {
+        let density = self.density.lane(lane);
+        // Not a number for a body that throws nothing back.
+        if density.is_nan() || density <= 0.0 {
+            return V3::ZERO;
         }
-        let mut next = [v3(0.0, 0.0, 1.0); LANES];
-        for (lane, place) in places.iter().enumerate() {
-            let [u, again] = place.numbers.pair(5);
-            let broad = self.broad.lane(lane);
-            let (chosen, rest) = broad.choose(u);
-            next[lane] = broad[chosen].sample(self.normal.lane(lane), self.v.lane(lane), [again, rest]);
-        }
-        let Self { v, normal, ref broad, .. } = *self;
-        let (value, own) = Arch::new().dispatch(|| broad.evaluate_sampled(normal, v, V3::of_lanes(|lane| next[lane])));
-        for (lane, place) in places.iter().enumerate() {
-            let own = own.lane(lane);
-            if own > 0.0 {
-                let ray = Ray { origin: self.start.lane(lane), direction: next[lane] };
-                let history = RayHistory { leaving: place.body, density: own, bounce: 1 };
-                let (light, _) = lit.radiance(ray, history, false, &place.numbers);
-                seen[lane] = value.lane(lane).times(light) / own;
-            }
-        }
-        seen
+        let ray = Ray { origin: self.start.lane(lane), direction: self.next.lane(lane) };
+        let history = RayHistory { leaving: place.body, density, bounce: 1 };
+        let (light, _) = lit.radiance(ray, history, false, &place.numbers);
+        self.value.lane(lane).times(light) / density
     }
 }
 
@@ -364,9 +388,10 @@ mod tests {
         let filter = FilterWeights::default();
         let mut sampler = Sampler::new(&view, &filter, 0.1);
         for i in 0..view.width * view.height {
-            let number = sampler.add(i % view.width, i / view.width, [1, 1]);
-            sampler.shoot(number, 0);
+            sampler.add(i % view.width, i / view.width, [1, 1]);
+            sampler.aim(i, 0);
         }
+        sampler.shoot();
         assert!(sampler.dark.len() > 300, "{}", sampler.dark.len());
         sampler.dark.sort_by_key(|place| place.body);
         for places in sampler.dark.chunk_by(|one, other| one.body == other.body) {
@@ -376,6 +401,8 @@ mod tests {
                 for lane in 0..places.len() {
                     let bits = |light: V3| [light.x, light.y, light.z].map(f32::to_bits);
                     assert_eq!(bits(plain.light.lane(lane)), bits(wide.light.lane(lane)));
+                    assert_eq!(bits(plain.next.lane(lane)), bits(wide.next.lane(lane)));
+                    assert_eq!(bits(plain.value.lane(lane)), bits(wide.value.lane(lane)));
                 }
             }
         }

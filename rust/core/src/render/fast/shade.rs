@@ -116,9 +116,12 @@ impl LitStage<'_> {
     pub fn clear(&self, light: usize, origin: V3, numbers: &Numbers, few: u32, most: u32) -> f32 {
         let lamp = &self.lights[light];
         let above = lamp.above(self.sheet, origin);
+        if above == 0.0 || self.near.is_open(origin.x, origin.y, light) {
+            return above;
+        }
         let (toward, distance, spread) = lamp.middle(origin);
         let suspects = self.bodies.in_shaft(origin, toward, distance, spread, 0.0);
-        if suspects == 0 || above == 0.0 {
+        if suspects == 0 {
             return above;
         }
         let most = most * lamp.places(origin);
@@ -183,9 +186,7 @@ impl LitStage<'_> {
             return light + self.guess(&lobes, point, normal);
         }
         // One ray for all lobes of a metal.
-        let [u, again] = deeper.pair(8);
-        let (chosen, rest) = lobes.choose(u);
-        let next = lobes[chosen].sample(normal, v, [again, rest]);
+        let next = lobes.sample(normal, v, deeper.pair(8));
         let (value, own) = lobes.evaluate(normal, v, next);
         if own > 0.0 {
             let history = RayHistory { leaving: number, density: density.min(own), bounce: bounce + 1 };

@@ -2,18 +2,21 @@
 
 use super::bodies::NOBODY;
 use super::shade::LitStage;
+use crate::render::lanes::{F8, LANES, Real};
 use crate::render::vector::{Ray, V3};
 use crate::scene::camera::Camera;
+use pulp::{Arch, NullaryFnOnce};
+use rayon::prelude::*;
 
 /// Pixels along a tile's side: a tile's rays are tested against the bodies that it may show alone.
-pub const TILE: usize = 8;
+pub const TILE: usize = LANES;
 
 /// The image's rays.
 pub struct View<'a> {
     pub lit: &'a LitStage<'a>,
     pub width: usize,
     pub height: usize,
-    origin: V3,
+    pub origin: V3,
     /// Through the top left corner of the image, and what a pixel to the right and one down add.
     corner: V3,
     right: V3,
@@ -21,6 +24,8 @@ pub struct View<'a> {
     /// By tile: bits of the bodies that it may show.
     tiles: Vec<u64>,
     tiles_across: usize,
+    /// By pixel: see `shown`.
+    shown: Vec<usize>,
 }
 
 impl<'a> View<'a> {
@@ -39,6 +44,7 @@ impl<'a> View<'a> {
             down: at(0.0, 1.0) - corner,
             tiles: Vec::new(),
             tiles_across,
+            shown: Vec::new(),
         };
         let side = TILE as f32;
         view.tiles = (0..tiles_across * height.div_ceil(TILE))
@@ -55,13 +61,19 @@ impl<'a> View<'a> {
                 lit.bodies.in_shaft(middle.origin, middle.direction, f32::INFINITY, spread, 0.01)
             })
             .collect();
+        view.shown = view.all_shown();
         view
     }
 
     /// The ray through a place in the image, in pixels from its top left corner.
     #[inline(always)]
     pub fn ray(&self, u: f32, v: f32) -> Ray {
-        Ray { origin: self.origin, direction: (self.corner + self.right * u + self.down * v).unit() }
+        Ray { origin: self.origin, direction: self.direction(u, v) }
+    }
+
+    #[inline(always)]
+    fn direction<F: Real>(&self, u: F, v: F) -> V3<F> {
+        (V3::all(self.corner) + V3::all(self.right) * u + V3::all(self.down) * v).unit()
     }
 
     /// Bodies that a pixel's rays may meet, as bits; beyond the image's edge, those of the nearest pixel.
@@ -74,11 +86,59 @@ impl<'a> View<'a> {
     /// The body that the middle of a pixel shows, or NOBODY.
     #[inline]
     pub fn shown(&self, column: usize, row: usize) -> usize {
-        let bodies = self.bodies(column, row);
-        if bodies == 0 {
-            return NOBODY;
+        if column < self.width && row < self.height {
+            return self.shown[row * self.width + column];
         }
-        let ray = self.ray(column as f32 + 0.5, row as f32 + 0.5);
-        self.lit.bodies.nearest_of(bodies, ray, f32::INFINITY).map_or(NOBODY, |(_, number)| number)
+        let place = [column, row].map(|pixel| F8::all(pixel as f32 + 0.5));
+        self.seen(self.bodies(column, row), place).bodies[0]
+    }
+
+    /// The body that the middle of each pixel shows, or NOBODY, row by row.
+    fn all_shown(&self) -> Vec<usize> {
+        let mut shown = vec![NOBODY; self.width * self.height];
+        shown.par_chunks_mut(self.width).with_min_len(TILE).enumerate().for_each(|(row, shown)| {
+            for (tile, shown) in shown.chunks_mut(TILE).enumerate() {
+                let column = tile * TILE;
+                let bodies = self.bodies(column, row);
+                if bodies != 0 {
+                    let u = F8::of_lanes(|lane| (column + lane) as f32 + 0.5);
+                    let seen = self.seen(bodies, [u, F8::all(row as f32 + 0.5)]);
+                    shown.copy_from_slice(&seen.bodies[..shown.len()]);
+                }
+            }
+        });
+        shown
+    }
+
+    /// What rays through eight places in the image meet, of these bodies.
+    pub fn seen(&self, bodies: u64, places: [F8; 2]) -> Seen {
+        Arch::new().dispatch(Look { view: self, bodies, places })
+    }
+}
+
+/// What eight rays meet.
+pub struct Seen {
+    pub directions: V3<F8>,
+    /// The bodies, or NOBODY.
+    pub bodies: [usize; LANES],
+    pub distances: F8,
+}
+
+/// Eight rays through places in the image, which may meet some bodies.
+struct Look<'a> {
+    view: &'a View<'a>,
+    bodies: u64,
+    places: [F8; 2],
+}
+
+impl NullaryFnOnce for Look<'_> {
+    type Output = Seen;
+
+    #[inline(always)]
+    fn call(self) -> Seen {
+        let Self { view, bodies, places: [u, v] } = self;
+        let directions = view.direction(u, v);
+        let (bodies, distances) = view.lit.bodies.nearest_of(bodies, V3::all(view.origin), directions);
+        Seen { directions, bodies, distances }
     }
 }
