@@ -11,6 +11,7 @@ import click
 
 from clevrhope.cli.benchmarks import bench
 from clevrhope.cli.blender import blender
+from clevrhope.cli.browse import browse
 from clevrhope.cli.command import CommandGroup
 from clevrhope.cli.datasets import build, hops, merge, plan
 from clevrhope.cli.doctor import doctor
@@ -25,7 +26,7 @@ from clevrhope.experiments.command import experiment
 
 GROUPS = {
     "Make data": (build, plan, merge, hops, render, suite, families, export),
-    "Look at data": (info, show, stats, audit),
+    "Look at data": (info, show, browse, stats, audit),
     "Train and evaluate models": (features, train, evaluate, experiment),
     "Predictions and reports": (score, report, baseline, ask, answers),
     "This machine": (doctor, blender, devices, bench),

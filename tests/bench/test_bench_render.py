@@ -81,7 +81,10 @@ def test_without_blender_the_native_renderer_is_measured_alone(
 @pytest.mark.usefixtures("_quick")
 def test_the_table_has_grain_and_the_light_at_feet(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["bench", "render", "--images", "1", "--no-cycles"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    seen = capsys.readouterr()
+    assert re.search(r"^Starting native standard: \d+ images?, ", seen.err, re.M), "a display while it starts"
+    assert "rendering native standard, 1 of 1 ..." in seen.err
+    lines = seen.out.splitlines()
     (heading,) = [number for number, line in enumerate(lines) if line.startswith("grain of materials")]
     standard = lines[heading + 2]
     assert re.fullmatch(r"native +standard +(metal|rubber) \d\.\d\d.*; .* \([-+].*% to [-+].*%\)", standard)

@@ -43,6 +43,7 @@ FOLDERS = (
     "pipeline",
     "training",
     "report",
+    "browse",
     "bench",
     "doctor",
     "cli",

@@ -1,4 +1,4 @@
-"""Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped; docs/building.md lists them."""
+"""Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped; docs/cli.md lists them."""
 
 import os
 import shutil
@@ -21,8 +21,11 @@ MISSING = {
     "audit": [NOWHERE],
     "baseline": [NOWHERE, "--kind", "coin", "--out", "a.jsonl"],
     "bench": ["batch", NOWHERE],
+    "blender": ["install", "--python", NOWHERE],
+    "browse": [NOWHERE],
     "build": ["--hop", "none", "--templates", NOWHERE, "--out", "out"],
     "devices": [NOWHERE],
+    "doctor": [NOWHERE],
     "evaluate": [NOWHERE],
     "experiment": [NOWHERE],
     "export": [NOWHERE, "--format", "clevr", "--out", "out"],
@@ -149,7 +152,7 @@ def test_a_process_that_is_stopped_ends_with_130(tmp_path: Path, number: signal.
 
 
 def test_the_page_lists_the_codes() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "building.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
     for code in (0, 1, 2, 130):
         assert f"\n| {code} | " in page
     resumable = page[page.index("| 130 |") :].splitlines()[0]

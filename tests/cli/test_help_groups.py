@@ -130,7 +130,7 @@ def test_names_are_completed_where_there_is_no_dataset() -> None:
 def test_the_documented_line_prints_a_script(
     shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "building.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
     assert 'eval "$(_CLEVRHOPE_COMPLETE=bash_source clevrhope)"' in page
     assert f"{shell}_source" in page
     monkeypatch.setattr("click.shell_completion.BashComplete._check_version", lambda *_: None)

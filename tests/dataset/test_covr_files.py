@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,21 @@ def test_it_is_a_sequence_that_pickles(folder: Path) -> None:
     np.testing.assert_array_equal(copy[3]["question"], bare[3]["question"])
     with pytest.raises(IndexError):
         data[7]
+
+
+def test_slices_and_a_folder_without_images(folder: Path, tmp_path: Path) -> None:
+    part = load(folder, HOP, "covr_train")[-3:]
+    assert [each["question_index"] for each in part] == [93, 94, 95]
+    assert all(len(each["images"]) == len(each["image_indices"]) for each in part)
+    bare = tmp_path / "bare"
+    shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("images"))
+    data = load(bare, HOP, "covr_train")
+    assert not data.rendered
+    assert "images" not in data[0]
+    with pytest.raises(
+        DatasetError, match="images=True, but the images of rubber_cylinder/covr_train are not"
+    ):
+        load(bare, HOP, "covr_train", images=True)
 
 
 def test_a_scene_of_one_image(folder: Path) -> None:

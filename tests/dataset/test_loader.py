@@ -93,11 +93,57 @@ def test_the_first_questions_and_a_transform(folder: Path) -> None:
         assert one["image"] == other["image"].mean()
 
 
-def test_a_folder_without_images_gives_none(bare: Path) -> None:
+def test_a_folder_without_images_leaves_them_out_unless_they_are_required(bare: Path) -> None:
     data = load(bare, HOP, "train", transform=lambda _: pytest.fail("there is no image"))
     assert not data.rendered
-    assert data[3]["image"] is None
+    assert set(data[3]) == set(load(bare, HOP, "train", images=False)[3])
     assert "without images" in repr(data)
+    sentence = r"images/train: images=True, but the images of rubber_cylinder/train are not rendered; run "
+    with pytest.raises(DatasetError, match=sentence):
+        load(bare, HOP, "train", images=True)
+
+
+def test_a_folder_with_images_gives_them_where_they_are_required(folder: Path) -> None:
+    np.testing.assert_array_equal(
+        load(folder, HOP, "train", images=True)[3]["image"], load(folder, HOP, "train")[3]["image"]
+    )
+
+
+def test_a_slice_is_a_part_of_the_same_kind(folder: Path) -> None:
+    data = load(folder, HOP, "train", text=True)
+    part = data[10:20]
+    assert (len(part), part.hop, part.split, part.vocab) == (10, HOP, "train", data.vocab)
+    assert type(part) is type(data)
+    assert repr(part) == "<10 questions of rubber_cylinder/train, with images>"
+    np.testing.assert_array_equal(part[3]["image"], data[13]["image"])
+    assert part[3]["question_text"] == data[13]["question_text"]
+    assert part.show(3).question == data.show(13).question
+    numbers = list(range(162))
+    for cut in (
+        slice(-5, None),
+        slice(None, None, 50),
+        slice(None, None, -1),
+        slice(200, 300),
+        slice(-500, 2),
+    ):
+        assert [each["question_index"] for each in data[cut]] == numbers[cut]
+    assert [each["question_index"] for each in data[100:][::-2][:3]] == [161, 159, 157]
+    assert data[10:20][-1]["question_index"] == 19
+    with pytest.raises(IndexError, match="question 10 of 10"):
+        part[10]
+    assert [each["question_index"] for each in pickle.loads(pickle.dumps(part))] == numbers[10:20]
+    assert len(data) == 162, "a slice leaves the whole as it was"
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+def test_a_dataloader_makes_batches_of_slices_and_of_a_folder_without_images(bare: Path) -> None:
+    from torch.utils.data import DataLoader, Dataset
+
+    part = load(bare, HOP, "train", text=True)[10:17]
+    assert isinstance(part, Dataset)
+    batches = list(DataLoader(part, batch_size=4))
+    assert [batch["question_index"].tolist() for batch in batches] == [[10, 11, 12, 13], [14, 15, 16]]
+    assert "image" not in batches[0]
 
 
 _given: Any = None

@@ -263,7 +263,7 @@ def page(question: str, *, sketch: bool = True) -> _Page:
         [SplitCards("complex_ood", 4, 2, [card])],
     )
     parser = _Page()
-    parser.feed(contact_sheet(Sheet(7, 4, 2, 0, [hop])))
+    parser.feed(contact_sheet(Sheet(7, 4, 2, 0, [hop], materials=("rubber", "<metal>"))))
     parser.close()
     return parser
 
@@ -276,6 +276,11 @@ def test_a_page_is_well_formed_escaped_and_offline() -> None:
     assert seen.addresses
     for address in seen.addresses:
         assert address.startswith(("data:", "#", "DATASHEET.md", "manifest.json", "hops/")), address
+
+
+def test_a_legend_says_what_materials_look_like_in_sketches_where_there_are_some() -> None:
+    assert "Materials in sketches:  rubber: dull;  <metal>: dull" in page("Is it?").text
+    assert "Materials in sketches" not in page("Is it?", sketch=False).text
 
 
 def test_the_pair_is_marked_where_a_question_has_words_for_both_values() -> None:

@@ -177,6 +177,13 @@ def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
     other = build_demo(tmp_path / "other", seed=6, images="h5")
     with pytest.raises(ConfigError, match="make them first: clevrhope features"):
         open_store(other, kind="attributes")
+    pixels = (
+        rf"which need no weights: clevrhope features {other} --kind pixels, then train with --set features=p"
+    )
+    with pytest.raises(
+        ConfigError, match=f"no features of kind resnet101; the model can read pixels, {pixels}"
+    ):
+        open_store(other, kind="resnet101", reads_pixels=True)
     shutil.copytree(folder / "features", other / "features")
     with pytest.raises(DatasetError, match="features of another dataset"):
         open_store(other, kind="attributes")

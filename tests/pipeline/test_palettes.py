@@ -18,13 +18,15 @@ from clevrhope.audit import audit
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.leaks.report import Violation
 from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.contents import hops_in
+from clevrhope.dataset.layout import Layout
 from clevrhope.describe.stats.comparison import measure_folder
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline import Limits, Request
 from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.runtime.progress import Silent
 from clevrhope.scenes import read_world
-from clevrhope.splits.hops import parse_hop
+from clevrhope.splits.hops import name_order, parse_hop
 
 COGENT_A = {
     "cube": ["gray", "blue", "brown", "yellow"],
@@ -59,6 +61,30 @@ HOPS = ("cyan_cylinder-d4", "cyan_cylinder-d24", "cyan_cylinder-d8-grid", "large
 def manifest(folder: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
     return content
+
+
+def test_sub_datasets_are_listed_by_name_with_their_numbers_by_size(folder: Path) -> None:
+    wanted = [
+        "cyan_cylinder",
+        "cyan_cylinder-d4",
+        "cyan_cylinder-d8-grid",
+        "cyan_cylinder-d24",
+        "large_cyan-d8",
+    ]
+    content = manifest(folder)
+    assert list(content["splits"]) == list(content["checked"]) == wanted
+    assert list(content["palettes"]) == wanted[1:]
+    assert list(hops_in(Layout(folder))) == wanted
+    assert re.findall(r'<section id="([^"]+)"', (folder / "index.html").read_text()) == wanted
+    in_datasheet = re.findall(r"hops/([^/)]+)/DATASHEET", (folder / "DATASHEET.md").read_text())
+    assert list(dict.fromkeys(in_datasheet)) == wanted
+    assert [each.group for each in measure_folder(folder, progress=Silent())] == wanted
+
+
+def test_the_order_of_names() -> None:
+    names = ["none", "a_b-d16", "a_c", "a_b-d4-grid", "a_b", "a_b-d8", "a_b-d04", "a_b-d4"]
+    in_order = ["a_b", "a_b-d04", "a_b-d4", "a_b-d4-grid", "a_b-d8", "a_b-d16", "a_c", "none"]
+    assert sorted(names, key=name_order) == in_order
 
 
 def questions(folder: Path, hop: str, split: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 
 from clevrhope import Program, Scene, SceneSet, sample_scenes, trace
 from clevrhope.programs.graph import MAX_LABEL, program_svg
-from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, scene_svg, swatch_svg
+from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, materials_html, scene_svg, swatch_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '"><script>alert(1)</script>'
@@ -111,6 +111,11 @@ def test_materials_look_different_and_a_legend_says_which() -> None:
     assert "metal" in Tags(scene_svg(metal, legend=True)).text
     assert "rubber" not in Tags(scene_svg(metal, legend=True)).text
     assert "metal" not in centres(scene_svg(metal))
+    rubber, shiny = materials_html(("rubber", "metal")).split("; ")
+    assert "rubber: dull" in Tags(rubber).text
+    assert "url(#clevrhope-gloss)" not in rubber
+    assert "metal: with a highlight" in Tags(shiny).text
+    assert "url(#clevrhope-gloss)" in shiny
 
 
 def test_a_program_is_drawn_with_each_step_below_its_inputs() -> None:

@@ -473,7 +473,16 @@ def test_features_have_to_be_made_first_and_of_this_dataset(
     other = build_demo(tmp_path / "other", seed=6, images="h5")
     with pytest.raises(ConfigError, match=f"make them first: clevrhope features {other} --kind pixels"):
         run(dataset=other)
+    pixels = "no features of kind resnet101; the model can read pixels, which need no weights: "
+    with pytest.raises(
+        ConfigError, match=f"{pixels}clevrhope features {other} --kind pixels, then train with"
+    ):
+        run(dataset=other, model="film", settings={})
     shutil.copytree(dataset / "features", other / "features")
+    with pytest.raises(
+        ConfigError, match=f"{pixels}train with --set features=pixels; or make resnet101 from"
+    ):
+        run(dataset=other, model="film", settings={})
     with pytest.raises(
         DatasetError, match=r"features of another dataset than .*seed is 5 there, 6 asked for"
     ):

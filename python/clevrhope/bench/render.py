@@ -25,6 +25,7 @@ from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.quality import chosen_scenes, psnr, reference_image, reference_scenes, ssim
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import BLENDER_QUALITIES, QUALITIES, NativeSettings, RenderSettings
+from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import available_cores, resident_bytes
 
 QUICK_IMAGES = 4
@@ -170,6 +171,7 @@ def compare(
     workers: int | None = None,
     curve: bool = False,
     advance: Callable[[str], None] = lambda _: None,
+    progress: Progress | None = None,
 ) -> Compared:
     """Renders the same scenes with both renderers, at each of their qualities.
 
@@ -180,7 +182,8 @@ def compare(
         device: where Blender renders, see `parse_device`.
         workers: Blender's processes, or processes for each GPU; see `CyclesRenderer`.
         curve: measure Cycles at more numbers of samples.
-        advance: called with the name of the next measurement.
+        advance: called with the name of the next measurement, which a display would disturb.
+        progress: shows how renderers start; None shows nothing.
 
     Raises:
         ConfigError: this machine has no such device.
@@ -192,7 +195,13 @@ def compare(
     if find_spec("skimage") is None:
         notes.append("no SSIM: scikit-image is not installed, pip install 'clevrhope[bench]'")
     studio = _Studio(
-        scenes, references, device=device, workers=workers, measures_ssim=not notes, advance=advance
+        scenes,
+        references,
+        device=device,
+        workers=workers,
+        measures_ssim=not notes,
+        advance=advance,
+        progress=progress or Silent(),
     )
     began = perf_counter()
     studio.native(MAIN).close()
@@ -243,7 +252,13 @@ def measure_cycles(n_images: int, names: Sequence[str], *, device: str = "auto")
     """
     references = {i: read_png(reference_image(i)) for i in chosen_scenes(n_images)}
     studio = _Studio(
-        reference_scenes(), references, device, None, measures_ssim=False, advance=lambda _: None
+        reference_scenes(),
+        references,
+        device,
+        None,
+        measures_ssim=False,
+        advance=lambda _: None,
+        progress=Silent(),
     )
     efforts, rendered_on = [Effort("cycles", name) for name in names], ""
     for effort in efforts:
@@ -309,6 +324,7 @@ class _Studio:
     workers: int | None
     measures_ssim: bool
     advance: Callable[[str], None]
+    progress: Progress
 
     @property
     def size(self) -> tuple[int, int]:
@@ -338,8 +354,10 @@ class _Studio:
         chosen = list(self.references)
         turn = max(renderer.workers for _, renderer in renderers)
         for effort, renderer in renderers:
-            self.advance(f"{effort.renderer} {effort.name}, warming up")
-            list(renderer.render((i, self.scenes[chosen[0]]) for i in range(turn)))
+            title = f"Starting {effort.renderer} {effort.name}"
+            with self.progress.stage(title, total=turn, unit="images") as advance:
+                for _ in renderer.render((i, self.scenes[chosen[0]]) for i in range(turn)):
+                    advance(1)
         for begin in range(0, len(chosen), turn):
             numbers = chosen[begin : begin + turn]
             for effort, renderer in renderers:

@@ -12,6 +12,7 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import chosen_scenes, reference_image, reference_scenes
 from clevrhope.images.settings import RenderSettings
+from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import resident_bytes
 
 WORKERS_TRIED = (1, 2, 4)
@@ -71,8 +72,11 @@ def measure_workers(
     tried: Sequence[int] = WORKERS_TRIED,
     folder: Path | None = None,
     advance: Callable[[str], None] = lambda _: None,
+    progress: Progress | None = None,
 ) -> DeviceRun:
     """Renders reference scenes at standard quality with each number of workers, two or more for each worker.
+
+    `advance` is called with the name of the next measurement; `progress` shows how workers start.
 
     Raises:
         ConfigError: this machine has no such device.
@@ -88,7 +92,10 @@ def measure_workers(
             advance(f"{device} with {workers} workers")
             with CyclesRenderer(settings=settings, workers=workers, folder=Path(kernels)) as renderer:
                 n_first = 2 * renderer.workers
-                list(renderer.render((i, scenes[i % len(scenes)]) for i in range(n_first)))
+                title = f"Starting {workers} workers"
+                with (progress or Silent()).stage(title, total=n_first, unit="images") as started:
+                    for _ in renderer.render((i, scenes[i % len(scenes)]) for i in range(n_first)):
+                        started(1)
                 n_timed = max(n_images, n_first)
                 began = perf_counter()
                 list(renderer.render((i, scenes[i % len(scenes)]) for i in range(n_timed)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, Whole, json_option
+from clevrhope.cli.arguments import PATH, Whole, json_option, shown_progress
 from clevrhope.cli.command import Command
 
 _rendering_device = click.option(
@@ -119,6 +119,7 @@ def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any
         if not as_json:
             click.echo(f"rendering {what} ...", err=True)
 
+    progress = shown_progress({"quiet": as_json})
     n_images, folder, device, workers = (choices[name] for name in ("images", "folder", "device", "workers"))
     compared = compare(
         n_images,
@@ -128,13 +129,16 @@ def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any
         workers=workers,
         curve=curve is not None,
         advance=advance,
+        progress=progress,
     )
     found, lines = compared.as_json(), text_lines(compared)
     if device and compared.cycles:
         from clevrhope.bench import render_workers
 
         tried = (workers,) if workers else render_workers.WORKERS_TRIED
-        run = render_workers.measure_workers(n_images, device, tried=tried, folder=folder, advance=advance)
+        run = render_workers.measure_workers(
+            n_images, device, tried=tried, folder=folder, advance=advance, progress=progress
+        )
         found["cycles"]["by_workers"] = run.as_json()
         lines += ["", *render_workers.text_lines(run)]
     if curve is not None or sheet is not None:

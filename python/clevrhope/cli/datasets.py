@@ -79,7 +79,7 @@ def plan(**choices: Any) -> None:
     from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 
     request = read_request(choices)
-    made = make_plan(request)
+    made = make_plan(request, progress=shown_progress(choices))
     if choices["as_json"]:
         click.echo(json.dumps(plan_json(made)))
     else:

@@ -41,8 +41,8 @@ _device = click.option(
     "--kind",
     required=True,
     metavar="NAME",
-    help="pixels, attributes (the true ones), scene-boxes (the true boxes), resnet101, frcnn, or a class of "
-    "your own as package.module:Class.",
+    help="pixels (no weights needed; for train --set features=pixels), attributes (the true ones), "
+    "scene-boxes (the true boxes), resnet101, frcnn, or a class of your own as package.module:Class.",
 )
 @click.option(
     "--size",
@@ -168,8 +168,9 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         "settings",
         multiple=True,
         metavar="NAME=VALUE",
-        help="A setting of the model (channels=32) or of its recipe (recipe.batch_size=32, "
-        "recipe.STAGE.rate=1e-4, recipe.schedule=linear, recipe.stages=STAGE); repeatable.",
+        help="A setting of the model (channels=32; features=pixels for film, mac, tensor_nmn and vector_nmn, "
+        "which then need no weights) or of its recipe (recipe.batch_size=32, recipe.STAGE.rate=1e-4, "
+        "recipe.schedule=linear, recipe.stages=STAGE); repeatable.",
     ),
     click.option(
         "--updates",

@@ -39,8 +39,15 @@ _OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The
 @click.option("--size", metavar="25k|N", help="Use only the first N questions of train.  [default: all]")
 @_suite
 @_OUT
+@no_progress_option
 def baseline(
-    folder: Path, kind: str, hops: tuple[str, ...], size: str | None, suite: str | None, out: Path
+    folder: Path,
+    kind: str,
+    hops: tuple[str, ...],
+    size: str | None,
+    suite: str | None,
+    out: Path,
+    quiet: bool,
 ) -> None:
     """Writes the predictions of a simple baseline, or of the symbolic oracle, on the test sets of DIR."""
     from clevrhope.dataset.contents import find_hop
@@ -50,7 +57,9 @@ def baseline(
     from clevrhope.training.request import parse_size
 
     n_train = None if size is None else parse_size(size)
-    n = write_predictions(out, run(folder, kind, hops=hops, size=n_train, suite=suite))
+    progress = shown_progress({"quiet": quiet})
+    rows = run(folder, kind, hops=hops, size=n_train, suite=suite, progress=progress)
+    n = write_predictions(out, rows)
     only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in hops)
     click.echo(f"{out}: {n:,} predictions of {kind}")
     with_suite = f" --suite {suite}" if suite else ""
@@ -79,14 +88,18 @@ def baseline(
 )
 @_suite
 @_OUT
-def ask(folder: Path, out: Path, splits: tuple[str, ...], seed: int | None, **choices: Any) -> None:
+@no_progress_option
+def ask(
+    folder: Path, out: Path, splits: tuple[str, ...], seed: int | None, quiet: bool, **choices: Any
+) -> None:
     """Writes requests (image, question, possible answers) for a model that is not trained here."""
     from clevrhope.metrics.request_files import write_requests
 
     if seed is not None and choices["limit"] is None:
         raise click.UsageError("--seed needs --limit, which draws images")
     drawn = secrets.randbelow(2**32) if seed is None else seed
-    n = write_requests(folder, out, splits=read_names(splits), seed=drawn, **choices)
+    progress = shown_progress({"quiet": quiet})
+    n = write_requests(folder, out, splits=read_names(splits), seed=drawn, progress=progress, **choices)
     if seed is None and choices["limit"] is not None:
         click.echo(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
     click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')

@@ -9,7 +9,8 @@ from html import escape
 from PIL import Image
 
 from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.image_source import Images
+from clevrhope.dataset.image_source import ImageSource
+from clevrhope.dataset.memory_split import MemorySplit
 from clevrhope.dataset.split_reader import SetReader, SplitReader
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.programs.text import text_html, text_of_tokens
@@ -67,7 +68,11 @@ class Cards(tuple[Card, ...]):
 
 
 def make_card(
-    reader: SplitReader | SetReader, number: int, vocab: Vocab, images: Images | None, indices: Sequence[int]
+    reader: SplitReader | SetReader | MemorySplit,
+    number: int,
+    vocab: Vocab,
+    images: ImageSource | None,
+    indices: Sequence[int],
 ) -> Card:
     """The card of a split's question, with the images that have these indices."""
     questions, programs = reader.tokens(number)

@@ -75,7 +75,7 @@ def read_numbered_rows(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def read_scene_indices(path: Path) -> Ints:
     """The `image_index` of every scene in a file written here, in order, found without parsing."""
-    found = (_index(row, path, line) for line, row in read_numbered_rows(path))
+    found = (scene_index(row, path, line) for line, row in read_numbered_rows(path))
     return np.fromiter(found, dtype=np.int32)
 
 
@@ -83,7 +83,7 @@ def read_scenes_at(path: Path, wanted: Collection[int]) -> Iterator[dict[str, An
     """The scenes with these indices in a file written here, in its order; the others are not parsed."""
     left = set(wanted)
     for line, row in read_numbered_rows(path):
-        index = _index(row, path, line)
+        index = scene_index(row, path, line)
         if index in left:
             left.discard(index)
             yield parse_row(row, path, line)
@@ -126,7 +126,12 @@ def parse_row(row: bytes, path: Path, line: int) -> dict[str, Any]:
     return dict(found)
 
 
-def _index(row: bytes, path: Path, line: int) -> int:
+def scene_index(row: bytes, path: Path, line: int) -> int:
+    """The `image_index` of the scene in this line of a file, found without parsing.
+
+    Raises:
+        DatasetError: the row has none.
+    """
     match = _INDEX.search(row)
     if match is None:
         raise DatasetError(f"{path}:{line}: image_index is missing; expected {INDEX.words}")

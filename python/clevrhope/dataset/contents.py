@@ -16,6 +16,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_SPLITS, is_covr
+from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
 
@@ -34,7 +35,7 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
         raise no_dataset(layout.root)
     check_whole(layout)
     folder = layout.root / "hops"
-    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    names = sorted((path.name for path in folder.iterdir()), key=name_order) if folder.is_dir() else []
     found = tuple(name for name in names if splits_in(layout, name))
     if not found:
         raise DatasetError(f"{layout.root}: it has no questions yet; run the dataset's build again")

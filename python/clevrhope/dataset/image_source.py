@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,14 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import BEGIN, END, MAX_PNG_BYTES, encode_png, read_png
 from clevrhope.runtime.reading import read_bytes
+
+
+class ImageSource(Protocol):
+    """Gives the images of a pool: `Images` of files, or a renderer's."""
+
+    def pixels(self, index: int) -> ImageArray:
+        """(height, width, 3) uint8 RGB of the scene with this index, an array of the caller's own."""
+        ...
 
 
 class PngImages:

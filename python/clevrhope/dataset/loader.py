@@ -5,8 +5,7 @@ length and order, as any sequence.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from operator import index as as_index
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, overload
@@ -17,8 +16,9 @@ from clevrhope.dataset.card import Card, make_card
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.image_source import find_images
+from clevrhope.dataset.image_source import Images, ImageSource, find_images
 from clevrhope.dataset.images_h5 import ImageArray
+from clevrhope.dataset.item_sequence import ItemSequence
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.memory_split import MemorySplit
 from clevrhope.dataset.pair_loader import Pairs
@@ -26,10 +26,10 @@ from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.set_loader import SetQuestions
-from clevrhope.dataset.split_reader import SplitReader, open_split
+from clevrhope.dataset.split_reader import SetReader, SplitReader, open_split
 from clevrhope.dataset.torch_dataset import restored, torch_class
 from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.covr.kinds import is_covr
 
@@ -39,33 +39,25 @@ Transform = Callable[[ImageArray], Any]
 """Turns an image, (height, width, 3) uint8 RGB, into what a model takes; torchvision's transforms fit."""
 
 
-class ImageSource(Protocol):
-    """Gives the images of a pool: `Images` of files, or a renderer's."""
-
-    def pixels(self, index: int) -> ImageArray:
-        """(height, width, 3) uint8 RGB of the scene with this index, an array of the caller's own."""
-        ...
-
-
 class SceneSource(Protocol):
     """Gives scenes as JSON, by index."""
 
     def __getitem__(self, index: int, /) -> str: ...
 
 
-class Split:
+class Split(ItemSequence):
     """The questions of a split, by number; made by `load`.
 
     Item k is a dictionary; Q and P are the widths of the folder's rows of tokens:
 
     | key            | value                                                                            |
     |----------------|----------------------------------------------------------------------------------|
-    | image          | (height, width, 3) uint8 RGB, or what `transform` made of it; None if not rendered |
+    | image          | (height, width, 3) uint8 RGB, or what `transform` made of it                   |
     | question       | (Q,) int32 tokens: <START>, words, <END>, then 0                                 |
     | program        | (P,) int32 tokens: <START>, functions in prefix order, <END>, then 0             |
     | answer         | int, a number of vocab.json                                                      |
     | image_index    | int, the scene's index in its pool                                               |
-    | question_index | int, k itself: the question's place in its file                                  |
+    | question_index | int, the question's place in its file: k itself, unless this is a slice          |
     | family         | int, CLEVR's question_family_index                                               |
 
     With `passes` also the arrays of the image that it names, and a row for each of its objects, in the order
@@ -80,11 +72,15 @@ class Split:
     | visible_fraction | (objects,) float32: of the pixels that it would have alone on the ground        |
 
     With `text=True` also `question_text`, `program_text` (functions in prefix order, a blank between them)
-    and `answer_text`; with `scenes=True` also `scene`, as its file has it. With `images=False` there is no
-    `image`.
+    and `answer_text`; with `scenes=True` also `scene`, as its file has it. There is no `image` with
+    `images=False`, nor in a folder that has none.
+
+    A slice, such as `[10:20]`, is a `Split` of these questions.
 
     It pickles without open files and can be forked, so it suits a DataLoader with worker processes.
     """
+
+    _unit = "question"
 
     def __init__(
         self,
@@ -92,16 +88,16 @@ class Split:
         vocab: Vocab,
         source: ImageSource | None,
         *,
-        images: bool,
         text: bool,
         transform: Transform | None,
         annotations: PassesFile | None = None,
         passes: Sequence[str] = (),
         scenes: SceneSource | None = None,
     ) -> None:
-        """`scenes` has those of the split as JSON, by index; None where they are not given.
+        """`source` is None where no images are given.
 
-        `source` and `scenes` are asked only for what an item is about, when it is taken.
+        `scenes` has those of the split as JSON, by index; None where they are not given. Both are asked only
+        for what an item is about, when it is taken.
         """
         self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
         """The names of the HOP, of the split, and of the pool in which `image_index` counts."""
@@ -110,18 +106,15 @@ class Split:
         self.rendered = source is not None
         """Whether there are images to give."""
         self._reader = reader
+        self._rows = range(len(reader))
         self._source = source
-        self._images = images
         self._spoken = Detokenizer(vocab) if text else None
         self._transform = transform
         self._annotations, self._passes = annotations, tuple(passes)
         self._scenes = scenes
 
-    def __len__(self) -> int:
-        return len(self._reader)
-
-    def __getitem__(self, number: int) -> Item:
-        reader, k = self._reader, self._place(number)
+    def _item(self, k: int) -> Item:
+        reader = self._reader
         questions, programs = reader.tokens(k)
         item: Item = {
             "question": questions[0],
@@ -131,9 +124,9 @@ class Split:
             "question_index": k,
             "family": int(reader.question_families[k]),
         }
-        if self._images:
-            image = None if self._source is None else self._source.pixels(item["image_index"])
-            item["image"] = image if image is None or self._transform is None else self._transform(image)
+        if self._source is not None:
+            image = self._source.pixels(item["image_index"])
+            item["image"] = image if self._transform is None else self._transform(image)
         if self._annotations is not None:
             item |= self._annotated(self._annotations, item["image_index"])
         if self._scenes is not None:
@@ -143,16 +136,13 @@ class Split:
             item |= self._spoken.texts(questions[0], programs[0], item["answer"], lengths)
         return item
 
-    def __iter__(self) -> Iterator[Item]:
-        return (self[k] for k in range(len(self)))
-
     def show(self, number: int) -> Card:
         """A question with its image as it is in the dataset, text, program and answer, for a notebook.
 
         Raises:
             IndexError: there is no question of this number.
         """
-        k = self._place(number)
+        k = self._row(number)
         return make_card(self._reader, k, self.vocab, self._source, [int(self._reader.image_idxs[k])])
 
     def __repr__(self) -> str:
@@ -161,14 +151,6 @@ class Split:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return restored, (Split, self.__dict__)
-
-    def _place(self, number: int) -> int:
-        """The place of a question, counted from the end where its number is negative."""
-        k = as_index(number)
-        k += len(self) if k < 0 else 0
-        if not 0 <= k < len(self):
-            raise IndexError(f"question {number} of {len(self)}")
-        return k
 
     def _annotated(self, annotations: PassesFile, index: int) -> Item:
         row = annotations.row(index, self._passes)
@@ -184,7 +166,7 @@ def load(
     *,
     suite: None = None,
     limit: int | None = None,
-    images: bool = True,
+    images: bool | None = None,
     text: bool = False,
     transform: Transform | None = None,
     passes: Sequence[str] = (),
@@ -200,7 +182,7 @@ def load(
     *,
     suite: str,
     limit: int | None = None,
-    images: bool = True,
+    images: bool | None = None,
     text: bool = False,
     transform: Transform | None = None,
     passes: Sequence[str] = (),
@@ -215,7 +197,7 @@ def load(
     *,
     suite: str | None = None,
     limit: int | None = None,
-    images: bool = True,
+    images: bool | None = None,
     text: bool = False,
     transform: Transform | None = None,
     passes: Sequence[str] = (),
@@ -233,7 +215,8 @@ def load(
         suite: a suite that `clevrhope suite` made, such as "carets".
         limit: the first so many questions; 25_000 and 200_000 of `train` are the paper's smaller train sets.
             With a suite, the first so many pairs.
-        images: False leaves the images out.
+        images: False leaves the images out, and True requires them; by default items have them where the
+            folder does.
         text: adds question, program and answer in words.
         transform: applied to each image, (height, width, 3) uint8 RGB.
         passes: some of "mask", "depth" and "normal", of a folder that was built with them; none of them for a
@@ -243,7 +226,8 @@ def load(
     Raises:
         ConfigError: the folder does not have the HOP, split, suite, pass or so many questions; says what it
             has.
-        DatasetError: the folder is not a dataset, a file is cut off, or some of the images are missing.
+        DatasetError: the folder is not a dataset, a file is cut off, some of the images are missing, or
+            all of them with `images=True`.
     """
     layout = Layout(Path(folder))
     hop = find_hop(layout, hop)
@@ -267,13 +251,12 @@ def load(
         if limit is not None and not 1 <= limit <= len(pairs):
             raise ConfigError(f"{path}: it has {len(pairs):,} pairs, but the first {limit:,} were asked for")
         reader = SplitReader(path, limit=None if limit is None else 2 * limit, vocab=vocab)
-    source = find_images(layout, reader.pool, reader.image_idxs, prefer="h5") if images else None
+    source = _source(layout, reader, images=images)
     annotations = find_passes(layout, reader.pool, reader.image_idxs, passes) if passes else None
     questions: Split = torch_class(Split)(
         reader,
         vocab,
         source,
-        images=images,
         text=text,
         transform=transform,
         annotations=annotations,
@@ -287,7 +270,14 @@ def load(
 
 
 def _set_questions(
-    layout: Layout, hop: str, split: str, *, limit: int | None, images: bool, scenes: bool, **choices: Any
+    layout: Layout,
+    hop: str,
+    split: str,
+    *,
+    limit: int | None,
+    images: bool | None,
+    scenes: bool,
+    **choices: Any,
 ) -> SetQuestions:
     split = find_split(layout, hop, split)
     vocab = read_vocab(layout.vocab_of(split))
@@ -296,12 +286,25 @@ def _set_questions(
     made: SetQuestions = torch_class(SetQuestions)(
         reader,
         vocab,
-        find_images(layout, reader.pool, wanted, prefer="h5") if images else None,
-        images=images,
+        _source(layout, reader, images=images),
         scenes=_scenes(layout, reader.pool, wanted) if scenes else None,
         **choices,
     )
     return made
+
+
+def _source(layout: Layout, reader: SplitReader | SetReader, *, images: bool | None) -> Images | None:
+    """The images of a split; None where they are not wanted or, unless they are required, not there."""
+    if images is False:
+        return None
+    wanted = reader.image_idxs[reader.image_idxs >= 0]
+    found = find_images(layout, reader.pool, wanted, prefer="h5")
+    if found is None and images:
+        raise DatasetError(
+            f"{layout.images(reader.pool)}: images=True, but the images of {reader.hop}/{reader.split} are "
+            "not rendered; run the dataset's build again without --no-render, or leave images=True out"
+        )
+    return found
 
 
 def _scenes(layout: Layout, pool: str, indices: Ints) -> dict[int, str]:

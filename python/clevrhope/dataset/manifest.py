@@ -42,7 +42,7 @@ from clevrhope.runtime.forms import (
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.splits.covr.kinds import COVR_KINDS
-from clevrhope.splits.hops import NAME_ORDER
+from clevrhope.splits.hops import NAME_ORDER, name_order
 from clevrhope.splits.kinds import SPLITS
 
 MAX_MANIFEST_BYTES = 1 << 28
@@ -337,11 +337,13 @@ def part_of(shard: Mapping[str, Any] | None, path: Path) -> str | None:
     return f"{number}/{of}"
 
 
+def _in_order(named: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return sorted(named.items(), key=lambda each: name_order(each[0]))
+
+
 def _sorted(nested: Mapping[str, Any]) -> dict[str, Any]:
     """Nested mappings in the order of their names."""
-    return {
-        name: _sorted(each) if isinstance(each, Mapping) else each for name, each in sorted(nested.items())
-    }
+    return {name: _sorted(each) if isinstance(each, Mapping) else each for name, each in _in_order(nested)}
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
@@ -357,8 +359,8 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         "rendering": manifest.rendering,
         "config": manifest.config,
         "splits": manifest.splits,
-        "pools": {name: manifest.pools[name] for name in sorted(manifest.pools)},
-        **({"palettes": dict(sorted(manifest.palettes.items()))} if manifest.palettes else {}),
+        "pools": dict(_in_order(manifest.pools)),
+        **({"palettes": dict(_in_order(manifest.palettes))} if manifest.palettes else {}),
         **({"suites": _sorted(manifest.suites)} if manifest.suites else {}),
         **({"covr": manifest.covr} if manifest.covr else {}),
         "checked": manifest.checked,

@@ -1,10 +1,9 @@
 """Loads the pairs of a suite of paired tests for a loop over models' answers."""
 
-from collections.abc import Iterator
-from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
 from clevrhope.dataset.card import Cards
+from clevrhope.dataset.item_sequence import ItemSequence
 from clevrhope.dataset.pairs_h5 import RELATIONS, TIERS, PairFile
 from clevrhope.dataset.torch_dataset import restored
 
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from clevrhope.dataset.loader import Item, Split
 
 
-class Pairs:
+class Pairs(ItemSequence):
     """The K pairs of a suite on a split, by number; made by `load(..., suite=...)`.
 
     Item k is a dictionary:
@@ -27,13 +26,17 @@ class Pairs:
     | type       | the type of question, by which scores are grouped; "" for none                    |
     | tier       | "in" or "beyond" the dataset's own words and functions                            |
     | cell       | "10" if the original mentions the held-out pair and the partner does not          |
-    | pair_index | int, k itself                                                                     |
+    | pair_index | int, the pair's place in the suite's file: k itself, unless this is a slice       |
 
     `original` and `partner` also have `original_index`, the question's row in the split's own file, or -1 for
     a question that the suite made.
 
+    A slice, such as `[10:20]`, is a `Pairs` of these pairs.
+
     It pickles without open files and can be forked, and is a torch Dataset where torch is.
     """
+
+    _unit = "pair"
 
     def __init__(self, questions: "Split", pairs: PairFile, *, sha256: str) -> None:
         self.suite, self.hop, self.split, self.pool = pairs.suite, pairs.hop, pairs.split, pairs.pool
@@ -43,6 +46,7 @@ class Pairs:
         self.sha256 = sha256
         """SHA-256 of the suite's file, for the column `suite_sha256` of predictions."""
         self._questions = questions
+        self._rows = range(len(questions) // 2)
         self._tests, self._types = pairs.tests, pairs.types
         rows = pairs.rows
         # Copies, so that the tokens' memory is freed.
@@ -50,11 +54,7 @@ class Pairs:
         self._cell, self._relation = rows.cell[::2].copy(), rows.relation[::2].copy()
         self._value, self._original_idxs = rows.value[::2].copy(), rows.orig_idxs.copy()
 
-    def __len__(self) -> int:
-        return len(self._questions) // 2
-
-    def __getitem__(self, number: int) -> "Item":
-        k = self._place(number)
+    def _item(self, k: int) -> "Item":
         sides = {
             role: {**self._questions[row], "original_index": int(self._original_idxs[row])}
             for role, row in (("original", 2 * k), ("partner", 2 * k + 1))
@@ -71,25 +71,14 @@ class Pairs:
             "pair_index": k,
         }
 
-    def __iter__(self) -> "Iterator[Item]":
-        return (self[k] for k in range(len(self)))
-
     def show(self, number: int) -> Cards:
         """The original and the partner of a pair with image, text, program and answer, for a notebook.
 
         Raises:
             IndexError: there is no pair of this number.
         """
-        k = self._place(number)
+        k = self._row(number)
         return Cards(self._questions.show(row) for row in (2 * k, 2 * k + 1))
-
-    def _place(self, number: int) -> int:
-        """The place of a pair, counted from the end where its number is negative."""
-        k = as_index(number)
-        k += len(self) if k < 0 else 0
-        if not 0 <= k < len(self):
-            raise IndexError(f"pair {number} of {len(self)}")
-        return k
 
     def __repr__(self) -> str:
         images = "with" if self._questions.rendered else "without"

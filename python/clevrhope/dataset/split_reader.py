@@ -16,6 +16,7 @@ from clevrhope.dataset.detokenizer import all_sentences
 from clevrhope.dataset.hdf5 import MAX_ROWS, Schema
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_n_questions
+from clevrhope.dataset.pairs_h5 import PAIRS, RELATIONS, TIERS
 from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, QUESTIONS, Ints, check_columns, check_numbers
 from clevrhope.dataset.vocab import Vocab
@@ -150,3 +151,29 @@ class SetReader(SplitReader):
         check_set_columns(self.path, columns, attributes)
         self.structures, self.sources = (columns[name] for name in SET_COLUMNS)
         self.templates = attributes.templates
+
+
+class PairReader(SplitReader):
+    """The questions of a suite's K pairs on a split: rows 2 k and 2 k + 1 are pair k, the original first."""
+
+    tests: tuple[str, ...]
+    """Names of the tests by number."""
+    test: npt.NDArray[Any]
+    """(2K,) numbers in `tests`."""
+    tier: npt.NDArray[Any]
+    """(2K,) numbers in `pairs_h5.TIERS`."""
+    relation: npt.NDArray[Any]
+    """(2K,) numbers in `pairs_h5.RELATIONS`."""
+    orig_idxs: Ints
+    """(2K,) the question's row in the split's own file; -1 for one that the suite made."""
+
+    _schema = PAIRS
+    _columns = (*COLUMNS, "test", "tier", "relation", "orig_idxs")
+
+    def _read_more(self, file: h5py.File, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        check_columns(self.path, {name: columns[name] for name in COLUMNS})
+        self.tests = tuple(map(str, file.attrs["tests"]))
+        for name, limit in (("test", len(self.tests)), ("tier", len(TIERS)), ("relation", len(RELATIONS))):
+            check_numbers(self.path, name, columns[name], limit)
+        self.test, self.tier, self.relation = (columns[name] for name in ("test", "tier", "relation"))
+        self.orig_idxs = columns["orig_idxs"]

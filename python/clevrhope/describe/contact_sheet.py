@@ -12,6 +12,7 @@ from importlib.resources import files
 from clevrhope.describe.boxes import Box
 from clevrhope.describe.markdown import listed, number
 from clevrhope.describe.set_cards import SetSplitCards, set_split
+from clevrhope.scenes.sketch import materials_html
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
@@ -79,6 +80,8 @@ class Sheet:
     """What rendered the images; "" if there are none."""
     n_published: int = 0
     """Number of images of CLEVR, or of its scenes if nothing is rendered."""
+    materials: Sequence[str] = ()
+    """Those of the world, for the legend of sketches."""
 
 
 def contact_sheet(sheet: Sheet) -> str:
@@ -108,7 +111,8 @@ def contact_sheet(sheet: Sheet) -> str:
         "<p>A few images and questions of each split. "
         '<a href="DATASHEET.md">DATASHEET.md</a> has the numbers, and '
         '<a href="manifest.json">manifest.json</a> lists every file.</p>'
-        f'<div class="tiles">{tiles}</div>{rendered}{_published(sheet)}{navigation}</header>\n'
+        f'<div class="tiles">{tiles}</div>{rendered}{_sketches(sheet)}{_published(sheet)}{navigation}'
+        "</header>\n"
         "<main>\n" + "\n".join(_hop(hop) for hop in sheet.hops) + "\n</main>\n</body>\n</html>\n"
     )
 
@@ -126,6 +130,14 @@ def _title(sheet: Sheet) -> str:
         *["a control with nothing held out"] * (n_pairs + n_values < len(sheet.hops)),
     ]
     return listed(parts).capitalize()
+
+
+def _sketches(sheet: Sheet) -> str:
+    """What the materials look like in sketches, where there is one."""
+    cards = (card for hop in sheet.hops for split in hop.splits for card in split.cards)
+    if not (sheet.materials and any(card.sketch for card in cards)):
+        return ""
+    return f'<p class="legend">Materials in sketches: {materials_html(sheet.materials)}</p>'
 
 
 def _published(sheet: Sheet) -> str:

@@ -45,10 +45,13 @@ FOLDER = "features"
 NOTHING = "none"
 """The kind of features of models that read no image."""
 
+PIXELS = "pixels"
+"""The kind of features that needs no weights of a backbone, nor the true scene."""
+
 FORMAT = 2
 
 ARRAYS: Mapping[str, frozenset[str]] = {
-    "pixels": frozenset({"pixels"}),
+    PIXELS: frozenset({"pixels"}),
     "attributes": frozenset({"attributes", "places", "n_boxes"}),
     "scene-boxes": frozenset({"vectors", "boxes", "n_boxes"}),
     "resnet101": frozenset({"maps"}),
@@ -215,13 +218,16 @@ class NoFeatures(FeatureStore):
         return PoolFeatures(np.zeros(0, np.int32), {}, f"{self.folder}, pool {pool}")
 
 
-def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureStore:
+def open_store(
+    dataset: Path, *, kind: str, name: str | None = None, reads_pixels: bool = False
+) -> FeatureStore:
     """Opens a dataset's store of a kind.
 
     Args:
         dataset: the dataset's folder.
         kind: kind of features; `NOTHING` for a model that reads none.
         name: the store's name below `features`, or its folder; None for the only one of the kind.
+        reads_pixels: whether the model also has the setting features=pixels, which needs no weights.
 
     Raises:
         ConfigError: no such store, several stores, one of another kind, or a name for a model that reads
@@ -249,9 +255,7 @@ def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureS
     opened.described(images=False)  # raises the right error for a folder that is not a dataset
     found = [folder for folder in stores_in(dataset) if read_info(folder).kind == kind]
     if not found:
-        raise ConfigError(
-            f"{home}: no features of kind {kind}; make them first: clevrhope features {dataset} --kind {kind}"
-        )
+        raise ConfigError(f"{home}: no features of kind {kind}; {_remedy(dataset, kind, reads_pixels)}")
     if len(found) > 1:
         names = ", ".join(folder.name for folder in found)
         raise ConfigError(
@@ -277,6 +281,18 @@ def store_like(root: Path, info: StoreInfo) -> FeatureStore:
     raise ConfigError(
         f"{root / FOLDER}: no features of kind {info.kind}{options} with the same weights; make them: "
         f"{_command(root, info)}"
+    )
+
+
+def _remedy(dataset: Path, kind: str, reads_pixels: bool) -> str:
+    """What to do where there is no store of a kind: pixels come first, since they need no weights."""
+    if kind == PIXELS or not reads_pixels:
+        return f"make them first: clevrhope features {dataset} --kind {kind}"
+    there = any(read_info(folder).kind == PIXELS for folder in stores_in(dataset))
+    make = "" if there else f"clevrhope features {dataset} --kind {PIXELS}, then "
+    return (
+        f"the model can read pixels, which need no weights: {make}train with --set features={PIXELS}; or "
+        f"make {kind} from a file of weights: clevrhope features {dataset} --kind {kind} --weights PATH"
     )
 
 

@@ -20,6 +20,7 @@ from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
 
@@ -30,6 +31,7 @@ def baseline(
     hops: Sequence[str] = (),
     size: int | None = None,
     suite: str | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Predictions for all test sets of HOPs, or for a suite of paired tests, as rows in `score`'s columns.
 
@@ -39,6 +41,7 @@ def baseline(
         hops: names of HOPs; all if empty.
         size: the first so many questions of train, for kinds that learn; all if not given.
         suite: a suite, whose pairs are answered in place of the test sets, both questions of each.
+        progress: shows the test sets; None shows nothing.
 
     Raises:
         ConfigError: there is no such kind, HOP, size or suite.
@@ -56,7 +59,7 @@ def baseline(
         chosen = tuple(
             (hop, split) for hop in names for split in splits_in(layout, hop) if SPLITS[split].is_test_set
         )
-    return _rows(layout, read_vocab(layout.vocab), kind, chosen, size, suite)
+    return _rows(layout, read_vocab(layout.vocab), kind, chosen, size, suite, progress or Silent())
 
 
 def train_accuracy_floor(folder: Path, hop: str, split: str, size: int | None) -> float:
@@ -77,21 +80,30 @@ def _rows(
     chosen: Sequence[tuple[str, str]],
     size: int | None,
     suite: str | None,
+    progress: Progress,
 ) -> Iterator[dict[str, Any]]:
-    for hop, split in chosen:
-        if suite is None:
-            reader, of_suite = open_split(layout, hop, split, vocab=vocab), {}
-        else:
-            path, vocab = layout.suite_h5(hop, suite, split), read_vocab(layout.suite_vocab(hop, suite))
-            reader, of_suite = SplitReader(path, vocab=vocab), suite_columns(suite, path)
-        names = vocab.answers()
-        learned: dict[str, Any] = {}
-        if kind in _LEARN:
-            learned["train_size"] = len(_train(layout, vocab, hop, size)["answers"])
-        place = {"hop": hop, "split": split, **of_suite}
-        for k, number in enumerate(BASELINES[kind](layout, vocab, reader, size).tolist()):
-            answer = names[number] if number >= 0 else NO_ANSWER
-            yield place | {"question_index": k, "answer": answer} | learned | {"model": kind}
+    with progress.stage("Answering", total=len(chosen), unit="test sets") as advance:
+        for hop, split in chosen:
+            yield from _rows_of_split(layout, vocab, kind, hop, split, size, suite)
+            advance(1)
+
+
+def _rows_of_split(
+    layout: Layout, vocab: Vocab, kind: str, hop: str, split: str, size: int | None, suite: str | None
+) -> Iterator[dict[str, Any]]:
+    if suite is None:
+        reader, of_suite = open_split(layout, hop, split, vocab=vocab), {}
+    else:
+        path, vocab = layout.suite_h5(hop, suite, split), read_vocab(layout.suite_vocab(hop, suite))
+        reader, of_suite = SplitReader(path, vocab=vocab), suite_columns(suite, path)
+    names = vocab.answers()
+    learned: dict[str, Any] = {}
+    if kind in _LEARN:
+        learned["train_size"] = len(_train(layout, vocab, hop, size)["answers"])
+    place = {"hop": hop, "split": split, **of_suite}
+    for k, number in enumerate(BASELINES[kind](layout, vocab, reader, size).tolist()):
+        answer = names[number] if number >= 0 else NO_ANSWER
+        yield place | {"question_index": k, "answer": answer} | learned | {"model": kind}
 
 
 def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[str, Ints]:

@@ -36,6 +36,7 @@ from clevrhope.programs import default_vocabulary
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind, is_covr
 from clevrhope.splits.kinds import SPLITS, SplitKind
@@ -79,6 +80,7 @@ def write_requests(
     suite: str | None = None,
     limit: int | None = None,
     seed: int,
+    progress: Progress | None = None,
 ) -> int:
     """Writes requests for test sets and returns their number.
 
@@ -93,6 +95,7 @@ def write_requests(
         suite: a suite of paired tests; requests are then about the questions that it made on its splits.
         limit: so many questions of each split, about drawn images; of a suite, of all its tests in turn.
         seed: of the draw of images. A smaller limit takes a part of a larger one's questions.
+        progress: shows the test sets; None shows nothing.
 
     Raises:
         ConfigError: there is no such HOP, split or suite, or the split is train.
@@ -104,7 +107,9 @@ def write_requests(
         raise ConfigError(f"--split: {trained} is not a test set; name another, or leave out --split for all")
     there = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
     chosen = [each for each in there if each[1] in splits or SPLITS[each[1]].is_test_set]
-    n = write_predictions(out, _requests(layout, out, chosen, suite, limit, seed), marked_by="answers")
+    with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="test sets") as advance:
+        requests = _requests(layout, out, chosen, suite, limit, seed, advance)
+        n = write_predictions(out, requests, marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
     return n
@@ -125,6 +130,7 @@ def _requests(
     suite: str | None,
     limit: int | None,
     seed: int,
+    advance: Advance,
 ) -> Iterator[dict[str, Any]]:
     draw = {} if limit is None else {"seed": seed}
     attributes = existing_manifest(layout.manifest).world["attributes"]
@@ -146,6 +152,7 @@ def _requests(
             name = f"{hop}/{suite}/{split}"
         detokenizer = Detokenizer(vocab)
         if not rows:  # a suite may have no pairs on a split
+            advance(1)
             continue
         first_images = reader.image_idxs.reshape(len(tests), -1)[:, 0]
         chosen_rows = drawn_in_turn(tests, first_images, limit, seed=seed)
@@ -170,6 +177,7 @@ def _requests(
                     **place,
                     "question_index": rows[k],
                 }
+        advance(1)
 
 
 def drawn_in_turn(tests: Numbers, images: Numbers, n: int | None, *, seed: int) -> npt.NDArray[np.int64]:

@@ -34,7 +34,7 @@ from clevrhope.questions import read_phrasings
 from clevrhope.runtime.atomic import FileRecord, record
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind, covr_splits
-from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.hops import Hop, name_order, parse_hop
 from clevrhope.splits.palettes import pool_name
 
 WINDOWS_A_BATCH = 16
@@ -256,7 +256,7 @@ def in_covr_order(splits: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
     """Sub-datasets by name, splits in the order of their table: the order of runs leaves no trace."""
     return {
         name: {split: splits[name][split] for split in COVR_KINDS if split in splits[name]}
-        for name in sorted(splits)
+        for name in sorted(splits, key=name_order)
     }
 
 

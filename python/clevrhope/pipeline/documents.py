@@ -60,9 +60,9 @@ def write_documents(
 ) -> dict[str, FileRecord]:
     """Measures all files of the folder; writes its datasheets and contact sheet and gives their records."""
     layout = resolved.layout
-    counts = {pool: count_scenes(scenes[pool].native, scenes[pool].types) for pool in used}
     hops = [resolved.hop(name) for name in manifest.splits]
     with progress.stage("Measuring splits", total=len(hops), unit="sub-datasets") as advance:
+        counts = {pool: count_scenes(scenes[pool].native, scenes[pool].types) for pool in used}
         subs = []
         images = {
             (hop, split): read_scenes_in_use(layout.questions_h5(hop, split))
@@ -91,14 +91,18 @@ def write_documents(
             subs.append(sub)
             advance(1)
     files = []
-    for sub in subs:
-        sweep_plots(layout, sub.hop.name, keep=sub.plots)
-        sheet = sub_datasheet(sub) if sub.hop.value is None else prelim_datasheet(sub)
-        write_whole(layout.hop_datasheet(sub.hop.name), sheet.encode())
-        files.append(layout.hop_datasheet(sub.hop.name))
-    whole = _whole_dataset(resolved, manifest, used, subs, images_of_hops)
-    write_whole(layout.datasheet, folder_datasheet(whole).encode())
-    write_whole(layout.contact_sheet, contact_sheet(_sheet(resolved, manifest, used)).encode())
+    with progress.stage("Writing datasheets", total=len(subs) + 2, unit="pages") as advance:
+        for sub in subs:
+            sweep_plots(layout, sub.hop.name, keep=sub.plots)
+            sheet = sub_datasheet(sub) if sub.hop.value is None else prelim_datasheet(sub)
+            write_whole(layout.hop_datasheet(sub.hop.name), sheet.encode())
+            files.append(layout.hop_datasheet(sub.hop.name))
+            advance(1)
+        whole = _whole_dataset(resolved, manifest, used, subs, images_of_hops)
+        write_whole(layout.datasheet, folder_datasheet(whole).encode())
+        advance(1)
+        write_whole(layout.contact_sheet, contact_sheet(_sheet(resolved, manifest, used)).encode())
+        advance(1)
     files += [layout.datasheet, layout.contact_sheet]
     return {layout.relative(path): record(path) for path in files}
 
@@ -176,6 +180,7 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
         renderer=made_by(manifest.rendering) if manifest.rendering else "",
         n_published=sum(resolved.engine.n_published(pool, each) for pool, each in used.items()),
+        materials=dict(resolved.world.attribute_types).get("material", ()),
     )
 
 

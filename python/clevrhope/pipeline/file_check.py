@@ -6,6 +6,7 @@ from pathlib import Path
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.runtime.atomic import record
+from clevrhope.runtime.progress import Advance, ignore_advance
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,8 @@ class QuestionFiles:
     layout: Layout
     checksums: bool
     """Whether contents are compared, not only sizes."""
+    advance: Advance = ignore_advance
+    """Called for each split that is compared."""
 
     def has_json(self, hop: str, split: str) -> bool:
         """Whether a split was written with its JSON question file, which it then keeps."""
@@ -26,7 +29,9 @@ class QuestionFiles:
         files = [self.layout.questions_h5(hop, split)]
         if question_json:
             files.append(self.layout.questions_json(hop, split))
-        return all(map(self._as_listed, files))
+        whole = all(map(self._as_listed, files))
+        self.advance(1)
+        return whole
 
     def _as_listed(self, path: Path) -> bool:
         known = self.manifest.files.get(self.layout.relative(path))

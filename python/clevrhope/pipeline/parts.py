@@ -78,7 +78,7 @@ def build_part(
     with ExitStack() as stack:
         stack.enter_context(locked(request.out))
         _check_is_part(request.out, shard)
-        resolved = resolve(request, checksums=True)
+        resolved = resolve(request, checksums=True, progress=progress)
         jobs, covr_jobs = shard.jobs(resolved)
         mine = replace(resolved, jobs=jobs, covr_jobs=covr_jobs)
         try_each_split(mine)

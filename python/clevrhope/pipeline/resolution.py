@@ -16,6 +16,7 @@ from clevrhope.pipeline.inputs import Inputs, open_inputs
 from clevrhope.pipeline.jobs import Job, expand_jobs
 from clevrhope.pipeline.limits import folder_palettes, with_diversity
 from clevrhope.pipeline.request import Request
+from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.palettes import Palette
 
@@ -71,12 +72,13 @@ class Resolved:
         return with_diversity(parse_hop(name, self.world.attribute_types), self.engine.palettes)
 
 
-def resolve(request: Request, *, checksums: bool = False) -> Resolved:
+def resolve(request: Request, *, checksums: bool = False, progress: Progress | None = None) -> Resolved:
     """Opens the inputs, binds them to the folder and expands the jobs; writes nothing.
 
     Args:
         request: the wanted dataset.
         checksums: whether to compare the contents of existing files, not only their sizes.
+        progress: shows the comparison, which takes a while where there are many questions.
 
     Raises:
         ClevrhopeError: a pair, split, template or setting is wrong, or the folder is bound to others.
@@ -91,9 +93,11 @@ def resolve(request: Request, *, checksums: bool = False) -> Resolved:
     )
     hops = tuple(with_diversity(hop, palettes) for hop in inputs.hops)
     engine = open_engine(inputs, seed=manifest.seed, palettes=palettes)
-    files = QuestionFiles(manifest, layout, checksums)
-    jobs = expand_jobs(request, config, hops, files, engine)
-    covr_jobs = expand_covr_jobs(hops, config, files, inputs.world.attribute_types, wanted=request.covr)
+    shown = progress if progress and any(manifest.splits.values()) else Silent()
+    with shown.stage("Checking existing files", total=0, unit="splits") as advance:
+        files = QuestionFiles(manifest, layout, checksums, advance)
+        jobs = expand_jobs(request, config, hops, files, engine)
+        covr_jobs = expand_covr_jobs(hops, config, files, inputs.world.attribute_types, wanted=request.covr)
     covr = None
     if covr_jobs:
         covr = CovrMaker(engine, config, vocabulary(inputs.world, inputs.templates))

@@ -43,6 +43,7 @@ from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.threads import map_in_threads
+from clevrhope.splits.hops import name_order
 
 MakeRenderer = Callable[[Rendering, int | None], Renderer]
 """Makes a renderer from settings and a number of workers."""
@@ -100,7 +101,7 @@ def build(
     progress = progress or Silent()
     with ExitStack() as stack:
         stack.enter_context(locked(request.out))
-        resolved = resolve(request, checksums=True)
+        resolved = resolve(request, checksums=True, progress=progress)
         check_not_part(resolved)
         # A split that cannot be filled fails before anything is written.
         try_each_split(resolved)
@@ -308,4 +309,5 @@ def _check_leaks(check: LeakCheck, resolved: Resolved, manifest: Manifest, progr
             manifest = replace(manifest, checked={**manifest.checked, hop: list(report.checked())})
             write_manifest(resolved.layout.manifest, manifest)
             advance(1)
-    return replace(manifest, checked={hop: manifest.checked[hop] for hop in sorted(manifest.checked)})
+    in_order = sorted(manifest.checked, key=name_order)
+    return replace(manifest, checked={hop: manifest.checked[hop] for hop in in_order})

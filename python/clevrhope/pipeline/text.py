@@ -22,6 +22,7 @@ from clevrhope.pipeline.prefetch import prefetch, prefetch_each
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.atomic import FileRecord, record
 from clevrhope.runtime.progress import Advance
+from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import SECOND_SPLITS
 
 
@@ -159,5 +160,5 @@ def in_canonical_order(
             for split in (*splits_of(resolved.hop(name)), *SECOND_SPLITS)
             if split in splits[name]
         }
-        for name in sorted(splits)
+        for name in sorted(splits, key=name_order)
     }

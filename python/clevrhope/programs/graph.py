@@ -23,7 +23,7 @@ def program_svg(nodes: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -
     lines = [max(len(label), *(len(note) for note in notes[i : i + 1]), 1) for i, label in enumerate(labels)]
     box_px = BOX_PX + (14 if notes else 0)
     level_px = LEVEL_PX + (14 if notes else 0)
-    columns, levels = _places(nodes)
+    columns, levels = places_of_nodes(nodes)
     step_px = max(lines) * LETTER_PX + 16 + GAP_PX
     width = (max(columns) + 1) * step_px
     height = (max(levels) + 1) * level_px
@@ -58,7 +58,7 @@ def program_svg(nodes: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -
     )
 
 
-def _places(nodes: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[int]]:
+def places_of_nodes(nodes: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[int]]:
     """Column and level of each node; a node stands below all of its inputs, in the middle of them."""
     columns: list[float] = []
     levels: list[int] = []

@@ -19,6 +19,7 @@ from clevrhope.report.setups import (
 )
 from clevrhope.runtime.forms import COUNT, NAME, SEED, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import read_object
+from clevrhope.splits.hops import name_order
 from clevrhope.splits.palettes import MARK, parse_diversity
 
 RUN_FILE = "run.json"
@@ -201,7 +202,7 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
         PredictionsError: the run is incomplete, or not evaluated yet.
     """
     run = _read_run(folder / RUN_FILE)
-    places = (folder, *sorted((folder / OTHER_HOPS).glob("*/")))
+    places = (folder, *sorted((folder / OTHER_HOPS).glob("*/"), key=lambda each: name_order(each.name)))
     found = (path for place in places for path in sorted((place / "predictions").glob("[!.]*")))
     files = [path for path in found if path.suffix in _SUFFIXES and path.is_file()]
     if not files:

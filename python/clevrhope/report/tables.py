@@ -15,6 +15,7 @@ from clevrhope.metrics.paper import ResultRow, paper_results, size_name
 from clevrhope.report.page import Cell, Table
 from clevrhope.report.paper_values import PaperValue, paper_gap
 from clevrhope.report.results import KINDS, Result
+from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS
 
 _NO_NUMBER = Cell()
@@ -241,7 +242,7 @@ def _hops(results: Iterable[Result]) -> list[tuple[int, str]]:
     """Diversity and name of each HOP, by decreasing diversity, those of the paper in its order."""
     found = {(each.diversity, each.hop) for each in results}
     order = _paper_order()
-    return sorted(found, key=lambda each: (-each[0], order.get(each[1], len(order)), each[1]))
+    return sorted(found, key=lambda each: (-each[0], order.get(each[1], len(order)), name_order(each[1])))
 
 
 def _number(printed: Iterable[ResultRow]) -> str:

@@ -41,6 +41,9 @@ GLOSS = (
 )
 """What lies over an object of metal."""
 
+SHINY = "metal"
+"""The material that shines."""
+
 
 @cache
 def default_colors() -> Colors:
@@ -85,6 +88,15 @@ def swatch_svg(item: Item, *, colors: Colors | None = None) -> str:
         '<svg xmlns="http://www.w3.org/2000/svg" width="18" height="18" viewBox="0 0 18 18" '
         f'style="vertical-align:-4px"><defs>{GLOSS}</defs>'
         f"{_outlined(item, (9 - reach, 9 - reach, 9 + reach, 9 + reach), colors or default_colors())}</svg>"
+    )
+
+
+def materials_html(materials: Sequence[str]) -> str:
+    """What each material looks like in a drawing, as HTML: "(a dull ball) rubber: dull"."""
+    return "; ".join(
+        f"{swatch_svg({'shape': 'sphere', 'color': 'gray', 'material': each})} {escape(each)}: "
+        f"{'with a highlight' if each == SHINY else 'dull'}"
+        for each in materials
     )
 
 
@@ -175,7 +187,7 @@ def _outlined(item: Item, box: Box, colors: Colors) -> str:
             f'<path d="M{left + width / 2:.1f},{top:.1f} L{right:.1f},{top + height / 2:.1f} '
             f'L{left + width / 2:.1f},{bottom:.1f} L{left:.1f},{top + height / 2:.1f} z"'
         )
-    gloss = f'{drawn} fill="url(#clevrhope-gloss)"/>' if item.get("material") == "metal" else ""
+    gloss = f'{drawn} fill="url(#clevrhope-gloss)"/>' if item.get("material") == SHINY else ""
     return f'{drawn} fill="{fill}" stroke="#333"{dashed}/>{gloss}{lid}'
 
 

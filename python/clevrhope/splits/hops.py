@@ -119,6 +119,12 @@ class Hop:
         return 2 ** len(self.target) if self.target else 0
 
 
+def name_order(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
+    """A key to sort sub-datasets by: by name, but their numbers by size, so that d4 comes before d16."""
+    parts = re.split(r"([0-9]+)", name)
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts if part), name
+
+
 def paper_hops() -> tuple[Hop, ...]:
     """The paper's 29 pairs in its order, with their diversity under CLEVR's vocabulary."""
     return tuple(

@@ -19,6 +19,7 @@ from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import FeatureStore, open_store, store_like
+from clevrhope.models.maps import MapsConfig
 from clevrhope.models.names import build_model, find_model
 from clevrhope.models.recipe import Recipe
 from clevrhope.runtime.atomic import sweep
@@ -163,7 +164,12 @@ def prepare(request: TrainRequest) -> PreparedRun:
     torch.manual_seed(derived_seed(request.seed, "weights"))
     model = build_model(request.model, config, vocab, sets=request.is_of_sets)
     folder = RunFolder(request.out)
-    store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
+    store = open_store(
+        request.dataset,
+        kind=getattr(model, "feature_kind", "pixels"),
+        name=request.features,
+        reads_pixels=isinstance(getattr(model, "config", None), MapsConfig),
+    )
     init = initial_binding(request, folder, described_features(store))
     if not folder.is_started:
         if request.init_from is None:

@@ -78,7 +78,6 @@ class Stream:
             rows,
             vocab,
             self._images,
-            images=images,
             text=text,
             transform=transform,
             scenes=self._scenes if scenes else None,

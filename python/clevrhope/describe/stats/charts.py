@@ -5,7 +5,6 @@ numbers give the same bytes on one machine. Colours are those of Okabe and Ito, 
 distinguish; markers and dashes differ too.
 """
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +22,8 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
+
+from clevrhope.images.png import encode_png
 
 DOTS_AN_INCH = 130
 INK = "#222222"
@@ -81,7 +82,6 @@ def figure(title: str, *, width_in: float, height_in: float) -> Iterator[Figure]
         mpl.rcdefaults()
         mpl.rcParams.update(dict(_SETTINGS))  # type: ignore[arg-type]  # its keys are a list of literals
         drawn = Figure(figsize=(width_in, height_in), dpi=DOTS_AN_INCH, layout="constrained")
-        FigureCanvasAgg(drawn)
         _add_title(drawn, title)
         yield drawn
 
@@ -112,10 +112,11 @@ def _add_title(drawn: Figure, title: str) -> None:
 
 
 def png(drawn: Figure) -> bytes:
-    """The figure as PNG, without the name of the software, so that it depends on the pixels alone."""
-    file = io.BytesIO()
-    drawn.savefig(file, format="png", dpi=DOTS_AN_INCH, metadata={"Software": None})
-    return file.getvalue()
+    """The figure as PNG, whose bytes depend on the pixels alone."""
+    # `savefig` would draw twice: once for the layout, though drawing makes the layout itself.
+    canvas = FigureCanvasAgg(drawn)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    return encode_png(np.asarray(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
 
 
 def legend(drawn: Figure, series: Sequence[Series], *, line: bool = False, note: str = "") -> None:

@@ -19,13 +19,18 @@ from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve
 from clevrhope.pipeline.text import images_of, indices_by_pool
+from clevrhope.runtime.progress import Progress, Silent
 
 COUNTED = 20_000
 """Up to this many questions, a request is made in memory and counted; a larger one is estimated."""
 
 
-def make_plan(request: Request) -> Plan:
+def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
     """The plan of a request, from its first scenes and questions; writes nothing.
+
+    Args:
+        request: the wanted dataset.
+        progress: shows the stages; None shows nothing.
 
     Raises:
         ClevrhopeError: as `build`.
@@ -33,8 +38,19 @@ def make_plan(request: Request) -> Plan:
     resolved = resolve(request)
     streamed = [job for job in resolved.all_jobs if job.kind.unit == "questions"]
     exact = sum(job.goal for job in streamed) <= COUNTED
-    used = {job: _images_used(job, resolved) for job in resolved.all_jobs} if exact else None
-    splits = [split_plan(job, resolved, used) for job in resolved.all_jobs]
+    shown, n_jobs = progress or Silent(), len(resolved.all_jobs)
+    used: dict[Job | CovrJob, Ints] | None = None
+    images: dict[str, int] = {}
+    scanned: dict[str, int] = {}
+    with shown.stage("Looking at scenes", total=n_jobs, unit="splits") as advance:
+        if exact:
+            used = {}
+            for job in resolved.all_jobs:
+                used[job] = _images_used(job, resolved)
+                advance(1)
+        else:
+            images, scanned = estimate_images(resolved, advance)
+        splits = [split_plan(job, resolved, used) for job in resolved.all_jobs]
     there = images_there(resolved)
     if used is not None:
         by_pool = indices_by_pool((job.pool, each) for job, each in used.items())
@@ -44,7 +60,6 @@ def make_plan(request: Request) -> Plan:
         images = {pool: len(indices) for pool, indices in by_pool.items()}
         scanned = resolved.engine.scanned()
     else:
-        images, scanned = estimate_images(resolved)
         to_render = sum(max(0, n - len(there.get(pool, NONE))) for pool, n in images.items())
         to_copy = estimate_copies(resolved, images, scanned, there)
     to_render -= to_copy
@@ -53,7 +68,8 @@ def make_plan(request: Request) -> Plan:
         annotated = annotations_there(resolved)
         to_annotate = sum(n - annotated.get(pool, 0) for pool, n in images.items())
     work = to_render > 0 or to_annotate > 0
-    rates, problem = measure_rates(resolved, images=resolved.request.render and work)
+    with shown.stage("Timing this machine", total=0, unit="measurements") as advance:
+        rates, problem = measure_rates(resolved, images=resolved.request.render and work, advance=advance)
     return Plan(
         resolved=resolved,
         splits=splits,

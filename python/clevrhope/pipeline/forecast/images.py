@@ -25,6 +25,7 @@ from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_places
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import images_of, indices_by_pool, scenes_in_use
+from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import TRAIN
 
 SCENES_LOOKED_AT = 2_000
@@ -131,8 +132,11 @@ def annotations_there(resolved: Resolved) -> dict[str, int]:
     return {each.pool: len(each.used) - len(each.missing) for each in work}
 
 
-def estimate_images(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
-    """Pool -> images that any split uses, and pool -> scenes scanned for them; the module says how."""
+def estimate_images(resolved: Resolved, advance: Advance) -> tuple[dict[str, int], dict[str, int]]:
+    """Pool -> images that any split uses, and pool -> scenes scanned for them; the module says how.
+
+    `advance` is called with numbers of splits.
+    """
     images: dict[str, int] = {}
     scanned: dict[str, int] = {}
     for pool in dict.fromkeys(job.pool for job in resolved.all_jobs):
@@ -141,6 +145,7 @@ def estimate_images(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]
         if of_places and of_places[0].prelim:
             used_here = indices_by_pool((pool, images_of(job, resolved)) for job in of_places)
             images[pool] = len(used_here[pool])
+            advance(len(jobs))
             continue
         if of_places and of_places[0].minimal:
             corners: set[int] = set()
@@ -153,9 +158,13 @@ def estimate_images(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]
                     if job.kind.shown == "never" or minimal.has_pair(place)
                 )
             images[pool] = len(corners)
+            advance(len(jobs))
             continue
         looked_at = _scenes_looked_at(resolved, pool)
-        kept = [_kept(looked_at, job, resolved) for job in jobs]
+        kept = []
+        for each in jobs:
+            kept.append(_kept(looked_at, each, resolved))
+            advance(1)
         reach = np.asarray(
             [
                 _n_images(job) / each.mean() if each.any() else 0.0

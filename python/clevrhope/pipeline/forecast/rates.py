@@ -23,6 +23,7 @@ from clevrhope.pipeline.forecast.result import Rates
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.run import open_renderer
 from clevrhope.pipeline.text import questions_of
+from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.resources import available_cores, processor_seconds
 
 BUSY_LOAD, BUSY_SHARE = 0.5, 0.6
@@ -40,8 +41,11 @@ BYTES_OF_SET_ARRAYS = 44
 """The same of a question over several images, measured on a train split of 3,000."""
 
 
-def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
-    """Rates of this machine, and why the time of images is not known ("" where it is)."""
+def measure_rates(resolved: Resolved, *, images: bool, advance: Advance) -> tuple[Rates, str]:
+    """Rates of this machine, and why the time of images is not known ("" where it is).
+
+    `advance` is called after each measurement.
+    """
     load = os.getloadavg()[0]
     job = max(resolved.jobs, key=lambda job: job.goal if job.kind.unit == "questions" else 0)
     began = perf_counter()
@@ -52,6 +56,7 @@ def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
     indices = np.unique(batch.arrays.image_idxs)
     rows = [row for rows in resolved.engine.scene_rows(job.pool, indices) for row in rows]
     scenes_per_second = len(rows) / (perf_counter() - began)
+    advance(2)
     seconds: float | None = None
     seconds_of_passes: float | None = None
     start = 0.0
@@ -73,6 +78,7 @@ def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
                 )
         except RenderError as error:
             problem = str(error)
+        advance(1)
     sets_per_second, bytes_a_set = _timed_sets(resolved)
     rates = Rates(
         questions_per_second=questions_per_second,

@@ -7,6 +7,7 @@ from typing import Any
 from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.display import size
+from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import TRAIN
 
 
@@ -27,7 +28,7 @@ def suite_plans(resolved: Resolved) -> Iterator[SuitePlan]:
     """The suites that the folder of a request has, by sub-dataset and name."""
     manifest, layout = resolved.manifest, resolved.layout
     goals = {(job.hop.name, job.split): job.goal for job in resolved.jobs}
-    for hop, of_hop in sorted(manifest.suites.items()):
+    for hop, of_hop in sorted(manifest.suites.items(), key=lambda each: name_order(each[0])):
         for suite, splits in sorted(of_hop.items()):
             begin = f"{layout.relative(layout.suite(hop, suite))}/"
             grown = {

@@ -6,6 +6,7 @@ from clevrhope.images.rendering_record import rendering_as_json, rendering_in_wo
 from clevrhope.pipeline.forecast.result import Plan
 from clevrhope.pipeline.forecast.suites import suite_lines, suites_json
 from clevrhope.runtime.display import duration, size
+from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
@@ -127,7 +128,7 @@ def _clevr_lines(plan: Plan, about: str) -> list[str]:
 def _palettes(plan: Plan) -> dict[str, Palette]:
     """The palettes of the request's pools, by name."""
     names = {parse_pool_name(job.pool)[1] for job in plan.resolved.all_jobs}
-    return {name: plan.resolved.engine.palettes[name] for name in sorted(names - {""})}
+    return {name: plan.resolved.engine.palettes[name] for name in sorted(names - {""}, key=name_order)}
 
 
 def _seen_lines(plan: Plan) -> list[str]:

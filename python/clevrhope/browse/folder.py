@@ -1,0 +1,290 @@
+"""A dataset as pages read it: each file when it is asked for, and none outside the dataset's folder."""
+
+import hashlib
+import io
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from clevrhope._core import Vocabulary
+from clevrhope.dataset.contents import (
+    check_whole,
+    covr_splits_in,
+    hops_in,
+    splits_in,
+    suite_splits_in,
+    suites_in,
+)
+from clevrhope.dataset.detokenizer import ProgramNodes
+from clevrhope.dataset.image_source import H5Images, PngImages
+from clevrhope.dataset.images_h5 import images_in
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
+from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES, Manifest, existing_manifest
+from clevrhope.dataset.native_reader import vocabulary_with
+from clevrhope.dataset.passes_h5 import PassesFile
+from clevrhope.dataset.scene_lines import SceneLines
+from clevrhope.dataset.split_reader import PairReader, SplitReader, open_split
+from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.images.passes import BACKGROUND
+from clevrhope.runtime.paths import is_name
+from clevrhope.runtime.reading import read_bytes, reading
+from clevrhope.scenes.sketch import scene_svg
+from clevrhope.splits.hops import Hop, parse_hop
+
+MASK_COLOURS: Sequence[tuple[int, int, int]] = (
+    (230, 159, 0),
+    (86, 180, 233),
+    (0, 158, 115),
+    (240, 228, 66),
+    (0, 114, 178),
+    (213, 94, 0),
+    (204, 121, 167),
+    (120, 94, 240),
+    (60, 60, 60),
+    (255, 255, 255),
+)
+"""Of the objects in turn: colours that people with any kind of colour vision tell apart."""
+
+MASK_OPACITY = 150
+"""Of 255."""
+
+SHARDS_IN_MEMORY = 64
+"""Files of scenes whose lines' places are kept: 2 MB each."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a question is: in a split's file, or in a suite's file of pairs on a split."""
+
+    hop: str
+    split: str
+    suite: str | None = None
+
+
+class Folder:
+    """A finished dataset; its files are opened at their first use and stay open."""
+
+    def __init__(self, root: Path) -> None:
+        """Reads the manifest.
+
+        Raises:
+            DatasetError: the folder is not there, not a dataset, or one machine's part of one.
+        """
+        self.layout = Layout(root)
+        self._home = Path(os.path.realpath(root))
+        self.checked(self.layout.manifest)
+        self.stamp = self._stamp()
+        content = (
+            read_bytes(self.layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
+            if self.stamp
+            else b""
+        )
+        self.digest = hashlib.sha256(content).hexdigest()
+        """SHA-256 of the manifest, which lists the checksums of all other files."""
+        manifest = existing_manifest(self.layout.manifest)
+        check_whole(self.layout)
+        self.manifest: Manifest = replace(manifest, files={})
+        """The manifest without its list of files."""
+        self.hops = hops_in(self.layout)
+        self.reader = lru_cache(maxsize=12)(self._reader)
+        self._images_in = lru_cache(maxsize=12)(images_in)
+        self._passes = lru_cache(maxsize=4)(PassesFile)
+        self._scene_lines = lru_cache(maxsize=SHARDS_IN_MEMORY)(SceneLines)
+
+    def __repr__(self) -> str:
+        return f"<pages' view of {self.layout.root}: {len(self.hops)} HOPs>"
+
+    def is_current(self) -> bool:
+        """Whether the manifest is the one that was read.
+
+        Raises:
+            DatasetError: it is gone, with the folder or without.
+        """
+        now = self._stamp()
+        if now is None:
+            raise DatasetError(
+                f"{self.layout.root}: the dataset is no longer there ({self.layout.manifest.name} is gone); "
+                "put it back, then load this page again"
+            )
+        return now == self.stamp
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            stat = self.layout.manifest.stat()
+        except OSError:
+            return None
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+    def contains(self, path: Path) -> bool:
+        """Whether a path lies in the folder once all links are followed."""
+        return Path(os.path.realpath(path)).is_relative_to(self._home)
+
+    def checked(self, path: Path) -> Path:
+        """The path, after a check that it lies in the folder once all links are followed.
+
+        Raises:
+            DatasetError: it does not.
+        """
+        if not self.contains(path):
+            raise DatasetError(
+                f"{path}: a link that leads out of {self.layout.root}; links are not followed out of a "
+                "dataset that is looked at, so put a copy in its place"
+            )
+        return path
+
+    # What there is
+
+    def splits(self, hop: str) -> tuple[str, ...]:
+        """The splits of a HOP, those of questions about sets of images last."""
+        return (*splits_in(self.layout, hop), *covr_splits_in(self.layout, hop))
+
+    def suites(self, hop: str) -> dict[str, tuple[str, ...]]:
+        """Suite of paired tests -> the splits of a HOP that it was made on."""
+        layout = self.layout
+        return {name: suite_splits_in(layout, hop, name) for name in suites_in(layout, hop)}
+
+    def has(self, place: Place) -> bool:
+        """Whether there is such a split, or a suite on it."""
+        if place.hop not in self.hops:
+            return False
+        known = self.splits(place.hop) if place.suite is None else self.suites(place.hop).get(place.suite, ())
+        return place.split in known
+
+    def hop(self, name: str) -> Hop | None:
+        """What a HOP holds out; None for a name that says nothing under the dataset's values."""
+        try:
+            return parse_hop(name, list(self.attributes.items()))
+        except ConfigError:
+            return None
+
+    @property
+    def attributes(self) -> Mapping[str, Sequence[str]]:
+        """Each attribute type's values."""
+        attributes: Mapping[str, Sequence[str]] = self.manifest.world["attributes"]
+        return attributes
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of scenes and programs."""
+        return vocabulary_with(self.attributes)
+
+    # Questions
+
+    def vocab_path(self, place: Place) -> Path:
+        """The vocab.json that a place's tokens and answers are in."""
+        if place.suite is None:
+            return self.checked(self.layout.vocab_of(place.split))
+        return self.checked(self.layout.suite_vocab(place.hop, place.suite))
+
+    def questions_path(self, place: Place) -> Path:
+        """The HDF5 file of a place's questions."""
+        if place.suite is None:
+            return self.checked(self.layout.questions_h5(place.hop, place.split))
+        return self.checked(self.layout.suite_h5(place.hop, place.suite, place.split))
+
+    def _reader(self, place: Place) -> tuple[SplitReader, Vocab]:
+        """The questions of a place, and their vocabulary.
+
+        Raises:
+            DatasetError: a file is missing, damaged, or leads out of the folder.
+        """
+        path, vocab = self.questions_path(place), read_vocab(self.vocab_path(place))
+        if place.suite is not None:
+            return PairReader(path, vocab=vocab), vocab
+        return open_split(self.layout, place.hop, place.split, vocab=vocab), vocab
+
+    def program(self, place: Place, row: int) -> list[dict[str, Any]]:
+        """The nodes of a question's program, as CLEVR's question files have them.
+
+        Raises:
+            DatasetError: the file is damaged there, or the row is not a program.
+        """
+        reader, vocab = self.reader(place)
+        _, programs = reader.tokens(row)
+        with reading(reader.path, "a program"):
+            return ProgramNodes(vocab, self.attributes).nodes(programs)[0]
+
+    # Scenes and images
+
+    def scene(self, pool: str, index: int) -> dict[str, Any]:
+        """A scene, as its file has it.
+
+        Raises:
+            DatasetError: it is missing or broken, or its file leads out of the folder.
+        """
+        path = self.checked(self.layout.scene_shard(pool, index // SCENES_A_SHARD))
+        scene: dict[str, Any] = self._scene_lines(path).read(index)
+        if "objects" not in scene:
+            raise DatasetError(f"{path}: scene {index} has no objects; run the dataset's build again")
+        return scene
+
+    def image(self, pool: str, index: int) -> bytes | None:
+        """The PNG file of an image; None where it is not rendered.
+
+        Raises:
+            DatasetError: a file is damaged, or leads out of the folder.
+        """
+        if not is_name(pool):
+            return None
+        path = self.checked(self.layout.image(pool, index))
+        if path.is_file():
+            return PngImages(self.layout.images(pool), partial(image_filename, pool)).png(index)()
+        packed = self.checked(self.layout.images_h5(pool))
+        if self._is_packed(packed, index):
+            return H5Images(self.layout, pool).png(index)()
+        return None
+
+    def is_rendered(self, pool: str, index: int) -> bool:
+        """Whether there is an image of a scene; errors as of `image`."""
+        path, packed = self.layout.image(pool, index), self.layout.images_h5(pool)
+        return self.checked(path).is_file() or self._is_packed(self.checked(packed), index)
+
+    def _is_packed(self, path: Path, index: int) -> bool:
+        return path.is_file() and bool(np.isin(index, self._images_in(path)))
+
+    def sketch(self, pool: str, index: int) -> str:
+        """A drawing of a scene as SVG; errors as of `scene`."""
+        scene = self.scene(pool, index)
+        with reading(self.layout.scenes(pool), "scenes that can be drawn"):
+            return scene_svg(scene)
+
+    def has_mask(self, pool: str, index: int) -> bool:
+        """Whether there is a mask of an image; False where its file cannot be read, which `mask` explains."""
+        path = self.layout.passes_h5(pool)
+        if not is_name(pool) or not path.is_file():
+            return False
+        try:
+            passes = self._passes(self.checked(path))
+        except DatasetError:
+            return True
+        return "mask" in passes.kinds and bool(np.isin(index, passes.indices))
+
+    def mask(self, pool: str, index: int) -> bytes | None:
+        """The mask of an image as a PNG file in which each object has a colour; None where there is none.
+
+        Raises:
+            DatasetError: the file is damaged, or leads out of the folder.
+        """
+        path = self.checked(self.layout.passes_h5(pool))
+        if not is_name(pool) or not path.is_file() or not self.has_mask(pool, index):
+            return None
+        return mask_png(self._passes(path).row(index, ("mask",))["mask"])
+
+
+def mask_png(mask: npt.NDArray[np.uint8]) -> bytes:
+    """A mask (height, width) as a PNG file with a palette; what is no object is transparent."""
+    palette = [MASK_COLOURS[number % len(MASK_COLOURS)] for number in range(BACKGROUND)]
+    image = Image.fromarray(mask, mode="P")
+    image.putpalette([channel for colour in (*palette, (0, 0, 0)) for channel in colour])
+    opacity = bytes([*[MASK_OPACITY] * BACKGROUND, 0])
+    memory = io.BytesIO()
+    image.save(memory, "PNG", transparency=opacity, optimize=False)
+    return memory.getvalue()

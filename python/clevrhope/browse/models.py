@@ -1,0 +1,230 @@
+"""Predictions of models about a dataset's questions, read once and compared with the right answers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.browse.folder import Folder, Place
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics.predictions import read_predictions
+from clevrhope.metrics.rows import Block, Target
+from clevrhope.report.runs import LAST, Source, find_sources
+from clevrhope.runtime.atomic import record
+
+Flags = npt.NDArray[np.bool_]
+
+NOT_GIVEN = -1
+"""In place of an answer's number: the model has no answer to the question."""
+
+
+@dataclass
+class Answers:
+    """A model's answers to the questions of one place."""
+
+    texts: list[str] = field(default_factory=list)
+    """The answers that occur; any text at all."""
+    numbers: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    """(N,) places in `texts`, or `NOT_GIVEN`."""
+
+    def text(self, row: int) -> str | None:
+        """The answer to a question; None where there is none."""
+        number = int(self.numbers[row]) if row < len(self.numbers) else NOT_GIVEN
+        return None if number == NOT_GIVEN else self.texts[number]
+
+    def right(self, answers: npt.NDArray[np.int32], vocab: Vocab) -> tuple[Flags, Flags]:
+        """(N,) whether each question's answer is right, and whether there is one."""
+        known = np.asarray([vocab.answer_token_to_idx.get(text, -1) for text in self.texts] + [-1])
+        given = np.full(len(answers), NOT_GIVEN, np.int32)
+        n = min(len(answers), len(self.numbers))
+        given[:n] = self.numbers[:n]
+        return known[given] == answers, given != NOT_GIVEN
+
+
+class Judged(NamedTuple):
+    """A model's answer to one question."""
+
+    model: str
+    answer: str
+    right: bool
+
+
+@dataclass
+class Model:
+    """A model, or one run of it, with its answers by place."""
+
+    name: str
+    answers: dict[Place, Answers] = field(default_factory=dict)
+
+
+@dataclass
+class Models:
+    """All models whose predictions were given, in that order."""
+
+    models: list[Model] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """A sentence for each thing about the predictions that a user should know."""
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def about(self, place: Place) -> list[Model]:
+        """The models that answer questions of a place."""
+        return [each for each in self.models if place in each.answers]
+
+    def judged(self, place: Place, row: int, answer: str) -> list[Judged]:
+        """The models' answers to a question."""
+        found = ((each.name, each.answers[place].text(row)) for each in self.about(place))
+        return [Judged(name, text, text == answer) for name, text in found if text is not None]
+
+
+def read_models(paths: Sequence[str], folder: Folder) -> Models:
+    """The predictions of runs and files; `NAME=FILE` names the model of a file.
+
+    Raises:
+        PredictionsError: a file cannot be read, or has no predictions about the dataset.
+    """
+    if not paths:
+        return Models()
+    sources, skipped = find_sources(paths, dataset=folder.layout.root)
+    if not sources:
+        raise PredictionsError("; ".join(skipped))
+    made = Models(notes=skipped)
+    by_name: dict[str, Model] = {}
+    for source in sources:
+        collector = _Collector(folder, source)
+        for block in read_predictions(source.path):
+            collector.add(block)
+        if not collector.found:
+            raise PredictionsError(f"{source.path}: {collector.left_out() or 'no predictions'}")
+        if collector.n_left_out:
+            made.notes.append(f"{source.path}: {collector.left_out()}")
+        for name, answers in collector.found.items():
+            model = by_name.setdefault(name, Model(name))
+            if model.answers.keys() & answers.keys():
+                model = by_name.setdefault(
+                    f"{name} ({source.path.name})", Model(f"{name} ({source.path.name})")
+                )
+            model.answers |= answers
+    made.models = [*by_name.values()]
+    return made
+
+
+class _Collector:
+    """The predictions of one file, by model and place."""
+
+    def __init__(self, folder: Folder, source: Source) -> None:
+        self._folder, self._source = folder, source
+        self.found: dict[str, dict[Place, Answers]] = {}
+        self.n_left_out = 0
+        self._first_left_out = ""
+        self._suites: dict[Place, str] = {}
+
+    def add(self, block: Block) -> None:
+        """Takes the predictions of a block."""
+        for number, (target, digest) in enumerate(zip(block.targets, block.suite_files, strict=True)):
+            rows = np.flatnonzero(block.target == number)
+            place = Place(target.hop, target.split, target.suite)
+            if not self._folder.has(place):
+                self._leave_out(len(rows), f"{target} is not in {self._folder.layout.root}")
+                continue
+            if digest is not None and not self._sha256(place).startswith(digest):
+                self._leave_out(len(rows), f"{target}: the suite was made anew since")
+                continue
+            n = len(self._folder.reader(place)[0])
+            index = block.question_index[rows]
+            inside = (index >= 0) & (index < n)
+            if not inside.all():
+                first = int(index[~inside][0])
+                self._leave_out(int((~inside).sum()), f"{target} has {n:,} questions, and none is {first}")
+            if not inside.any():
+                continue
+            answers = self.found.setdefault(self._name(target), {}).setdefault(place, Answers())
+            if len(answers.numbers) < n:
+                answers.numbers = np.full(n, NOT_GIVEN, np.int32)
+            known = {text: k for k, text in enumerate(answers.texts)}
+            numbers = np.asarray([known.setdefault(text, len(known)) for text in block.answers], np.int32)
+            answers.texts = [*known]
+            answers.numbers[index[inside]] = numbers[block.answer[rows[inside]]]
+
+    def left_out(self) -> str:
+        """What is said of the predictions that no page shows; "" where there are none."""
+        if not self.n_left_out:
+            return ""
+        were = "prediction is" if self.n_left_out == 1 else "predictions are"
+        return f"{self.n_left_out:,} {were} left out ({self._first_left_out})"
+
+    def _leave_out(self, n: int, why: str) -> None:
+        self.n_left_out += n
+        self._first_left_out = self._first_left_out or why
+
+    def _sha256(self, place: Place) -> str:
+        if place not in self._suites:
+            self._suites[place] = record(self._folder.questions_path(place)).sha256
+        return self._suites[place]
+
+    def _name(self, target: Target) -> str:
+        """The model's name, and what tells its runs apart."""
+        source = self._source
+        size = source.train_size if target.train_size is None else target.train_size
+        run = source.run if target.run is None else target.run
+        checkpoint = "" if source.checkpoint == LAST else source.checkpoint
+        parts = [source.model, source.group, source.way, checkpoint, source.after]
+        parts += ["" if size is None else f"on {size:,}", "" if run is None else f"run {run}"]
+        return ", ".join(part for part in parts if part)
+
+
+OUTCOMES = {
+    "a-wrong": "A is wrong",
+    "a-right": "A is right",
+    "a-only": "A is right, B is wrong",
+    "b-only": "B is right, A is wrong",
+    "both-wrong": "both are wrong",
+    "both-right": "both are right",
+    "differ": "their answers differ",
+}
+"""By which results of two models questions can be chosen; the first two need one model alone."""
+
+
+def chosen_rows(
+    rows: npt.NDArray[np.int64],
+    models: Sequence[Answers],
+    answers: npt.NDArray[np.int32],
+    vocab: Vocab,
+    *,
+    outcome: str,
+    errors_first: bool,
+) -> npt.NDArray[np.int64]:
+    """Those of some rows that have an outcome for one or two models, A's errors first if that is asked for.
+
+    Questions that a model has no answer to come last, and have no outcome.
+    """
+    results = [each.right(answers, vocab) for each in models]
+    (a, a_given), (b, b_given) = (*results, *results)[:2]
+    kept: Flags = {
+        "a-wrong": a_given & ~a,
+        "a-right": a_given & a,
+        "a-only": a & ~b & b_given,
+        "b-only": b & ~a & a_given,
+        "both-wrong": a_given & b_given & ~a & ~b,
+        "both-right": a & b,
+        "differ": _differ(models) if len(models) > 1 else np.zeros(len(answers), bool),
+    }.get(outcome, np.ones(len(answers), bool))
+    rows = rows[kept[rows]]
+    if not errors_first:
+        return rows
+    rank = np.where(~a_given, 2, a.astype(int))[rows]
+    return rows[np.argsort(rank, kind="stable")]
+
+
+def _differ(models: Iterable[Answers]) -> Flags:
+    a, b = models
+    numbers = {text: k for k, text in enumerate(dict.fromkeys([*a.texts, *b.texts]))}
+    mine, theirs = (
+        np.asarray([*(numbers[text] for text in each.texts), NOT_GIVEN])[each.numbers] for each in (a, b)
+    )
+    differ: Flags = (mine != theirs) & (mine != NOT_GIVEN) & (theirs != NOT_GIVEN)
+    return differ

@@ -1,0 +1,398 @@
+"""The pages as HTML. Server and static export make them with the same code; only their links differ."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from clevrhope.browse.addresses import Links, Query
+from clevrhope.browse.folder import Folder, Place
+from clevrhope.browse.index import FACETS, Facet, Index
+from clevrhope.browse.index_writer import FIRST_TEMPLATE
+from clevrhope.browse.indexes import Indexes, Making
+from clevrhope.browse.models import OUTCOMES, Model, Models, chosen_rows
+from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
+from clevrhope.browse.views import RELATION_WORDS, Line, PairLine, Views
+from clevrhope.errors import ConfigError
+from clevrhope.images.rendering_record import made_by
+from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX
+from clevrhope.splits.covr.kinds import COVR_KINDS
+from clevrhope.splits.kinds import SPLITS
+
+LINES_A_PAGE = 25
+
+
+@dataclass(frozen=True)
+class Option:
+    """A value that a filter can take."""
+
+    value: str
+    text: str
+    n: int | None = None
+    """Questions that have it under the other filters."""
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A filter of the form."""
+
+    name: str
+    label: str
+    options: Sequence[Option]
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The questions of a list."""
+
+    n: int
+    is_exact: bool
+    lines: Sequence[Line]
+    first: int
+    """Place of the first line in the whole list."""
+
+
+class Pages:
+    """Makes the pages of a dataset."""
+
+    def __init__(self, folder: Folder, models: Models, indexes: Indexes, *, limit: int | None = None) -> None:
+        """`limit` is the most questions of a list that there are pages of; None for all."""
+        self._folder, self._models, self._indexes = folder, models, indexes
+        self._views = Views(folder, models)
+        self._limit = limit
+
+    @cached_property
+    def _environment(self) -> Environment:
+        environment = Environment(
+            loader=PackageLoader("clevrhope.browse"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.globals |= {
+            "WIDTH": WIDTH_PX,
+            "HEIGHT": HEIGHT_PX,
+            "STEP_WIDTH": STEP_WIDTH,
+            "STEP_HEIGHT": STEP_HEIGHT,
+            "STEP_GAP": GAP_Y,
+            "RELATION_WORDS": RELATION_WORDS,
+        }
+        environment.filters["number"] = "{:,}".format
+        return environment
+
+    def _render(self, template: str, links: Links, query: Query, **content: Any) -> str:
+        made = self._environment.get_template(template)
+        name = self._folder.layout.root.resolve().name
+        return made.render(links=links, query=query, folder_name=name, **content)
+
+    def home(self, links: Links, query: Query) -> str:
+        """The overview: all sub-datasets with their splits, the models, and what is wrong with them."""
+        folder, manifest = self._folder, self._folder.manifest
+        hops = []
+        for name in folder.hops:
+            hop = folder.hop(name)
+            splits = []
+            for split in folder.splits(name):
+                kind, of_sets = SPLITS.get(split), COVR_KINDS.get(split)
+                entry = manifest.splits.get(name, {}).get(split) or manifest.covr.get(name, {}).get(split)
+                caption = (
+                    of_sets.caption if of_sets else kind.caption_of(len(hop.target)) if kind and hop else ""
+                )
+                splits.append((Place(name, split), None if entry is None else entry["questions"], caption))
+            suites = [
+                Place(name, split, suite)
+                for suite, of_suite in folder.suites(name).items()
+                for split in of_suite
+            ]
+            hops.append((name, hop.title if hop else "", splits, suites))
+        n_questions = sum(n or 0 for _, _, splits, _ in hops for _, n, _ in splits)
+        n_images = sum(int(pool.get("pictures", 0)) for pool in manifest.pools.values())
+        tiles = [
+            (f"{n_questions:,}", "questions"),
+            (f"{n_images:,}", "images"),
+            (f"{len(hops):,}", "sub-dataset" if len(hops) == 1 else "sub-datasets"),
+            (str(manifest.seed), "seed"),
+        ]
+        rendering = f"Images are rendered by {made_by(manifest.rendering)}." if manifest.rendering else ""
+        models = [
+            (model.name, sorted({place.hop for place in model.answers})) for model in self._models.models
+        ]
+        return self._render(
+            "home.html",
+            links,
+            query,
+            tiles=tiles,
+            hops=hops,
+            rendering=rendering,
+            models=models,
+            notes=self._models.notes,
+        )
+
+    def questions(self, links: Links, query: Query) -> str:
+        """A list of questions, or the progress of the index that it needs.
+
+        Raises:
+            ConfigError: there is no such sub-dataset.
+            DatasetError: the index cannot be made or read.
+        """
+        if query.hop not in self._folder.hops:
+            raise ConfigError(f"{self._folder.layout.root}: no sub-dataset {query.hop or 'without a name'}")
+        index = self._indexes.get(query.hop)
+        if isinstance(index, Making):
+            return self._render("making.html", links, query, making=index)
+        models = self._models_of(query)
+        first = (query.page - 1) * LINES_A_PAGE
+        most = LINES_A_PAGE if self._limit is None else max(0, min(LINES_A_PAGE, self._limit - first))
+        page = self._matches(index, query, first, most)
+        n_listed = page.n if self._limit is None else min(page.n, self._limit)
+        last = max(1, -(-n_listed // LINES_A_PAGE)) if page.is_exact else None
+        return self._render(
+            "questions.html",
+            links,
+            query,
+            choices=[] if links.static else self._choices(index, query),
+            matches=page,
+            last=last,
+            more=len(page.lines) == LINES_A_PAGE and (last is None or query.page < last),
+            models=[model.name for model in models],
+            all_models=bool(self._models),
+            fields=query.fields(),
+            notes=index.notes,
+            is_filtered=query.text() != Query(hop=query.hop, split=query.split, page=query.page).text(),
+        )
+
+    def listed_rows(self, query: Query, *, most: int) -> list[int]:
+        """The rows of the first questions of a list of one split; errors as of `questions`."""
+        index = self._indexes.make(query.hop)
+        return [line.row for line in self._matches(index, query, 0, most).lines]
+
+    def _matches(self, index: Index, query: Query, first: int, most: int) -> Matches:
+        wanted = query.filter()
+        models = self._models_of(query)
+        place = Place(query.hop, query.split)
+        if models and query.split in index.splits and (query.outcome or query.order != "file"):
+            reader, vocab = self._folder.reader(place)
+            rows = chosen_rows(
+                index.rows(wanted),
+                [model.answers[place] for model in models],
+                reader.answers,
+                vocab,
+                outcome=query.outcome,
+                errors_first=query.order != "file",
+            )
+            found = [(query.split, row) for row in rows[first : first + most].tolist()]
+            n, is_exact = len(rows), True
+        else:
+            n, is_exact = index.count(wanted)
+            found = index.page(wanted, skip=first, most=most)
+        lines = [self._views.line(Place(query.hop, split), row) for split, row in found]
+        return Matches(n, is_exact, lines, first)
+
+    def _models_of(self, query: Query) -> list[Model]:
+        """The one or two models whose results are compared on the split that is chosen, if any."""
+        about = self._models.about(Place(query.hop, query.split))
+        numbers = [1 if query.a is None else query.a, 2 if query.b is None else query.b]
+        chosen = [self._models.models[k - 1] for k in numbers if 1 <= k <= len(self._models)]
+        if query.a is None and query.b is None:
+            chosen = about[:2]
+        return list({model.name: model for model in chosen if model in about}.values())
+
+    def _choices(self, index: Index, query: Query) -> list[Choice]:
+        """The filters, each value with the number of its questions under the others."""
+        wanted = query.filter()
+        names: Mapping[Facet, Mapping[int, str]] = {
+            "split": {each.number: each.name for each in index.splits.values()},
+            "family": index.families,
+            "answer": index.answers,
+            "mention": {0: "does not mention it", 1: "mentions it"},
+            "objects": {},
+        }
+        hop = self._folder.hop(query.hop)
+        labels: Mapping[Facet, str] = {
+            "split": "Split",
+            "family": "Family",
+            "answer": "Answer",
+            "mention": f"Mention of {hop.words}" if hop else "Mention",
+            "objects": "Objects",
+        }
+        choices = [
+            Choice(
+                "hop",
+                "Sub-dataset",
+                [Option(name, name, is_chosen=name == query.hop) for name in self._folder.hops],
+            )
+        ]
+        for facet in FACETS:
+            chosen = getattr(query, facet)
+            options = [Option("", "any", is_chosen=chosen in ("", None))]
+            for number, n in index.options(wanted, facet):
+                name = names[facet].get(number, str(number))
+                value = name if facet == "split" else str(number)
+                options.append(Option(value, name, n, is_chosen=str(chosen) == value))
+            if len(options) > 1 or chosen not in ("", None):
+                if not any(each.is_chosen for each in options):
+                    shown = names[facet].get(chosen, str(chosen)) if facet != "split" else chosen
+                    options.append(Option(str(chosen), shown, 0, is_chosen=True))
+                choices.append(Choice(facet, labels[facet], options))
+        if self._models:
+            about = self._models.about(Place(query.hop, query.split))
+            compared = self._models_of(query)
+            for name, label, at in (("a", "Model A", 0), ("b", "Model B", 1)):
+                current = compared[at].name if at < len(compared) else ""
+                options = [
+                    Option(str(k), model.name, is_chosen=model.name == current)
+                    for k, model in enumerate(self._models.models, 1)
+                    if model in about
+                ]
+                none = [Option("0", "none", is_chosen=not current)]
+                choices.append(Choice(name, label, (none if at or not options else []) + options))
+            outcomes = [Option("", "any", is_chosen=not query.outcome)]
+            outcomes += [Option(k, text, is_chosen=k == query.outcome) for k, text in OUTCOMES.items()]
+            choices.append(Choice("outcome", "Result", outcomes))
+            order = [Option("", "errors of A first"), Option("file", "order of the file")]
+            choices.append(
+                Choice(
+                    "order",
+                    "Order",
+                    [Option(o.value, o.text, is_chosen=o.value == query.order) for o in order],
+                )
+            )
+        return choices
+
+    def question(self, links: Links, place: Place, row: int, query: Query) -> str:
+        """A question's page.
+
+        Raises:
+            ConfigError: there is no such question.
+            DatasetError: it cannot be read.
+        """
+        n = self._check_row(place, row, per=1)
+        view = self._views.question(place, row, query.step)
+        index = self._indexes.ready(place.hop)
+        family, mention = "", None
+        if index is not None and place.split in index.splits:
+            number = view.family + (FIRST_TEMPLATE if view.template else 0)
+            family, mention = index.families.get(number, ""), index.mentions(place.split, row)
+        hop = self._folder.hop(place.hop)
+        before, after = self._neighbours(links, place, row, query, n, index)
+        return self._render(
+            "question.html",
+            links,
+            query,
+            view=view,
+            place=place,
+            row=row,
+            n=n,
+            family=view.template or family or f"family {view.family}",
+            mention=mention,
+            hop_words=hop.words if hop else "",
+            group=self._views.group(place, row),
+            same_image=self._views.about_same_image(place, row),
+            pairs=self._views.pairs_of(place, row),
+            before=before,
+            after=after,
+            back=self._list_link(links, place, row, query),
+            all_models=bool(self._models),
+        )
+
+    def _list_link(self, links: Links, place: Place, row: int, query: Query) -> str | None:
+        """The list that a question was reached from, or that of its split."""
+        if query.at is None:
+            listed = Query(split=place.split, order="file" if self._models else "")
+        else:
+            listed = replace(query, step=None, boxes=1, ids=1, masks=0)
+        at = row if query.at is None else query.at
+        return links.questions(place.hop, listed, page=at // LINES_A_PAGE + 1)
+
+    def _neighbours(
+        self, links: Links, place: Place, row: int, query: Query, n: int, index: Index | None
+    ) -> tuple[str | None, str | None]:
+        """Links to the questions before and after one, in the list that led to it or else in its file."""
+        if query.at is None or index is None:
+            before = links.question(place, row - 1, query) if row else None
+            return before, links.question(place, row + 1, query) if row + 1 < n else None
+        at = query.at
+        first = max(at - 1, 0)
+        listed = replace(query, hop=place.hop)
+        lines = dict(enumerate(self._matches(index, listed, first, 3).lines, first))
+
+        def link(number: int) -> str | None:
+            line = lines.get(number)
+            return None if line is None else links.question(line.place, line.row, query, at=number)
+
+        return (link(at - 1) if at else None), link(at + 1)
+
+    def pairs(self, links: Links, place: Place, query: Query) -> str:
+        """A list of the pairs of a suite on a split; errors as of `question`."""
+        n = self._check_row(place, 0, per=2)
+        reader = self._views.pair_reader(place)
+        tests = [(name, int((reader.test[::2] == k).sum())) for k, name in enumerate(reader.tests)]
+        names = [name for name, count in tests if count]
+        chosen = query.test if query.test in names else ""
+        of_test = reader.test[::2] == reader.tests.index(chosen) if chosen else np.ones(n, bool)
+        numbers = np.flatnonzero(of_test)
+        n_listed = len(numbers) if self._limit is None else min(len(numbers), self._limit)
+        first = (query.page - 1) * LINES_A_PAGE
+        listed = numbers[:n_listed][first : first + LINES_A_PAGE].tolist()
+        lines = [self._views.pair_line(place, k) for k in listed]
+        return self._render(
+            "pairs.html",
+            links,
+            query,
+            place=place,
+            tests=[(name, count) for name, count in tests if count],
+            chosen=chosen,
+            lines=lines,
+            n=len(numbers),
+            last=max(1, -(-n_listed // LINES_A_PAGE)),
+        )
+
+    def pair(self, links: Links, place: Place, number: int, query: Query) -> str:
+        """A pair's page: both questions side by side; errors as of `question`."""
+        n = self._check_row(place, number, per=2)
+        line: PairLine = self._views.pair_line(place, number)
+        reader = self._views.pair_reader(place)
+        sides = [
+            (role, self._views.question(place, 2 * number + at, step), int(reader.orig_idxs[2 * number + at]))
+            for at, (role, step) in enumerate((("Original", query.step), ("Partner", query.step2)))
+        ]
+        return self._render(
+            "pair.html",
+            links,
+            query,
+            place=place,
+            number=number,
+            n=n,
+            line=line,
+            sides=sides,
+            split_place=Place(place.hop, place.split),
+            before=links.pair(place, number - 1, query) if number else None,
+            after=links.pair(place, number + 1, query) if number + 1 < n else None,
+            all_models=bool(self._models),
+        )
+
+    def _check_row(self, place: Place, row: int, *, per: int) -> int:
+        """The number of questions of a place, or of pairs with `per` 2.
+
+        Raises:
+            ConfigError: there is no such place, or not so many.
+        """
+        root = self._folder.layout.root
+        if not self._folder.has(place):
+            named = f"{place.hop}/{place.split}" + (f", suite {place.suite}" if place.suite else "")
+            raise ConfigError(f"{root}: no questions of {named}")
+        reader, _ = self._folder.reader(place)
+        n = len(reader) // per
+        what = "pair" if per == 2 else "question"
+        if row >= n:
+            raise ConfigError(f"{reader.path}: no {what} {row:,}; it has {n:,}, counted from 0")
+        return n
+
+    def message(self, links: Links, title: str, sentence: str) -> str:
+        """A page that says what is wrong."""
+        return self._render("message.html", links, Query(), title=title, sentence=sentence)

@@ -1,0 +1,218 @@
+"""Serves the pages on this machine, to whoever has the token.
+
+All users of a machine share its loopback addresses, so nothing is answered without a token that is drawn for
+each run. It stands in the path, before every page's address, and all links are relative: a cookie would be
+sent to every other port of the machine, whoever listens there, and a token in the query would have to be
+added to every link, image and form. Only GET is answered, only to a browser that asks for this machine by
+name, and no page may load or run anything that this server did not send.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from threading import Lock
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from clevrhope.browse.addresses import Links, Query
+from clevrhope.browse.assets import ASSETS, asset
+from clevrhope.browse.folder import Folder, Place
+from clevrhope.browse.indexes import Indexes
+from clevrhope.browse.models import Models, read_models
+from clevrhope.browse.pages import Pages
+from clevrhope.errors import ClevrhopeError, DatasetError
+from clevrhope.runtime.progress import Progress
+
+HOSTS = ("127.0.0.1", "localhost", "[::1]")
+"""Names by which a browser may ask for the server; another one may be a foreign page's that was made to lead
+here. The port may differ, as it does through a tunnel."""
+
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Of every answer."""
+
+
+class Site:
+    """A dataset's folder and the pages about it, read again when the folder's manifest changes."""
+
+    def __init__(
+        self, folder: Folder, models: Models, *, predictions: list[str], cache: Path, progress: Progress
+    ) -> None:
+        self._root, self._predictions = folder.layout.root, predictions
+        self._cache, self._progress = cache, progress
+        self._lock = Lock()
+        self._set(folder, models)
+
+    def _set(self, folder: Folder, models: Models) -> None:
+        self._folder = folder
+        self._indexes = Indexes(folder, self._cache, self._progress)
+        self._pages = Pages(folder, models, self._indexes)
+
+    def close(self) -> None:
+        """Removes what is left of an index that is still being made."""
+        self._indexes.close()
+
+    def now(self) -> tuple[Folder, Pages]:
+        """The folder and its pages as they are now.
+
+        Raises:
+            DatasetError: the folder is gone, or is not a dataset any more.
+            PredictionsError: the predictions do not fit the folder any more.
+        """
+        with self._lock:
+            if not self._folder.is_current():
+                folder = Folder(self._root)
+                self._set(folder, read_models(self._predictions, folder))
+            return self._folder, self._pages
+
+    def pages_as_before(self) -> Pages:
+        """The pages of the folder as it was, to say what is wrong with it."""
+        return self._pages
+
+
+def application(site: Site, token: str) -> ASGIApp:
+    """The server's application, for requests whose path begins with the token."""
+
+    def page(depth: int, make: Callable[[Pages, Links, Request], str], request: Request) -> Response:
+        links = Links(depth)
+        try:
+            _, pages = site.now()
+            return HTMLResponse(make(pages, links, request))
+        except ClevrhopeError as error:
+            wrong_address = isinstance(error, ValueError)
+            title = "There is no such page" if wrong_address else "This page cannot be shown"
+            content = site.pages_as_before().message(links, title, f"{error}.")
+            return HTMLResponse(content, status_code=404 if wrong_address else 500)
+
+    def image(kind: str, request: Request) -> Response:
+        pool, index = request.path_params["pool"], request.path_params["index"]
+        try:
+            folder, _ = site.now()
+            content = getattr(folder, kind)(pool, index)
+        except DatasetError as error:
+            return PlainTextResponse(f"{error}.", status_code=500)
+        if content is None:
+            return PlainTextResponse("There is no such image.", status_code=404)
+        return Response(content, media_type="image/svg+xml" if kind == "sketch" else "image/png")
+
+    def route(path: str, make: Callable[[Pages, Links, Request], str]) -> Route:
+        return Route(path, partial(page, path.count("/") - 1, make), methods=["GET"])
+
+    routes = [
+        route("/", lambda pages, links, request: pages.home(links, _query(request))),
+        route("/questions", lambda pages, links, request: pages.questions(links, _query(request))),
+        route(
+            "/question/{hop}/{split}/{number:int}",
+            lambda pages, links, request: pages.question(
+                links, _place(request), _number(request), _query(request)
+            ),
+        ),
+        route(
+            "/pairs/{hop}/{suite}/{split}",
+            lambda pages, links, request: pages.pairs(links, _place(request), _query(request)),
+        ),
+        route(
+            "/pair/{hop}/{suite}/{split}/{number:int}",
+            lambda pages, links, request: pages.pair(
+                links, _place(request), _number(request), _query(request)
+            ),
+        ),
+        *(
+            Route(f"/{kind}/{{pool}}/{{index:int}}.{suffix}", partial(image, kind), methods=["GET"])
+            for kind, suffix in (("image", "png"), ("mask", "png"), ("sketch", "svg"))
+        ),
+        *(Route(f"/{name}", partial(_asset, name), methods=["GET"]) for name in ASSETS),
+    ]
+
+    def missing(request: Request, _: Exception) -> Response:
+        depth = request.url.path.count("/") - 1
+        content = site.pages_as_before().message(
+            Links(depth),
+            "There is no such page",
+            "The address leads to nothing here; check it, or begin at the overview.",
+        )
+        return HTMLResponse(content, status_code=404)
+
+    app = Starlette(routes=routes, exception_handlers={404: missing})
+    app.router.redirect_slashes = False
+    return Guard(app, token)
+
+
+def _query(request: Request) -> Query:
+    return Query.read(request.query_params)
+
+
+def _place(request: Request) -> Place:
+    given = request.path_params
+    return Place(given["hop"], given["split"], given.get("suite"))
+
+
+def _number(request: Request) -> int:
+    number: int = request.path_params["number"]
+    return number
+
+
+def _asset(name: str, _: Request) -> Response:
+    return Response(asset(name), media_type=ASSETS[name])
+
+
+class Guard:
+    """Lets through GET requests for this machine that begin with the token, and marks every answer."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request, or passes it on without the token."""
+        if scope["type"] != "http":
+            return
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    *message.get("headers", []),
+                    *((name.lower().encode(), value.encode()) for name, value in HEADERS.items()),
+                ]
+            await send(message)
+
+        answer = self._refusal(scope)
+        if answer is not None:
+            await answer(scope, receive, marked)
+            return
+        rest = str(scope["path"])[len(self._token) + 1 :]
+        await self._app({**scope, "path": rest, "raw_path": rest.encode(), "root_path": ""}, receive, marked)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        if len(hosts) != 1 or _host_name(hosts[0]) not in HOSTS:
+            return PlainTextResponse(f"This server answers only as {', '.join(HOSTS)}.", status_code=403)
+        if scope["method"] != "GET":
+            return PlainTextResponse("Only GET is answered.", status_code=405, headers={"Allow": "GET"})
+        first, slash, _ = str(scope["path"])[1:].partition("/")
+        if not secrets.compare_digest(first.encode(), self._token.encode()):
+            return PlainTextResponse(
+                "The address lacks the token, which is drawn anew for each run: open the whole address that "
+                "clevrhope browse printed.",
+                status_code=403,
+            )
+        if not slash:
+            return Response(status_code=307, headers={"Location": f"{self._token}/"})
+        return None
+
+
+def _host_name(host: str) -> str:
+    """A Host header without its port."""
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdecimal() else host).lower()

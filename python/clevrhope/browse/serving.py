@@ -1,0 +1,143 @@
+"""Runs the server until it is stopped: finds a port, opens a browser, and cleans up."""
+
+import secrets
+import socket
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from html import escape
+from pathlib import Path
+
+import uvicorn
+
+from clevrhope.browse.folder import Folder
+from clevrhope.browse.indexes import made_cache
+from clevrhope.browse.models import read_models
+from clevrhope.browse.server import Site, application
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.progress import Progress
+from clevrhope.runtime.reading import os_reason
+
+ADDRESS = "127.0.0.1"
+
+PORT = 8765
+"""By default."""
+
+
+def serve(
+    root: Path,
+    *,
+    predictions: Sequence[str],
+    port: int,
+    open_browser: bool,
+    progress: Progress,
+    say: Callable[[str], None],
+) -> None:
+    """Serves pages about a dataset on this machine until the process is interrupted.
+
+    Args:
+        root: a dataset made by `clevrhope build`; it is only read.
+        predictions: runs and files of predictions about it.
+        port: where to listen; if another program does, a free port takes its place.
+        open_browser: whether to open the first page.
+        progress: of indexes that are made.
+        say: takes what a user should know, a sentence at a time.
+
+    Raises:
+        DatasetError: the folder is not a dataset, or no port is free.
+        PredictionsError: predictions cannot be read, or are about another dataset.
+    """
+    folder = Folder(root)
+    models = read_models(predictions, folder)
+    for note in models.notes:
+        say(note)
+    cache = made_cache(folder)
+    token = secrets.token_urlsafe(24)
+    site = Site(folder, models, predictions=[*predictions], cache=cache, progress=progress)
+    config = uvicorn.Config(
+        application(site, token),
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=1,
+    )
+    with bound(port, say) as listening:
+        address = f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/"
+        say(f"Pages about {root}: {address}")
+        say("Anyone who has this address can look at the dataset while this runs. Ctrl-C ends it.")
+        with opened(address, cache, say) if open_browser else nullcontext():
+            try:
+                uvicorn.Server(config).run(sockets=[listening])
+            finally:
+                site.close()
+
+
+@contextmanager
+def bound(port: int, say: Callable[[str], None]) -> Iterator[socket.socket]:
+    """A socket that listens on the port, or on a free one if that cannot be had.
+
+    Raises:
+        DatasetError: there is none.
+    """
+    try:
+        listening = _listening(port)
+    except OSError as error:
+        say(f"Port {port} cannot be used ({os_reason(error)}), so a free one takes its place.")
+        try:
+            listening = _listening(0)
+        except OSError as problem:
+            raise DatasetError(f"{ADDRESS}: no free port ({os_reason(problem)})") from problem
+    with listening:
+        yield listening
+
+
+def _listening(port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((ADDRESS, port))
+        made.listen()
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+@contextmanager
+def opened(address: str, cache: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Opens a page in the user's browser, by way of a file that only the user can read.
+
+    All users of a machine see the command lines of its processes, so the address must not stand on one.
+    """
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(
+                tempfile.NamedTemporaryFile("w", dir=cache, prefix="open-", suffix=".html", encoding="utf-8")
+            )
+            file.write(
+                '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>clevrhope</title>\n'
+                f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+                f'<p><a href="{escape(address)}">The pages about the dataset</a></p></html>\n'
+            )
+            file.flush()
+        except OSError as error:
+            say(f"{NO_BROWSER} ({cache}: {os_reason(error)}).")
+        else:
+            threading.Thread(target=_open, args=(Path(file.name).as_uri(), say), daemon=True).start()
+        yield
+
+
+NO_BROWSER = "No browser could be opened, so open the address above in one"
+
+
+def _open(page: str, say: Callable[[str], None]) -> None:
+    found = False
+    with suppress(webbrowser.Error, OSError):
+        found = webbrowser.open(page)
+    if not found:
+        say(f"{NO_BROWSER}.")

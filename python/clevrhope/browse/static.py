@@ -1,0 +1,160 @@
+"""Writes pages about a dataset as files, which any web server can serve."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from clevrhope.browse.addresses import (
+    Links,
+    Query,
+    StaticLinks,
+    pair_file,
+    pairs_file,
+    question_file,
+    questions_file,
+)
+from clevrhope.browse.assets import ASSETS, asset
+from clevrhope.browse.folder import Folder, Place
+from clevrhope.browse.indexes import Indexes, made_cache
+from clevrhope.browse.models import read_models
+from clevrhope.browse.pages import LINES_A_PAGE, Pages
+from clevrhope.errors import ClevrhopeError, DatasetError
+from clevrhope.runtime.atomic import OWN_PREFIX, disk_errors
+from clevrhope.runtime.progress import Progress
+
+Make = Callable[[Links], str]
+"""Makes a page with its links."""
+
+
+def write_static(
+    root: Path,
+    out: Path,
+    *,
+    limit: int,
+    predictions: Sequence[str],
+    progress: Progress,
+    say: Callable[[str], None],
+) -> int:
+    """Writes the overview, and lists and pages of the first questions of each split; gives their number.
+
+    Args:
+        root: a dataset made by `clevrhope build`; it is only read.
+        out: a new folder, which appears once it is complete.
+        limit: the most questions of a split, and pairs of a suite on a split.
+        predictions: runs and files of predictions; with some, errors come first.
+        progress: of indexes and pages.
+        say: takes what a user should know, a sentence at a time.
+
+    Raises:
+        DatasetError: the folder is not a dataset, an index cannot be made, or `out` is not empty, lies in the
+            dataset, or cannot be written.
+        PredictionsError: predictions cannot be read, or are about another dataset.
+    """
+    folder = Folder(root)
+    if folder.contains(out):
+        raise DatasetError(f"{out}: in the dataset's folder, where nothing is written; choose another folder")
+    with disk_errors(out):
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise DatasetError(f"{out}: it is there and not an empty folder; choose another folder")
+    models = read_models(predictions, folder)
+    for note in models.notes:
+        say(note)
+    pages = Pages(folder, models, Indexes(folder, made_cache(folder), progress), limit=limit)
+    made = dict(_pages(folder, pages, limit))
+    with _new_folder(out) as temporary:
+        images: set[tuple[str, str, int]] = set()
+        with progress.stage("Writing pages", total=len(made), unit="pages") as advance:
+            for path, make in made.items():
+                links = StaticLinks(path.count("/"), pages=made.keys(), images=images)
+                _write(temporary / path, _made(pages, make, links).encode())
+                advance(1)
+        for name in ASSETS:
+            _write(temporary / name, asset(name))
+        with progress.stage("Writing images", total=len(images), unit="images") as advance:
+            for kind, pool, index in sorted(images):
+                suffix = "svg" if kind == "sketch" else "png"
+                try:
+                    content = getattr(folder, kind)(pool, index)
+                except DatasetError as error:
+                    say(f"{error}; the pages lack this image.")
+                    content = None
+                if content is not None:
+                    data = content.encode() if isinstance(content, str) else content
+                    _write(temporary / kind / pool / f"{index}.{suffix}", data)
+                advance(1)
+    return sum(path.startswith("question/") for path in made)
+
+
+def _pages(folder: Folder, pages: Pages, limit: int) -> Iterator[tuple[str, Make]]:
+    """The path of each page, and what makes it."""
+    yield "index.html", lambda links: pages.home(links, Query())
+    for hop in folder.hops:
+        for split in folder.splits(hop):
+            rows = pages.listed_rows(Query(hop=hop, split=split), most=limit)
+            for number in range(1, max(1, -(-len(rows) // LINES_A_PAGE)) + 1):
+                listed = Query(hop=hop, split=split, page=number)
+                yield questions_file(hop, split, number), _list(pages, listed)
+            for at, row in enumerate(rows):
+                place = Place(hop, split)
+                yield question_file(place, row), _question(pages, place, row, Query(split=split, at=at))
+        for suite, splits in folder.suites(hop).items():
+            for split in splits:
+                yield from _pair_pages(folder, pages, Place(hop, split, suite), limit)
+
+
+def _pair_pages(folder: Folder, pages: Pages, place: Place, limit: int) -> Iterator[tuple[str, Make]]:
+    try:
+        n = min(len(folder.reader(place)[0]) // 2, limit)
+    except DatasetError:
+        n = 0  # the list's page says why
+    for number in range(1, max(1, -(-n // LINES_A_PAGE)) + 1):
+        yield pairs_file(place, number), _pairs(pages, place, Query(page=number))
+    for number in range(n):
+        yield pair_file(place, number), _pair(pages, place, number)
+
+
+def _list(pages: Pages, query: Query) -> Make:
+    return lambda links: pages.questions(links, query)
+
+
+def _question(pages: Pages, place: Place, row: int, query: Query) -> Make:
+    return lambda links: pages.question(links, place, row, query)
+
+
+def _pairs(pages: Pages, place: Place, query: Query) -> Make:
+    return lambda links: pages.pairs(links, place, query)
+
+
+def _pair(pages: Pages, place: Place, number: int) -> Make:
+    return lambda links: pages.pair(links, place, number, Query())
+
+
+def _made(pages: Pages, make: Make, links: Links) -> str:
+    """A page; one that cannot be made says why, and the others go on."""
+    try:
+        return make(links)
+    except ClevrhopeError as error:
+        return pages.message(links, "This page cannot be shown", f"{error}.")
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+@contextmanager
+def _new_folder(out: Path) -> Iterator[Path]:
+    """A folder that gets its name `out` after the block, or is removed if the block raises."""
+    with disk_errors(out):
+        parent = out.absolute().parent
+        parent.mkdir(parents=True, exist_ok=True)
+        working = Path(tempfile.mkdtemp(dir=parent, prefix=f"{OWN_PREFIX}{out.name}-"))
+        try:
+            made = working / "pages"
+            made.mkdir()
+            yield made
+            made.replace(out)
+        finally:
+            shutil.rmtree(working, ignore_errors=True)

@@ -1,0 +1,333 @@
+"""What pages show of a question: its text, its images with boxes, its program's steps, and its relatives.
+
+Each part is read by itself. One that cannot be read becomes a sentence on the page; the others are shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clevrhope.browse.folder import Folder, Place
+from clevrhope.browse.models import Judged, Models
+from clevrhope.browse.program_graph import ProgramGraph, Step, program_graph
+from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.layout import image_filename
+from clevrhope.dataset.pairs_h5 import RELATIONS, TIERS
+from clevrhope.dataset.split_reader import PairReader, SetReader, SplitReader
+from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import ClevrhopeError, DatasetError
+from clevrhope.programs import Scene, SceneSet, TracedStep, trace
+from clevrhope.runtime.reading import reading
+from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, object_words
+from clevrhope.splits.covr.kinds import COVR_KINDS
+from clevrhope.splits.kinds import SPLITS
+
+MOST_RELATIVES = 60
+"""Questions of a group, or about the same image, and pairs of a question that a page lists."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """An object of an image."""
+
+    number: int
+    words: str
+    """Its values: "small red rubber cube"."""
+    x: float
+    """In units of an image of 480 x 320, as all of these."""
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class ImageView:
+    """An image, or a drawing of its scene."""
+
+    pool: str
+    index: int
+    name: str
+    place: int
+    """In its set of images; 0 for the image of other questions."""
+    is_rendered: bool
+    has_mask: bool
+    boxes: Sequence[Box]
+    scene: dict[str, Any] | None
+    """None where it cannot be read, or does not exist."""
+    is_source: bool = False
+    """Whether a question over several images was made on it."""
+    fault: str = ""
+    """What is wrong with its files."""
+
+    @property
+    def alt(self) -> str:
+        """The image in words, for those who do not see it."""
+        kind = "Image" if self.is_rendered else "Sketch"
+        if self.scene is None:
+            return f"{kind} {self.name}"
+        n = len(self.boxes)
+        listed = "; ".join(f"{box.number}, {box.words}" for box in self.boxes)
+        return f"{kind} {self.name} with {n} object{'s' * (n != 1)}: {listed}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A question in a list."""
+
+    place: Place
+    row: int
+    text: str
+    answer: str
+    images: Sequence[tuple[str, int, bool]] = ()
+    """Pool and index of each image, and whether it is rendered."""
+    judged: Sequence[Judged] = ()
+    fault: str = ""
+    """Why the question cannot be read; then it has no text."""
+
+
+@dataclass(frozen=True)
+class QuestionView:
+    """A question with all that belongs to it."""
+
+    line: Line
+    pool: str
+    family: int
+    template: str
+    """Of a question over several images: the name of its template; else ""."""
+    images: Sequence[ImageView]
+    graph: ProgramGraph | None
+    graph_fault: str
+    lit: Step | None
+    """The step whose objects are marked."""
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether it is known what the steps give."""
+        return self.graph is not None and any(step.result for step in self.graph.steps)
+
+    def is_lit(self, image: int, number: int) -> bool:
+        """Whether the marked step gives an object."""
+        return self.lit is not None and (image, number) in self.lit.objects
+
+    def shows_lit(self, image: int) -> bool:
+        """Whether the marked step gives an image."""
+        return self.lit is not None and image in self.lit.images
+
+
+@dataclass(frozen=True)
+class GroupImage:
+    """An image of a minimal group or a preliminary set, with the questions about it."""
+
+    image: ImageView
+    lines: Sequence[Line]
+    is_current: bool
+
+
+@dataclass(frozen=True)
+class PairLine:
+    """A pair of a suite in a list."""
+
+    place: Place
+    number: int
+    test: str
+    tier: str
+    relation: str
+    original: Line
+    partner: Line
+    partner_is_shown: bool = False
+    """Whether the page is about the partner, so that the original is the other one."""
+
+
+RELATION_WORDS = {
+    "same": "the same answer",
+    "flip": "the opposite answer",
+    "is": "yes if the original's answer is the value that the partner names, else no",
+    "positive": "yes if the original's answer is above 0, else no",
+}
+"""How a partner's answer follows from the original's."""
+
+
+class Views:
+    """Reads what pages show."""
+
+    def __init__(self, folder: Folder, models: Models) -> None:
+        self._folder, self._models = folder, models
+
+    def line(self, place: Place, row: int) -> Line:
+        """A question for a list; one that cannot be read has a sentence in place of its text."""
+        try:
+            reader, vocab = self._folder.reader(place)
+            answer = _answer(vocab, int(reader.answers[row]))
+            judged = self._models.judged(place, row, answer)
+            questions, _ = reader.tokens(row)
+            text = Detokenizer(vocab).question(questions[0], int(reader.question_lengths[row]))
+        except DatasetError as error:
+            return Line(place, row, "", "", fault=str(error))
+        images = [
+            (reader.pool, index, self._is_rendered(reader.pool, index))
+            for index in image_indices(reader, row)
+        ]
+        return Line(place, row, text, answer, images, judged)
+
+    def _is_rendered(self, pool: str, index: int) -> bool:
+        """Whether there is an image; True where its file cannot be read: asking for it says why."""
+        try:
+            return self._folder.is_rendered(pool, index)
+        except DatasetError:
+            return True
+
+    def question(self, place: Place, row: int, step: int | None) -> QuestionView:
+        """A question; `step` is the number, from 1, of the step whose objects are marked.
+
+        Raises:
+            DatasetError: it cannot be read.
+        """
+        line = self.line(place, row)
+        if line.fault:
+            raise DatasetError(line.fault)
+        reader, _ = self._folder.reader(place)
+        source = int(reader.sources[row]) if isinstance(reader, SetReader) else None
+        images = [
+            self.image(reader.pool, index, at, is_source=at == source)
+            for at, index in enumerate(image_indices(reader, row))
+        ]
+        graph, fault = self._graph(place, row, images)
+        steps = graph.steps if graph else ()
+        family = int(reader.question_families[row])
+        return QuestionView(
+            line=line,
+            pool=reader.pool,
+            family=family,
+            template=reader.templates[family] if isinstance(reader, SetReader) else "",
+            images=images,
+            graph=graph,
+            graph_fault=fault,
+            lit=steps[step - 1] if step and step <= len(steps) else None,
+        )
+
+    def image(self, pool: str, index: int, at: int = 0, *, is_source: bool = False) -> ImageView:
+        """An image; what is wrong with its scene or its files is a sentence in it."""
+        scene, boxes, faults = None, [], []
+        name, rendered = image_filename(pool, index), self._is_rendered(pool, index)
+        masked = self._folder.has_mask(pool, index)
+        try:
+            self._folder.is_rendered(pool, index)
+        except DatasetError as error:
+            faults.append(str(error))
+        try:
+            if not (parse_suite_pool(pool) and is_pixel_edit(np.asarray([index]))[0]):
+                scene = self._folder.scene(pool, index)
+                with reading(self._folder.layout.scenes(pool), "scenes whose objects have places"):
+                    boxes = [_box(number, item) for number, item in enumerate(scene["objects"])]
+        except DatasetError as error:
+            scene, boxes = None, []
+            faults.append(str(error))
+        return ImageView(pool, index, name, at, rendered, masked, boxes, scene, is_source, "; ".join(faults))
+
+    def _graph(self, place: Place, row: int, images: Sequence[ImageView]) -> tuple[ProgramGraph | None, str]:
+        """The program's graph, and what is wrong with the program or with its execution."""
+        try:
+            nodes = self._folder.program(place, row)
+        except ClevrhopeError as error:
+            return None, str(error)
+        steps: Sequence[TracedStep] = ()
+        fault = ""
+        scenes = [image.scene for image in images if image.scene is not None]
+        if images and len(scenes) == len(images):
+            vocabulary = self._folder.vocabulary
+            try:
+                with reading(self._folder.layout.scenes(images[0].pool), "scenes that programs run on"):
+                    scene: Scene | SceneSet = (
+                        SceneSet(scenes, vocabulary=vocabulary)
+                        if place.split in COVR_KINDS
+                        else Scene(scenes[0], vocabulary=vocabulary)
+                    )
+                    steps = trace(nodes, scene, vocabulary=vocabulary)
+            except ClevrhopeError as error:
+                fault = str(error)
+        return program_graph(nodes, steps), fault
+
+    def about_same_image(self, place: Place, row: int) -> list[Line]:
+        """The other questions of a split about a question's image; none for a set of images."""
+        reader, _ = self._folder.reader(place)
+        if reader.image_idxs.ndim > 1:
+            return []
+        rows = np.flatnonzero(reader.image_idxs == reader.image_idxs[row]).tolist()
+        return [self.line(place, each) for each in rows[:MOST_RELATIVES] if each != row]
+
+    def group(self, place: Place, row: int) -> list[GroupImage]:
+        """The images of a question's minimal group or preliminary set; empty where there is none."""
+        hop, kind = self._folder.hop(place.hop), SPLITS.get(place.split)
+        if hop is None or kind is None or kind.drawn == "stream" or place.suite is not None:
+            return []
+        size = kind.group_of(len(hop.target))
+        reader, _ = self._folder.reader(place)
+        current = int(reader.image_idxs[row])
+        rows = np.flatnonzero(reader.image_idxs // size == current // size)[:MOST_RELATIVES].tolist()
+        lines: dict[int, list[Line]] = {}
+        for each in sorted(rows, key=lambda each: int(reader.image_idxs[each])):
+            lines.setdefault(int(reader.image_idxs[each]), []).append(self.line(place, each))
+        return [
+            GroupImage(self.image(reader.pool, index), found, index == current)
+            for index, found in lines.items()
+        ]
+
+    def pairs_of(self, place: Place, row: int) -> list[PairLine]:
+        """The pairs of all suites in which a question of a split is original or partner.
+
+        A suite that cannot be read has none here; the page of its pairs says why.
+        """
+        found: list[PairLine] = []
+        for suite, splits in self._folder.suites(place.hop).items():
+            if place.split not in splits or place.suite is not None:
+                continue
+            of_suite = Place(place.hop, place.split, suite)
+            try:
+                reader = self.pair_reader(of_suite)
+                rows = np.flatnonzero(reader.orig_idxs == row)[:MOST_RELATIVES].tolist()
+            except DatasetError:
+                continue
+            found += [
+                replace(self.pair_line(of_suite, each // 2), partner_is_shown=each % 2 == 1) for each in rows
+            ]
+        return found
+
+    def pair_line(self, place: Place, number: int) -> PairLine:
+        """A pair of a suite; errors as of `Folder.reader`."""
+        reader = self.pair_reader(place)
+        at = 2 * number
+        return PairLine(
+            place,
+            number,
+            reader.tests[int(reader.test[at])],
+            TIERS[int(reader.tier[at])],
+            RELATIONS[int(reader.relation[at])],
+            self.line(place, at),
+            self.line(place, at + 1),
+        )
+
+    def pair_reader(self, place: Place) -> PairReader:
+        """The questions of a suite's pairs; errors as of `Folder.reader`."""
+        reader, _ = self._folder.reader(place)
+        if not isinstance(reader, PairReader):
+            raise DatasetError(f"{reader.path}: not a file of paired tests")
+        return reader
+
+
+def image_indices(reader: SplitReader, row: int) -> list[int]:
+    """The scenes that a question is about."""
+    return [index for index in np.atleast_1d(reader.image_idxs[row]).tolist() if index >= 0]
+
+
+def _answer(vocab: Vocab, number: int) -> str:
+    return vocab.answers()[number]
+
+
+def _box(number: int, item: dict[str, Any]) -> Box:
+    left, top, right, bottom = (float(each) for each in box_px(item))
+    left, top = max(left, 0.0), max(top, 0.0)
+    right, bottom = min(right, float(WIDTH_PX)), min(bottom, float(HEIGHT_PX))
+    return Box(number, object_words(item), left, top, right - left, bottom - top)

@@ -1,0 +1,54 @@
+"""A client for tests, which speaks to the pages' application without a network."""
+
+import re
+import time
+from collections.abc import Sequence
+from html import unescape
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from clevrhope.browse.folder import Folder
+from clevrhope.browse.models import read_models
+from clevrhope.browse.server import Site, application
+from clevrhope.runtime.progress import Silent
+
+HOP = "rubber_cylinder"
+TOKEN = "a-token"
+WAIT_S = 60
+
+
+class SiteClient:
+    """Gets pages by their addresses below the token."""
+
+    def __init__(self, raw: TestClient) -> None:
+        self.raw = raw
+
+    def get(self, address: str, status: int = 200) -> str:
+        """The page, once its index is made."""
+        for _ in range(10 * WAIT_S):
+            answer = self.raw.get(f"/{TOKEN}/{address}")
+            if "Making the index" not in answer.text:
+                break
+            time.sleep(0.1)
+        assert answer.status_code == status, answer.text
+        return answer.text
+
+
+def make_client(root: Path, cache: Path, predictions: Sequence[str] = ()) -> SiteClient:
+    folder = Folder(root)
+    models = read_models(predictions, folder)
+    site = Site(folder, models, predictions=[*predictions], cache=cache, progress=Silent())
+    return SiteClient(TestClient(application(site, TOKEN), base_url="http://127.0.0.1:8765"))
+
+
+def links(page: str, pattern: str) -> list[str]:
+    """The addresses in a page that contain a match of a pattern."""
+    return [
+        unescape(each) for each in re.findall(r'href="([^"]*)"', page) if re.search(pattern, unescape(each))
+    ]
+
+
+def text_of(page: str) -> str:
+    """The text of a page in one line."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())

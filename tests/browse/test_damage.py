@@ -1,0 +1,280 @@
+"""Damaged files, folders that change or go away, and indexes that are damaged or cannot be written."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import h5py
+import pytest
+from site_client import HOP, TOKEN, SiteClient, make_client, text_of
+
+from clevrhope.__main__ import run_command
+from clevrhope.browse.folder import Folder
+from clevrhope.browse.indexes import Indexes
+from clevrhope.dataset.layout import Layout
+from clevrhope.errors import DatasetError, PredictionsError
+from clevrhope.runtime.progress import Silent
+
+
+def fault(page: str) -> str:
+    found = re.search(r'<p class="fault" role="note">(.*?)</p>', page, re.DOTALL)
+    assert found, text_of(page)
+    assert "Traceback" not in page
+    return text_of(found[1])
+
+
+@pytest.fixture
+def spoilt(copy: Path, tmp_path: Path) -> SiteClient:
+    """A client of a dataset that a test spoils before it looks."""
+    return make_client(copy, tmp_path / "cache")
+
+
+def test_a_damaged_split_fails_alone(copy: Path, spoilt: SiteClient) -> None:
+    path = Layout(copy).questions_h5(HOP, "complex_ood")
+    path.write_bytes(path.read_bytes()[:2000])
+    assert str(path) in fault(spoilt.get(f"question/{HOP}/complex_ood/0", status=500))
+    spoilt.get(f"question/{HOP}/complex_iid/0")
+    page = spoilt.get(f"questions?hop={HOP}")
+    assert f"{path}:" in fault(page)
+    assert "its questions are left out" in fault(page)
+    assert "complex_ood" not in re.findall(r'<option value="(\w+)"', page)
+
+
+def test_a_damaged_block_of_questions_fails_alone(copy: Path, spoilt: SiteClient) -> None:
+    """The tokens of the first 256 questions are damaged; the columns of all are whole."""
+    path = Layout(copy).suite_h5(HOP, "carets", "complex_iid")
+    with h5py.File(path, "r") as file:
+        assert len(file["questions"]) > 256
+        place, size = file["questions"].id.get_chunk_info(0)[2:4]
+    content = bytearray(path.read_bytes())
+    content[place + size // 2 : place + size] = b"\0" * (size - size // 2)
+    path.write_bytes(content)
+    assert str(path) in fault(spoilt.get(f"pair/{HOP}/carets/complex_iid/3", status=500))
+    spoilt.get(f"pair/{HOP}/carets/complex_iid/200")
+    page = spoilt.get(f"pairs/{HOP}/carets/complex_iid?page=6")  # pairs 125 to 149: rows 250 to 299
+    assert page.count('class="fault"') == 256 - 250
+    assert page.count('<p class="text">') == 300 - 256
+
+
+def test_words_of_a_damaged_block_are_not_found_but_its_answers_are(copy: Path, spoilt: SiteClient) -> None:
+    path = Layout(copy).questions_h5(HOP, "complex_iid")
+    with h5py.File(path, "r") as file:
+        place, size = file["questions"].id.get_chunk_info(0)[2:4]
+    content = bytearray(path.read_bytes())
+    content[place + size // 2 : place + size] = b"\0" * (size - size // 2)
+    path.write_bytes(content)
+    page = spoilt.get(f"questions?hop={HOP}&split=complex_iid")
+    assert f"{path}:" in fault(page)
+    assert "of 72 questions" in text_of(page)
+    assert page.count('class="fault"') == 2 + 25  # words and mention are not known
+
+
+def test_a_damaged_image_or_mask_fails_alone(copy: Path, spoilt: SiteClient) -> None:
+    layout = Layout(copy)
+    png = min(layout.images("test_iid").glob("*.png"))
+    index = int(png.stem.rpartition("_")[2])
+    png.write_bytes(b"not an image")
+    answer = spoilt.raw.get(f"/{TOKEN}/image/test_iid/{index}.png")
+    assert answer.status_code == 500
+    assert answer.text.startswith(f"{png}: not a whole PNG file")
+    passes = layout.passes_h5("test_iid")
+    passes.write_bytes(passes.read_bytes()[:1000])
+    answer = spoilt.raw.get(f"/{TOKEN}/mask/test_iid/{index}.png")
+    assert answer.status_code == 500
+    assert str(passes) in answer.text
+    spoilt.get(f"question/{HOP}/complex_iid/0")
+
+
+def test_without_its_scene_a_question_is_still_shown(copy: Path, spoilt: SiteClient) -> None:
+    path = Layout(copy).scene_shard("test_iid", 0)
+    path.write_text(path.read_text().replace('"objects":[', '"objects":3,"other":['))
+    broken = spoilt.get(f"question/{HOP}/complex_iid/0")
+    assert str(path) in fault(broken)
+    path.unlink()
+    page = spoilt.get(f"question/{HOP}/covr_test/0")
+    assert str(path) in fault(page)
+    assert 'class="step' in page
+    page = spoilt.get(f"questions?hop={HOP}&split=complex_iid")
+    assert "of 72 questions" in text_of(page)
+
+
+def test_scenes_whose_values_make_no_sense_are_a_sentence(copy: Path, spoilt: SiteClient) -> None:
+    path = Layout(copy).scene_shard("test_iid", 0)
+    path.write_text(re.sub(r'"bbox":\[[^]]*\]', '"bbox":"<b>"', path.read_text()))
+    page = spoilt.get(f"question/{HOP}/complex_iid/0")
+    assert "scenes/test_iid" in fault(page)
+    assert "<b>" not in fault(page)
+    assert 'class="step' in page
+
+
+def test_a_folder_that_goes_away_comes_back(copy: Path, spoilt: SiteClient, tmp_path: Path) -> None:
+    spoilt.get(f"question/{HOP}/complex_iid/0")
+    copy.rename(tmp_path / "moved")
+    for address in ("", f"questions?hop={HOP}", f"question/{HOP}/complex_iid/0"):
+        assert "is no longer there" in fault(spoilt.get(address, status=500))
+    assert spoilt.raw.get(f"/{TOKEN}/image/test_iid/1.png").status_code == 500
+    assert spoilt.raw.get(f"/{TOKEN}/style.css").status_code == 200
+    (tmp_path / "moved").rename(copy)
+    spoilt.get(f"question/{HOP}/complex_iid/0")
+
+
+def test_a_folder_that_grows_is_read_again(copy: Path, spoilt: SiteClient, tmp_path: Path) -> None:
+    assert "carets" in spoilt.get("")
+    before = text_of(spoilt.get(f"questions?hop={HOP}"))
+    assert run_command(["suite", "carets", str(copy), "--hop", HOP, "--remove", "--quiet"]) == 0
+    assert "carets" not in spoilt.get("")
+    spoilt.get(f"pairs/{HOP}/carets/complex_iid", status=404)
+    assert text_of(spoilt.get(f"questions?hop={HOP}")) == before
+    assert len([*(tmp_path / "cache").glob("*.sqlite")]) == 2
+
+
+def test_a_manifest_that_is_damaged_is_a_sentence(copy: Path, spoilt: SiteClient) -> None:
+    content = Layout(copy).manifest.read_bytes()
+    Layout(copy).manifest.write_bytes(content[:500])
+    assert "cut off" in fault(spoilt.get("", status=500))
+    Layout(copy).manifest.write_bytes(content)
+    spoilt.get("")
+
+
+def test_a_damaged_index_is_made_again(dataset: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    make_client(dataset, cache).get(f"questions?hop={HOP}")
+    (made,) = cache.glob("*.sqlite")
+    made.write_bytes(b"not a database")
+    assert "questions" in make_client(dataset, cache).get(f"questions?hop={HOP}")
+    made.unlink()
+    client = make_client(dataset, cache)
+    client.get(f"questions?hop={HOP}")
+    made.unlink()
+    client.get(f"questions?hop={HOP}")
+
+
+def test_an_index_is_kept_for_the_next_run_and_two_may_make_it(dataset: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    clients = [make_client(dataset, cache) for _ in range(2)]
+    for client in clients:
+        client.raw.get(f"/{TOKEN}/questions?hop={HOP}")
+    assert len({text_of(client.get(f"questions?hop={HOP}")) for client in clients}) == 1
+    (made,) = cache.glob("*.sqlite")
+    stamp = made.stat().st_ino
+    make_client(dataset, cache).get(f"questions?hop={HOP}")
+    assert made.stat().st_ino == stamp
+    assert not [*cache.glob(".*")]
+
+
+def test_a_cache_that_is_a_file_is_a_sentence(dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("")
+    client = make_client(dataset, tmp_path / "cache")
+    for _ in range(50):
+        answer = client.raw.get(f"/{TOKEN}/questions?hop={HOP}")
+        if answer.status_code == 500:
+            break
+    assert "set XDG_CACHE_HOME" in fault(answer.text)
+    client.get(f"question/{HOP}/complex_iid/0")
+
+
+def test_old_indexes_are_removed(dataset: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for name, days in (
+        ("1-old-x.sqlite", 61),
+        ("1-new-x.sqlite", 59),
+        (".making-x.sqlite", 2),
+        ("notes.txt", 400),
+    ):
+        (cache / name).write_text("")
+        stamp = (cache / name).stat().st_mtime - 86_400 * days
+        os.utime(cache / name, (stamp, stamp))
+    make_client(dataset, cache).get(f"questions?hop={HOP}")
+    there = {path.name for path in cache.iterdir()}
+    assert {"1-new-x.sqlite", "notes.txt"} < there
+    assert not {"1-old-x.sqlite", ".making-x.sqlite"} & there
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"hop": "red_cube"}, "red_cube complex_iid is not in"),
+        ({"split": "nothing"}, "rubber_cylinder nothing is not in"),
+        ({"question_index": 72}, "has 72 questions, and none is 72"),
+        ({"suite": "carets", "suite_sha256": "0" * 12}, "the suite was made anew since"),
+    ],
+)
+def test_predictions_about_other_questions_are_named(
+    dataset: Path, tmp_path: Path, row: dict, words: str
+) -> None:
+    first = {"hop": HOP, "split": "complex_iid", "question_index": 0, "answer": "yes"}
+    path = tmp_path / "some.jsonl"
+    path.write_text(json.dumps({**first, **row}) + "\n")
+    with pytest.raises(PredictionsError, match="1 prediction is left out") as caught:
+        make_client(dataset, tmp_path / "cache", [str(path)])
+    assert words in str(caught.value)
+    path.write_text("\n".join(json.dumps({**first, **each}) for each in ({}, row)))
+    assert words in fault(make_client(dataset, tmp_path / "cache", [str(path)]).get(""))
+
+
+def test_a_run_that_cannot_be_used_is_named(dataset: Path, tmp_path: Path, predictions: list[str]) -> None:
+    (tmp_path / "run" / "predictions").mkdir(parents=True)
+    (tmp_path / "run" / "run.json").write_text("{}")
+    with pytest.raises(PredictionsError, match=r"run\.json"):
+        make_client(dataset, tmp_path / "cache", [str(tmp_path / "run")])
+    client = make_client(dataset, tmp_path / "cache", [str(tmp_path / "run"), predictions[0]])
+    assert "run.json" in fault(client.get(""))
+
+
+def test_other_folders_are_sentences(tmp_path: Path, copy: Path) -> None:
+    for path, words in ((tmp_path / "missing", "no such folder"), (tmp_path, "not a dataset of clevrhope")):
+        with pytest.raises(DatasetError, match=words):
+            make_client(path, tmp_path / "cache")
+    shutil.rmtree(copy / "hops")
+    with pytest.raises(DatasetError, match="no questions yet"):
+        make_client(copy, tmp_path / "cache")
+
+
+def test_a_damaged_file_of_images_costs_the_images_alone(copy: Path, spoilt: SiteClient) -> None:
+    layout = Layout(copy)
+    shutil.rmtree(layout.images("test_iid"))
+    packed = layout.images_h5("test_iid")
+    packed.write_bytes(packed.read_bytes()[:1000])
+    page = spoilt.get(f"question/{HOP}/complex_iid/0")
+    assert str(packed) in fault(page)
+    assert page.count('<g class="box') > 0
+    assert 'class="step' in page
+    assert "fault" not in spoilt.get(f"questions?hop={HOP}&split=complex_iid")
+
+
+def test_an_index_that_fails_for_another_reason_is_a_sentence(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("color")
+
+    monkeypatch.setattr("clevrhope.browse.indexes.write_index", fail)
+    client = make_client(dataset, tmp_path / "cache")
+    for _ in range(50):
+        answer = client.raw.get(f"/{TOKEN}/questions?hop={HOP}")
+        if answer.status_code == 500:
+            break
+    assert '"color" is missing' in fault(answer.text)
+    monkeypatch.undo()
+    client.get(f"questions?hop={HOP}")
+
+
+def test_a_stopped_server_leaves_no_half_index(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Folder(dataset)
+    indexes = Indexes(folder, tmp_path / "cache", Silent())
+
+    def stopped(_: Folder, hop: str, path: Path, __: object) -> None:
+        assert path.is_file()
+        indexes.close()
+        assert not path.exists()
+        raise DatasetError("stopped")
+
+    monkeypatch.setattr("clevrhope.browse.indexes.write_index", stopped)
+    with pytest.raises(DatasetError, match="stopped"):
+        indexes.make(HOP)
+    assert [*(tmp_path / "cache").iterdir()] == []

@@ -1,0 +1,149 @@
+"""The command as a process: its address, a port in use, two at once, browsers, and how it ends."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from site_client import HOP
+
+from clevrhope.__main__ import run_command
+from clevrhope.browse.serving import bound, opened
+
+
+@contextmanager
+def served(dataset: Path, cache: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
+    """A running server, its address, and what it said before that."""
+    command = [sys.executable, "-m", "clevrhope", "browse", str(dataset), "--no-browser", *more]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            said = []
+            while not (found := re.search(r"http://\S+", line := process.stderr.readline())):
+                assert line, "it ended"
+                said.append(line)
+            yield process, found[0], said
+        finally:
+            process.kill()
+
+
+def get(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        return answer.read().decode()
+
+
+def test_it_serves_until_it_is_interrupted(dataset: Path, cache: Path) -> None:
+    with served(dataset, cache, "--port", "0") as (process, address, _):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", address)
+        assert HOP in get(address)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            get(address[: address.index("/", 8) + 1])
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+        rest = process.stderr.read()
+        assert "Traceback" not in rest
+        assert rest.endswith("clevrhope: stopped\n")
+
+
+def test_two_at_once_have_ports_and_tokens_of_their_own(dataset: Path, cache: Path) -> None:
+    with served(dataset, cache, "--port", "0") as (_, first, _):
+        port = first.split(":")[2].split("/")[0]
+        with served(dataset, cache, "--port", port) as (_, second, said):
+            assert said == [
+                f"Port {port} cannot be used (address already in use), so a free one takes its place.\n"
+            ]
+            tokens = {address.split("/")[3] for address in (first, second)}
+            assert len(tokens) == 2
+            assert HOP in get(first)
+            assert HOP in get(second)
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                get(second.replace(second.split("/")[3], first.split("/")[3]))
+
+
+def test_only_loopback_listens() -> None:
+    with bound(0, print) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_port_in_use_is_replaced() -> None:
+    said: list[str] = []
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with bound(other.getsockname()[1], said.append) as listening:
+            assert listening.getsockname()[1] != other.getsockname()[1]
+    assert len(said) == 1
+
+
+def test_without_a_browser_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    pages: list[str] = []
+
+    def open_nothing(page: str) -> bool:
+        pages.append(Path(page.removeprefix("file://")).read_text())
+        return False
+
+    monkeypatch.setattr("webbrowser.open", open_nothing)
+    with opened("http://127.0.0.1:1/secret/", tmp_path, said.append):
+        for _ in range(100):
+            if said:
+                break
+            time.sleep(0.05)
+        (page,) = tmp_path.iterdir()
+        assert page.stat().st_mode & 0o077 == 0
+    assert said == ["No browser could be opened, so open the address above in one."]
+    assert "url=http://127.0.0.1:1/secret/" in pages[0]
+    assert [*tmp_path.iterdir()] == []
+    with opened("http://127.0.0.1:1/secret/", tmp_path / "missing", said.append):
+        assert "missing" in said[1]
+
+
+def test_the_token_is_on_no_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda page: asked.append(page) or True)
+    with opened("http://127.0.0.1:1/secret/", tmp_path, print):
+        for _ in range(100):
+            if asked:
+                break
+            time.sleep(0.05)
+    assert asked
+    assert "secret" not in asked[0]
+
+
+def test_other_input_is_a_sentence(tmp_path: Path, dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["browse", str(tmp_path)]) == 2
+    assert "not a dataset of clevrhope" in capsys.readouterr().err
+    assert run_command(["browse", str(dataset), "--predictions", str(tmp_path / "none")]) == 2
+    assert "no such file or folder" in capsys.readouterr().err
+    assert run_command(["browse", str(dataset), "--port", "70000"]) == 2
+    assert "from 0 to 65535" in capsys.readouterr().err
+    (tmp_path / "bad.jsonl").write_text("{")
+    assert run_command(["browse", str(dataset), "--predictions", str(tmp_path / "bad.jsonl")]) == 2
+    assert "bad.jsonl:1" in capsys.readouterr().err
+
+
+def test_a_cache_in_the_dataset_is_refused(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(copy / "caches"))
+    assert run_command(["browse", str(copy), "--no-browser"]) == 1
+    assert "where nothing is written" in capsys.readouterr().err
+    assert not (copy / "caches").exists()
+
+
+def test_a_missing_extra_is_named(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    assert run_command(["browse", str(dataset)]) == 2
+    assert "browse needs starlette" in (said := capsys.readouterr().err)
+    assert "pip install 'clevrhope[browse]'" in said

@@ -1,0 +1,85 @@
+"""What takes over a second says so on standard error, and a drawn seed is printed after what can fail."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from clevrhope.__main__ import run_command
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("progress") / "data"
+    assert run_command(["build", "--hop", "rubber_cylinder", *TEXT, "--seed", "1", "--out", str(out)]) == 0
+    return out
+
+
+TEXT = ("--no-render", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("command", "stages"),
+    [
+        (
+            ["plan", "--hop", "rubber_cylinder", "--no-render", "--out"],
+            ["Looking at scenes: 6 splits", "Timing this machine: 2 measurements"],
+        ),
+        (
+            ["build", "--hop", "rubber_cylinder", "--no-render", "--out"],
+            [
+                "Checking existing files: 6 splits",
+                "Measuring splits: 1 sub-dataset",
+                "Writing datasheets: 3 pages",
+            ],
+        ),
+        (
+            ["baseline", "--kind", "majority", "--out", "FILE"],
+            ["Answering: 4 test sets"],
+        ),
+    ],
+)
+def test_the_stages_are_shown_unless_quiet(
+    command: list[str], stages: list[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(tmp_path / "out.jsonl") if each == "FILE" else each for each in command] + [str(folder)]
+    assert run_command(arguments) == 0
+    shown = capsys.readouterr().err
+    found = [shown.find(f"{stage}, ") for stage in stages]
+    assert -1 not in found, shown
+    assert found == sorted(found)
+    assert run_command([*arguments, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_plan_that_is_estimated_counts_all_splits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["plan", "--hop", "rubber_cylinder", "--preset", "paper", "--no-render", "--seed", "1"]
+    assert run_command([*arguments, "--out", str(tmp_path / "none")]) == 0
+    assert "Looking at scenes: 6 splits, " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--templates", "nowhere"], ["--config", "nowhere.toml"], ["--splits", "trian"], ["--hop", "red_blue"]],
+)
+def test_no_seed_is_printed_where_a_build_fails(
+    wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["build", "--hop", "rubber_cylinder", "--no-render", "--out", str(tmp_path / "data"), *wrong]
+    assert run_command(command) == 2
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert "seed" not in seen.err.lower()
+    assert len(seen.err.splitlines()) == 1
+
+
+def test_a_drawn_seed_is_printed_once_a_build_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["build", "--hop", "rubber_cylinder", "--no-render", "--out", str(tmp_path / "data")]
+    assert run_command([*arguments, "--train-questions", "20", "--test-questions", "4"]) == 0
+    seen = capsys.readouterr()
+    assert "seed" not in seen.err.lower()
+    assert len(re.findall(r"To reproduce: --seed \d+$", seen.out, re.M)) == 1
