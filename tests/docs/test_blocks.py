@@ -70,6 +70,10 @@ def lines_of(code: str) -> list[list[str]]:
 def smaller(command: Sequence[str]) -> list[str]:
     """The command with other sizes and updates, and nothing else changed."""
     made = list(command)
+    if made[0] in ("build", "plan", "merge", "export"):
+        for option in ("--train-questions", "--test-questions"):
+            if option in made:
+                made[made.index(option) + 1] = "90"
     if made[0] in ("build", "plan", "merge"):
         if "--preset" in made:
             made[made.index("--preset") + 1] = "small" if "--covr" in made else "demo"
@@ -77,9 +81,6 @@ def smaller(command: Sequence[str]) -> list[str]:
             made += ["--config", "small_world.toml"]
         if made[0] == "build" and "all" in made:
             made += ["--no-render"]
-        for option in ("--train-questions", "--test-questions"):
-            if option in made:
-                made[made.index(option) + 1] = "90"
     elif made[0] == "train":
         if "covr_train" not in made:
             made[made.index("--size") + 1] = "64"

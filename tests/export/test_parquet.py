@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from truth import HOP, SPLITS, Truth, prefix
 
+import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pairs_h5 import TIERS, read_pairs
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.errors import DatasetError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export import export, parquet
 from clevrhope.metrics.pairs import Relation
 from clevrhope.pipeline.suites import make_suite
@@ -36,9 +37,10 @@ def test_load_dataset_gives_every_question_in_order_with_its_image(
     for split in SPLITS:
         wanted = truth.questions(split)
         assert len(read[split]) == len(wanted)
+        named = read[split].features["answer"].int2str
         for row, question in zip(read[split], wanted, strict=True):
             assert row["question"] == question["question"]
-            assert row["answer"] == question["answer"]
+            assert named(row["answer"]) == question["answer"]
             assert row["program"] == prefix(question["program"])
             assert row["question_family_index"] == question["question_family_index"]
             assert row["question_index"] == question["question_index"]
@@ -91,7 +93,8 @@ def test_without_images_there_is_no_column_of_them_and_the_card_says_so(
     assert not export(bare_dataset, tmp_path / "out", format="parquet").images
     rows = load(tmp_path / "out", HOP, cache=tmp_path / "cache", split="train")
     assert "image" not in rows.features
-    assert list(rows["answer"]) == [row["answer"] for row in truth.questions("train")]
+    answers = rows.features["answer"].int2str(rows["answer"])
+    assert answers == [row["answer"] for row in truth.questions("train")]
     assert "Text only" in (tmp_path / "out" / "README.md").read_text()
 
 
@@ -127,7 +130,8 @@ def test_a_suite_is_a_config_with_the_rows_of_its_hdf5(paired: Path, tmp_path: P
         assert len(rows) == len(wanted) == 2 * len(pairs) > 0
         n_pairs += len(pairs)
         for k, (row, question) in enumerate(zip(rows, wanted, strict=True)):
-            for name in ("question_index", "answer", "suite", "test", "tier", "cell", "role", "pair_index",
+            assert read[split].features["answer"].int2str(row["answer"]) == question["answer"]
+            for name in ("question_index", "suite", "test", "tier", "cell", "role", "pair_index",
                          "original_index", "image_index", "question_family_index"):  # fmt: skip
                 assert row[name] == question[name], name
             assert row["question"] == question["question"]
@@ -148,7 +152,7 @@ def test_suites_follow_the_splits_that_are_chosen(
 ) -> None:
     assert export(paired, tmp_path / "train", format="parquet", hops=[HOP], splits=["train"]).n_pairs == 0
     names = {path.name for path in (tmp_path / "train").iterdir()}
-    assert names == {HOP, "README.md", "source.json"}
+    assert names == {HOP, "README.md", "croissant.json", "figures", "source.json"}
     asked = ["export", str(paired), "--format", "parquet", "--hop", HOP, "--splits", "complex_ood"]
     assert run_command([*asked, "--no-images", "--out", str(tmp_path / "ood")]) == 0
     n_pairs = sum(
@@ -176,7 +180,7 @@ def test_exports_without_suites_are_as_before(png_dataset: Path, paired: Path, t
         if path.is_file()
     }
     for path, content in plain.items():
-        if path.name not in ("README.md", "source.json") or path.parts[0] == "webdataset":
+        if path.name not in ("README.md", "croissant.json", "source.json") or path.parts[0] == "webdataset":
             assert (tmp_path / "paired" / path).read_bytes() == content, path
     assert "suite" not in (tmp_path / "plain" / "parquet" / "README.md").read_text()
     folders = [tmp_path / out / "webdataset" for out in ("plain", "paired")]
@@ -191,3 +195,75 @@ def test_a_suites_file_that_is_not_the_manifests(paired: Path, tmp_path: Path) -
     with pytest.raises(DatasetError, match=rf"{paths[1]}: it holds .* make it again: clevrhope suite carets"):
         export(paired, tmp_path / "out", format="parquet", images=False)
     assert not (tmp_path / "out").exists()
+
+
+# What `datasets` reads before it reads a row
+
+
+@pytest.mark.usefixtures("offline")
+def test_the_cards_head_has_features_and_sizes_as_datasets_finds_them(
+    png_dataset: Path, tmp_path: Path
+) -> None:
+    import datasets
+
+    out = tmp_path / "out"
+    export(png_dataset, out, format="parquet", masks=True)
+    named = datasets.load_dataset_builder(str(out), HOP, cache_dir=str(tmp_path / "cache")).info
+    answers = read_vocab(png_dataset / "vocab.json").answers()
+    assert named.features["answer"] == datasets.ClassLabel(names=answers)
+    assert named.features["image"] == named.features["mask"] == datasets.Image()
+    read = load(out, HOP, cache=tmp_path / "cache")
+    files = [path.stat().st_size for path in (out / HOP).iterdir()]
+    assert named.download_size == sum(files)
+    assert named.dataset_size == sum(split.num_bytes for split in named.splits.values())
+    for split in SPLITS:
+        assert read[split].features == named.features
+        assert named.splits[split].num_examples == len(read[split])
+        # The library adds some bytes a batch for what is missing.
+        assert named.splits[split].num_bytes == pytest.approx(
+            read[split].info.splits[split].num_bytes, rel=0.01
+        )
+        (path, *_) = (out / HOP).glob(f"{split}-*")
+        schema = pq.read_schema(path)
+        stored = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
+        assert datasets.Features.from_dict(stored) == named.features
+
+
+@pytest.mark.usefixtures("offline")
+def test_answers_have_the_numbers_that_load_gives(png_dataset: Path, tmp_path: Path) -> None:
+    export(png_dataset, tmp_path / "out", format="parquet", hops=[HOP], splits=["complex_ood"])
+    rows = load(tmp_path / "out", HOP, cache=tmp_path / "cache", split="complex_ood")
+    wanted = clevrhope.load(png_dataset, HOP, "complex_ood")
+    assert list(rows["answer"]) == [item["answer"] for item in wanted]
+
+
+@pytest.mark.usefixtures("offline")
+def test_masks_are_those_of_the_folder(dataset: Path, tmp_path: Path) -> None:
+    export(dataset, tmp_path / "out", format="parquet", hops=[HOP], masks=True)
+    for split in ("train", "minimal_iid"):
+        rows = load(tmp_path / "out", HOP, cache=tmp_path / "cache", split=split)
+        wanted = clevrhope.load(dataset, HOP, split, passes=("mask",))
+        for row, item in zip(rows, wanted, strict=True):
+            np.testing.assert_array_equal(np.asarray(row["mask"]), item["mask"])
+    assert "| `mask` |" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--format", "clevr"], "--masks goes with --format parquet, not clevr"),
+        (["--format", "parquet", "--no-images"], "--masks: masks are of images, and the export has none"),
+    ],
+)
+def test_masks_that_cannot_be(
+    png_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], sentence: str
+) -> None:
+    asked = ["export", str(png_dataset), "--hop", HOP, "--masks", "--out", str(tmp_path / "out")]
+    assert run_command([*asked, *more]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_masks_of_a_folder_without(set_dataset: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="run the dataset's build again with --passes mask"):
+        export(set_dataset, tmp_path / "out", format="parquet", masks=True)

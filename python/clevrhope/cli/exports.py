@@ -17,6 +17,7 @@ from clevrhope.cli.arguments import (
     shown_progress,
 )
 from clevrhope.cli.command import Command
+from clevrhope.errors import ConfigError
 
 
 @click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
@@ -39,12 +40,25 @@ from clevrhope.cli.command import Command
     help="Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.",
 )
 @click.option("--no-images", is_flag=True, help="Export text only.")
+@click.option("--masks", is_flag=True, help="With parquet: also export masks, of a folder built with them.")
+@click.option(
+    "--push",
+    metavar="USER/NAME",
+    help="With parquet: also upload the export to the Hugging Face Hub, as this dataset; needs a token "
+    "(HF_TOKEN or hf auth login).",
+)
 @quiet_option
 @json_option
 def export(folder: Path, **choices: Any) -> None:
     """Converts a finished dataset for Hugging Face, WebDataset, or readers of CLEVR or COCO."""
     from clevrhope.export import export as run
+    from clevrhope.export.hub import check_hub, push
 
+    hub_name: str | None = choices["push"]
+    if hub_name is not None:
+        if choices["format_name"] != "parquet":
+            raise ConfigError(f"--push goes with --format parquet, not {choices['format_name']}")
+        check_hub(hub_name)
     made = run(
         folder,
         choices["out"],
@@ -53,10 +67,12 @@ def export(folder: Path, **choices: Any) -> None:
         splits=read_names(choices["splits"]) or None,
         train_questions=choices["train_questions"],
         images=not choices["no_images"],
+        masks=choices["masks"],
         progress=shown_progress(choices),
     )
+    address = None if hub_name is None else push(made.folder, hub_name, quiet=choices["quiet"])
     if choices["as_json"]:
-        click.echo(json.dumps(made.as_json()))
+        click.echo(json.dumps(made.as_json() | ({"pushed_to": address} if address else {})))
     elif not choices["quiet"]:
         from clevrhope.runtime.display import size
         from clevrhope.splits.covr.kinds import is_covr
@@ -68,3 +84,5 @@ def export(folder: Path, **choices: Any) -> None:
             images += f" ({made.n_copies:,} copies, one for each {users} that uses it)"
         pairs = f", {made.n_pairs:,} pairs of suites" if made.n_pairs else ""
         click.echo(f"{made.folder}: {made.n_questions:,} questions{pairs}, {images}, {size(made.n_bytes)}")
+        if address:
+            click.echo(f"uploaded to {address}")

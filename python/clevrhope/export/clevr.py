@@ -21,6 +21,7 @@ from clevrhope.dataset.clevr_folder import image_name, images_folder, questions_
 from clevrhope.dataset.clevr_json import question_info, rows_file, scene_info
 from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.export.readme import write_readme
 from clevrhope.export.source import Source, SplitSource
 from clevrhope.runtime.progress import Advance
 
@@ -45,6 +46,35 @@ def write(source: Source, out: Path, advance: Advance) -> None:
         else:
             names = (image_name(number, name) for number in range(len(split.indices)))
             split.write_images(images_folder(out, name), names, advance)
+    write_readme(
+        source,
+        out,
+        form="the folders of CLEVR_v1.0",
+        files=_FILES,
+        snippet=_SNIPPET.format(split=source.splits[0].split),
+    )
+
+
+_FILES = """
+`questions/CLEVR_<split>_questions.json`, `scenes/CLEVR_<split>_scenes.json` and, with images,
+`images/<split>/CLEVR_<split>_000000.png`.
+
+The images of each split are numbered from 0, in the order of their scenes, since programs written for
+CLEVR take an image's number for its row. A scene's `stream` says where it comes from.
+"""
+
+_SNIPPET = """
+import json
+from pathlib import Path
+
+split = "{split}"
+questions = json.loads(Path(f"questions/CLEVR_{{split}}_questions.json").read_text("utf-8"))["questions"]
+scenes = json.loads(Path(f"scenes/CLEVR_{{split}}_scenes.json").read_text("utf-8"))["scenes"]
+question = questions[0]["question"]
+answer = questions[0]["answer"]
+image = Path("images") / split / questions[0]["image_filename"]
+scene = scenes[questions[0]["image_index"]]
+"""
 
 
 def _question(

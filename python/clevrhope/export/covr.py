@@ -20,6 +20,7 @@ from clevrhope.dataset.covr_h5 import read_set_attributes, read_set_question_blo
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.layout import image_filename
 from clevrhope.dataset.native_reader import vocabulary_with
+from clevrhope.export.readme import write_readme
 from clevrhope.export.source import Source, SplitSource
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.covr.kinds import COVR_DEV, covr_file
@@ -80,6 +81,33 @@ def write(source: Source, out: Path, advance: Advance) -> None:
                 advance(1)
         if split.images is not None:
             _write_images(split, out / "images")
+    first = source.splits[0]
+    write_readme(
+        source,
+        out,
+        form="the JSON lines of COVR",
+        files=_FILES,
+        snippet=_SNIPPET.format(file=f"{first.hop}/{_file(first.split)}.jsonl"),
+    )
+
+
+_FILES = """
+`<HOP>/train.jsonl`, `val.jsonl`, `test.jsonl` and so on, a question a line, and, with images,
+`images/HOPE_<pool>_<i>.png`, each once.
+
+A line has `qid`, `utterance`, `scenes` (names of images without `.png`), `answer` (true, false, a number
+or a name), `program`, `pattern_name` and `properties`, as the reader of COVR's public code takes them.
+"""
+
+_SNIPPET = """
+import json
+from pathlib import Path
+
+with open("{file}", encoding="utf-8") as lines:
+    rows = [json.loads(line) for line in lines]
+question, answer = rows[0]["utterance"], rows[0]["answer"]
+images = [Path("images") / f"{{scene}}.png" for scene in rows[0]["scenes"]]
+"""
 
 
 def _file(split: str) -> str:

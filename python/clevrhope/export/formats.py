@@ -29,12 +29,14 @@ class Format:
     """The form has a place for questions about one image."""
     sets: bool = False
     """The form has a place for questions over several images."""
+    masks: bool = False
+    """The form has a place for masks of images, and is useful without them."""
     copies: bool = True
     """Splits and sets that share an image have a copy each; in other forms an image is there once."""
 
 
 FORMATS: Mapping[str, Format] = {
-    "parquet": Format(parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True),
+    "parquet": Format(parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True, masks=True),
     "webdataset": Format(webdataset.write, prefer="png", sets=True),
     "clevr": Format(clevr.write, prefer="png", one_hop=True),
     "iep": Format(iep.write, prefer="h5", one_hop=True),

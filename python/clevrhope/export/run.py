@@ -19,6 +19,7 @@ from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest
 from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
+from clevrhope.dataset.passes_h5 import find_passes
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SetReader, SplitReader, open_split
 from clevrhope.dataset.suite_pools import SuitePool
@@ -79,6 +80,7 @@ def export(
     splits: Sequence[str] | None = None,
     train_questions: int | None = None,
     images: bool = True,
+    masks: bool = False,
     progress: Progress | None = None,
 ) -> Exported:
     """Writes splits of a finished dataset in a form that other libraries read (see docs/export.md).
@@ -92,15 +94,18 @@ def export(
             split may be in some of the HOPs only.
         train_questions: the first so many of each `train`; 25_000 and 200_000 are the paper's smaller sets.
         images: False exports text only, as does a folder without images.
+        masks: also exports the masks of images, of a folder that was built with them; in format "parquet".
         progress: shows how far the export is.
 
     Raises:
-        ConfigError: there is no such format, HOP, split or size, a format for one HOP was given several, or a
-            library is missing.
+        ConfigError: there is no such format, HOP, split or size, a format for one HOP was given several, the
+            format or the folder has no masks, or a library is missing.
         DatasetError: `out` is not empty, a file of the dataset is missing or cut off, or the disk is full or
             may not be written to.
     """
     chosen = _format(format)
+    if masks and not chosen.masks:
+        raise ConfigError(f"--masks goes with --format parquet, not {format}; coco has masks without it")
     _check_empty(out)
     layout = Layout(folder)
     check_links(folder, (layout.manifest.name, layout.vocab.name, *FOLDERS))
@@ -111,7 +116,9 @@ def export(
         raise ConfigError(
             f"--format {format} holds one HOP, but {len(found)} were chosen ({listed}); name one with --hop"
         )
-    source = _source(layout, names, chosen, train_questions, images)
+    source = _source(layout, names, chosen, train_questions, images, masks)
+    if masks and not source.rendered:
+        raise ConfigError("--masks: masks are of images, and the export has none; leave out --masks")
     n_questions = sum(len(each.reader) for each in source.splits)
     by_pool: dict[str, list[Ints]] = {}
     for each in source.splits if source.rendered else ():
@@ -194,6 +201,7 @@ def _source(
     chosen: Format,
     train_questions: int | None,
     wants_images: bool,
+    wants_masks: bool,
 ) -> Source:
     manifest = existing_manifest(layout.manifest)
     splits: list[SplitSource] = []
@@ -213,9 +221,12 @@ def _source(
         image_idxs = reader.image_idxs[reader.image_idxs >= 0]
         images = _images(layout, manifest, reader.pool, image_idxs, chosen) if wants_images else None
         indices, counts = np.unique(image_idxs, return_counts=True)
+        masks = find_passes(layout, reader.pool, indices, ("mask",)) if wants_masks and images else None
         rest = (vocab, images, indices, counts)
         splits.append(
-            SetSource(reader, *rest) if isinstance(reader, SetReader) else SplitSource(reader, *rest)
+            SetSource(reader, *rest, masks=masks)
+            if isinstance(reader, SetReader)
+            else SplitSource(reader, *rest, masks=masks)
         )
     bare = next((each for each in splits if each.images is None), None)
     if bare is not None and any(each.images is not None for each in splits):

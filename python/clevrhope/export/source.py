@@ -1,14 +1,17 @@
 """What a format's module gets: the splits to export, with their questions, images and scenes as streams."""
 
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby, islice, repeat
 from operator import call
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import PIL.Image
 
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.covr_h5 import STRUCTURES
@@ -17,6 +20,7 @@ from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.pairs_h5 import PairFile
+from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SetReader, SplitReader
 from clevrhope.dataset.vocab import Vocab
@@ -48,6 +52,8 @@ class Image:
     filename: str
     png: bytes | None
     """None where there are no images."""
+    mask: bytes | None = None
+    """The PNG file of its mask, 8-bit: each pixel's object, or 255; None where none are exported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ class SplitSource:
     """(images,) the scenes that are asked about, sorted, each once."""
     counts: Ints
     """(images,) questions about each."""
+    masks: PassesFile | None = field(default=None, kw_only=True)
+    """None where masks are not exported."""
 
     @property
     def hop(self) -> str:
@@ -145,8 +153,12 @@ class SplitSource:
         files: Iterator[bytes | None] = repeat(None, len(indices))
         if self.images is not None:
             files = map_in_threads(call, map(self.images.png, indices), threads=None)
-        for index, content in zip(indices, files, strict=True):
-            yield Image(index, image_filename(self.reader.pool, index), content)
+        masks: Iterator[bytes | None] = repeat(None, len(indices))
+        if (read := self.masks) is not None:
+            arrays = (read.row(index, ("mask",))["mask"] for index in indices)
+            masks = map_in_threads(_png_of_mask, arrays, threads=None)
+        for index, content, mask in zip(indices, files, masks, strict=True):
+            yield Image(index, image_filename(self.reader.pool, index), content, mask)
 
     def _questions(self, order: Ints | None) -> Iterator[Question]:
         reader, detokenizer = self.reader, Detokenizer(self.vocab)
@@ -212,6 +224,12 @@ class SuiteSource(SplitSource):
     def config(self) -> str:
         """The name of this HOP and suite together, such as `rubber_cylinder.carets`."""
         return f"{self.hop}.{self.pairs.suite}"
+
+
+def _png_of_mask(mask: npt.NDArray[np.uint8]) -> bytes:
+    memory = io.BytesIO()
+    PIL.Image.fromarray(mask).save(memory, "PNG")
+    return memory.getvalue()
 
 
 def _by_first_question(images: Ints) -> Ints | None:

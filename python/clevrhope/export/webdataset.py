@@ -2,6 +2,7 @@
 
     <hop>/<split>-000000.tar     samples of 1,000 images: HOPE_train_000007.png, HOPE_train_000007.json
     shards.json                  HOP -> split -> the shards as a brace pattern, samples, questions
+    README.md                    what these are, and how they are loaded
     vocab.json, covr_vocab.json  the dataset's own, for one image and for sets of images
 
 A sample is an image with its questions: a sample per question would repeat each image nine times in a stream.
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.covr_h5 import MAX_IMAGES
+from clevrhope.export.readme import write_readme
 from clevrhope.export.source import Sample, SetSource, Source, SplitSource
 from clevrhope.runtime.progress import Advance
 
@@ -42,6 +44,47 @@ def write(source: Source, out: Path, advance: Advance) -> None:
         vocab = out / ("covr_vocab.json" if of_sets else "vocab.json")
         shutil.copyfile(source.layout.vocab_of(split.split), vocab)
     (out / "shards.json").write_text(json.dumps(shards, indent=1) + "\n", "utf-8")
+    first = source.splits[0]
+    of_sets = isinstance(first, SetSource)
+    write_readme(
+        source,
+        out,
+        form="tar shards (WebDataset)",
+        files=_FILES,
+        snippet=_snippet(shards[first.hop][first.split]["shards"], of_sets=of_sets, rendered=source.rendered),
+    )
+
+
+_FILES = """
+A sample is an image, `HOPE_train_000007.png`, with all of its questions, `HOPE_train_000007.json`; a
+shard, `<HOP>/<split>-000000.tar`, has 1,000 of them. A question over several images is a sample of its
+own, with the images `.0.png`, `.1.png` and so on, and a shard has 200. `shards.json` has each split's
+brace pattern and its numbers of samples and questions; `vocab.json` and `covr_vocab.json` have the
+numbers of the dataset's answers, tokens and functions.
+"""
+
+
+def _snippet(shards: str, *, of_sets: bool, rendered: bool) -> str:
+    """A script that reads samples of a split."""
+    lines = [
+        "import webdataset as wds",
+        "",
+        f'samples = wds.WebDataset("{shards}", shardshuffle=False).decode("pil")',
+        "for sample in samples:",
+        '    about = sample["json"]',
+    ]
+    if of_sets and rendered:
+        lines.append('    images = [sample[f"{place}.png"] for place in range(len(about["image_indices"]))]')
+    elif rendered:
+        lines.append('    image = sample["png"]')
+    if of_sets:
+        lines.append('    question, answer = about["question"], about["answer"]')
+    else:
+        lines += [
+            '    for each in about["questions"]:',
+            '        question, answer = each["question"], each["answer"]',
+        ]
+    return "\n".join(lines)
 
 
 def _write_split(split: SplitSource, out: Path, advance: Advance) -> str:

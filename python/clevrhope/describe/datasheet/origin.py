@@ -47,7 +47,7 @@ def provenance_sections(manifest: Manifest) -> str:
             "## How was it made?",
             "Scenes are sampled at random under the constraints below; each depends on world, seed, pool and "
             "index alone. "
-            + _questions(_splits(manifest))
+            + balancing(_splits(manifest))
             + _binding(manifest)
             + (
                 ""
@@ -79,7 +79,7 @@ def _splits(manifest: Manifest) -> set[str]:
     return {name for splits in manifest.splits.values() for name in splits}
 
 
-def _questions(splits: Collection[str]) -> str:
+def balancing(splits: Collection[str]) -> str:
     """How questions are found, for the kinds of splits that the folder has."""
     of_groups = sorted(name for name in splits if SPLITS[name].drawn != "stream")
     streamed = len(splits) > len(of_groups)

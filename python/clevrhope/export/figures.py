@@ -1,0 +1,82 @@
+"""The figures of a dataset card: a sheet of images, and the plots of the dataset's datasheet.
+
+The sheet needs nothing but Pillow. Plots are those that `clevrhope stats --datasheet` has drawn, so that the
+bytes of an export do not depend on whether matplotlib is installed.
+"""
+
+import io
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from clevrhope.describe.datasheet.plots import listed_plots
+from clevrhope.export.source import Source, SplitSource
+
+FOLDER = "figures"
+"""The folder of the figures in an export."""
+
+COLUMNS, WIDTH_PX, GAP_PX = 4, 240, 4
+"""Images in a row of the sheet, the width of each, and the space between them."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of an export, as paths from its folder."""
+
+    sheet: str | None
+    """A row of images for each of `splits`; None without images."""
+    splits: tuple[str, ...]
+    """The splits of the first config, in order."""
+    plots: tuple[str, ...]
+    """The plots of `hop`; none where none were drawn."""
+    hop: str
+    """The first HOP of the export."""
+
+
+def write_figures(source: Source, out: Path) -> Figures:
+    """Writes the figures that the folder gives rise to.
+
+    Raises:
+        DatasetError: an image is missing or damaged.
+    """
+    splits = next(iter(source.by_config().values()))
+    hop = splits[0].hop
+    plots = listed_plots(source.layout, source.manifest, hop)
+    if source.rendered or plots:
+        (out / FOLDER).mkdir()
+    if source.rendered:
+        (out / FOLDER / "images.png").write_bytes(_sheet(splits))
+    for plot in plots:
+        shutil.copyfile(source.layout.plots(hop) / plot, out / FOLDER / plot)
+    return Figures(
+        sheet=f"{FOLDER}/images.png" if source.rendered else None,
+        splits=tuple(each.split for each in splits),
+        plots=tuple(f"{FOLDER}/{plot}" for plot in plots),
+        hop=hop,
+    )
+
+
+def _sheet(splits: list[SplitSource]) -> bytes:
+    """A PNG file with a row of images for each split, evenly spread over it."""
+    rows = [_row(each) for each in splits]
+    height = max(image.height for row in rows for image in row) + GAP_PX
+    sheet = Image.new("RGB", (COLUMNS * (WIDTH_PX + GAP_PX) - GAP_PX, len(rows) * height - GAP_PX), "white")
+    for y, row in enumerate(rows):
+        for x, image in enumerate(row):
+            sheet.paste(image, (x * (WIDTH_PX + GAP_PX), y * height))
+    memory = io.BytesIO()
+    sheet.save(memory, "PNG")
+    return memory.getvalue()
+
+
+def _row(split: SplitSource) -> list[Image.Image]:
+    assert split.images is not None
+    n = len(split.indices)
+    places = sorted({k * n // COLUMNS for k in range(COLUMNS)})
+    images = [Image.fromarray(split.images.pixels(int(split.indices[place]))) for place in places]
+    return [
+        image.resize((WIDTH_PX, round(WIDTH_PX * image.height / image.width)), Image.Resampling.LANCZOS)
+        for image in images
+    ]

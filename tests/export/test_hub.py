@@ -1,0 +1,158 @@
+"""Exports to the Hugging Face Hub: the real library talks to a server on loopback that stands in for it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_hub import OTHERS, TOKEN, USER, FakeHub, fake_hub
+from truth import HOP
+
+from clevrhope.__main__ import run_command
+
+NAME = f"{USER}/clevr-hope"
+
+
+@pytest.fixture
+def hub() -> Iterator[FakeHub]:
+    with fake_hub() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No token and no cache of the user's."""
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_HUB_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "token"))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hugging_face"))
+
+
+@pytest.fixture
+def reachable(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> FakeHub:
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.address)
+    return hub
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def asked(dataset: Path, out: Path, name: str, *more: str, form: str = "parquet") -> list[str]:
+    command = ["export", str(dataset), "--format", form, "--hop", HOP, "--out", str(out), "--push", name]
+    return [*command, "--quiet", *more]
+
+
+def test_the_exported_folder_is_uploaded(png_dataset: Path, tmp_path: Path, hub: FakeHub) -> None:
+    """In a process of its own, with the settings that a user has."""
+    done = subprocess.run(
+        [sys.executable, "-m", "clevrhope", *asked(png_dataset, tmp_path / "out", NAME, "--json")],
+        env={**os.environ, "HF_ENDPOINT": hub.address, "HF_TOKEN": TOKEN},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["pushed_to"] == f"{hub.address}/datasets/{NAME}"
+    assert hub.datasets[NAME] == contents(tmp_path / "out")
+    asked_first, then = (
+        hub.requests.index(each) for each in ("GET /api/whoami-v2", "POST /api/repos/create")
+    )
+    assert asked_first < then
+
+
+def test_a_second_upload_replaces_the_tables(
+    png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reachable.datasets[NAME] = {f"{HOP}/train-00000-of-00099.parquet": b"old", "notes.md": b"mine"}
+    assert run_command(asked(png_dataset, tmp_path / "out", NAME)) == 0
+    wanted = {**contents(tmp_path / "out"), "notes.md": b"mine"}
+    assert reachable.datasets[NAME] == wanted
+
+
+def refusal(code: int, capsys: pytest.CaptureFixture[str], command: list[str]) -> str:
+    assert run_command(command) == code
+    (sentence,) = capsys.readouterr().err.splitlines()
+    return sentence
+
+
+def test_without_a_token(
+    png_dataset: Path, tmp_path: Path, hub: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence = refusal(2, capsys, asked(png_dataset, tmp_path / "out", NAME))
+    assert "no token of the Hugging Face Hub; set HF_TOKEN, or run: hf auth login" in sentence
+    assert not (tmp_path / "out").exists()
+    assert not hub.requests
+
+
+@pytest.mark.parametrize("name", ["clevr-hope", "a/b/c", "ada/clevr hope", "ada/", "ada/-x"])
+def test_a_wrong_name(
+    png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    sentence = refusal(2, capsys, asked(png_dataset, tmp_path / "out", name))
+    assert f'--push: "{name}" is not the name of a dataset on the Hub; expected USER/NAME' in sentence
+    assert not (tmp_path / "out").exists()
+    assert not reachable.requests
+
+
+def test_another_format(
+    png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence = refusal(2, capsys, asked(png_dataset, tmp_path / "out", NAME, form="clevr"))
+    assert "--push goes with --format parquet, not clevr" in sentence
+    assert not reachable.requests
+
+
+def test_a_token_that_the_hub_does_not_accept(
+    png_dataset: Path,
+    tmp_path: Path,
+    reachable: FakeHub,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_wrong")
+    sentence = refusal(1, capsys, asked(png_dataset, tmp_path / "out", NAME))
+    assert f"--push {NAME}: the Hub does not accept the token; nothing was exported" in sentence
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_network(
+    png_dataset: Path,
+    tmp_path: Path,
+    reachable: FakeHub,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")  # nobody listens
+    sentence = refusal(1, capsys, asked(png_dataset, tmp_path / "out", NAME))
+    assert f"--push {NAME}: the Hub cannot be reached (" in sentence
+    assert sentence.endswith("; nothing was exported")
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_permission_leaves_the_export(
+    png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, name = tmp_path / "out", f"{OTHERS}/clevr-hope"
+    sentence = refusal(1, capsys, asked(png_dataset, out, name))
+    assert (
+        f"--push {name}: the token's user may not write there; the export is in {out}; upload it" in sentence
+    )
+    assert (out / "README.md").exists()
+
+
+def test_a_commit_that_fails_leaves_the_export(
+    png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reachable.refused_commits = 400
+    out = tmp_path / "out"
+    assert run_command(asked(png_dataset, out, NAME)) == 1
+    sentence = capsys.readouterr().err.splitlines()[-1]
+    assert f"--push {NAME}: the Hub answered with an error (400); the export is in {out}" in sentence
+    assert (out / "README.md").exists()

@@ -1,0 +1,135 @@
+"""README.md of every export: its facts, its figures, and its script, which is run in the folder."""
+
+import contextlib
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from truth import HOP, Truth
+
+from clevrhope.__main__ import run_command
+from clevrhope.export import FORMATS, export
+
+pytestmark = [
+    pytest.mark.usefixtures("offline"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
+]
+
+
+def run_script(folder: Path, **names: Any) -> dict[str, Any]:
+    """The names that the README's script leaves behind."""
+    (script,) = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text("utf-8"), re.DOTALL)
+    with contextlib.chdir(folder):
+        exec(compile(script.replace("THIS_FOLDER", str(folder)), "README.md", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_one_with_origin_license_and_citation(
+    png_dataset: Path, set_dataset: Path, tmp_path: Path, name: str
+) -> None:
+    single = FORMATS[name].single
+    export(png_dataset if single else set_dataset, tmp_path / "out", format=name, hops=[HOP])
+    text = (tmp_path / "out" / "README.md").read_text("utf-8")
+    for wanted in ("| seed | 5 |", "CC BY 4.0", "Attribute Diversity Determines", "## How was it made?"):
+        assert wanted in text
+    assert ("COVR: A Test-Bed" in text) == (not single)
+    assert str(tmp_path) not in text
+
+
+def test_parquet(png_dataset: Path, truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    export(png_dataset, tmp_path / "out", format="parquet", hops=[HOP])
+    found, first = run_script(tmp_path / "out"), truth.questions("train")[0]
+    named = found["rows"].features["answer"].int2str
+    assert (found["row"]["question"], named(found["row"]["answer"])) == (first["question"], first["answer"])
+
+
+def test_webdataset(png_dataset: Path, truth: Truth, tmp_path: Path) -> None:
+    export(png_dataset, tmp_path / "out", format="webdataset", hops=[HOP])
+    found, last = run_script(tmp_path / "out"), truth.questions("train")[-1]
+    assert (found["question"], found["answer"]) == (last["question"], last["answer"])
+    np.testing.assert_array_equal(np.asarray(found["image"]) * 1, truth.pixels(last["image_filename"]))
+
+
+def test_webdataset_of_sets_and_of_text(set_dataset: Path, bare_dataset: Path, tmp_path: Path) -> None:
+    export(set_dataset, tmp_path / "sets", format="webdataset", splits=["covr_test"])
+    found = run_script(tmp_path / "sets")
+    assert len(found["images"]) == len(found["about"]["image_indices"])
+    assert found["question"].endswith(("?", "."))
+    export(bare_dataset, tmp_path / "bare", format="webdataset", hops=[HOP])
+    assert "image" not in run_script(tmp_path / "bare")
+
+
+def test_clevr(png_dataset: Path, truth: Truth, tmp_path: Path) -> None:
+    export(png_dataset, tmp_path / "out", format="clevr", hops=[HOP])
+    found, first = run_script(tmp_path / "out"), truth.questions("train")[0]
+    assert (found["question"], found["answer"]) == (first["question"], first["answer"])
+    assert found["scene"]["image_filename"] == found["image"].name
+    with Image.open(tmp_path / "out" / found["image"]) as image:
+        np.testing.assert_array_equal(np.asarray(image), truth.pixels(first["image_filename"]))
+
+
+def test_iep_says_how_images_are_numbered(
+    png_dataset: Path, bare_dataset: Path, truth: Truth, tmp_path: Path
+) -> None:
+    export(png_dataset, tmp_path / "out", format="iep", hops=[HOP])
+    text = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "The images of each split are numbered from 0, in the order of their scenes" in " ".join(
+        text.split()
+    )
+    found, first = run_script(tmp_path / "out"), truth.questions("train")[0]
+    scenes = sorted({question["image_index"] for question in truth.questions("train")})
+    assert found["row"] == scenes.index(first["image_index"])
+    assert found["answer"] == first["answer"]
+    np.testing.assert_array_equal(found["image"], truth.pixels(first["image_filename"]))
+    export(bare_dataset, tmp_path / "bare", format="iep", hops=[HOP])
+    assert "image" not in run_script(tmp_path / "bare")
+
+
+def test_coco(png_dataset: Path, tmp_path: Path) -> None:
+    export(png_dataset, tmp_path / "out", format="coco", hops=[HOP])
+    found = run_script(tmp_path / "out")
+    assert found["mask"].sum() == found["annotations"][0]["area"]
+    assert (tmp_path / "out" / HOP / "train" / found["image"]["file_name"]).exists()
+
+
+def test_covr(set_dataset: Path, tmp_path: Path) -> None:
+    export(set_dataset, tmp_path / "out", format="covr")
+    found = run_script(tmp_path / "out")
+    assert len(found["rows"]) == 150
+    assert all((tmp_path / "out" / image).exists() for image in found["images"])
+
+
+# Figures of the card
+
+
+def test_the_card_shows_a_row_of_images_for_each_split(
+    png_dataset: Path, truth: Truth, tmp_path: Path
+) -> None:
+    export(png_dataset, tmp_path / "out", format="parquet", hops=[HOP], splits=["train", "complex_ood"])
+    card = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "![Images of each split](figures/images.png)" in card
+    assert "from the top: `train` and `complex_ood`." in card
+    with Image.open(tmp_path / "out" / "figures" / "images.png") as sheet:
+        assert sheet.size == (4 * 240 + 3 * 4, 2 * 160 + 4)
+        pixels = np.asarray(sheet)
+    first = min(question["image_index"] for question in truth.questions("complex_ood"))
+    names = {each["image_index"]: each["image_filename"] for each in truth.questions("complex_ood")}
+    shown = Image.fromarray(truth.pixels(names[first])).resize((240, 160), Image.Resampling.LANCZOS)
+    np.testing.assert_array_equal(pixels[164:, :240], np.asarray(shown))
+
+
+def test_the_card_shows_the_plots_that_the_datasheet_has(copy: Path, tmp_path: Path) -> None:
+    export(copy, tmp_path / "before", format="parquet", images=False)
+    assert not (tmp_path / "before" / "figures").exists()
+    assert run_command(["stats", str(copy), "--datasheet", "--hop", HOP]) == 0
+    export(copy, tmp_path / "out", format="parquet", hops=[HOP], images=False)
+    card = (tmp_path / "out" / "README.md").read_text("utf-8")
+    plots = re.findall(r"!\[\w+\]\((figures/\w+\.png)\)", card)
+    assert "figures/answers.png" in plots
+    assert all((tmp_path / "out" / plot).exists() for plot in plots)
