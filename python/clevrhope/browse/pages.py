@@ -20,6 +20,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.images.rendering_record import made_by
 from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX
 from clevrhope.splits.covr.kinds import COVR_KINDS
+from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import SPLITS
 
 LINES_A_PAGE = 25
@@ -120,7 +121,8 @@ class Pages:
         ]
         rendering = f"Images are rendered by {made_by(manifest.rendering)}." if manifest.rendering else ""
         models = [
-            (model.name, sorted({place.hop for place in model.answers})) for model in self._models.models
+            (model.name, sorted({place.hop for place in model.answers}, key=name_order))
+            for model in self._models.models
         ]
         return self._render(
             "home.html",
