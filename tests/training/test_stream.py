@@ -265,7 +265,9 @@ def test_workers_refuse_a_state_of_the_main_process(n_workers: int, monkeypatch:
     stream, other = texts(), texts()
     next(iter(stream))
     other.load_state_dict(stream.state_dict())
-    sentence = f"state: taken in the main process on rank 0 of 1, not in worker 0 of {n_workers} on rank 0 of 1"
+    sentence = (
+        f"state: taken in the main process on rank 0 of 1, not in worker 0 of {n_workers} on rank 0 of 1"
+    )
     for _ in range(2):
         sent = pickle.dumps(other)
         with monkeypatch.context() as patch:

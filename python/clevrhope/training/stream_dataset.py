@@ -166,8 +166,8 @@ class Stream:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Has the next pass begin with the item that would have followed when the state was taken.
 
-        The pass has to be in the process that loads the state; workers of a DataLoader refuse a state that the
-        main process has loaded.
+        The pass has to be in the process that loads the state: workers of a DataLoader refuse a state that
+        the main process has loaded.
 
         Raises:
             ConfigError: the state is of another stream, or of another number of ranks or workers.
