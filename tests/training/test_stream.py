@@ -284,7 +284,9 @@ def test_a_state_loaded_before_ranks_are_known(monkeypatch: pytest.MonkeyPatch) 
     next(iter(stream))
     other.load_state_dict(stream.state_dict())
     as_rank(monkeypatch, 0, 2)
-    with pytest.raises(ConfigError, match="taken in the main process on rank 0 of 1, not in .* of 2; resume"):
+    with pytest.raises(
+        ConfigError, match=r"taken in the main process on rank 0 of 1, not in .* of 2; resume"
+    ):
         iter(other)
 
 
@@ -335,7 +337,7 @@ def test_a_pass_that_is_left_begins_again() -> None:
         ({"share": {}}, "state: share.rank is missing; expected a whole number"),
         (
             {"share": {"rank": 0, "world_size": 1, "worker": 1, "n_workers": 4}},
-            "state: taken in worker 1 of 4 on rank 0 of 1, not in the main process on rank 0 of 1; resume with",
+            "state: taken in worker 1 of 4 on rank 0 of 1, not in the main process on rank 0 of 1; resume",
         ),
     ],
 )
