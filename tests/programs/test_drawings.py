@@ -97,14 +97,12 @@ def test_objects_without_a_place_stand_beside_each_other() -> None:
         {"bbox": [0, 0, 1, "1e999"], "pixel_coords": [0, 0, 0]},
         {"bbox": [0, 0, 1, 1], "pixel_coords": [0, 0, None]},
         {"bbox": [0, 0, 1, 1], "pixel_coords": [0, 0, "a"]},
-        {"bbox": [0, 0, 1, 10**400], "pixel_coords": [0, 0, 0]},
     ],
 )
 def test_places_that_are_none_are_drawn_as_if_missing(places: dict[str, Any]) -> None:
     scene = Scene({"objects": [{"color": "red", **places}], "relationships": {}})
-    assert centres(scene._repr_html_().partition("<ol")[0].removeprefix("<div>"))["0"] == pytest.approx(
-        (WIDTH_PX / 2, HEIGHT_PX / 2 + 5)
-    )
+    assert "<li>" in scene._repr_html_()
+    assert centres(scene._repr_svg_())["0"] == pytest.approx((WIDTH_PX / 2, HEIGHT_PX / 2 + 5))
     strange = Scene({"objects": [{"3d_coords": [0, 0, 1]}], "camera": 3})
     assert "0" in centres(strange._repr_svg_())
 
