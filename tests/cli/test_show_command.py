@@ -120,6 +120,7 @@ def test_steps_on_several_images_name_them(mixed: Path, capsys: pytest.CaptureFi
     n = len(re.findall(r"^Image \d ", text, re.M))
     assert 1 < n <= 5
     assert re.search(r"scene +all \d+ objects\n", text)
+    assert "what it returns; object 1.2 is object 2 of image 1\n" in text
 
 
 def test_an_image_is_saved_as_it_is(
