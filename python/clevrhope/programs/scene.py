@@ -15,7 +15,7 @@ import numpy as np
 from clevrhope import _core, questions, scenes
 from clevrhope.errors import SceneError, shown
 from clevrhope.programs.content import json_bytes
-from clevrhope.programs.gaps import check_gaps, completed
+from clevrhope.programs.gaps import check_gaps, fill_gaps
 from clevrhope.programs.program import Program
 from clevrhope.programs.vocabulary import default_vocabulary
 from clevrhope.runtime.settings import check_whole
@@ -76,7 +76,7 @@ class Scene:
         given = _single(scene)
         _check_has_objects(given, "scene")
         self._content = json_bytes(given, "scene", error=SceneError)
-        full, self._gaps = completed(given, self._vocabulary.attribute_types)
+        full, self._gaps = fill_gaps(given, self._vocabulary.attribute_types)
         content = self._content if full is given else json_bytes(full, "scene", error=SceneError)
         with _about_one_scene():
             self._handle = _core.SceneGraphs.from_json(self._vocabulary, content, file="scene")
@@ -209,7 +209,7 @@ class SceneSet:
                 first = scenes.index(scene)
                 raise SceneError(f"scenes {first} and {place} are the same; the scenes of a set are distinct")
         types = self._vocabulary.attribute_types
-        made = [completed(scene, types, f"scenes[{place}].") for place, scene in enumerate(scenes)]
+        made = [fill_gaps(scene, types, f"scenes[{place}].") for place, scene in enumerate(scenes)]
         self._contents = [json_bytes(scene, "scene", error=SceneError) for scene in scenes]
         self._gaps = {needed: clause for _, gaps in reversed(made) for needed, clause in gaps.items()}
         content = json_bytes({"scenes": [scene for scene, _ in made]}, "scene", error=SceneError)
