@@ -5,7 +5,7 @@ Each message is one sentence that names the file, the place in it, the value and
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 MAX_SHOWN = 200
 """Most characters of a value in a message."""
@@ -79,6 +79,12 @@ class PredictionsError(ClevrhopeError, ValueError):
 
 class MismatchedRunsError(ClevrhopeError, ValueError):
     """Accuracies of different models, HOPs, train sizes, runs or sets, whose difference means nothing."""
+
+
+def listed(names: Sequence[object], *, most: int) -> str:
+    """The first few names between commas, and how many more there are."""
+    named = ", ".join(map(str, names[:most]))
+    return f"{named} and {len(names) - most} more" if len(names) > most else named
 
 
 def shown(value: object) -> str:

@@ -12,6 +12,8 @@ from PIL import Image
 
 import clevrhope
 from clevrhope.__main__ import run_command
+from clevrhope.describe.question_view import QuestionView, ShownImage
+from clevrhope.programs import TracedStep
 
 PAIR = "rubber_cylinder"
 
@@ -120,6 +122,25 @@ def test_steps_on_several_images_name_them(mixed: Path, capsys: pytest.CaptureFi
     n = len(re.findall(r"^Image \d ", text, re.M))
     assert 1 < n <= 5
     assert re.search(r"scene +all \d+ objects\n", text)
+    assert "what it returns; object 1.2 is object 2 of image 1\n" in text
+
+
+def test_objects_of_several_images_are_numbered_as_in_a_trace() -> None:
+    images = tuple(ShownImage(k, f"{k}.png", None, ("red cube", "red sphere")) for k in range(2))
+    every = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    steps = (
+        TracedStep("scene", None, (), "ObjectSet", every),
+        TracedStep("filter_shape", "sphere", (0,), "ObjectSet", [(0, 1), (1, 1)]),
+        TracedStep("unique", None, (1,), "Object", (1, 1)),
+        TracedStep("query_color", None, (2,), "color", None),
+    )
+    view = QuestionView(PAIR, "covr_train", 0, 1, "?", "red", "", "", "", images, steps)
+    assert view.lines()[-4:] == [
+        "   0  scene                    all 4 objects",
+        "   1  filter_shape[sphere](0)  objects 0.1, 1.1",
+        "   2  unique(1)                object 1.1",
+        "   3  query_color(2)           no result",
+    ]
 
 
 def test_an_image_is_saved_as_it_is(

@@ -92,10 +92,16 @@ def test_objects_without_a_place_stand_beside_each_other() -> None:
         {"3d_coords": None, "pixel_coords": {}},
         {"bbox": [1], "pixel_coords": [0, 0, 0]},
         {"3d_coords": [0, 0, 1], "pixel_coords": [0, 0, 0]},
+        {"bbox": ["a", "b", "c", "d"], "pixel_coords": [0, 0, 0]},
+        {"bbox": [None, 0, 1, 1], "pixel_coords": [0, 0, 0]},
+        {"bbox": [0, 0, 1, "1e999"], "pixel_coords": [0, 0, 0]},
+        {"bbox": [0, 0, 1, 1], "pixel_coords": [0, 0, None]},
+        {"bbox": [0, 0, 1, 1], "pixel_coords": [0, 0, "a"]},
     ],
 )
 def test_places_that_are_none_are_drawn_as_if_missing(places: dict[str, Any]) -> None:
     scene = Scene({"objects": [{"color": "red", **places}], "relationships": {}})
+    assert "<li>" in scene._repr_html_()
     assert centres(scene._repr_svg_())["0"] == pytest.approx((WIDTH_PX / 2, HEIGHT_PX / 2 + 5))
     strange = Scene({"objects": [{"3d_coords": [0, 0, 1]}], "camera": 3})
     assert "0" in centres(strange._repr_svg_())

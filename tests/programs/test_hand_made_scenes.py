@@ -8,7 +8,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from program_strategies import RELATIONS, VALUES, Nodes, Scene, scenes_and_programs
 
-from clevrhope import Program, ProgramError, SceneError, SceneSet, execute, scenes, trace
+from clevrhope import (
+    ConfigError,
+    Program,
+    ProgramError,
+    SceneError,
+    SceneSet,
+    execute,
+    sample_scenes,
+    scenes,
+    trace,
+)
 from clevrhope.programs import Scene as CheckedScene
 from clevrhope.scenes.camera import default_directions
 
@@ -165,3 +175,95 @@ def test_a_hand_made_scene_is_rendered() -> None:
     assert len(np.unique(np.asarray(image))) > 100
     with pytest.raises(SceneError, match=r"objects\[0\]\.shape"):
         CheckedScene({"objects": [{"color": "red", "3d_coords": [0, 0, 1]}]}).render()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (3, 'scene: expected a dictionary with "objects", got 3'),
+        (None, 'scene: expected a dictionary with "objects", got null'),
+        ({}, 'scene: "objects" is missing; expected a list of objects'),
+        ({"scenes": 3}, 'scene: "objects" is missing; expected a list of objects'),
+        ({"objects": 3}, "scene: objects: expected a list, got 3"),
+        ({"objects": [3]}, "scene: objects[0]: expected an object, got 3"),
+        (
+            {"objects": [{}], "relationships": {"left": 3}},
+            'scene: relationships: "left": expected a list for each of 1 objects',
+        ),
+    ],
+)
+def test_messages_about_one_scene_speak_of_one(given: Any, message: str) -> None:
+    with pytest.raises(SceneError) as error:
+        CheckedScene(given)
+    assert str(error.value) == message
+
+
+def test_messages_of_questions_about_one_scene_speak_of_one() -> None:
+    scene = CheckedScene({**WHOLE, "relationships": {each: [[], [], []] for each in RELATIONS}})
+    assert scene.ask(1, seed=1)
+    content = scene.content
+    content["objects"][1]["pixel_coords"] = "a"
+    with pytest.raises(SceneError, match=r"^scene: objects\[1\]\.pixel_coords: "):
+        CheckedScene(content).ask(seed=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (None, "set: expected a list of scenes, got null"),
+        (WHOLE, "set: expected a list of scenes, got {"),
+        ({"scenes": [WHOLE]}, "set: expected a list of scenes, got {"),
+        ("ab", 'set: expected a list of scenes, got "ab"'),
+        ([WHOLE, 3], 'set: scenes[1]: expected a dictionary with "objects", got 3'),
+        ([{}, WHOLE], 'set: scenes[0]: "objects" is missing; expected a list of objects'),
+    ],
+)
+def test_what_is_no_set_of_scenes(given: Any, message: str) -> None:
+    with pytest.raises(SceneError) as error:
+        SceneSet(given)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, "seed is -1; expected a whole number from 0 below 2^64"),
+        ({"seed": 1 << 64}, "seed is 18446744073709551616; expected"),
+        ({"seed": 1, "n": -1}, "n is -1; expected a whole number from 0"),
+        ({"seed": 1, "n": 1.5}, "n is 1.5; expected a whole number from 0"),
+    ],
+)
+def test_numbers_of_questions_that_are_wrong(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        CheckedScene(WHOLE).ask(**arguments)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("indices", "seed", "message"),
+    [
+        (2, -1, "seed is -1; expected a whole number from 0 below 2^64"),
+        (-2, 1, "indices is -2; expected a whole number from 0"),
+        (True, 1, "indices is true; expected a whole number from 0"),
+        (1.5, 1, "indices is 1.5; expected a number of scenes, or the index of each"),
+        (None, 1, "indices is null; expected a number of scenes, or the index of each"),
+        ("ab", 1, 'indices is "ab"; expected a number of scenes, or the index of each'),
+        ([0, -1], 1, "indices[1] is -1; expected a whole number from 0"),
+        ([1.5], 1, "indices[0] is 1.5; expected a whole number from 0"),
+        (np.asarray([0.5]), 1, "indices[0] is 0.5; expected a whole number from 0"),
+        ([1 << 64], 1, "indices[0] is 18446744073709551616; expected a whole number from 0"),
+    ],
+)
+def test_indices_of_scenes_that_are_wrong(indices: Any, seed: int, message: str) -> None:
+    for sample in (sample_scenes, scenes.sample_scenes):
+        with pytest.raises(ConfigError) as error:
+            sample(indices, seed=seed)
+        assert str(error.value).startswith(message)
+
+
+def test_indices_of_scenes_may_be_of_numpy() -> None:
+    wanted = scenes.sample_scenes([2, 5], seed=1).to_json()
+    for dtype in (np.int32, np.uint64):
+        assert scenes.sample_scenes(np.asarray([2, 5], dtype), seed=1).to_json() == wanted
+    assert scenes.sample_scenes(iter((2, 5)), seed=1).to_json() == wanted
+    assert len(scenes.sample_scenes(0, seed=1)) == 0

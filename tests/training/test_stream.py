@@ -260,6 +260,68 @@ def test_each_worker_resumes_its_own_part(monkeypatch: pytest.MonkeyPatch) -> No
         assert numbers(other) == numbers(items)
 
 
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_workers_refuse_a_state_of_the_main_process(n_workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, other = texts(), texts()
+    next(iter(stream))
+    other.load_state_dict(stream.state_dict())
+    sentence = (
+        f"state: taken in the main process on rank 0 of 1, not in worker 0 of {n_workers} on rank 0 of 1"
+    )
+    for _ in range(2):
+        sent = pickle.dumps(other)
+        with monkeypatch.context() as patch:
+            in_worker(patch, 0, n_workers)
+            with pytest.raises(ConfigError, match=f"{sentence}; resume with as many ranks and workers"):
+                iter(pickle.loads(sent))
+    other.set_epoch(1)  # leaves the state
+    in_worker(monkeypatch, 0, n_workers)
+    assert numbers(pickle.loads(pickle.dumps(other)))[0] == 0
+
+
+def test_a_state_loaded_before_ranks_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, other = texts(), texts()
+    next(iter(stream))
+    other.load_state_dict(stream.state_dict())
+    as_rank(monkeypatch, 0, 2)
+    with pytest.raises(
+        ConfigError, match=r"taken in the main process on rank 0 of 1, not in .* of 2; resume"
+    ):
+        iter(other)
+
+
+def test_a_resumed_epoch_is_set_as_every_epoch() -> None:
+    stream, other = texts(shuffle=3), texts(shuffle=3)
+    stream.set_epoch(4)
+    items = iter(stream)
+    for _ in range(100):
+        next(items)
+    state = stream.state_dict()
+    rest = numbers(items)
+    other.load_state_dict(state)
+    other.set_epoch(4)
+    assert numbers(other) == rest
+    other.set_epoch(4)  # the resume is used up
+    assert numbers(other)[100:] == rest
+    other.load_state_dict(state)
+    other.set_epoch(5)
+    assert len(numbers(other)) == N_TRAIN
+
+
+@pytest.mark.parametrize("given", [0, 1, 9])
+def test_a_second_pass_ends_the_first(given: int) -> None:
+    stream = texts(limit=9)
+    first = iter(stream)
+    for _ in range(given):
+        next(first)
+    second = iter(stream)
+    assert next(second)["question_index"] == 0
+    with pytest.raises(ConfigError, match="another pass over this stream has begun, which ended this one; "):
+        next(first)
+    assert numbers(second) == list(range(1, 9))
+    assert stream.state_dict()["epoch"] == 1
+
+
 def test_a_pass_that_is_left_begins_again() -> None:
     stream = texts()
     items = iter(stream)
@@ -275,7 +337,7 @@ def test_a_pass_that_is_left_begins_again() -> None:
         ({"share": {}}, "state: share.rank is missing; expected a whole number"),
         (
             {"share": {"rank": 0, "world_size": 1, "worker": 1, "n_workers": 4}},
-            "state: taken in worker 1 of 4 on rank 0 of 1, not in worker 0 of 1 on rank 0 of 1; resume with",
+            "state: taken in worker 1 of 4 on rank 0 of 1, not in the main process on rank 0 of 1; resume",
         ),
     ],
 )

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.errors import listed
+
 MAX_LISTED = 20
 """Faults that a check lists; it counts them all."""
 
@@ -88,9 +90,7 @@ class Check:
         """Notes files that could not be read, so that their content was not checked."""
         if self.done and files:
             self.is_whole = False
-            n_more = len(files) - MAX_NAMED
-            named = ", ".join(files[:MAX_NAMED]) + (f" and {n_more} more" if n_more > 0 else "")
-            self.notes.append(f"whatever needs {named} was left out")
+            self.notes.append(f"whatever needs {listed(files, most=MAX_NAMED)} was left out")
 
     def finish(self) -> None:
         """Marks the check as not done if it found nothing to check."""

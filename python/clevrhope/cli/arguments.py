@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clevrhope.cli.command import under
+from clevrhope.cli.command import option_group
 from clevrhope.cli.names import HOP, SPLIT
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ blender_option = click.option(
 )
 
 rendering_options = (
-    under(
+    option_group(
         "Images",
         click.option(
             "--renderer",
@@ -127,7 +127,7 @@ rendering_options = (
             "the original.  [default: 16]",
         ),
     ),
-    under(
+    option_group(
         "Machine",
         click.option(
             "--device",

@@ -11,7 +11,7 @@ _HEADING = "heading"
 """The attribute of an option that holds its heading."""
 
 
-def under(heading: str, *options: Callable[[Any], Any]) -> Callable[[_Function], _Function]:
+def option_group(heading: str, *options: Callable[[Any], Any]) -> Callable[[_Function], _Function]:
     """A decorator that gives a function several options, which its help lists under a heading.
 
     It stands below `click.command(cls=Command)`. Options that are under no heading come last.
@@ -27,7 +27,7 @@ def under(heading: str, *options: Callable[[Any], Any]) -> Callable[[_Function],
 
 
 class Command(click.Command):
-    """A command with headings in its help; see `under`."""
+    """A command with headings in its help; see `option_group`."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options under their headings."""

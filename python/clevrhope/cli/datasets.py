@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clevrhope.cli.arguments import PATH, shown_progress
-from clevrhope.cli.command import Command, under
+from clevrhope.cli.command import Command, option_group
 from clevrhope.cli.request import dataset_options, read_request
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @dataset_options
-@under(
+@option_group(
     "Machine",
     click.option(
         "--shard",

@@ -20,7 +20,7 @@ from clevrhope.cli.arguments import (
     shown_progress,
     with_options,
 )
-from clevrhope.cli.command import Command, under
+from clevrhope.cli.command import Command, option_group
 
 
 @click.command(cls=Command, short_help="Renders any CLEVR scene file.")
@@ -34,7 +34,7 @@ from clevrhope.cli.command import Command, under
     help="Settings in the form of build's: the tables [look] and [rendering], and properties.",
 )
 @with_options(*rendering_options)
-@under(
+@option_group(
     "Images",
     click.option("--width", type=Whole(1, 8192), help="Of an image, in pixels.  [default: 480]"),
     click.option("--height", type=Whole(1, 8192), help="Of an image, in pixels.  [default: 320]"),

@@ -20,7 +20,7 @@ from clevrhope.cli.arguments import (
     read_names,
     shown_progress,
 )
-from clevrhope.cli.command import Command, under
+from clevrhope.cli.command import Command, option_group
 from clevrhope.cli.names import HOP, SPLIT
 from clevrhope.errors import shown
 from clevrhope.runtime.toml import parse_toml
@@ -107,7 +107,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @click.command(cls=Command, short_help="Trains a model on a dataset.")
 @click.argument("model", metavar="MODEL")
 @click.argument("folder", type=PATH, metavar="DIR")
-@under(
+@option_group(
     "Train set",
     click.option(
         "--hop",
@@ -156,7 +156,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         help="In place of --covr-split, train on as many questions as that run, drawn from all.",
     ),
 )
-@under(
+@option_group(
     "Model and recipe",
     click.option(
         "--features",
@@ -191,7 +191,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         "matched by name.",
     ),
 )
-@under(
+@option_group(
     "Tuning and checkpoints",
     click.option(
         "--tune-on",
@@ -217,7 +217,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         help="Updates between saved states for resuming.  [default: every 5 minutes]",
     ),
 )
-@under(
+@option_group(
     "Machine",
     _device,
     click.option(
@@ -275,7 +275,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 
 @click.command(cls=Command, short_help="Evaluates a trained model on the test sets.")
 @click.argument("run", type=PATH, metavar="RUN")
-@under(
+@option_group(
     "What to answer",
     click.option(
         "--hop",
@@ -297,7 +297,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
         "--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world; needs --out."
     ),
 )
-@under(
+@option_group(
     "With what",
     click.option(
         "--checkpoint",

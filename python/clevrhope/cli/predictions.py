@@ -17,7 +17,7 @@ from clevrhope.cli.arguments import (
     read_names,
     shown_progress,
 )
-from clevrhope.cli.command import Command, under
+from clevrhope.cli.command import Command, option_group
 from clevrhope.cli.names import SPLIT
 
 _suite = click.option(
@@ -137,7 +137,7 @@ def answers(
 @click.command(cls=Command, short_help="Scores predictions on the test sets.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.argument("predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=PATH)
-@under(
+@option_group(
     "Which questions",
     only_hops,
     click.option(
@@ -166,7 +166,7 @@ def answers(
         "--partial", is_flag=True, help="Score incomplete predictions, and say how many are missing."
     ),
 )
-@under(
+@option_group(
     "Tables and intervals",
     click.option(
         "--by",

@@ -21,7 +21,7 @@ from clevrhope.cli.arguments import (
     rendering_options,
     with_options,
 )
-from clevrhope.cli.command import under
+from clevrhope.cli.command import option_group
 from clevrhope.cli.names import HOP
 from clevrhope.config.question_settings import QuestionSettings
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clevrhope.pipeline import Request
 
 dataset_options = with_options(
-    under(
+    option_group(
         "What to build",
         click.option(
             "--hop",
@@ -109,7 +109,7 @@ dataset_options = with_options(
         ),
         only_splits,
     ),
-    under(
+    option_group(
         "Folder and sizes",
         click.option(
             "--out",
@@ -142,7 +142,7 @@ dataset_options = with_options(
             "sets (6 images each).",
         ),
     ),
-    under(
+    option_group(
         "Questions",
         *(
             click.option(
@@ -167,7 +167,7 @@ dataset_options = with_options(
         ),
     ),
     *rendering_options,
-    under(
+    option_group(
         "Images",
         passes_option,
         click.option(

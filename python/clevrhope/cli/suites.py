@@ -17,7 +17,7 @@ from clevrhope.cli.arguments import (
     read_names,
     shown_progress,
 )
-from clevrhope.cli.command import Command, under
+from clevrhope.cli.command import Command, option_group
 
 if TYPE_CHECKING:
     from clevrhope.pipeline.suites import SuiteSplit
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 @click.argument("name", metavar="SUITE")
 @click.argument("folder", type=PATH, metavar="DIR")
-@under(
+@option_group(
     "What to make",
     only_hops,
     click.option(
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         "describes its files. With visual, the dataset's question templates, if they are not the package's.",
     ),
 )
-@under(
+@option_group(
     "Searched originals",
     click.option(
         "--from",
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
         help="Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
     ),
 )
-@under(
+@option_group(
     "The suite visual",
     click.option(
         "--visual",

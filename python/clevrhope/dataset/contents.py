@@ -12,7 +12,7 @@ from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest, read_shard
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, listed
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_SPLITS, is_covr
@@ -206,7 +206,7 @@ def choose(
     for name in splits:
         known = tuple(dict.fromkeys(split for hop in chosen for split in splits_in(layout, hop)))
         if name not in known:
-            raise _no_split(layout, name, listed(tuple(chosen)), known)
+            raise _no_split(layout, name, listed(tuple(chosen), most=MAX_LISTED), known)
     found = tuple((hop, split) for hop in chosen for split in splits_in(layout, hop) if split in splits)
     for hop in chosen if hops else ():
         if hop not in {each for each, _ in found}:
@@ -228,7 +228,7 @@ def choose_covr(
     there = tuple(dict.fromkeys(split for found in known.values() for split in found))
     for name in splits or ():
         if name not in there:
-            raise _no_split(layout, name, listed(chosen), there)
+            raise _no_split(layout, name, listed(chosen, most=MAX_LISTED), there)
         for hop in chosen if hops else ():
             find_split(layout, hop, name)
     return tuple((hop, split) for hop in chosen for split in known[hop] if not splits or split in splits)
@@ -236,16 +236,11 @@ def choose_covr(
 
 def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> ConfigError:
     near = suggestion(name, known)
-    there = f"there are: {listed(known)}" if known else "there is none of that kind"
+    there = f"there are: {listed(known, most=MAX_LISTED)}" if known else "there is none of that kind"
     return ConfigError(f'{layout.root}: no split "{name}" of {hop}{near}; {there}')
 
 
 def hop_names(folder: Path, names: Sequence[str]) -> str:
     """The HOPs of a folder between commas; of many, the first, and the command that lists all."""
-    return listed(names) + (f" (clevrhope info {folder} lists all)" if len(names) > MAX_LISTED else "")
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first few names, between commas."""
-    shown = ", ".join(names[:MAX_LISTED])
-    return f"{shown} and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else shown
+    rest = f" (clevrhope info {folder} lists all)" if len(names) > MAX_LISTED else ""
+    return listed(names, most=MAX_LISTED) + rest

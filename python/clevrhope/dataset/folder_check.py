@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from clevrhope.errors import ClevrhopeError, WrongFolderError, shown
+from clevrhope.errors import ClevrhopeError, WrongFolderError, listed, shown
 from clevrhope.runtime.json_text import read_object
 
 MANIFEST = "manifest.json"
@@ -42,11 +42,12 @@ def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
         its = datasets_below(folder / "data")
         return WrongFolderError(
             f"{folder}: an experiment, not {what}; clevrhope report {folder / 'runs'} reads its results"
-            + (f", and its datasets are {listed(its)}" if its else "")
+            + (f", and its datasets are {listed(its, most=MAX_NAMED)}" if its else "")
         )
     if inside := datasets_below(folder):
         return WrongFolderError(
-            f"{folder}: not {what}, but a folder that holds datasets; give one of them: {listed(inside)}"
+            f"{folder}: not {what}, but a folder that holds datasets; give one of them: "
+            + listed(inside, most=MAX_NAMED)
         )
     return WrongFolderError(f"{folder}: not {what} (it has no {MANIFEST}); {remedy}")
 
@@ -54,12 +55,6 @@ def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
 def datasets_below(folder: Path) -> list[Path]:
     """The datasets one level below a folder, by name."""
     return sorted(path.parent for path in folder.glob(f"*/{MANIFEST}") if path.is_file())
-
-
-def listed(folders: list[Path]) -> str:
-    """The first few folders, between commas."""
-    named = ", ".join(str(path) for path in folders[:MAX_NAMED])
-    return named + (f" and {len(folders) - MAX_NAMED} more" if len(folders) > MAX_NAMED else "")
 
 
 def _dataset_of_run(folder: Path) -> str:

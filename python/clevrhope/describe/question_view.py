@@ -20,9 +20,10 @@ from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.split_reader import SetReader, SplitReader, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
-from clevrhope.programs import Scene, SceneSet, TracedStep, answer_text, trace
+from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.questions import read_templates
 from clevrhope.runtime.atomic import write_whole
+from clevrhope.scenes.sketch import object_words
 from clevrhope.splits.covr.kinds import is_covr
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
@@ -97,40 +98,17 @@ class QuestionView:
             head = f"Image {number}" if len(self.images) > 1 else "Image"
             lines += ["", f"{head:<9} {image.path or image.name}"]
             lines += [f"  {k:>2}  {words}" for k, words in enumerate(image.objects)]
-        lines += ["", "Program   each step by number, and what it returns"]
-        calls = [_call(step) for step in self.steps]
+        of_sets = "; object 1.2 is object 2 of image 1" if len(self.images) > 1 else ""
+        lines += ["", f"Program   each step by number, and what it returns{of_sets}"]
+        calls = [step.call for step in self.steps]
         width = max(map(len, calls))
         for k, (call, step) in enumerate(zip(calls, self.steps, strict=True)):
             lines.append(f"  {k:>2}  {call:<{width}}  {self._result(step)}")
         return lines
 
     def _result(self, step: TracedStep) -> str:
-        output: Any = step.output
-        if output is None:
-            return "no result"
-        if step.type == "Object":
-            return self._object(output)
-        if step.type == "Images":
-            return _listed("image", output)
-        if isinstance(output, list):
-            return self._objects(output)
-        return answer_text(output)
-
-    def _object(self, output: Any) -> str:
-        image, number = output if isinstance(output, tuple) else (0, output)
-        where = f" of image {image}" if len(self.images) > 1 else ""
-        return f"object {number}{where}, {self.images[image].objects[number]}"
-
-    def _objects(self, output: Sequence[Any]) -> str:
         n_objects = sum(len(image.objects) for image in self.images)
-        if len(output) == n_objects > 1:
-            return f"all {n_objects} objects"
-        if not output or not isinstance(output[0], tuple):
-            return _listed("object", output)
-        by_image: dict[int, list[int]] = {}
-        for image, number in output:
-            by_image.setdefault(image, []).append(number)
-        return "; ".join(f"{_listed('object', found)} of image {image}" for image, found in by_image.items())
+        return f"all {n_objects} objects" if len(step.objects) == n_objects > 1 else step.result
 
 
 def view_question(folder: Path, hop: str, split: str, number: int | None) -> QuestionView:
@@ -178,7 +156,7 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
         _family(manifest, vocabulary, reader, number),
         _mention(held_out, programs, vocab, vocabulary, of_sets=is_covr(split)),
         "" if is_covr(split) else _group(held_out, split, indices[0]),
-        tuple(_image(layout, reader.pool, scene, attributes) for scene in scenes),
+        tuple(_image(layout, reader.pool, scene) for scene in scenes),
         tuple(trace(nodes, asked, vocabulary=vocabulary)),
     )
 
@@ -212,19 +190,6 @@ def _sorted(indices: Sequence[int]) -> Any:
     return np.asarray(sorted(indices), dtype=np.int32)
 
 
-def _call(step: TracedStep) -> str:
-    """A step as "filter_color[red](0)"."""
-    value = f"[{step.value}]" if step.value is not None else ""
-    inputs = f"({', '.join(map(str, step.inputs))})" if step.inputs else ""
-    return f"{step.function}{value}{inputs}"
-
-
-def _listed(noun: str, numbers: Sequence[int]) -> str:
-    if not numbers:
-        return f"no {noun}s"
-    return f"{noun}{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
-
-
 def _family(manifest: Manifest, vocabulary: Vocabulary, reader: SplitReader, number: int) -> str:
     """The family's name, as `clevrhope families` lists it; its number where the templates are not ours."""
     family = int(reader.question_families[number])
@@ -255,10 +220,8 @@ def _group(hop: Hop, split: str, index: int) -> str:
     return f"{noun} {index // size}, image {index % size} (of 0 to {size - 1})"
 
 
-def _image(
-    layout: Layout, pool: str, scene: Mapping[str, Any], attributes: Mapping[str, Sequence[str]]
-) -> ShownImage:
+def _image(layout: Layout, pool: str, scene: Mapping[str, Any]) -> ShownImage:
     index = int(scene["image_index"])
     path = layout.image(pool, index)
-    objects = tuple(" ".join(str(each[kind]) for kind in attributes) for each in scene["objects"])
+    objects = tuple(map(object_words, scene["objects"]))
     return ShownImage(index, str(scene["image_filename"]), path if path.is_file() else None, objects)

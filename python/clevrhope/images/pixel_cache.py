@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.atomic import OWN_PREFIX, TEMPORARY_SUFFIX
+from clevrhope.runtime.atomic import renamed_file
 from clevrhope.runtime.reading import os_reason
 
 SUFFIX = ".pixels"
@@ -72,19 +72,15 @@ class PixelCache:
             DatasetError: no space left, or no permission.
         """
         content = memoryview(pixels.tobytes())
-        path = self.path(indices)
         # Several processes, perhaps of several machines, may write the same file at once.
         writer = f"{platform.node()}-{os.getpid()}"
-        temporary = path.with_name(f"{OWN_PREFIX}{path.name}-{writer}{TEMPORARY_SUFFIX}")
-        with self._errors():
-            try:
-                with temporary.open("wb") as file:
-                    file.write(self._digest(indices, content))
-                    file.write(content)
-                temporary.replace(path)
-            except BaseException:
-                temporary.unlink(missing_ok=True)
-                raise
+        with (
+            self._errors(),
+            renamed_file(self.path(indices), writer=writer) as temporary,
+            temporary.open("wb") as file,
+        ):
+            file.write(self._digest(indices, content))
+            file.write(content)
 
     def _key(self, indices: Indices) -> bytes:
         return hashlib.sha256(self._binding + indices.astype("<i4").tobytes()).digest()

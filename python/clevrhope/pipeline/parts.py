@@ -23,7 +23,7 @@ from clevrhope.dataset.manifest import (
     write_manifest,
 )
 from clevrhope.dataset.suite_files import removed_suites
-from clevrhope.errors import ConfigError, DatasetError, WrongFolderError
+from clevrhope.errors import ConfigError, DatasetError, WrongFolderError, listed
 from clevrhope.pipeline.annotations import annotate_missing, missing_passes
 from clevrhope.pipeline.covr import in_covr_order
 from clevrhope.pipeline.images import missing_images, render_missing
@@ -255,11 +255,7 @@ def _other_pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     )
     if has == asks:
         return ""
-    return f"{_listed(has)} there, {_listed(asks)} asked for"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    return f"{listed(has, most=6)} there, {listed(asks, most=6)} asked for"
 
 
 def _place(path: Path, to: Path) -> None:

@@ -45,7 +45,7 @@ Gaps: TypeAlias = Mapping[str, Gap]
 """By attribute or relation."""
 
 
-def completed(
+def fill_gaps(
     scene: Any, types: Sequence[tuple[str, Sequence[str]]], place: str = ""
 ) -> tuple[Any, dict[str, Gap]]:
     """The scene with something in place of all that it lacks, and what that is.
@@ -71,12 +71,12 @@ def completed(
             )
         filled.append({**item, **missing} if missing else item)
     changes: dict[str, Any] = {"objects": filled} if gaps else {}
-    relations, clauses = _completed_relations(scene, place)
+    relations, clauses = _fill_relations(scene, place)
     changes |= relations
     return {**scene, **changes} if changes else scene, gaps | clauses
 
 
-def _completed_relations(scene: Mapping[str, Any], place: str) -> tuple[dict[str, Any], dict[str, Gap]]:
+def _fill_relations(scene: Mapping[str, Any], place: str) -> tuple[dict[str, Any], dict[str, Gap]]:
     """What a scene needs besides so that relations follow from it, and the relations that are made up."""
     objects, given = scene["objects"], scene.get("relationships", {})
     absent = [each for each in CONVERSE if each not in given] if isinstance(given, Mapping) else []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clevrhope import _core, questions, scenes
-from clevrhope.errors import SceneError
+from clevrhope.errors import SceneError, shown
 from clevrhope.programs.content import json_bytes
-from clevrhope.programs.gaps import check_gaps, completed
+from clevrhope.programs.gaps import check_gaps, fill_gaps
 from clevrhope.programs.program import Program
 from clevrhope.programs.vocabulary import default_vocabulary
+from clevrhope.runtime.settings import check_whole
 from clevrhope.scenes.camera import default_directions
 from clevrhope.scenes.sketch import object_words, scene_svg, swatch_svg
 
@@ -72,10 +74,12 @@ class Scene:
     def __init__(self, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None) -> None:
         self._vocabulary = vocabulary or default_vocabulary()
         given = _single(scene)
+        _check_has_objects(given, "scene")
         self._content = json_bytes(given, "scene", error=SceneError)
-        full, self._gaps = completed(given, self._vocabulary.attribute_types)
+        full, self._gaps = fill_gaps(given, self._vocabulary.attribute_types)
         content = self._content if full is given else json_bytes(full, "scene", error=SceneError)
-        self._handle = _core.SceneGraphs.from_json(self._vocabulary, content, file="scene")
+        with _about_one_scene():
+            self._handle = _core.SceneGraphs.from_json(self._vocabulary, content, file="scene")
 
     @property
     def content(self) -> dict[str, Any]:
@@ -139,18 +143,21 @@ class Scene:
             template_file: asks only what the package's templates of this file ask, such as "one_hop".
 
         Raises:
+            ConfigError: `n` or the seed is not a whole number from 0 to 2**64 - 1.
             SceneError: an object lacks an attribute, or relations are unknown.
             TemplateError: there is no such file of templates.
         """
+        check_whole("n", n)
+        check_whole("seed", seed)
         for needed in self._gaps.values():
             raise SceneError(f"scene: questions need {needed}")
         scene = self.content
         unseen = {"pixel_coords": [0, 0, 0.0], "3d_coords": [0.0, 0.0, 0.0], "rotation": 0.0}
         scene["objects"] = [{**unseen, **item} for item in scene["objects"]]
         full = {"directions": default_directions(), "split": "scene", "image_index": 0, **scene}
-        batch = _core.SceneBatch.from_json(
-            self._vocabulary, json_bytes(full, "scene", error=SceneError), file="scene"
-        )
+        content = json_bytes(full, "scene", error=SceneError)
+        with _about_one_scene():
+            batch = _core.SceneBatch.from_json(self._vocabulary, content, file="scene")
         templates = templates or _templates(self._vocabulary, template_file)
         asked = questions.instantiate_questions(batch, seed=seed, templates=templates, questions_per_scene=n)
         return [
@@ -193,14 +200,16 @@ class SceneSet:
         self, scenes: Sequence[Mapping[str, Any]], *, vocabulary: _core.Vocabulary | None = None
     ) -> None:
         self._vocabulary = vocabulary or default_vocabulary()
+        _check_is_list(scenes)
         if not 1 <= len(scenes) <= MAX_IMAGES:
             raise SceneError(f"{len(scenes)} scenes; a set has one to {MAX_IMAGES}")
         for place, scene in enumerate(scenes):
+            _check_has_objects(scene, f"set: scenes[{place}]")
             if scene in scenes[:place]:
                 first = scenes.index(scene)
                 raise SceneError(f"scenes {first} and {place} are the same; the scenes of a set are distinct")
         types = self._vocabulary.attribute_types
-        made = [completed(scene, types, f"scenes[{place}].") for place, scene in enumerate(scenes)]
+        made = [fill_gaps(scene, types, f"scenes[{place}].") for place, scene in enumerate(scenes)]
         self._contents = [json_bytes(scene, "scene", error=SceneError) for scene in scenes]
         self._gaps = {needed: clause for _, gaps in reversed(made) for needed, clause in gaps.items()}
         content = json_bytes({"scenes": [scene for scene, _ in made]}, "scene", error=SceneError)
@@ -246,6 +255,7 @@ def sample_scenes(
         world: by default CLEVR's vocabulary and look with CLEVR-HOPE's constraints.
 
     Raises:
+        ConfigError: the seed or an index is not a whole number from 0 to 2**64 - 1.
         SceneError: a scene could not meet the constraints; says which ones, and how often it failed.
     """
     batch = scenes.sample_scenes(indices, seed=seed, pool=pool, world=world)
@@ -256,6 +266,27 @@ def sample_scenes(
 @cache
 def _templates(vocabulary: _core.Vocabulary, file: str) -> _core.Templates:
     return questions.read_templates(vocabulary, file=file)
+
+
+def _check_is_list(scenes: object) -> None:
+    if not isinstance(scenes, Sequence) or isinstance(scenes, str | bytes):
+        raise SceneError(f"set: expected a list of scenes, got {shown(scenes)}")
+
+
+def _check_has_objects(scene: object, place: str) -> None:
+    if not isinstance(scene, Mapping):
+        raise SceneError(f'{place}: expected a dictionary with "objects", got {shown(scene)}')
+    if "objects" not in scene:
+        raise SceneError(f'{place}: "objects" is missing; expected a list of objects')
+
+
+@contextmanager
+def _about_one_scene() -> Iterator[None]:
+    """Removes the scene's place in a list from messages of the engine, which reads lists of scenes."""
+    try:
+        yield
+    except SceneError as error:
+        raise SceneError(str(error).replace("scene: scenes[0].", "scene: ", 1)) from error
 
 
 def _single(scene: object) -> object:

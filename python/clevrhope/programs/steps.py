@@ -43,6 +43,12 @@ class TracedStep:
         return self.function if self.value is None else f"{self.function}[{self.value}]"
 
     @property
+    def call(self) -> str:
+        """The function with the numbers of its inputs: `relate[left](3)`."""
+        inputs = ", ".join(map(str, self.inputs))
+        return f"{self.name}({inputs})" if inputs else self.name
+
+    @property
     def objects(self) -> Sequence[int | tuple[int, int]]:
         """The objects of the output; none if it is something else."""
         if self.type in ("ObjectSet", "Groups") and isinstance(self.output, list):
@@ -53,7 +59,7 @@ class TracedStep:
 
     @property
     def result(self) -> str:
-        """The output in words."""
+        """The output in words: "objects 0, 2", "yes"; of a set, "object 1.2" is object 2 of image 1."""
         if self.output is None:
             return NOTHING
         if self.type in ("ObjectSet", "Object", "Groups"):
@@ -88,7 +94,7 @@ class Trace(Sequence[TracedStep]):
         return len(self._steps)
 
     def __repr__(self) -> str:
-        rows = [(str(k), _called(step), step.result) for k, step in enumerate(self)]
+        rows = [(str(k), step.call, step.result) for k, step in enumerate(self)]
         widths = [max((len(row[k]) for row in rows), default=0) for k in range(2)]
         return "\n".join(f"{k:>{widths[0]}}  {name:<{widths[1]}}  {result}" for k, name, result in rows)
 
@@ -105,7 +111,7 @@ class Trace(Sequence[TracedStep]):
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{number}</td>{_CELL}<code>{escape(_called(step))}</code></td>"
+            f"<tr><td>{number}</td>{_CELL}<code>{escape(step.call)}</code></td>"
             f"{_CELL}{' '.join(map(self._drawn, step.objects)) or escape(step.result)}</td></tr>"
             for number, step in enumerate(self)
         )
@@ -120,12 +126,6 @@ class Trace(Sequence[TracedStep]):
             image, number = each if isinstance(each, tuple) else (0, each)
             item = self._scene.contents[image]["objects"][number]
         return f'<span title="{escape(object_words(item))}">{swatch_svg(item)}&nbsp;{_number(each)}</span>'
-
-
-def _called(step: TracedStep) -> str:
-    """The function of a step with the numbers of its inputs: `relate[left](3)`."""
-    inputs = ", ".join(map(str, step.inputs))
-    return f"{step.name}({inputs})" if inputs else step.name
 
 
 def _number(each: int | tuple[int, int]) -> str:

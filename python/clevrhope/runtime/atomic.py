@@ -46,17 +46,30 @@ def whole_file(path: Path) -> Iterator[Path]:
     Raises:
         DatasetError: no space left, or no permission.
     """
-    temporary = temporary_path(path)
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)  # writing would follow a link
-        try:
+        with renamed_file(path) as temporary:
             yield temporary
-            _commit(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+
+
+@contextmanager
+def renamed_file(path: Path, *, writer: str = "") -> Iterator[Path]:
+    """As `whole_file`, but in a folder that exists, and with Python's own errors.
+
+    Args:
+        path: of the file.
+        writer: a name of its own for each of several writers of the same file, who then don't disturb each
+            other.
+    """
+    temporary = temporary_path(path, writer=writer)
+    temporary.unlink(missing_ok=True)  # writing would follow a link
+    try:
+        yield temporary
+        _commit(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -65,9 +78,9 @@ def write_whole(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def temporary_path(path: Path) -> Path:
+def temporary_path(path: Path, *, writer: str = "") -> Path:
     """The path at which a file is written: hidden, and in the same folder, so that renaming is atomic."""
-    return path.with_name(f"{OWN_PREFIX}{path.name}{TEMPORARY_SUFFIX}")
+    return path.with_name(f"{OWN_PREFIX}{path.name}{f'-{writer}' if writer else ''}{TEMPORARY_SUFFIX}")
 
 
 def is_temporary(name: str) -> bool:

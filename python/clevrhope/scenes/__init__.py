@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope import _core
 from clevrhope._core import SceneBatch, World
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, shown
 from clevrhope.look.mesh_files import SUFFIXES
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.settings import check_whole
 
 __all__ = ["SceneBatch", "World", "read_world", "sample_scenes"]
 
@@ -73,12 +75,23 @@ def sample_scenes(
         world: by default CLEVR's vocabulary and look with CLEVR-HOPE's constraints.
 
     Raises:
+        ConfigError: the seed or an index is not a whole number from 0 to 2**64 - 1.
         SceneError: a scene could not meet the constraints; says which ones, and how often it failed.
     """
-    numbers = range(indices) if isinstance(indices, int) else indices
-    return _core.sample_scenes(
-        world or read_world(), seed=seed, pool=pool, indices=np.fromiter(numbers, dtype=np.uint64)
-    )
+    check_whole("seed", seed)
+    return _core.sample_scenes(world or read_world(), seed=seed, pool=pool, indices=_checked(indices))
+
+
+def _checked(indices: object) -> npt.NDArray[np.uint64]:
+    if isinstance(indices, int):
+        check_whole("indices", indices)
+        return np.arange(indices, dtype=np.uint64)
+    if not isinstance(indices, Iterable) or isinstance(indices, str | bytes):
+        raise ConfigError(f"indices is {shown(indices)}; expected a number of scenes, or the index of each")
+    numbers = [each.item() if isinstance(each, np.generic) else each for each in indices]
+    for place, number in enumerate(numbers):
+        check_whole(f"indices[{place}]", number)
+    return np.array(numbers, dtype=np.uint64)
 
 
 def _with_changes(look: bytes, changes: Mapping[str, Any], file: Path) -> bytes:

@@ -122,10 +122,17 @@ def box_px(item: Item) -> Box:
 def _boxes(scene: Mapping[str, Any]) -> list[tuple[Box, float]]:
     """The box of each object, and minus its distance from the camera."""
     try:
-        return list(_placed(scene))
+        return [_finite(*each) for each in _placed(scene)]
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         # It does not say where each object is, or something else stands there.
         return list(_in_rows(scene["objects"]))
+
+
+def _finite(box: Box, depth: float) -> tuple[Box, float]:
+    left, top, right, bottom, depth = map(float, (*box, depth))
+    if not math.isfinite(left + top + right + bottom + depth):
+        raise ValueError
+    return (left, top, right, bottom), depth
 
 
 def _placed(scene: Mapping[str, Any]) -> Iterator[tuple[Box, float]]:

@@ -53,7 +53,7 @@ def stream(
         split: such as "train" or "complex_ood".
         size: (width, height) of an image in pixels.
         seed: of scenes and questions, from 0 to 2**64 - 1, as of `build --seed`.
-        limit: the first so many questions; None for as many as the paper has.
+        limit: how many questions, from the first on; None for as many as the paper has.
         quality: "draft", "standard" (the default) or "high".
         diversity: number of combinations of the pair's types in training, the pair included.
         diversity_mode: which combinations these are, as of `build --diversity-mode`.

@@ -43,7 +43,9 @@ class Stream:
     """The questions of a split as an iterable; made by `stream`. Its items are those of `clevrhope.load`.
 
     A pass over it is an epoch; there is one at a time. The order of shuffled questions depends on the seed
-    and on the number of the epoch, which goes up by one when a pass ends, and which `set_epoch` sets.
+    and on the number of the epoch, which `set_epoch` sets, and which goes up by one when a pass ends, though
+    only in the process that iterates. A DataLoader with workers iterates in them, so there `set_epoch` gives
+    each epoch its order, and the main process's stream does not know how far an epoch is.
     """
 
     def __init__(
@@ -84,7 +86,9 @@ class Stream:
         )
         decided = {**binding, **rendered, "n": len(rows), "order": asdict(order)}
         self._digest = hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()
-        self._epoch, self._position, self._resumes = 0, 0, False
+        self._epoch, self._position = 0, 0
+        self._resumed: Share | None = None  # whose state the next pass resumes
+        self._n_passes = 0
 
     def __len__(self) -> int:
         """Questions of an epoch; those of this rank, with all of its workers."""
@@ -98,15 +102,21 @@ class Stream:
         """The items of an epoch, or what is left of one that is resumed.
 
         Raises:
-            ConfigError: the process was forked.
+            ConfigError: the process was forked, or the state that was loaded is of another number of ranks or
+                workers. From an item: another pass has begun.
         """
         check_process()
-        if not self._resumes:
+        share = self._share()
+        if self._resumed is None:
             self._position = 0
-        self._resumes = False
-        return self._rest_of_epoch(self._share())
+        else:
+            _check_share(self._resumed, share)
+        self._resumed = None
+        self._n_passes += 1
+        return self._rest_of_epoch(share, self._n_passes)
 
-    def _rest_of_epoch(self, share: Share) -> Iterator[Item]:
+    def _rest_of_epoch(self, share: Share, number: int) -> Iterator[Item]:
+        self._check_pass(number)
         if share.n_workers > 1:
             # Workers share the cores. The native module reads this when it first needs threads.
             os.environ.setdefault("RAYON_NUM_THREADS", str(max(1, available_cores() // share.n_workers)))
@@ -118,23 +128,33 @@ class Stream:
                 item = self._items[row]
                 self._position += 1
                 yield item
+                self._check_pass(number)
             given = max(0, given - len(rows))
         self._open([])
         self._epoch, self._position = epoch + 1, 0
 
+    def _check_pass(self, number: int) -> None:
+        if number != self._n_passes:
+            raise ConfigError(
+                "another pass over this stream has begun, which ended this one; "
+                "make two streams to iterate over both at once"
+            )
+
     def set_epoch(self, epoch: int) -> None:
-        """Makes the next pass the whole of this epoch.
+        """Makes the next pass the whole of this epoch, or what is left of it if a state of it was loaded.
 
         Workers of a DataLoader learn of it when they start; those that stay from one epoch to the next
         (`persistent_workers`) count by themselves.
         """
         check_whole("epoch", epoch)
-        self._epoch, self._position, self._resumes = epoch, 0, False
+        if self._resumed is None or epoch != self._epoch:
+            self._epoch, self._position, self._resumed = epoch, 0, None
 
     def state_dict(self) -> dict[str, Any]:
         """How far the pass is that is under way, for `load_state_dict`.
 
-        In a worker of a DataLoader it is about the worker's part, as torchdata's StatefulDataLoader expects.
+        It is about the process that calls it: in a worker of a DataLoader about the worker's part, as
+        torchdata's StatefulDataLoader expects, and in the main process about no worker's part.
         """
         return {
             "stream": self._digest,
@@ -146,6 +166,9 @@ class Stream:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Has the next pass begin with the item that would have followed when the state was taken.
 
+        The pass has to be in the process that loads the state: workers of a DataLoader refuse a state that
+        the main process has loaded.
+
         Raises:
             ConfigError: the state is of another stream, or of another number of ranks or workers.
         """
@@ -155,10 +178,9 @@ class Stream:
             raise ConfigError(
                 "state: taken from a stream of other questions, images or order; give the same arguments"
             )
-        if state["share"] != here["share"]:
-            then, now = (str(Share(**each["share"])) for each in (state, here))
-            raise ConfigError(f"state: taken in {then}, not in {now}; resume with as many ranks and workers")
-        self._epoch, self._position, self._resumes = state["epoch"], state["position"], True
+        share = Share(**state["share"])
+        _check_share(share, self._share())
+        self._epoch, self._position, self._resumed = state["epoch"], state["position"], share
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A worker is in no process group, so it is told its rank.
@@ -182,7 +204,12 @@ class Stream:
         if ranks is None and distributed and distributed.is_available() and distributed.is_initialized():
             ranks = distributed.get_rank(), distributed.get_world_size()
         worker = data.get_worker_info() if data else None
-        return Share(*(ranks or (0, 1)), *((worker.id, worker.num_workers) if worker else (0, 1)))
+        return Share(*(ranks or (0, 1)), *((worker.id, worker.num_workers) if worker else (0, 0)))
+
+
+def _check_share(then: Share, now: Share) -> None:
+    if then != now:
+        raise ConfigError(f"state: taken in {then}, not in {now}; resume with as many ranks and workers")
 
 
 def check_process() -> None:

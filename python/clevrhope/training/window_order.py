@@ -15,12 +15,12 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Share:
-    """Which part of the windows a process goes through."""
+    """Which part of the windows a process goes through; in the main process `n_workers` is 0."""
 
     rank: int = 0
     world_size: int = 1
     worker: int = 0
-    n_workers: int = 1
+    n_workers: int = 0
 
     def of_rank(self, windows: Numbers) -> Numbers:
         """The windows of all workers of the rank."""
@@ -28,10 +28,11 @@ class Share:
 
     def of(self, windows: Numbers) -> Numbers:
         """The windows of the process."""
-        return self.of_rank(windows)[self.worker :: self.n_workers]
+        return self.of_rank(windows)[self.worker :: max(1, self.n_workers)]
 
     def __str__(self) -> str:
-        return f"worker {self.worker} of {self.n_workers} on rank {self.rank} of {self.world_size}"
+        process = f"worker {self.worker} of {self.n_workers}" if self.n_workers else "the main process"
+        return f"{process} on rank {self.rank} of {self.world_size}"
 
 
 def window_bounds(image_idxs: Ints, group: int) -> Numbers:

@@ -112,7 +112,7 @@ def hop_options(names: Sequence[str]) -> list[str]:
     return _listed("--hop", names)
 
 
-def parsed(manifest: Manifest, name: str) -> Hop:
+def parse_manifest_hop(manifest: Manifest, name: str) -> Hop:
     """The HOP of that name under the dataset's vocabulary."""
     return parse_hop(name, list(manifest.world["attributes"].items()))
 
@@ -187,7 +187,7 @@ def _groups(manifest: Manifest) -> dict[_Group, list[Hop]]:
     """The sub-datasets, by what one command has to make together."""
     groups: dict[_Group, list[Hop]] = {}
     for name, splits in manifest.splits.items():
-        hop = parsed(manifest, name)
+        hop = parse_manifest_hop(manifest, name)
         every = set(splits_of(hop)) <= set(splits)
         own = tuple(each for each in splits if each not in SECOND_SPLITS)
         group = _Group(_limits(hop, splits), () if every else own, name in manifest.covr)

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from clevrhope.errors import RenderError
+from clevrhope.errors import RenderError, listed
 from clevrhope.images.blender.process import Patience, TaskError, WorkerEndedError, WorkerProcess
 from clevrhope.images.renderer import Pixels
 
@@ -40,11 +40,10 @@ class ScenesFailedError(RenderError):
 
     def __init__(self, reasons: Mapping[Any, str], *, remedy: str = "") -> None:
         self.reasons = dict(reasons)
-        keys = [str(key) for key in self.reasons]
-        listed = ", ".join(keys[:10]) + (f" and {len(keys) - 10} more" if len(keys) > 10 else "")
+        keys = list(self.reasons)
         first = next(iter(self.reasons.values()))
         noun = "scene" if len(keys) == 1 else "scenes"
-        super().__init__(f"{noun} {listed} could not be rendered: {first}{remedy}")
+        super().__init__(f"{noun} {listed(keys, most=10)} could not be rendered: {first}{remedy}")
 
 
 @dataclass(frozen=True)
