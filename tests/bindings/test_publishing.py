@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
-from clevrhope.runtime.blender import BLENDER_PYTHON
+from clevrhope.runtime.blender import BLENDER_PYTHON, DEBIAN_PACKAGES
 from clevrhope.runtime.blender_environment import REQUIREMENTS
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +29,8 @@ def read(path: Path) -> dict[Any, Any]:
 
 def steps(path: Path) -> Iterator[dict[str, Any]]:
     for job in read(path)["jobs"].values():
-        assert job["runs-on"]
-        yield from job["steps"]
+        assert ("runs-on" in job) != ("uses" in job)
+        yield from job.get("steps", ())
 
 
 def pythons() -> list[str]:
@@ -73,6 +74,7 @@ def test_what_a_workflow_runs_exists(path: Path) -> None:
                 ["python", "-m", "pip", "install"],
                 ["git", "config", "--global", "core.symlinks"],
                 ["maturin", "build", "--release", "--locked"],
+                ["sudo", "apt-get", "update", "&&"],
             ), step
     assert n_commands > 1
 
@@ -86,6 +88,39 @@ def test_only_the_job_that_publishes_may_ask_for_a_token() -> None:
     publish = read(ROOT / ".github/workflows/wheels.yml")["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
     assert set(publish["needs"]) == set(read(ROOT / ".github/workflows/wheels.yml")["jobs"]) - {"publish"}
+
+
+def test_nothing_is_published_without_the_tests() -> None:
+    jobs = read(ROOT / ".github/workflows/wheels.yml")["jobs"]
+    assert "tests" in jobs["publish"]["needs"]
+    assert jobs["tests"] == {"uses": "./.github/workflows/test.yml"}
+    # PyYAML reads the key "on" as true.
+    assert "workflow_call" in read(ROOT / ".github/workflows/test.yml")[True]
+
+
+def test_what_is_published_is_there_and_the_program_that_publishes_it_is_fixed() -> None:
+    uses = [step for step in steps(ROOT / ".github/workflows/wheels.yml") if "uses" in step]
+    uploads = [step["with"] for step in uses if "upload-artifact" in step["uses"]]
+    assert len(uploads) == 3
+    assert all(each["if-no-files-found"] == "error" for each in uploads)
+    (publisher,) = (step["uses"] for step in uses if "pypi-publish" in step["uses"])
+    assert re.fullmatch(r"[0-9a-f]{40}", publisher.partition("@")[2])
+
+
+def test_blenders_system_libraries_are_installed_before_the_tests() -> None:
+    jobs = read(ROOT / ".github/workflows/test.yml")["jobs"]
+    for name in ("checks", "slow-checks"):
+        *_, install, tests = (step["run"] for step in jobs[name]["steps"] if "run" in step)
+        assert tests.startswith("make test")
+        packages = shlex.split(install.partition("install --yes ")[2])
+        assert packages == sorted(DEBIAN_PACKAGES.values())
+
+
+def test_click_is_one_that_has_what_the_command_line_uses() -> None:
+    """NoArgsIsHelpError and a context for `get_missing_message` are new in 8.2."""
+    (click,) = (each for each in map(Requirement, PROJECT["dependencies"]) if each.name == "click")
+    assert "8.1.8" not in click.specifier
+    assert "8.2.0" in click.specifier
 
 
 def test_the_citation_names_this_version_and_the_paper() -> None:
@@ -122,8 +157,9 @@ def test_documentation_names_the_package_where_it_names_an_extra() -> None:
         for extra in re.findall(r"'\.\[(\w+)\]'", page.read_text("utf-8"))
     ]
     assert found == []
-    named = {
-        extra for page in pages for extra in re.findall(r"'clevrhope\[(\w+)\]'", page.read_text("utf-8"))
-    }
-    assert named
+    lists = [
+        extras for page in pages for extras in re.findall(r"clevrhope\[([^\]]+)\]", page.read_text("utf-8"))
+    ]
+    assert any("," in extras for extras in lists)
+    named = {extra for extras in lists for extra in extras.split(",")}
     assert named <= set(PROJECT["optional-dependencies"])

@@ -133,7 +133,9 @@ def test_blender_missing_is_no_failure_and_blender_broken_is(
         raise RenderError("Blender needs the system library libSM.so.6: apt-get install libsm6")
 
     monkeypatch.setattr(blender, "check_blender", unfit)
-    assert findings(capsys, code=1)["Blender"]["remedy"].endswith("apt-get install libsm6")
+    found = findings(capsys, code=1)["Blender"]
+    assert found["value"] == "installed, but it cannot be used"
+    assert found["remedy"].endswith("apt-get install libsm6")
 
 
 def test_a_named_interpreter_without_blender_is_broken(capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,6 +171,16 @@ def test_a_full_disk_and_no_browser_are_remarks(monkeypatch: pytest.MonkeyPatch,
     assert found["disk"].value == f"0.5 GB free in {tmp_path}"
     assert found["disk"].remedy.startswith("free some space")
     assert found["browsers"].state == NOTE
+    assert found["browsers"].value.startswith("no known browser was found; ")
+
+
+def test_a_current_folder_that_is_gone_is_a_remark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    (found,) = (each for each in machine.machine_findings() if each.name == "disk")
+    assert found == Finding("disk", "unknown: the current folder is gone", NOTE, "cd to a folder of yours")
 
 
 def test_torchs_gpus_are_read_from_its_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -135,6 +135,7 @@ def test_files_links_and_damaged_runs(tmp_path: Path, capsys: pytest.CaptureFixt
     for name, words in (
         ("file", "a file; expected the folder of a dataset"),
         ("link", "a link to nothing; expected the folder of a dataset"),
+        ("/dev/null", "not a folder; expected the folder of a dataset"),
         ("run", "clevrhope evaluate and clevrhope report read runs"),
         ("n" * 300, "no such folder"),
     ):

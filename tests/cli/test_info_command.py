@@ -12,6 +12,7 @@ from building import tree
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.manifest import existing_manifest, read_summary
+from clevrhope.describe.info import overview
 from clevrhope.describe.info.overview import KINDS, read_overview
 
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
@@ -30,7 +31,7 @@ def test_numbers_are_those_of_the_manifest(mixed: Path, capsys: pytest.CaptureFi
     for name in ("seed", "rendering", "config", "splits", "covr", "suites", "pools"):
         assert found[name] == getattr(manifest, name), name
     assert found["complete"] is True
-    assert found["pictures"] == len(list(mixed.glob("images/*/*.png"))) > 20
+    assert found["images"] == len(list(mixed.glob("images/*/*.png"))) > 20
     assert set(found["splits"]) == {"none", "prelim_cyan", "rubber_cylinder"}
 
 
@@ -44,6 +45,12 @@ def test_bytes_are_those_on_disk(mixed: Path, capsys: pytest.CaptureFixture[str]
     assert found["suites"] == sum(path.stat().st_size for path in of_suites) > 0
 
 
+def test_a_link_to_nothing_in_a_store_of_features_has_no_bytes(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("four")
+    (tmp_path / "link").symlink_to("nowhere")
+    assert overview._bytes_below(tmp_path) == 4
+
+
 def test_text_says_what_json_says(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = info(capsys, mixed)
     assert run_command(["info", str(mixed)]) == 0
@@ -52,9 +59,7 @@ def test_text_says_what_json_says(mixed: Path, capsys: pytest.CaptureFixture[str
         assert command in text
     for each in found["additions"]:
         assert f"{each['what']}:\n  {each['command']}" in text
-    assert (
-        f"{found['questions']:,} questions in 3 sub-datasets, {found['pictures']:,} images; complete" in text
-    )
+    assert f"{found['questions']:,} questions in 3 sub-datasets, {found['images']:,} images; complete" in text
     assert "3 to 6 objects in a scene" in text
     assert "96 x 64 pixels, by clevrhope's native renderer (quality draft), revision" in text
 

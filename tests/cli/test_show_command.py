@@ -167,6 +167,37 @@ def test_several_images_are_saved_by_number(
         assert (tmp_path / name).read_bytes() == Path(image["path"]).read_bytes()
 
 
+def test_no_file_of_the_dataset_is_written_over(
+    only_h5: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "link").symlink_to(only_h5)
+    linked = tmp_path / "linked"  # a dataset whose images lie elsewhere
+    linked.mkdir()
+    for each in only_h5.iterdir():
+        (linked / each.name).symlink_to(each)
+    words = list(map(str, asked("red_cube", "complex_ood", 1)))
+    for folder, out in (
+        (only_h5, only_h5 / "images/train/a.png"),
+        (only_h5, tmp_path / "link" / "a.png"),
+        (linked, linked / "images" / "a.png"),
+    ):
+        assert run_command(["show", str(folder), *words, "--save", str(out)]) == 2
+        seen = capsys.readouterr()
+        assert seen.err == (
+            f"clevrhope: --save: {out} is within the dataset's folder; choose a place outside of it\n"
+        )
+        assert not out.exists()
+
+
+def test_where_an_image_cannot_be_saved_the_option_is_named(
+    only_h5: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    words = list(map(str, asked("red_cube", "complex_ood", 1)))
+    assert run_command(["show", str(only_h5), *words, "--save", str(tmp_path / "file" / "a.png")]) == 1
+    assert capsys.readouterr().err.endswith("choose another folder with --save\n")
+
+
 def test_own_templates_have_numbers_for_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     templates = Path(__file__).parents[1] / "data" / "likeness_templates"
     out = tmp_path / "out"

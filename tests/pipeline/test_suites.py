@@ -262,6 +262,11 @@ def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
     assert re.search(r"  rephrase +in +\d+ +\d+ +- +- +\d+\n", out)
 
 
+def test_the_values_of_a_pair_may_come_in_any_order(folder: Path) -> None:
+    made = make_suite(folder, "carets", hops=["cylinder_rubber"], per_cell=0)
+    assert {split.hop for split in made} == {HOP}
+
+
 def test_without_pairs_wanted_none_is_searched_for(folder: Path) -> None:
     made = make_suite(folder, "carets", hops=[HOP], per_cell=0)
     counts = {test.test: test.n_pairs for test in made[0].tests}
@@ -283,7 +288,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     "no name": (lambda out: ["../carets", str(out)], "cannot be the name of a suite; use letters, digits"),
     "no such pair": (
         lambda out: ["rad", str(out), "--hop", "rubber_cylinders"],
-        f'--hop: no sub-dataset "rubber_cylinders" (did you mean "{HOP}"?); there are: ',
+        f'no HOP "rubber_cylinders" (did you mean "{HOP}"?); there are: ',
     ),
     "not a dataset": (
         lambda out: ["rad", str(out / "hops")],

@@ -139,6 +139,21 @@ def test_the_variable_goes_first_then_this_environment_then_the_one_that_was_mad
         libraries.check_blender()
 
 
+@pytest.mark.parametrize("named", ["some-python", "./some-python"])
+def test_a_name_on_the_path_and_a_relative_path_are_found(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = program(tmp_path / "some-python", """echo '["/there/bpy/__init__.so", "4.5.3"]'""")
+    if named.startswith("."):
+        monkeypatch.chdir(tmp_path)
+    else:
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv(libraries.VARIABLE, named)
+    found = libraries.find_blender()
+    assert found is not None
+    assert found.python == python
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -200,12 +215,57 @@ def test_a_failed_installation_leaves_nothing(
     assert not (tmp_path / "made").exists()
 
 
+def test_an_environment_of_the_users_is_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    python = made_environment(tmp_path / "mine")
+    program(tmp_path / "no_blender", "echo '[null, null]'")
+    python.unlink()
+    python.symlink_to(tmp_path / "no_blender")
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setattr(blender_environment, "_run", lambda *_: pytest.fail("something was installed"))
+    assert run_command(["blender", "install", "--into", str(tmp_path / "mine")]) == 2
+    assert capsys.readouterr().err == (
+        f"clevrhope: {tmp_path / 'mine'}: it holds something that clevrhope blender install did not make; "
+        "choose another folder with --into, or remove this one\n"
+    )
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_installation_that_failed_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(command: list[str], problem: str) -> None:
+        if "venv" in command:
+            (folder / "bin").mkdir(exist_ok=True)
+            program(libraries.python_of(folder), "echo '[null, null]'")
+        elif fails:
+            raise RenderError(problem)
+        else:
+            program(libraries.python_of(folder), """echo '["/there/bpy/__init__.so", "4.5.3"]'""")
+
+    monkeypatch.setattr(blender_environment, "_run", run)
+    folder = tmp_path / "made"
+    folder.mkdir()  # so that it stays
+    fails = True
+    assert run_command(["blender", "install", "--into", str(folder)]) == 1
+    assert libraries.python_of(folder).exists()
+    fails = False
+    assert run_command(["blender", "install", "--into", str(folder)]) == 0
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_its_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert run_command(["blender", "install", "--into", str(tmp_path / "file" / "made")]) == 1
+    assert capsys.readouterr().err.endswith("choose another folder with --into\n")
+
+
 def test_what_an_environment_cannot_be_made_of_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mine").touch()
     assert run_command(["blender", "install", "--into", str(tmp_path)]) == 2
-    assert "holds something else; choose another folder with --into" in capsys.readouterr().err
+    assert "did not make; choose another folder with --into" in capsys.readouterr().err
     other = program(tmp_path / "python", "echo 3.13")
     arguments = ["blender", "install", "--into", str(tmp_path / "new"), "--python", str(other)]
     assert run_command(arguments) == 2

@@ -28,6 +28,7 @@ for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "getuid", "geteuid", "ki
     delattr(os, name)
 for name in ("SIGKILL", "SIGALRM", "SIGHUP", "setitimer"):
     delattr(signal, name)
+signal.SIGBREAK = 21
 real_open = os.open
 def open_no_folders(path, flags, *more, **named):
     if os.path.isdir(path):

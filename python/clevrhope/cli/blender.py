@@ -22,8 +22,8 @@ def blender() -> None:
     "--into",
     type=PATH,
     metavar="DIR",
-    help="Where; a folder of yours has to be named by CLEVRHOPE_BLENDER_PYTHON later on.  [default: this "
-    "user's data folder, where clevrhope finds it]",
+    help="Folder of the environment. If it is not the default, set CLEVRHOPE_BLENDER_PYTHON to its Python "
+    "afterwards.  [default: this user's data folder, where clevrhope finds it]",
 )
 @click.option("--python", type=PATH, metavar="PATH", help="A Python 3.11.  [default: the first found]")
 @quiet_option

@@ -31,7 +31,9 @@ def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
     if not os.path.lexists(folder):
         return WrongFolderError(f"{folder}: no such folder; {remedy}")
     if not folder.is_dir():
-        found = "a file" if folder.is_file() else "a link to nothing"
+        found = "a file" if folder.is_file() else "not a folder"
+        if folder.is_symlink() and not folder.exists():
+            found = "a link to nothing"
         return WrongFolderError(f"{folder}: {found}; expected the folder of a dataset")
     if (folder / "run.json").is_file():
         return WrongFolderError(

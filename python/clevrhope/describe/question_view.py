@@ -22,7 +22,7 @@ from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.questions import read_templates
-from clevrhope.runtime.atomic import write_whole
+from clevrhope.runtime.atomic import disk_errors, write_whole
 from clevrhope.scenes.sketch import object_words
 from clevrhope.splits.covr.kinds import is_covr
 from clevrhope.splits.hops import Hop, parse_hop
@@ -167,11 +167,17 @@ def save_images(folder: Path, view: QuestionView, out: Path) -> list[Path]:
     Of several images, each has its number at the end of its name: `out` with -0, -1 and so on.
 
     Raises:
-        ConfigError: the images are not rendered, or `out` is not the name of a PNG file.
+        ConfigError: the images are not rendered, or `out` is not the name of a PNG file, or is within the
+            dataset's folder, whose files it could replace.
         DatasetError: an image is missing or damaged, or a file cannot be written.
     """
     if out.suffix.lower() != ".png":
         raise ConfigError(f"--save: {out} should end in .png")
+    with disk_errors(out, option="--save"):  # there may be no current folder
+        is_within = out.parent.resolve().is_relative_to(folder.resolve())
+        is_within |= out.absolute().is_relative_to(folder.absolute())
+    if is_within:
+        raise ConfigError(f"--save: {out} is within the dataset's folder; choose a place outside of it")
     layout = Layout(folder)
     pool = open_split(layout, view.hop, view.split, vocab=read_vocab(layout.vocab_of(view.split))).pool
     indices = [image.index for image in view.images]
@@ -182,7 +188,7 @@ def save_images(folder: Path, view: QuestionView, out: Path) -> list[Path]:
         )
     names = [out] if len(indices) == 1 else [out.with_stem(f"{out.stem}-{k}") for k in range(len(indices))]
     for index, path in zip(indices, names, strict=True):
-        write_whole(path, images.png(index)())
+        write_whole(path, images.png(index)(), option="--save")
     return names
 
 

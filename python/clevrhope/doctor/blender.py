@@ -30,7 +30,7 @@ def blender_finding() -> Finding:
             )
         check_blender()
     except (ConfigError, RenderError) as error:
-        return Finding("Blender", "there, but unfit", BROKEN, str(error))
+        return Finding("Blender", "installed, but it cannot be used", BROKEN, str(error))
     return Finding("Blender", f"{blender.version or 'built from source'}, {_place(blender)}")
 
 

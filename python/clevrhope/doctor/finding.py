@@ -5,7 +5,7 @@ from typing import Literal
 
 State = Literal["ok", "note", "broken"]
 OK: State = "ok"
-#: Optional and not there, or short.
+#: Optional and missing, or scarce.
 NOTE: State = "note"
 #: There, and does not work.
 BROKEN: State = "broken"

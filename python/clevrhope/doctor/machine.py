@@ -45,17 +45,22 @@ def machine_findings() -> Iterator[Finding]:
     yield Finding("cores", f"{cores}" if cores == here else f"{cores} of {here}, by this process's limits")
     memory = available_bytes()
     yield Finding("memory", "unknown" if memory >= UNKNOWN_BYTES else f"{memory / (1 << 30):.1f} GiB")
-    yield _disk(Path.cwd())
+    yield _disk()
     yield _gpus()
     yield _torch()
     yield _browsers()
 
 
-def _disk(folder: Path) -> Finding:
+def _disk() -> Finding:
+    remedy = "cd to a folder of yours"
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:
+        return Finding("disk", "unknown: the current folder is gone", NOTE, remedy)
     free = shutil.disk_usage(folder).free
     value = f"{free / 1e9:.1f} GB free in {folder}"
     if not os.access(folder, os.W_OK):
-        return Finding("disk", f"{value}, where you may not write", NOTE, "cd to a folder of yours")
+        return Finding("disk", f"{value}, where you may not write", NOTE, remedy)
     if free < LITTLE_DISK_BYTES:
         return Finding("disk", value, NOTE, "free some space, or name another disk with --out")
     return Finding("disk", value)
@@ -119,7 +124,7 @@ def _browsers() -> Finding:
     if not found:
         return Finding(
             "browsers",
-            "none that is known by name; datasets and reports are pages",
+            "no known browser was found; you need one to open the pages of datasets and reports",
             NOTE,
             "apt-get install firefox-esr (Debian), or what your system calls it",
         )

@@ -165,7 +165,7 @@ def make_with(
     progress = progress or Silent()
     with locked_dataset(folder) as (layout, manifest):
         maker = kind(layout, manifest, name, suite_folder(name, suite_files), **choices)
-        wanted = stream_splits(manifest, hops, kind.role)
+        wanted = stream_splits(layout, manifest, hops, kind.role)
         sweep(layout.folders())
         made = []
         with progress.stage(f"Making pairs of {name}", total=len(wanted), unit="splits") as advance:
@@ -232,28 +232,25 @@ def with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
     return manifest.with_files({layout.relative(path): record(path)})
 
 
-def test_splits(manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
+def test_splits(layout: Layout, manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
     """The test sets of whole scenes of these sub-datasets; errors as `stream_splits`."""
-    return stream_splits(manifest, hops, "test")
+    return stream_splits(layout, manifest, hops, "test")
 
 
-def stream_splits(manifest: Manifest, hops: Sequence[str] | None, role: str) -> list[tuple[Hop, str]]:
+def stream_splits(
+    layout: Layout, manifest: Manifest, hops: Sequence[str] | None, role: str
+) -> list[tuple[Hop, str]]:
     """The test sets of whole scenes of these sub-datasets, or their train sets.
 
     Raises:
         ConfigError: there is none, or a sub-dataset is not there.
     """
     types = [(kind, list(values)) for kind, values in manifest.world["attributes"].items()]
-    for hop in hops or ():
-        if hop not in manifest.splits:
-            known = list(manifest.splits)
-            raise ConfigError(
-                f'--hop: no sub-dataset "{hop}"{suggestion(hop, known)}; there are: {", ".join(known)}'
-            )
+    wanted = manifest.splits if hops is None else {find_hop(layout, hop) for hop in hops}
     found = [
         (parse_hop(hop, types), split)
         for hop in manifest.splits
-        if hops is None or hop in hops
+        if hop in wanted
         for split in manifest.splits[hop]
         if SPLITS[split].drawn == "stream" and SPLITS[split].role == role
     ]

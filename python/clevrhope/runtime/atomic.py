@@ -40,13 +40,17 @@ class FileRecord:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, *, option: str = "--out") -> Iterator[Path]:
     """Gives a path to write to, which is renamed to `path` after the block, or removed if the block raises.
+
+    Args:
+        path: where the file is to be.
+        option: with which the user chose the place.
 
     Raises:
         DatasetError: no space left, or no permission.
     """
-    with disk_errors(path):
+    with disk_errors(path, option=option):
         path.parent.mkdir(parents=True, exist_ok=True)
         with renamed_file(path) as temporary:
             yield temporary
@@ -72,9 +76,9 @@ def renamed_file(path: Path, *, writer: str = "") -> Iterator[Path]:
         raise
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Writes one file; errors as `whole_file`."""
-    with whole_file(path) as temporary:
+def write_whole(path: Path, content: bytes, *, option: str = "--out") -> None:
+    """Writes one file; `option` and errors as of `whole_file`."""
+    with whole_file(path, option=option) as temporary:
         temporary.write_bytes(content)
 
 
@@ -155,8 +159,12 @@ class WorkingFolder:
 
 
 @contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
+def disk_errors(path: Path, *, option: str = "--out") -> Iterator[None]:
     """Turns errors such as a full disk or a missing permission into one sentence that says what helps.
+
+    Args:
+        path: what is written.
+        option: with which the user chose the place.
 
     Raises:
         DatasetError: in place of these errors; others pass through.
@@ -173,15 +181,17 @@ def disk_errors(path: Path) -> Iterator[None]:
         if number in _FORBIDDEN:
             raise DatasetError(
                 f"{path}: no permission to write there; "
-                "choose a folder of your own with --out, or change its permissions"
+                f"choose a folder of your own with {option}, or change its permissions"
             ) from error
         if number in (errno.ENOENT, errno.EINVAL, errno.ENAMETOOLONG, errno.ELOOP):
             raise DatasetError(
-                f"{path}: cannot be created there ({os.strerror(number)}); choose another folder with --out"
+                f"{path}: cannot be created there ({os.strerror(number)}); "
+                f"choose another folder with {option}"
             ) from error
         if number in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY):
             raise DatasetError(
-                f"{path}: a file is in the way of a folder, or the reverse; choose another folder with --out"
+                f"{path}: a file is in the way of a folder, or the reverse; "
+                f"choose another folder with {option}"
             ) from error
         raise
 

@@ -137,7 +137,8 @@ def find_blender() -> Blender | None:
         ConfigError: CLEVRHOPE_BLENDER_PYTHON names no interpreter that has Blender.
     """
     if named := os.environ.get(VARIABLE):
-        return ask_for_blender(Path(named))
+        on_path = shutil.which(named)
+        return ask_for_blender(Path(on_path).absolute() if on_path else Path(named))
     folder = blender_folder()
     if folder is not None:
         try:

@@ -13,6 +13,8 @@ from clevrhope.runtime.blender import BLENDER_PYTHON, BLENDER_SERIES, Blender, a
 
 #: What is installed; as in the extra `render`.
 REQUIREMENTS = ("bpy>={0}.{1},<{0}.{2}".format(*BLENDER_SERIES, BLENDER_SERIES[1] + 1), "numpy<2")
+#: The file by which a folder is known as one that `install_blender` made, or began to make.
+MARK = ".clevrhope-blender"
 
 _VERSION = ".".join(map(str, BLENDER_PYTHON))
 _QUESTION = "import sys, ensurepip; print(*sys.version_info[:2], sep='.')"
@@ -27,19 +29,25 @@ def install_blender(folder: Path, *, python: Path | None, say: Callable[[str], N
         say: is given a line before what takes long.
 
     Raises:
-        ConfigError: no Python 3.11, or the folder holds something else.
-        RenderError: the environment cannot be made; what was made of it is removed.
+        ConfigError: no Python 3.11, or the folder holds something that this did not make.
+        DatasetError: the folder cannot be written to.
+        RenderError: the environment cannot be made; a new folder is removed, and another can be continued.
     """
-    made = python_of(folder)
+    made, mark = python_of(folder), folder / MARK
     if made.exists():
         with suppress(ConfigError):
             return ask_for_blender(made)
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder}: it holds something else; choose another folder with --into")
+    with disk_errors(folder, option="--into"):
+        is_new = not folder.exists()
+        if not is_new and not mark.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ConfigError(
+                f"{folder}: it holds something that clevrhope blender install did not make; "
+                "choose another folder with --into, or remove this one"
+            )
     base = find_python(python)
-    is_new = not folder.exists()
-    with disk_errors(folder):
+    with disk_errors(folder, option="--into"):
         folder.mkdir(parents=True, exist_ok=True)
+        mark.touch()
     try:
         say(f"Making an environment with {base} in {folder} ...")
         _run([str(base), "-E", "-m", "venv", str(folder)], "the environment cannot be made")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,7 @@ class Overview:
             "rendering": manifest.rendering,
             "config": manifest.config,
             "questions": self.n_questions,
-            "pictures": self.n_images,
+            "images": self.n_images,
             "splits": manifest.splits,
             "covr": manifest.covr,
             "suites": manifest.suites,
@@ -147,7 +148,12 @@ def _store(folder: Path) -> Store:
 
 
 def _bytes_below(folder: Path) -> int:
-    return sum((Path(parent) / name).stat().st_size for parent, _, names in os.walk(folder) for name in names)
+    n_bytes = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):  # a temporary file that is gone, or a link to nothing
+                n_bytes += (Path(parent) / name).stat().st_size
+    return n_bytes
 
 
 def _exports(folder: Path, manifest: Manifest) -> list[Export]:

@@ -109,7 +109,7 @@ def make_visual_suite(
     """
     progress = progress or Silent()
     with locked_dataset(folder) as (layout, manifest):
-        wanted = test_splits(manifest, hops)
+        wanted = test_splits(layout, manifest, hops)
         maker = _Maker(layout, manifest, n, templates, properties)
         sweep(layout.folders())
         made = []
