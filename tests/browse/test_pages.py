@@ -13,7 +13,8 @@ from PIL import Image
 from site_client import HOP, SiteClient, links, make_client, text_of
 
 from clevrhope.browse.addresses import Query
-from clevrhope.browse.models import OUTCOMES
+from clevrhope.browse.folder import Folder
+from clevrhope.browse.models import OUTCOMES, read_models
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.loader import load
 from clevrhope.dataset.vocab import read_vocab
@@ -276,3 +277,15 @@ def test_a_query_reads_what_it_writes() -> None:
         Query.read({"family": "-1", "page": "0", "boxes": "7", "outcome": "no", "answer": "9" * 40})
         == Query()
     )
+
+
+def test_files_of_one_model_are_models_of_their_own(dataset: Path, tmp_path: Path) -> None:
+    row = {"hop": HOP, "split": "complex_ood", "question_index": 0, "model": "m"}
+    files = []
+    for name, answer in (("a", "yes"), ("b", "no"), ("c", "3")):
+        files.append(tmp_path / name / "p.jsonl")
+        files[-1].parent.mkdir()
+        files[-1].write_text(json.dumps({**row, "answer": answer}) + "\n")
+    models = read_models([str(file) for file in files], Folder(dataset)).models
+    assert [model.name for model in models] == ["m", "m (p.jsonl)", "m (2)"]
+    assert all(len(model.answers) == 1 for model in models)

@@ -154,6 +154,7 @@ def test_no_words_are_a_query(client: SiteClient, dataset: Path, words: str) -> 
     "field", ["split", "family", "answer", "mention", "objects", "a", "b", "page", "at", "step"]
 )
 def test_no_field_is_a_query(client: SiteClient, field: str) -> None:
+    assert " questions" in client.get(f"questions?hop={HOP}")  # the index is made
     for value in ("1 OR 1=1", "-1", "1e9", "99999999999999999999", "1;--", "', '", "%00", "NaN"):
         params = {"hop": HOP, field: value}
         assert client.raw.get(f"/{TOKEN}/questions", params=params).status_code == 200
@@ -207,6 +208,25 @@ def test_a_link_out_of_the_folder_is_not_followed(copy: Path, tmp_path: Path, ki
     answer = make_client(copy, tmp_path / "cache").raw.get(f"/{TOKEN}/{address}")
     assert answer.status_code == 500
     assert f"{path}: a link that leads out of {copy}" in answer.text
+
+
+def test_names_of_families_are_not_read_through_a_link(copy: Path, tmp_path: Path) -> None:
+    layout = Layout(copy)
+    for split in ("complex_iid", "complex_ood"):
+        path, moved = layout.questions_json(HOP, split), tmp_path / f"{split}.json"
+        moved.write_bytes(path.read_bytes().replace(b"zero_hop.json", b"elsewhere.json"))
+        path.unlink()
+        path.symlink_to(moved)
+    page = make_client(copy, tmp_path / "cache").get(f"questions?hop={HOP}")
+    assert "elsewhere" not in page
+    assert "a link that leads out of" in page
+
+
+@pytest.mark.parametrize("kind", ["image", "mask", "sketch"])
+def test_a_pool_without_a_name_has_nothing(client: SiteClient, kind: str) -> None:
+    extension = "svg" if kind == "sketch" else "png"
+    answer = client.raw.get(f"http://127.0.0.1:8765/{TOKEN}/{kind}/%00/1.{extension}")
+    assert answer.status_code == 404
 
 
 def test_a_link_within_the_folder_is_followed(copy: Path, tmp_path: Path) -> None:

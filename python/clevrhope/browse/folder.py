@@ -250,16 +250,20 @@ class Folder:
     def _is_packed(self, path: Path, index: int) -> bool:
         return path.is_file() and bool(np.isin(index, self._images_in(path)))
 
-    def sketch(self, pool: str, index: int) -> str:
-        """A drawing of a scene as SVG; errors as of `scene`."""
+    def sketch(self, pool: str, index: int) -> str | None:
+        """A drawing of a scene as SVG; None where there is no such pool. Errors as of `scene`."""
+        if not is_name(pool):
+            return None
         scene = self.scene(pool, index)
         with reading(self.layout.scenes(pool), "scenes that can be drawn"):
             return scene_svg(scene)
 
     def has_mask(self, pool: str, index: int) -> bool:
         """Whether there is a mask of an image; False where its file cannot be read, which `mask` explains."""
+        if not is_name(pool):
+            return False
         path = self.layout.passes_h5(pool)
-        if not is_name(pool) or not path.is_file():
+        if not path.is_file():
             return False
         try:
             passes = self._passes(self.checked(path))
@@ -273,8 +277,10 @@ class Folder:
         Raises:
             DatasetError: the file is damaged, or leads out of the folder.
         """
+        if not is_name(pool):
+            return None
         path = self.checked(self.layout.passes_h5(pool))
-        if not is_name(pool) or not path.is_file() or not self.has_mask(pool, index):
+        if not path.is_file() or not self.has_mask(pool, index):
             return None
         return mask_png(self._passes(path).row(index, ("mask",))["mask"])
 

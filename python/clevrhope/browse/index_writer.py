@@ -186,8 +186,12 @@ class _Writer:
         """The names of the families that occur, where they are known."""
         named = {number: name for number, name in self._families.items() if number in self._used}
         numbers = sorted(number for number in self._used if number < FIRST_TEMPLATE)
+        layout = self._folder.layout
         try:
-            key = AnswerKey(self._folder.layout.root)
+            self._folder.checked(layout.vocab)
+            for split in self._folder.splits(self._hop):
+                self._folder.checked(layout.questions_json(self._hop, split))
+            key = AnswerKey(layout.root)
             named |= zip(numbers, key.part_names("family", numbers, self._hop), strict=True)
         except DatasetError as error:
             self._note(f"{error}; so families have numbers in place of names")

@@ -26,11 +26,13 @@ def made_cache(folder: Folder) -> Path:
     Raises:
         DatasetError: it cannot be made, or lies in the dataset's folder, where nothing may be written.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "clevrhope" / "browse"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = caches.absolute() / "clevrhope" / "browse"
     with _cache_errors(cache):
         if folder.contains(cache):
             raise DatasetError(f"{cache}: in the dataset's folder, where nothing is written; {REMEDY}")
-        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        cache.mkdir(parents=True, exist_ok=True)
+        cache.chmod(0o700)
     return cache
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
@@ -103,11 +104,9 @@ def read_models(paths: Sequence[str], folder: Folder) -> Models:
         if collector.n_left_out:
             made.notes.append(f"{source.path}: {collector.left_out()}")
         for name, answers in collector.found.items():
-            model = by_name.setdefault(name, Model(name))
-            if model.answers.keys() & answers.keys():
-                model = by_name.setdefault(
-                    f"{name} ({source.path.name})", Model(f"{name} ({source.path.name})")
-                )
+            names = chain([name, f"{name} ({source.path.name})"], (f"{name} ({k})" for k in count(2)))
+            models = (by_name.setdefault(each, Model(each)) for each in names)
+            model = next(model for model in models if not model.answers.keys() & answers.keys())
             model.answers |= answers
     made.models = [*by_name.values()]
     return made

@@ -25,7 +25,7 @@ from clevrhope.browse.folder import Folder, Place
 from clevrhope.browse.indexes import Indexes
 from clevrhope.browse.models import Models, read_models
 from clevrhope.browse.pages import Pages
-from clevrhope.errors import ClevrhopeError, DatasetError
+from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.runtime.progress import Progress
 
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
@@ -91,7 +91,7 @@ def application(site: Site, token: str) -> ASGIApp:
             _, pages = site.now()
             return HTMLResponse(make(pages, links, request))
         except ClevrhopeError as error:
-            wrong_address = isinstance(error, ValueError)
+            wrong_address = isinstance(error, ConfigError)
             title = "There is no such page" if wrong_address else "This page cannot be shown"
             content = site.pages_as_before().message(links, title, f"{error}.")
             return HTMLResponse(content, status_code=404 if wrong_address else 500)
@@ -101,7 +101,7 @@ def application(site: Site, token: str) -> ASGIApp:
         try:
             folder, _ = site.now()
             content = getattr(folder, kind)(pool, index)
-        except DatasetError as error:
+        except ClevrhopeError as error:
             return PlainTextResponse(f"{error}.", status_code=500)
         if content is None:
             return PlainTextResponse("There is no such image.", status_code=404)

@@ -15,8 +15,8 @@ from clevrhope.cli.command import Command
     "--predictions",
     multiple=True,
     metavar="RUN_OR_FILE",
-    help="Predictions to show with the questions: a run's folder, or a file as for score, to which NAME=FILE "
-    "gives a name; repeatable.",
+    help="Predictions to show with the questions: a run's folder, or a file as for score; NAME=FILE names "
+    "its model; repeatable.",
 )
 @click.option(
     "--port",
@@ -47,7 +47,7 @@ def browse(
 ) -> None:
     """Shows a dataset's questions, images, programs and tests in a browser on this machine.
 
-    Nothing is written into DIR. Only who has the printed address can look at the pages.
+    Nothing is written into DIR. Only those who have the printed address can open the pages.
     """
     from clevrhope.runtime.extras import check_extra
 
