@@ -206,6 +206,10 @@ def test_audit_readers_refuse_what_does_not_fit(vocabulary: _core.Vocabulary) ->
     absent = ints(2, kind=np.int64) - 1
     findings = reader.read(ints(2, 5), ints(2, 5), none, absent)
     assert findings.answers.tolist() == [reader.NO_SCENE] * 2
+    by_column = np.asfortranarray(ints(2, 5))  # its numbers are stored in another order
+    refused(reader.read, by_column, ints(2, 5), none, absent)
+    refused(reader.read, ints(2, 5), by_column, none, absent)
+    refused(reader.relations_needed, by_column, none, absent, 5)
     refused(findings.violations, ints(3), "never", 5)
     refused(findings.violations, ints(2), "sometimes", 5)
     assert findings.violations(ints(2), "never", HUGE) == ([], {})
@@ -222,6 +226,7 @@ def test_audit_readers_refuse_what_does_not_fit(vocabulary: _core.Vocabulary) ->
 
 
 def test_chunks_images_and_placements_of_odd_sizes_are_refused() -> None:
+    refused(_core.encode_png, np.asfortranarray(np.zeros((4, 5, 3), np.uint8)))
     rows = ints(4, 8, kind=np.uint8)
     for item_size, chunk_rows, level in (
         (0, 2, 4),

@@ -1,7 +1,7 @@
 //! The audit's reader of questions that ask for what was not seen.
 
 use crate::audit::{WordEntry, words_of};
-use crate::conversion::Values;
+use crate::conversion::{self, Values};
 use crate::errors::{VocabularyError, raise};
 use crate::findings::{Counted, counted};
 use crate::vocabulary::PyVocabulary;
@@ -68,7 +68,7 @@ impl PyAbsentReader {
             ));
         }
         let widths = [questions.shape()[1], programs.shape()[1]];
-        let (questions, programs) = (questions.as_slice()?, programs.as_slice()?);
+        let (questions, programs) = (conversion::row_by_row(&questions)?, conversion::row_by_row(&programs)?);
         let found = py.detach(|| self.reader.read_rows(questions, programs, widths, most));
         Ok(counted(&found))
     }

@@ -33,9 +33,9 @@ pub fn rows_of<'a>(
     scene_idxs: &'a PyReadonlyArray1<'_, i64>,
 ) -> PyResult<Rows<'a>> {
     Ok(Rows {
-        questions: questions.as_slice()?,
+        questions: conversion::row_by_row(questions)?,
         question_width: questions.shape()[1],
-        programs: programs.as_slice()?,
+        programs: conversion::row_by_row(programs)?,
         program_width: programs.shape()[1],
         scenes: scene_idxs.as_slice()?,
     })
@@ -281,7 +281,8 @@ impl PyAuditReader {
         scene_idxs: PyReadonlyArray1<'py, i64>,
         width: usize,
     ) -> PyResult<Bound<'py, PyArray2<i8>>> {
-        let (rows, row_width, scene_of_row) = (programs.as_slice()?, programs.shape()[1], scene_idxs.as_slice()?);
+        let (rows, row_width, scene_of_row) =
+            (conversion::row_by_row(&programs)?, programs.shape()[1], scene_idxs.as_slice()?);
         conversion::check_width(width)?;
         let needed = py.detach(|| needed_rows(&self.programs, rows, row_width, scene_of_row, &scenes.scenes, width));
         conversion::to_matrix(py, needed.map_err(raise::<PyIndexError>)?, width)

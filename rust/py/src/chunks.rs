@@ -1,5 +1,6 @@
 //! Packs rows of an array as HDF5 chunks, and unpacks them.
 
+use crate::conversion;
 use crate::errors::raise;
 use clevrhope_core::chunk::{self, Cut};
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -40,7 +41,7 @@ pub fn deflate_chunks<'py>(
     level: i32,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let cut = Cut { item: item_size, row: rows.shape()[1], rows: chunk_rows, level };
-    let bytes = rows.as_slice()?;
+    let bytes = conversion::row_by_row(&rows)?;
     let chunks = py.detach(|| chunk::deflate_chunks(bytes, cut));
     Ok(chunks.map_err(raise::<PyValueError>)?.iter().map(|chunk| PyBytes::new(py, chunk)).collect())
 }

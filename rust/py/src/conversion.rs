@@ -7,7 +7,10 @@ use clevrhope_core::program::{ILL_FORMED, INVALID, Output, Step};
 use clevrhope_core::scene::SceneSet;
 use clevrhope_core::split;
 use clevrhope_core::vocab::{Answer, Vocabulary};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::ndarray::Dimension;
+use numpy::{
+    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyTuple};
@@ -105,7 +108,17 @@ pub fn rows<'a, T: numpy::Element>(array: &'a PyReadonlyArray2<'_, T>) -> PyResu
     if width == 0 {
         return Err(no_columns());
     }
-    Ok((array.as_slice()?, width))
+    Ok((row_by_row(array)?, width))
+}
+
+/// The numbers of an array, row by row.
+pub fn row_by_row<'a, T: numpy::Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) -> PyResult<&'a [T]> {
+    if !array.is_c_contiguous() {
+        return Err(PyValueError::new_err(
+            "an array that is not stored row by row; pass numpy.ascontiguousarray of it",
+        ));
+    }
+    Ok(array.as_slice()?)
 }
 
 fn no_columns() -> PyErr {

@@ -104,7 +104,7 @@ impl PyAuditSetReader {
         }
         let (questions, question_width) = conversion::rows(&questions)?;
         let (programs, program_width) = conversion::rows(&programs)?;
-        let places = scene_idxs.as_slice()?;
+        let places = conversion::row_by_row(&scene_idxs)?;
         let rows =
             SetRows { rows: Rows { questions, question_width, programs, program_width, scenes: &[] }, scenes: places };
         let found = py.detach(|| read_set_rows(&self.programs, self.words.as_ref(), rows, &scenes.scenes));

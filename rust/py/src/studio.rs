@@ -1,6 +1,7 @@
 //! The handle of the native renderer, and the PNG encoder.
 
 use crate::choice::Choice;
+use crate::conversion;
 use crate::errors::{raise, to_python};
 use clevrhope_core::png_file;
 use clevrhope_core::render::fast::{self, Effort, far_ground::Patches};
@@ -142,7 +143,7 @@ pub fn encode_png<'py>(py: Python<'py>, pixels: PyReadonlyArray3<'py, u8>) -> Py
     let &[height, width, 3] = pixels.shape() else {
         return Err(PyValueError::new_err(format!("expected shape (height, width, 3), not {:?}", pixels.shape())));
     };
-    let bytes = pixels.as_slice()?;
+    let bytes = conversion::row_by_row(&pixels)?;
     let file = py.detach(|| png_file::encode_png(bytes, [width as u32, height as u32]));
     Ok(PyBytes::new(py, &file.map_err(raise::<PyValueError>)?))
 }
