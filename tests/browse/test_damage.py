@@ -11,11 +11,12 @@ import pytest
 from site_client import HOP, TOKEN, SiteClient, make_client, text_of
 
 from clevrhope.__main__ import run_command
+from clevrhope.browse import indexes
 from clevrhope.browse.folder import Folder
 from clevrhope.browse.indexes import Indexes
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import DatasetError, PredictionsError
-from clevrhope.runtime.progress import Silent
+from clevrhope.runtime.progress import Progress, Silent
 
 
 def fault(page: str) -> str:
@@ -162,6 +163,23 @@ def test_an_index_is_kept_for_the_next_run_and_two_may_make_it(dataset: Path, tm
     make_client(dataset, cache).get(f"questions?hop={HOP}")
     assert made.stat().st_ino == stamp
     assert not [*cache.glob(".*")]
+
+
+def test_an_index_of_a_folder_that_changes_meanwhile_is_not_kept(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = indexes.write_index
+
+    def change(folder: Folder, hop: str, path: Path, progress: Progress) -> None:
+        real(folder, hop, path, progress)
+        manifest = Layout(copy).manifest
+        manifest.write_bytes(manifest.read_bytes() + b"\n")
+
+    monkeypatch.setattr(indexes, "write_index", change)
+    (tmp_path / "cache").mkdir()
+    with pytest.raises(DatasetError, match="it changed while it was read"):
+        Indexes(Folder(copy), tmp_path / "cache", Silent()).make(HOP)
+    assert not list((tmp_path / "cache").iterdir())
 
 
 def test_a_cache_that_is_a_file_is_a_sentence(dataset: Path, tmp_path: Path) -> None:

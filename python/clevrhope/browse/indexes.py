@@ -147,6 +147,8 @@ class Indexes:
             self._unfinished.add(temporary)
             try:
                 write_index(self._folder, hop, temporary, _Shown(making, self._progress))
+                if not self._folder.is_current():  # then the index may be of the files that are there now
+                    raise DatasetError(f"{self._folder.layout.root}: it changed while it was read")
                 temporary.replace(path)
             finally:
                 temporary.unlink(missing_ok=True)

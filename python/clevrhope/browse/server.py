@@ -74,6 +74,7 @@ class Site:
         with self._lock:
             if not self._folder.is_current():
                 folder = Folder(self._root)
+                self._indexes.close()
                 self._set(folder, read_models(self._predictions, folder))
             return self._folder, self._pages
 
