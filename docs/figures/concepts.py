@@ -210,18 +210,7 @@ _COLORS = ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
 
 def diversity(folder: Path) -> Image.Image:
     """Which combinations of color and shape a train set shows at each diversity."""
-    options = (
-        "--hop",
-        "cyan_cylinder",
-        "--diversity",
-        "4,8,16,24",
-        "--preset",
-        "small",
-        "--splits",
-        "train",
-        "--no-render",
-    )
-    built = data.build(folder / "diversity", *options)
+    built = data.diversities(folder)
     palettes = json.loads((built / "manifest.json").read_text())["palettes"]
     pictures = _single_objects()
     canvas = Canvas(WIDTH, 1000)

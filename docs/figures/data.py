@@ -34,6 +34,12 @@ class Asked:
     index: int
 
 
+def diversities(folder: Path) -> Path:
+    """Train sets of cyan_cylinder at four diversities, without images."""
+    options = "--hop cyan_cylinder --diversity 4,8,16,24 --preset small --splits train --no-render"
+    return build(folder / "diversity", *options.split())
+
+
 def build(folder: Path, *options: str) -> Path:
     """Runs `clevrhope build` into a folder, once."""
     if not (folder / "manifest.json").exists():

@@ -27,18 +27,7 @@ _AT_ONCE = 10_000
 
 def palette(folder: Path) -> Image.Image:
     """Numbers of objects at diversity 4, under a filter and under a palette."""
-    options = (
-        "--hop",
-        "cyan_cylinder",
-        "--diversity",
-        "4,8,16,24",
-        "--preset",
-        "small",
-        "--splits",
-        "train",
-        "--no-render",
-    )
-    built = data.build(folder / "diversity", *options)
+    built = data.diversities(folder)
     row = json.loads((built / "manifest.json").read_text())["palettes"]["cyan_cylinder-d4"]["rows"][0]
     passed = _filtered({tuple(values) for values in row})
     made = _numbers(built, "cyan_cylinder-d4", "train")
