@@ -274,7 +274,7 @@ def test_the_documentations_model_is_trained_scored_and_learns(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = Path(__file__).parents[2] / "docs/models_of_your_own.md"
-    code = page.read_text().split("```python\n")[1].split("```")[0]
+    code = page.read_text().split('```python title="mine.py"\n')[1].split("```")[0]
     assert 35 <= len(code.splitlines()) <= 45
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(code)
