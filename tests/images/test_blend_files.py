@@ -404,7 +404,7 @@ def test_without_blender_no_other_renderer_is_named(
 ) -> None:
     monkeypatch.setattr("clevrhope.runtime.blender.blender_folder", lambda: None)
     (folder / "Unread.blend").write_bytes((folder / "Pyramid.blend").read_bytes())
-    words = r"shapes.pyramid: Unread.blend is a Blender file, and rendering needs .*alone\)$"
+    words = r"shapes.pyramid: Unread.blend is a Blender file, and rendering needs .*any Python\)$"
     with pytest.raises(RenderError, match=words):
         read_world(properties=properties(shapes={"pyramid": "Unread.blend"}))
 
