@@ -1,4 +1,4 @@
-"""The pages in Chromium: clicks, keys, narrow and dark screens, and what a screen reader is told."""
+"""The pages in Chromium: clicks, keys, narrow and dark screens, and what screen readers find."""
 
 import os
 import re

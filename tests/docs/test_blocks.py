@@ -53,7 +53,6 @@ SMALL_MODELS: Mapping[str, Sequence[str]] = {
         "recipe.batch_size=8",
     ),
     "object_transformer": ("hidden=16", "layers=1", "heads=2", "recipe.batch_size=8"),
-    "film": ("channels=8", "words=8", "hidden=16", "classifier_channels=8", "classifier_hidden=16"),
     "question_only": ("recipe.batch_size=8",),
 }
 

@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 # The standard library and the libraries are loaded first, as they are for this system. Then everything that
-# Windows does not have goes, and clevrhope, loaded afterwards, is told that it is on Windows.
+# Windows does not have is removed, and `sys.platform` says Windows when clevrhope is loaded.
 WINDOWS = """
 import ctypes, hashlib, json, os, shutil, signal, socket, subprocess, sys, tempfile, threading
 import click, h5py, numpy, PIL.Image, rich.console, rich.progress, concurrent.futures, importlib.metadata

@@ -184,7 +184,7 @@ def ask_for_blender(python: Path) -> Blender:
 
 
 def own_environment() -> Path:
-    """Where `clevrhope blender install` makes an environment, unless it is told where."""
+    """The folder in which `clevrhope blender install` makes an environment by default."""
     if sys.platform == "win32":
         data = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
     elif sys.platform == "darwin":

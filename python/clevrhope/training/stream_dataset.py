@@ -183,7 +183,7 @@ class Stream:
         self._epoch, self._position, self._resumed = state["epoch"], state["position"], share
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A worker is in no process group, so it is told its rank.
+        # A worker is in no process group, so its rank is passed on to it.
         share = self._share()
         state = {**self.__dict__, "_ranks": (share.rank, share.world_size)}
         return restored, (Stream, state)
