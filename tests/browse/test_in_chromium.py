@@ -77,6 +77,12 @@ def lit(page: Any) -> set[str]:
     return set(page.eval_on_selector_all("g.box.lit", "all => all.map(each => each.dataset.object)"))
 
 
+def follow(page: Any, element: Any) -> None:
+    """Clicks something that leads to another page, and waits for that page; a click alone doesn't wait."""
+    with page.expect_navigation():
+        element.click()
+
+
 def open_list(page: Any, address: str, query: str) -> None:
     """Opens a list; its index may have to be made first."""
     page.goto(f"{address}questions?{query}")
@@ -85,11 +91,11 @@ def open_list(page: Any, address: str, query: str) -> None:
 
 def test_clicks_lead_from_the_overview_to_a_step(page: Any, address: str) -> None:
     page.goto(address)
-    page.get_by_role("link", name="complex_iid", exact=True).first.click()
+    follow(page, page.get_by_role("link", name="complex_iid", exact=True).first)
     page.wait_for_selector("ol.lines", timeout=60_000)
     page.get_by_label("Order").select_option("file")
-    page.get_by_role("button", name="Show").click()
-    page.locator("ol.lines a").nth(20).click()
+    follow(page, page.get_by_role("button", name="Show"))
+    follow(page, page.locator("ol.lines a").nth(20))
     assert "question/rubber_cylinder/complex_iid/20" in page.url
     steps = page.locator("a.step")
     objects = [set(steps.nth(k).get_attribute("data-objects").split()) for k in range(steps.count())]
@@ -148,9 +154,9 @@ def test_it_works_without_the_script(browser: Any, address: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{address}{QUESTION}")
-    page.locator("a.step").first.click()
+    follow(page, page.locator("a.step").first)
     assert page.locator("g.box.lit").count() > 0
-    page.get_by_role("switch", name="Masks").click()
+    follow(page, page.get_by_role("switch", name="Masks"))
     assert page.locator("img.mask").first.is_visible()
     assert page.locator("g.box.lit").count() > 0
     context.close()
@@ -160,12 +166,11 @@ def test_filters_and_models_are_used_by_their_labels(page: Any, address: str) ->
     open_list(page, address, f"hop={HOP}&split=complex_iid")
     page.get_by_label("Words in the question").fill("red")
     page.get_by_label("Result").select_option("b-only")
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Show").click()
+    follow(page, page.get_by_role("button", name="Show"))
     texts = page.locator("ol.lines .text").all_text_contents()
     assert texts
     assert all("red" in text for text in texts)
-    page.get_by_role("link", name="Clear the filters").click()
+    follow(page, page.get_by_role("link", name="Clear the filters"))
     assert "72 questions" in page.locator("p.count").text_content()
 
 
@@ -279,8 +284,8 @@ def test_a_static_export_works_under_any_server(
         threading.Thread(target=server.serve_forever).start()
         page = browser.new_page()
         page.goto(f"http://127.0.0.1:{server.server_address[1]}/pages/index.html")
-        page.get_by_role("link", name="complex_iid", exact=True).first.click()
-        page.locator("ol.lines a").first.click()
+        follow(page, page.get_by_role("link", name="complex_iid", exact=True).first)
+        follow(page, page.locator("ol.lines a").first)
         page.locator("a.step").first.click()
         assert len(lit(page)) > 0
         address = page.url
