@@ -30,6 +30,9 @@ pub enum Shape {
     Mesh(Mesh),
 }
 
+/// Facets of a revolved shape overlap by this much, so that no ray slips through between two.
+const SEAM: f32 = 2e-6;
+
 /// Conical facets about the z axis, from the top down.
 #[derive(Clone, Debug)]
 pub struct Revolved {
@@ -197,7 +200,10 @@ impl Revolved {
         if !left.any() {
             return nearest;
         }
-        // The conical facets of that half, which the straight side belongs to.
+        // The conical facets of that half, which the straight side belongs to. Computed from where the ray comes in:
+        // from afar, rounding would let rays slip through between two rings.
+        let b = p.x * d.x + p.y * d.y;
+        let aside2 = p.x * p.x + p.y * p.y;
         let is_upper = p.z.is_positive();
         for pair in self.rings.windows(2) {
             let ([r0, z0], [r1, z1]) = (pair[0], pair[1]);
@@ -206,19 +212,20 @@ impl Revolved {
             if z0 <= z1 || !candidates.any() {
                 continue;
             }
+            // x^2 + y^2 = (r0 + slope (z - z0))^2
             let slope = (r1 - r0) / (z1 - z0);
-            let start = r0 - slope * z0;
-            // x^2 + y^2 = (start + slope z)^2
-            let (er, ed) = (all(start) + all(slope) * o.z, all(slope) * d.z);
-            let (qa, qb, qc) = (a - ed * ed, b - er * ed, o.x * o.x + o.y * o.y - er * er);
+            let (er, ed) = (all(r0) + all(slope) * (p.z - all(z0)), all(slope) * d.z);
+            let (qa, qb, qc) = (a - ed * ed, b - er * ed, aside2 - er * er);
             let inside = qb * qb - qa * qc;
             let root = inside.sqrt();
             for root in [-root, root] {
-                let t = (root - qb) / qa;
-                let z = o.z + t * d.z;
-                let on_facet =
-                    t.is_positive() & !all(z0).is_less(z) & !z.is_less(all(z1)) & (er + ed * t).is_positive();
-                let is_hit = candidates & inside.is_positive() & on_facet & t.is_less(nearest);
+                let further = (root - qb) / qa;
+                let z = p.z + further * d.z;
+                let on_facet = !all(z0 + SEAM).is_less(z)
+                    & !z.is_less(all(z1 - SEAM))
+                    & (er + ed * further).is_positive();
+                let t = t + further;
+                let is_hit = candidates & inside.is_positive() & on_facet & t.is_positive() & t.is_less(nearest);
                 nearest = F::select(is_hit, t, nearest);
             }
         }
@@ -311,5 +318,84 @@ impl Cube {
     fn normal(&self, p: V3) -> V3 {
         let q = self.beyond(p);
         v3(q.x * q.x * p.x.signum(), q.y * q.y * p.y.signum(), q.z * q.z * p.z.signum()).unit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cylinder() -> Shape {
+        let look: serde_json::Value =
+            serde_json::from_slice(include_bytes!("../../../../blender_assets/look.json")).unwrap();
+        Shape::new(&serde_json::from_value(look["shapes"]["cylinder"].clone()).unwrap()).unwrap()
+    }
+
+    /// The distance to the outside of a revolved profile, in double precision: the convex body is what lies within
+    /// all of its cones and between its ends.
+    fn distance(profile: &[[f32; 2]], origin: [f64; 3], direction: [f64; 3]) -> f64 {
+        let ([x, y, z], [dx, dy, dz]) = (origin, direction);
+        let (mut enter, mut leave) = (f64::MIN, f64::MAX);
+        let (top, bottom) = (f64::from(profile[0][1]), f64::from(profile[profile.len() - 1][1]));
+        let ends = [(top - z) / dz, (bottom - z) / dz];
+        enter = enter.max(ends[0].min(ends[1]));
+        leave = leave.min(ends[0].max(ends[1]));
+        for pair in profile.windows(2) {
+            let [[r0, z0], [r1, z1]] = [pair[0], pair[1]].map(|ring| ring.map(f64::from));
+            let slope = (r1 - r0) / (z1 - z0);
+            let (er, ed) = (r0 + slope * (z - z0), slope * dz);
+            let (a, b, c) = (dx * dx + dy * dy - ed * ed, x * dx + y * dy - er * ed, x * x + y * y - er * er);
+            let inside = b * b - a * c;
+            if inside < 0.0 {
+                return f64::INFINITY;
+            }
+            // On the nappe that the body is in, the radius is positive.
+            let mut roots: Vec<f64> = [(-b - inside.sqrt()) / a, (-b + inside.sqrt()) / a]
+                .into_iter()
+                .filter(|t| er + ed * t > 0.0)
+                .collect();
+            roots.sort_by(f64::total_cmp);
+            match roots[..] {
+                [near, far] => (enter, leave) = (enter.max(near), leave.min(far)),
+                // From then on within, or until then.
+                [only] if a < 0.0 && ed > 0.0 => enter = enter.max(only),
+                [only] => leave = leave.min(only),
+                _ => return f64::INFINITY,
+            }
+        }
+        if enter < leave && enter > 0.0 { enter } else { f64::INFINITY }
+    }
+
+    #[test]
+    fn rays_at_the_rims_of_a_cylinder_meet_its_outside() {
+        let Shape::Revolved(revolved) = cylinder() else { panic!() };
+        let mut numbers = 1_u64;
+        let mut uniform = || {
+            numbers = numbers.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (numbers >> 40) as f32 / (1 << 24) as f32
+        };
+        let (mut met, mut missed, mut worst) = (0, 0, 0.0_f64);
+        for _ in 0..200_000 {
+            // From as far away as cameras are, at a place within a thousandth of a ring.
+            let ring = revolved.rings[(uniform() * revolved.rings.len() as f32) as usize];
+            let (angle, height) = (uniform() * std::f32::consts::TAU, 0.1 + 0.8 * uniform());
+            let aim = v3(ring[0] * angle.cos(), ring[0] * angle.sin(), ring[1] + 2e-3 * (uniform() - 0.5));
+            let around = uniform() * std::f32::consts::TAU;
+            let origin = v3(around.cos(), around.sin(), height).unit() * (10.0 + 20.0 * uniform());
+            let direction = (aim - origin).unit();
+            let t = revolved.hit(origin, direction);
+            let double = |v: V3| [f64::from(v.x), f64::from(v.y), f64::from(v.z)];
+            let exact = distance(&revolved.rings, double(origin), double(direction));
+            if t.is_finite() && exact.is_finite() {
+                met += 1;
+                worst = worst.max((f64::from(t) - exact).abs());
+            } else if exact.is_finite() {
+                missed += 1;
+            }
+        }
+        assert!(met > 100_000, "{met}");
+        // Beside an outline a hit moves along the ray by far more than the shape is off.
+        assert!(worst < 0.1, "{worst}");
+        assert!(missed < 10, "{missed}");
     }
 }
