@@ -221,9 +221,8 @@ impl Revolved {
             for root in [-root, root] {
                 let further = (root - qb) / qa;
                 let z = p.z + further * d.z;
-                let on_facet = !all(z0 + SEAM).is_less(z)
-                    & !z.is_less(all(z1 - SEAM))
-                    & (er + ed * further).is_positive();
+                let on_facet =
+                    !all(z0 + SEAM).is_less(z) & !z.is_less(all(z1 - SEAM)) & (er + ed * further).is_positive();
                 let t = t + further;
                 let is_hit = candidates & inside.is_positive() & on_facet & t.is_positive() & t.is_less(nearest);
                 nearest = F::select(is_hit, t, nearest);

@@ -55,7 +55,7 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
     let starts: Vec<usize> = (0..height).step_by(TILE).collect();
     let bands: Vec<Band> = starts
         .par_iter()
-        .map(|&start| band(&view, &ground, filter, effort.pixels, start..(start + TILE).min(height)))
+        .map(|&start| band(&view, &ground, effort.pixels, start..(start + TILE).min(height)))
         .collect();
 
     let faces = || bands.iter().map(|band| &band.faces).collect();
@@ -87,7 +87,8 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
                         last = (sample.body, if is_own { own } else { about() });
                     }
                     let light = if sample.body == NOBODY { sample.clean } else { sample.clean + last.1 };
-                    sums.add(width, place, sample, light, area);
+                    let weights = sample.offset.map(|offset| filter.around(offset));
+                    sums.add(width, place, weights, light, area);
                 }
             }
             sums
@@ -102,7 +103,7 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
 }
 
 /// The rays of some rows.
-fn band(view: &View<'_>, ground: &Ground<'_>, filter: &FilterWeights, effort: PixelEffort, rows: Range<usize>) -> Band {
+fn band(view: &View<'_>, ground: &Ground<'_>, effort: PixelEffort, rows: Range<usize>) -> Band {
     let (width, height) = (view.width, view.height);
     let mut band = Band {
         plain: vec![[0.0; 4]; rows.len() * width],
@@ -111,7 +112,7 @@ fn band(view: &View<'_>, ground: &Ground<'_>, filter: &FilterWeights, effort: Pi
         faces: Rows::default(),
         light: Rows::default(),
     };
-    let mut sampler = Sampler::new(view, filter, effort.difference);
+    let mut sampler = Sampler::new(view, effort.difference);
     // Whether all about a pixel show what it shows.
     let even = |column: usize, row: usize| {
         let columns = column.saturating_sub(1)..(column + 2).min(width);
@@ -201,12 +202,14 @@ fn weighed_sum(sum: &Weighed, value: &Weighed, weight: f32) -> Weighed {
 }
 
 impl Sums {
-    /// Adds a sample's light to the pixels that its filter reaches; it stands for `area` of its own.
+    /// Adds a sample's light to the pixels that its filter reaches, with these weights for the column before its own, its
+    /// own and the one after, and for the rows; it stands for `area` of its own pixel.
     #[inline(always)]
-    fn add(&mut self, width: usize, [column, row]: [usize; 2], sample: &Sample, light: V3, area: f32) {
+    fn add(&mut self, width: usize, [column, row]: [usize; 2], weights: [[f32; 3]; 2], light: V3, area: f32) {
         let value = [light.x * area, light.y * area, light.z * area, area];
-        for (r, &weight_r) in sample.rows.iter().enumerate() {
-            for (c, &weight_c) in sample.columns.iter().enumerate() {
+        let [columns, rows] = weights;
+        for (r, &weight_r) in rows.iter().enumerate() {
+            for (c, &weight_c) in columns.iter().enumerate() {
                 let target = column + c;
                 if target == 0 || target > width {
                     continue;

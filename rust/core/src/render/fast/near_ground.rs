@@ -1,14 +1,15 @@
 //! A map of the ground around the bodies: what rays that come from bodies see there.
 
+use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::V3;
 
-/// Radiance of the ground, the light that reaches it indirectly, and the lights that nothing can hide from it, over a
+/// Radiance of the ground, the light that reaches it indirectly, and the bodies that may hide lights from it, over a
 /// square of the world's x and y; nothing, by default, for a stage without bodies.
 #[derive(Default)]
 pub struct Near {
     pub(super) radiance: Table,
     pub(super) indirect: Table,
-    pub(super) open: Open,
+    pub(super) hiders: Hiders,
 }
 
 impl Near {
@@ -18,13 +19,14 @@ impl Near {
         self.indirect.blend(x, y)
     }
 
-    /// Whether no body can hide a light, by its number, from a place of the ground; false beyond the map.
+    /// The bodies, as bits, that may hide a light, by its number, from a place of the ground; None beyond the map.
     #[inline(always)]
-    pub fn is_open(&self, x: f32, y: f32, light: usize) -> bool {
-        let Grid { start, per_unit, side } = self.open.grid;
+    pub fn hiders(&self, x: f32, y: f32, light: usize) -> Option<u64> {
+        let Grid { start, per_unit, side } = self.hiders.grid;
         let (x, y) = ((x - start[0]) * per_unit, (y - start[1]) * per_unit);
         let end = side as f32 - 1.0;
-        x >= 0.0 && y >= 0.0 && x < end && y < end && self.open.lights[x as usize * side + y as usize] >> light & 1 == 1
+        let is_within = x >= 0.0 && y >= 0.0 && x < end && y < end;
+        is_within.then(|| self.hiders.bodies[x as usize * side + y as usize][light])
     }
 
     /// The ground's radiance; None beyond the map.
@@ -48,11 +50,11 @@ impl Grid {
     }
 }
 
-/// Of the square that follows each point of a grid, bits of the lights that no body can hide from a place in it.
+/// Of the square that follows each point of a grid, for each light the bodies, as bits, that may hide it from a place there.
 #[derive(Default)]
-pub(super) struct Open {
+pub(super) struct Hiders {
     pub grid: Grid,
-    pub lights: Vec<u8>,
+    pub bodies: Vec<[u64; MOST_LIGHTS]>,
 }
 
 /// Light at the points of a grid.

@@ -1,12 +1,12 @@
 //! Makes the map of the ground around the bodies, from the light that reaches it by way of them.
 
 use super::bodies::NOBODY;
-use super::near_ground::{Grid, Open, Table};
+use super::near_ground::{Grid, Hiders, Table};
 use super::numbers::Numbers;
 use super::shade::{LitStage, RayHistory};
 use crate::render::lanes::Real;
-use crate::render::light::Light;
 use crate::render::material::frame;
+use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::{Ray, V3, v3};
 use rayon::prelude::*;
 use std::f32::consts::{FRAC_1_PI, PI, TAU};
@@ -19,8 +19,8 @@ const LEAST_SHARE: f32 = 0.003;
 const FAINT_SHARE: f32 = 0.015;
 /// The longer side, in pixels, of an image whose map is as fine as the effort says; smaller ones have coarser maps.
 const LONGER_SIDE: usize = 480;
-/// Points along each side of the map of lights that no body can hide.
-const OPEN_SIDE: usize = 33;
+/// Points along each side of the map of what may hide lights.
+const HIDERS_SIDE: usize = 33;
 /// Points along each side of the coarsest map.
 const LEAST_SIDE: usize = 24;
 
@@ -56,7 +56,7 @@ impl NearEffort {
         let start = [low(0), low(1)];
         let length = (high(0) - start[0]).max(high(1) - start[1]);
         let (fine, coarse) = (Grid::new(start, length, self.side), Grid::new(start, length, self.side / 2));
-        lit.near.open = open(lit, Grid::new(start, length, OPEN_SIDE));
+        lit.near.hiders = hiders(lit, Grid::new(start, length, HIDERS_SIDE));
         let direct = each_place(lit, fine, |place| {
             let numbers = Numbers::new(place.column as u32, place.row as u32, 0, self.shadow_rays);
             let light = lit.ground_direct(place.point, place.normal, &numbers, self.shadow_rays, self.shadow_rays);
@@ -69,8 +69,8 @@ impl NearEffort {
     }
 }
 
-/// The lights that no body can hide from the squares of a grid.
-fn open(lit: &LitStage<'_>, grid: Grid) -> Open {
+/// The bodies that may hide each light from the squares of a grid.
+fn hiders(lit: &LitStage<'_>, grid: Grid) -> Hiders {
     let at = |axis: usize, step: f32| grid.start[axis] + step / grid.per_unit;
     let square = |i: usize| {
         let (column, row) = ((i / grid.side) as f32, (i % grid.side) as f32);
@@ -78,13 +78,14 @@ fn open(lit: &LitStage<'_>, grid: Grid) -> Open {
         let corners = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)];
         let reach = corners.map(|(x, y)| (lit.ground_at(at(0, column + x), at(1, row + y)).0 - middle).length());
         let reach = reach.into_iter().fold(0.0, f32::max) + 0.01;
-        let is_open = |(number, light): (usize, &Light)| {
+        let mut bodies = [0; MOST_LIGHTS];
+        for (light, bodies) in lit.lights.iter().zip(&mut bodies) {
             let (toward, distance, spread) = light.middle(middle);
-            u8::from(lit.bodies.in_shaft(middle, toward, distance, spread, reach) == 0) << number
-        };
-        lit.lights.iter().enumerate().map(is_open).sum()
+            *bodies = lit.bodies.in_shaft(middle, toward, distance, spread, reach);
+        }
+        bodies
     };
-    Open { grid, lights: (0..grid.side * grid.side).map(square).collect() }
+    Hiders { grid, bodies: (0..grid.side * grid.side).map(square).collect() }
 }
 
 /// A place of the ground that no body stands on, at a point of a grid.

@@ -8,7 +8,6 @@ use super::bodies::NOBODY;
 use super::numbers::Numbers;
 use super::shade::{LitStage, OFFSET, RayHistory, SHARP_ALPHA, facing};
 use super::view::View;
-use crate::render::film::FilterWeights;
 use crate::render::lanes::{F8, LANES, Real};
 use crate::render::light::power;
 use crate::render::material::{Kind, Lobes};
@@ -36,9 +35,8 @@ const FOUR: [[f32; 2]; 4] = [[-0.375, -0.125], [0.125, -0.375], [0.375, 0.125], 
 /// A ray through a pixel.
 #[derive(Clone, Copy, Default)]
 pub struct Sample {
-    /// Weights of the pixel filter in the column before, its own, and the one after; rows likewise.
-    pub columns: [f32; 3],
-    pub rows: [f32; 3],
+    /// Where it goes through the pixel, from its middle.
+    pub offset: [f32; 2],
     /// The body, or NOBODY.
     pub body: usize,
     pub normal: V3,
@@ -92,7 +90,6 @@ struct Place {
 /// Samples pixels.
 pub struct Sampler<'a> {
     view: &'a View<'a>,
-    filter: &'a FilterWeights,
     difference: f32,
     pixels: Vec<Pixel>,
     samples: Vec<Sample>,
@@ -101,21 +98,23 @@ pub struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    pub fn new(view: &'a View<'a>, filter: &'a FilterWeights, difference: f32) -> Self {
+    pub fn new(view: &'a View<'a>, difference: f32) -> Self {
         let (pixels, samples, aimed, dark) = Default::default();
-        Self { view, filter, difference, pixels, samples, aimed, dark }
+        Self { view, difference, pixels, samples, aimed, dark }
     }
 
     /// Adds a pixel.
     pub fn add(&mut self, column: usize, row: usize, rays: [u32; 2]) {
         let first = self.samples.len();
-        self.samples.resize(first + rays[1] as usize, Sample::default());
+        self.samples.resize(first + rays[0] as usize, Sample::default());
         let mean = Mean { body: NOBODY, normal: V3::ZERO, sum: V3::ZERO, count: 0.0 };
         self.pixels.push(Pixel { column, row, samples: first..first + rays[0] as usize, rays, mean });
     }
 
     /// Shoots the rays of all pixels: the first ones, and more where those differ.
     pub fn finish(mut self) -> (Vec<Pixel>, Vec<Sample>) {
+        self.aimed.reserve(self.samples.len());
+        self.dark.reserve(self.samples.len());
         for number in 0..self.pixels.len() {
             self.aim(number, 0);
         }
@@ -125,7 +124,11 @@ impl<'a> Sampler<'a> {
             let pixel = &mut self.pixels[number];
             let [few, most] = pixel.rays;
             if few < most && !alike(&self.samples[pixel.samples.clone()], self.difference) {
-                pixel.samples.end = pixel.samples.start + most as usize;
+                // They move to the end, where there is room for more.
+                let first = self.samples.len();
+                self.samples.extend_from_within(pixel.samples.clone());
+                self.samples.resize(first + most as usize, Sample::default());
+                pixel.samples = first..first + most as usize;
                 self.aim(number, few);
             }
         }
@@ -160,8 +163,7 @@ impl<'a> Sampler<'a> {
                 _ => numbers.pair(60).map(|x| x - 0.5),
             };
             let sample = samples.start + number as usize;
-            let (columns, rows) = (self.filter.around(u), self.filter.around(v));
-            self.samples[sample] = Sample { columns, rows, body: NOBODY, ..Sample::default() };
+            self.samples[sample] = Sample { offset: [u, v], body: NOBODY, ..Sample::default() };
             let place = [column as f32 + 0.5 + u, row as f32 + 0.5 + v];
             self.aimed.push(Aim { sample, bodies, place, numbers });
         }
@@ -385,8 +387,7 @@ mod tests {
         let stage = studio.stage(&placements[2], 120, 80).unwrap();
         let lit = lit_stage(&stage, &Patches::new(studio.ground()), Effort::DRAFT);
         let view = View::new(&lit, &stage.camera);
-        let filter = FilterWeights::default();
-        let mut sampler = Sampler::new(&view, &filter, 0.1);
+        let mut sampler = Sampler::new(&view, 0.1);
         for i in 0..view.width * view.height {
             sampler.add(i % view.width, i / view.width, [1, 1]);
             sampler.aim(i, 0);

@@ -116,12 +116,11 @@ impl LitStage<'_> {
     pub fn clear(&self, light: usize, origin: V3, numbers: &Numbers, few: u32, most: u32) -> f32 {
         let lamp = &self.lights[light];
         let above = lamp.above(self.sheet, origin);
-        if above == 0.0 || self.near.is_open(origin.x, origin.y, light) {
-            return above;
-        }
-        let (toward, distance, spread) = lamp.middle(origin);
-        let suspects = self.bodies.in_shaft(origin, toward, distance, spread, 0.0);
-        if suspects == 0 {
+        let suspects = self.near.hiders(origin.x, origin.y, light).unwrap_or_else(|| {
+            let (toward, distance, spread) = lamp.middle(origin);
+            self.bodies.in_shaft(origin, toward, distance, spread, 0.0)
+        });
+        if above == 0.0 || suspects == 0 {
             return above;
         }
         let most = most * lamp.places(origin);

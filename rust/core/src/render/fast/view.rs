@@ -11,6 +11,9 @@ use rayon::prelude::*;
 /// Pixels along a tile's side: a tile's rays are tested against the bodies that it may show alone.
 pub const TILE: usize = LANES;
 
+/// A pixel that shows no body.
+const EMPTY: u8 = u8::MAX;
+
 /// The image's rays.
 pub struct View<'a> {
     pub lit: &'a LitStage<'a>,
@@ -24,8 +27,8 @@ pub struct View<'a> {
     /// By tile: bits of the bodies that it may show.
     tiles: Vec<u64>,
     tiles_across: usize,
-    /// By pixel: see `shown`.
-    shown: Vec<usize>,
+    /// By pixel the number of the body that it shows, or `EMPTY`.
+    shown: Vec<u8>,
 }
 
 impl<'a> View<'a> {
@@ -87,15 +90,16 @@ impl<'a> View<'a> {
     #[inline]
     pub fn shown(&self, column: usize, row: usize) -> usize {
         if column < self.width && row < self.height {
-            return self.shown[row * self.width + column];
+            let body = self.shown[row * self.width + column];
+            return if body == EMPTY { NOBODY } else { body.into() };
         }
         let place = [column, row].map(|pixel| F8::all(pixel as f32 + 0.5));
         self.seen(self.bodies(column, row), place).bodies[0]
     }
 
-    /// The body that the middle of each pixel shows, or NOBODY, row by row.
-    fn all_shown(&self) -> Vec<usize> {
-        let mut shown = vec![NOBODY; self.width * self.height];
+    /// The body that the middle of each pixel shows, or `EMPTY`, row by row.
+    fn all_shown(&self) -> Vec<u8> {
+        let mut shown = vec![EMPTY; self.width * self.height];
         shown.par_chunks_mut(self.width).with_min_len(TILE).enumerate().for_each(|(row, shown)| {
             for (tile, shown) in shown.chunks_mut(TILE).enumerate() {
                 let column = tile * TILE;
@@ -103,7 +107,8 @@ impl<'a> View<'a> {
                 if bodies != 0 {
                     let u = F8::of_lanes(|lane| (column + lane) as f32 + 0.5);
                     let seen = self.seen(bodies, [u, F8::all(row as f32 + 0.5)]);
-                    shown.copy_from_slice(&seen.bodies[..shown.len()]);
+                    // Bodies have lower numbers, and NOBODY the highest one.
+                    shown.iter_mut().zip(seen.bodies).for_each(|(shown, body)| *shown = body.min(EMPTY.into()) as u8);
                 }
             }
         });
