@@ -36,6 +36,8 @@ pub struct Sheet {
     end: f32,
     /// Planes `z = height + slope x`, and where each begins.
     lines: Vec<[f32; 2]>,
+    /// The least and the greatest slope.
+    slopes: [f32; 2],
     begins: Vec<f32>,
     normals: Vec<V3>,
     /// The plane at the start of each step along x.
@@ -99,6 +101,7 @@ impl Sheet {
             local_x: [first[0] as f32, last[0] as f32],
             local_y: spec.local_y.map(|y| y as f32),
             end: last[1] as f32,
+            slopes: lines.iter().fold([f32::MAX, f32::MIN], |[least, most], &[_, s]| [least.min(s), most.max(s)]),
             lines,
             begins,
             normals,
@@ -141,6 +144,11 @@ impl Sheet {
     /// Uphill that of twice the ray's own slope, if there is one: where a ray meets a parabola that it starts from.
     #[inline]
     fn next_plane(&self, d: V3, number: usize) -> Option<usize> {
+        // Most rays that rise do so ever farther from all planes.
+        let [gentlest, steepest] = self.slopes;
+        if d.z >= if d.x <= 0.0 { gentlest } else { steepest } * d.x {
+            return None;
+        }
         let nearer = |&other: &usize| d.z < self.lines[other][1] * d.x;
         if d.x <= 0.0 {
             return (0..number).rev().find(nearer);
