@@ -6,15 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from clevrhope.errors import SceneError
 from clevrhope.images.placement import Placement, Thing, Vector, place
 from clevrhope.look.definition import Look
 from clevrhope.look.view import ground_height, off_the_ground
-
-Axes = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 LEAST_LENGTH = 1e-6
 """A shorter vector has no usable direction: an image seen along it is black."""
@@ -69,7 +64,7 @@ def find_object_outside(
     return None
 
 
-def view_axes(camera: Vector, target: Sequence[float]) -> Axes:
+def view_axes(camera: Vector, target: Sequence[float]) -> tuple[Vector, Vector, Vector]:
     """Right, up and forward of a camera as unit vectors in the world; raises as `find_object_outside`."""
 
     def problem(what: str) -> SceneError:
@@ -82,28 +77,32 @@ def view_axes(camera: Vector, target: Sequence[float]) -> Axes:
         raise problem("too far from")
     if distance < LEAST_LENGTH:
         raise problem("at the place")
-    forward = np.asarray(way) / distance
-    right = np.cross(forward, (0.0, 0.0, 1.0))
-    aside = float(np.linalg.norm(right))
+    x, y, z = (each / distance for each in way)
+    aside = math.hypot(x, y)
     if aside < LEAST_LENGTH:
         raise problem("straight above or below")
-    right /= aside
-    return right, np.cross(right, forward), forward
+    right_x, right_y = y / aside, -x / aside
+    up = (right_y * z, -right_x * z, right_x * y - right_y * x)
+    return (right_x, right_y, 0.0), up, (x, y, z)
 
 
 def _out_of_sight(
-    thing: Thing, camera: Vector, axes: Axes, lens: Mapping[str, Any], width_px: int, height_px: int
+    thing: Thing,
+    camera: Vector,
+    axes: tuple[Vector, Vector, Vector],
+    lens: Mapping[str, Any],
+    width_px: int,
+    height_px: int,
 ) -> str:
     """Where an object is if no part of a ball around it is in the image; "" if some part is."""
-    right, up, forward = axes
-    seen = np.asarray(thing.location) - np.asarray(camera)
-    depth = float(seen @ forward)
+    way = [b - a for a, b in zip(camera, thing.location, strict=True)]
+    right, up, depth = (sum(a * b for a, b in zip(way, axis, strict=True)) for axis in axes)
     reach = math.sqrt(3.0) * thing.radius  # the distance of a cube's corners from its centre
     # Written so that NaN, which objects at huge distances give, counts as out of the image.
     if not depth > reach:
         return "behind the camera, or around it"
     focal_px = lens["lens_mm"] / lens["sensor_width_mm"] * max(width_px, height_px)
-    for axis, half_px in ((right, width_px / 2), (up, height_px / 2)):
-        if not abs(float(seen @ axis)) - reach <= half_px / focal_px * (depth + reach) < math.inf:
+    for aside, half_px in ((right, width_px / 2), (up, height_px / 2)):
+        if not abs(aside) - reach <= half_px / focal_px * (depth + reach) < math.inf:
             return "out of the image"
     return ""

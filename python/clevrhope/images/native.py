@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import asdict
 from typing import TypeVar
 
 from clevrhope._core import NativeStudio
@@ -104,7 +103,7 @@ class NativeRenderer(Renderer):
     def _placement(self, scene: Scene) -> bytes:
         width_px, height_px = self._size["width"], self._size["height"]
         placement = place_inside(scene, self._look, width_px=width_px, height_px=height_px)
-        return json.dumps(asdict(placement)).encode()
+        return json.dumps(placement, default=vars).encode()
 
     def close(self) -> None:
         """Does nothing: there is nothing to release."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,7 @@ def sees_ground(look: Mapping[str, Any]) -> bool:
     half = 0.5 * camera["sensor_width_mm"] / camera["lens_mm"]
     x, y = np.meshgrid(np.linspace(-half, half, RAYS), HEIGHT_PER_WIDTH * np.linspace(-half, half, RAYS))
     rays = forward + x[..., None] * right + y[..., None] * np.cross(right, forward)
-    start, ways = _to_local(ground, location), _turned(ground, rays.reshape(-1, 3))
+    start, ways = _turned(ground, location - ground["translation"]), _turned(ground, rays.reshape(-1, 3))
     profile = np.asarray(ground["profile_x_z"], np.float64)
     slopes = np.diff(profile[:, 1]) / np.diff(profile[:, 0])  # (pieces,)
     rises = ways[:, 2:] - slopes * ways[:, :1]  # (rays, pieces), below 0 where a ray comes from above
@@ -50,26 +52,29 @@ def sees_ground(look: Mapping[str, Any]) -> bool:
 
 def ground_height(ground: Mapping[str, Any], place: Sequence[float]) -> float:
     """Height of the ground at a place's x and y; beyond its ends, that of the planes that it ends with."""
-    x, _, _ = _to_local(ground, np.asarray(place, np.float64))
-    profile = np.asarray(ground["profile_x_z"], np.float64)
-    slopes = np.diff(profile[:, 1]) / np.diff(profile[:, 0])
-    piece = int(np.clip(np.searchsorted(profile[:, 0], x, side="right") - 1, 0, len(slopes) - 1))
-    z = profile[piece, 1] + slopes[piece] * (x - profile[piece, 0])
-    return float(z + ground["translation"][2])
+    x, _ = _local_x_y(ground, place)
+    profile = ground["profile_x_z"]
+    after = bisect_right(profile, x, key=itemgetter(0))
+    piece = min(max(after - 1, 0), len(profile) - 2)
+    (x0, z0), (x1, z1) = profile[piece : piece + 2]
+    return float(z0 + (z1 - z0) / (x1 - x0) * (x - x0) + ground["translation"][2])
 
 
 def off_the_ground(ground: Mapping[str, Any], place: Sequence[float]) -> str:
     """How a place is not above the ground: beyond it, or in it; "" if it is above."""
-    with np.errstate(all="ignore"):  # at huge places, which are beyond any ground
-        x, y, _ = _to_local(ground, np.asarray(place, np.float64))
+    x, y = _local_x_y(ground, place)
     first, last = ground["profile_x_z"][0][0], ground["profile_x_z"][-1][0]
     if not (first <= x <= last and min(ground["local_y"]) <= y <= max(ground["local_y"])):
         return "beyond the ground"
     return "with its centre in the ground" if place[2] < ground_height(ground, place) else ""
 
 
-def _to_local(ground: Mapping[str, Any], point: Array) -> Array:
-    return _turned(ground, point - np.asarray(ground["translation"], np.float64))
+def _local_x_y(ground: Mapping[str, Any], place: Sequence[float]) -> tuple[float, float]:
+    """A place of the world along the ground's own axes."""
+    (x, y, _), (at_x, at_y, _) = place, ground["translation"]
+    x, y = x - at_x, y - at_y
+    cos, sin = math.cos(ground["rotation_z_rad"]), math.sin(ground["rotation_z_rad"])
+    return cos * x + sin * y, cos * y - sin * x
 
 
 def _turned(ground: Mapping[str, Any], vectors: Array) -> Array:

@@ -5,9 +5,14 @@
 //! into a regular grid.
 
 use super::lanes::{F8, LANES, Real};
-use super::vector::V3;
+use super::vector::{V3, v3};
 use crate::scene::geometry::{Vec3 as P, cross, dot, normalize};
 use std::collections::BTreeMap;
+
+/// Squares along the sides of a cube that tells faces of the icosahedron apart.
+const SQUARES: usize = 32;
+/// A square that more than one face is behind.
+const SEVERAL: u8 = u8::MAX;
 
 /// Facets of an icosphere of one Catmull-Clark step.
 #[derive(Clone, Debug)]
@@ -20,6 +25,8 @@ pub struct Facets {
     weights: Vec<[V3; 3]>,
     /// Directions of the faces' middles, and zeros.
     middles: Box<[V3<F8>; 3]>,
+    /// By square of a cube's sides: the face of the icosahedron behind all of it, or `SEVERAL`.
+    faces: Vec<u8>,
     /// By face, row, column, half and which of the six triangles about the piece's middle.
     normals: Vec<V3>,
 }
@@ -63,15 +70,62 @@ impl Facets {
         };
         let middles = [0, 1, 2].map(|i| V3::of_lanes(|lane| faces.get(LANES * i + lane).map_or(V3::ZERO, middle)));
         let normals = smooth.normals(&triangles);
-        Ok(Self { radius: smooth.mean_radius as f32, pieces: n, weights, middles: Box::new(middles), normals })
+        let (radius, middles) = (smooth.mean_radius as f32, Box::new(middles));
+        let mut facets = Self { radius, pieces: n, weights, middles, faces: Vec::new(), normals };
+        facets.faces = (0..6 * SQUARES * SQUARES).map(|square| facets.face_behind(square)).collect();
+        Ok(facets)
+    }
+
+    /// The face behind all of a square of the cube's sides, or `SEVERAL`. Faces are convex, so corners can tell.
+    fn face_behind(&self, square: usize) -> u8 {
+        let (side, column, row) = (square / (SQUARES * SQUARES), square / SQUARES % SQUARES, square % SQUARES);
+        let sign = if side % 2 == 0 { 1.0 } else { -1.0 };
+        // A little beyond the square, for rounding.
+        let along = |step: usize, end: f32| 2.0 * (step as f32 + 0.5 + end * 0.501) / SQUARES as f32 - 1.0;
+        let corners = [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]].map(|[u, v]| {
+            let (u, v) = (along(column, u), along(row, v));
+            let corner = match side / 2 {
+                0 => v3(sign, u, v),
+                1 => v3(v, sign, u),
+                _ => v3(u, v, sign),
+            };
+            self.nearest_face(corner)
+        });
+        if corners.iter().all(|&face| face == corners[0]) { corners[0] as u8 } else { SEVERAL }
+    }
+
+    /// The face of the icosahedron in the direction of `p`.
+    #[inline(always)]
+    fn face(&self, p: V3) -> usize {
+        let (x, y, z) = (p.x.abs(), p.y.abs(), p.z.abs());
+        let (axis, u, v, w) = if x >= y && x >= z {
+            (0, p.y, p.z, p.x)
+        } else if y >= z {
+            (1, p.z, p.x, p.y)
+        } else {
+            (2, p.x, p.y, p.z)
+        };
+        let side = 2 * axis + usize::from(w < 0.0);
+        let half = 0.5 * SQUARES as f32;
+        let scale = half / w.abs();
+        let [column, row] = [u, v].map(|x| ((x * scale + half) as usize).min(SQUARES - 1));
+        match self.faces[(side * SQUARES + column) * SQUARES + row] {
+            SEVERAL => self.nearest_face(p),
+            face => face.into(),
+        }
+    }
+
+    /// As `face`: that whose middle is nearest.
+    fn nearest_face(&self, p: V3) -> usize {
+        let p8 = V3::all(p);
+        let along = [0, 1, 2].map(|i| self.middles[i].dot(p8));
+        let most = along[0].most(along[1]).most(along[2]).0.into_iter().fold(f32::MIN, f32::max);
+        along.iter().flat_map(|along| along.0).position(|along| along == most).unwrap_or(0)
     }
 
     /// The normal of the facet in the direction of `p`.
     pub fn normal(&self, p: V3) -> V3 {
-        let p8 = V3::all(p);
-        let along = [0, 1, 2].map(|i| self.middles[i].dot(p8));
-        let most = along[0].most(along[1]).most(along[2]).0.into_iter().fold(f32::MIN, f32::max);
-        let face = along.iter().flat_map(|along| along.0).position(|along| along == most).unwrap_or(0);
+        let face = self.face(p);
         let [wa, wb, wc] = &self.weights[face];
         let (a, b, c) = (wa.dot(p).max(0.0), wb.dot(p).max(0.0), wc.dot(p).max(0.0));
         let n = self.pieces;

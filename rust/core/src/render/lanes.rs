@@ -3,11 +3,24 @@
 //! Formulas that are written for any `Real` give the same bits either way: each operation treats a lane as it
 //! treats a number by itself. On a processor with AVX2, which `pulp` finds out, eight lanes are one register.
 
+use pulp::{Arch, NullaryFnOnce};
 use std::fmt::Debug;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
 /// Lanes of `F8`.
 pub const LANES: usize = 8;
+
+/// Does `work` with the widest registers that this processor has and pulp knows, AVX2's or plain ones.
+///
+/// A processor with AVX-512 takes AVX2 too.
+#[inline(always)]
+pub fn dispatch<W: NullaryFnOnce>(work: W) -> W::Output {
+    #[cfg(test)]
+    if tests::is_plain() {
+        return work.call();
+    }
+    Arch::new().dispatch(work)
+}
 
 /// A single-precision number, or several of them.
 pub trait Real:
@@ -341,14 +354,28 @@ pub fn turn(share: f32) -> [f32; 2] {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::render::light::Light;
     use crate::render::material::{Distribution, Kind, Lobe, Lobes};
     use crate::render::shape::{Shape, ShapeSpec};
     use crate::render::vector::{V3, v3};
     use proptest::prelude::*;
-    use pulp::Arch;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    static IS_PLAIN: AtomicBool = AtomicBool::new(false);
+
+    pub fn is_plain() -> bool {
+        IS_PLAIN.load(Ordering::Relaxed)
+    }
+
+    /// Does `work` without AVX2, in whichever threads; other tests may do so meanwhile, too.
+    pub fn plainly<T>(work: impl FnOnce() -> T) -> T {
+        IS_PLAIN.store(true, Ordering::Relaxed);
+        let done = work();
+        IS_PLAIN.store(false, Ordering::Relaxed);
+        done
+    }
 
     fn shapes() -> Vec<Shape> {
         let specs = [

@@ -378,9 +378,10 @@ mod tests {
             // From as far away as cameras are, at a place within a thousandth of a ring.
             let ring = revolved.rings[(uniform() * revolved.rings.len() as f32) as usize];
             let (angle, height) = (uniform() * std::f32::consts::TAU, 0.1 + 0.8 * uniform());
-            let aim = v3(ring[0] * angle.cos(), ring[0] * angle.sin(), ring[1] + 2e-3 * (uniform() - 0.5));
-            let around = uniform() * std::f32::consts::TAU;
-            let origin = v3(around.cos(), around.sin(), height).unit() * (10.0 + 20.0 * uniform());
+            let (sin, cos) = libm::sincosf(angle);
+            let aim = v3(ring[0] * cos, ring[0] * sin, ring[1] + 2e-3 * (uniform() - 0.5));
+            let (sin, cos) = libm::sincosf(uniform() * std::f32::consts::TAU);
+            let origin = v3(cos, sin, height).unit() * (10.0 + 20.0 * uniform());
             let direction = (aim - origin).unit();
             let t = revolved.hit(origin, direction);
             let double = |v: V3| [f64::from(v.x), f64::from(v.y), f64::from(v.z)];

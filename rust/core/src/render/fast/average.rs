@@ -5,9 +5,9 @@
 use super::bodies::NOBODY;
 use super::pixel::{Pixel, Sample};
 use super::view::TILE;
-use crate::render::lanes::{F8, LANES, Mask, Real};
+use crate::render::lanes::{F8, LANES, Mask, Real, dispatch};
 use crate::render::vector::{V3, v3};
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
 
 /// Columns on either side of an image's own, which show no body.
 const MARGIN: usize = LANES;
@@ -117,7 +117,7 @@ impl Bands<'_> {
         if self.faces[band].numbers.is_empty() {
             return Rows::default();
         }
-        Arch::new().dispatch(Evening { bands: self, band, kernel })
+        dispatch(Evening { bands: self, band, kernel })
     }
 
     /// The noisy light of a body about a pixel that shows another one, too; these are the pixel's own samples.

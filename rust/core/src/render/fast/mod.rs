@@ -80,3 +80,26 @@ fn lit_stage<'a>(stage: &'a Stage<'_>, patches: &Patches, effort: Effort) -> Lit
     effort.near.for_side(lens.width_px.max(lens.height_px) as usize).light(&mut lit);
     lit
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::lanes::tests::plainly;
+    use crate::render::stage::{Placement, Studio};
+
+    #[test]
+    fn images_are_the_same_with_and_without_avx2() {
+        let look = include_bytes!("../../../../../blender_assets/look.json");
+        let placements: Vec<Placement> =
+            serde_json::from_slice(include_bytes!("../../../benches/placements.json")).unwrap();
+        let studio = Studio::from_json(look, "look.json").unwrap();
+        let patches = Patches::new(studio.ground());
+        for placement in &placements[..4] {
+            let stage = studio.stage(placement, 150, 100).unwrap();
+            for effort in [Effort::DRAFT, Effort::STANDARD, Effort::HIGH] {
+                let wide = render(&stage, &patches, effort);
+                assert_eq!(wide, plainly(|| render(&stage, &patches, effort)));
+            }
+        }
+    }
+}

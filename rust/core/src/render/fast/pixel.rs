@@ -8,11 +8,11 @@ use super::bodies::NOBODY;
 use super::numbers::Numbers;
 use super::shade::{LitStage, OFFSET, RayHistory, SHARP_ALPHA, facing};
 use super::view::View;
-use crate::render::lanes::{F8, LANES, Real};
+use crate::render::lanes::{F8, LANES, Real, dispatch};
 use crate::render::light::power;
 use crate::render::material::{Kind, Lobes};
 use crate::render::vector::{Ray, V3};
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
 
 /// How much is spent on pixels that show bodies. Numbers of rays are powers of two: to begin with, and where
 /// the first ones differ.
@@ -203,7 +203,7 @@ impl<'a> Sampler<'a> {
         self.dark.sort_by_key(|place| place.body);
         for places in self.dark.chunk_by(|one, other| one.body == other.body) {
             for places in places.chunks(LANES) {
-                let lamplit = Arch::new().dispatch(Lamps { lit, places, samples: &self.samples });
+                let lamplit = dispatch(Lamps { lit, places, samples: &self.samples });
                 for (lane, place) in places.iter().enumerate() {
                     let sample = &mut self.samples[place.sample];
                     sample.clean = lamplit.light.lane(lane);
@@ -398,7 +398,7 @@ mod tests {
         for places in sampler.dark.chunk_by(|one, other| one.body == other.body) {
             for places in places.chunks(LANES) {
                 let lamps = || Lamps { lit: &lit, places, samples: &sampler.samples };
-                let (plain, wide) = (lamps().call(), Arch::new().dispatch(lamps()));
+                let (plain, wide) = (lamps().call(), dispatch(lamps()));
                 for lane in 0..places.len() {
                     let bits = |light: V3| [light.x, light.y, light.z].map(f32::to_bits);
                     assert_eq!(bits(plain.light.lane(lane)), bits(wide.light.lane(lane)));

@@ -4,13 +4,13 @@ use super::bodies::Bodies;
 use super::far_ground::Far;
 use super::near_ground::Near;
 use super::numbers::Numbers;
-use crate::render::lanes::{F8, LANES, Real};
+use crate::render::lanes::{F8, LANES, Real, dispatch};
 use crate::render::light::{Light, Sample, power};
 use crate::render::material::{Lobes, widened};
 use crate::render::sheet::Sheet;
 use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::{Ray, V3, v3};
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
 use std::f32::consts::FRAC_1_PI;
 
 /// Rays start this far off the surface that they leave.
@@ -135,8 +135,7 @@ impl LitStage<'_> {
             let lane = cast % LANES as u32;
             if lane == 0 {
                 let n = most - cast;
-                reached =
-                    Arch::new().dispatch(ShadowRays { lit: self, lamp, suspects, origin, places, first: cast, n });
+                reached = dispatch(ShadowRays { lit: self, lamp, suspects, origin, places, first: cast, n });
             }
             clear += reached >> lane & 1;
             cast += 1;

@@ -2,10 +2,10 @@
 
 use super::bodies::NOBODY;
 use super::shade::LitStage;
-use crate::render::lanes::{F8, LANES, Real};
+use crate::render::lanes::{F8, LANES, Real, dispatch};
 use crate::render::vector::{Ray, V3};
 use crate::scene::camera::Camera;
-use pulp::{Arch, NullaryFnOnce};
+use pulp::NullaryFnOnce;
 use rayon::prelude::*;
 
 /// Pixels along a tile's side: a tile's rays are tested against the bodies that it may show alone.
@@ -117,7 +117,7 @@ impl<'a> View<'a> {
 
     /// What rays through eight places in the image meet, of these bodies.
     pub fn seen(&self, bodies: u64, places: [F8; 2]) -> Seen {
-        Arch::new().dispatch(Look { view: self, bodies, places })
+        dispatch(Look { view: self, bodies, places })
     }
 }
 
