@@ -107,9 +107,7 @@ impl<F: Real> Lobes<F> {
         let zero = F::default();
         (V3::select(is_in_front, value, V3::default()), F::select(is_in_front, dense / total, zero))
     }
-}
 
-impl<F: Real> Lobes<F> {
     /// A direction by a lobe that `u` chooses as `choose` does, and by what is left of it and another uniform number.
     #[inline(always)]
     pub fn sample(&self, n: V3<F>, v: V3<F>, [u, again]: [F; 2]) -> V3<F> {

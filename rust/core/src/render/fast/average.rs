@@ -1,6 +1,6 @@
-//! Evens out noisy light over neighbouring pixels of the same body: over few that stand apart, then over all between.
+//! Smooths noisy light over neighbouring pixels of the same body: over few that stand apart, then over all between.
 //!
-//! Eight pixels of a row at a time. Few pixels show more than one body; of the others' light there, see `about`.
+//! Eight pixels of a row at a time. Few pixels show more than one body; of the others' light there, see `beside`.
 
 use super::bodies::NOBODY;
 use super::pixel::{Pixel, Sample};
@@ -112,16 +112,16 @@ impl Kernel {
 }
 
 impl Bands<'_> {
-    /// A band's light, evened out over pixels around that show the same body from much the same side.
-    pub fn evened(&self, band: usize, kernel: &Kernel) -> Rows {
+    /// A band's light, smoothed over the pixels around that show the same body from much the same side.
+    pub fn smoothed(&self, band: usize, kernel: &Kernel) -> Rows {
         if self.faces[band].numbers.is_empty() {
             return Rows::default();
         }
-        dispatch(Evening { bands: self, band, kernel })
+        dispatch(Smoothing { bands: self, band, kernel })
     }
 
     /// The noisy light of a body about a pixel that shows another one, too; these are the pixel's own samples.
-    pub fn about(&self, [column, row]: [usize; 2], body: usize, own: &[Sample], kernel: &Kernel) -> V3 {
+    pub fn beside(&self, [column, row]: [usize; 2], body: usize, own: &[Sample], kernel: &Kernel) -> V3 {
         let (window, side) = (kernel.window, 2 * kernel.window + 1);
         let (mut sum, mut total) = (V3::ZERO, 0.0);
         for sample in own.iter().filter(|sample| sample.body == body) {
@@ -146,21 +146,21 @@ impl Bands<'_> {
     }
 }
 
-/// Evens out a band.
-struct Evening<'a> {
+/// Smooths the light of a band.
+struct Smoothing<'a> {
     bands: &'a Bands<'a>,
     band: usize,
     kernel: &'a Kernel,
 }
 
-impl NullaryFnOnce for Evening<'_> {
+impl NullaryFnOnce for Smoothing<'_> {
     type Output = Rows;
 
     #[inline(always)]
     fn call(self) -> Rows {
         let Self { bands, band, kernel } = self;
         let (side, reach) = (2 * kernel.window + 1, kernel.window * kernel.step);
-        let mut evened = Rows::new(bands.width);
+        let mut smoothed = Rows::new(bands.width);
         for row in 0..TILE {
             for first in (MARGIN..MARGIN + bands.width).step_by(LANES) {
                 let [body, x, y, z] = bands.faces[band].eight(first, row);
@@ -186,10 +186,10 @@ impl NullaryFnOnce for Evening<'_> {
                         total = total + count * weight;
                     }
                 }
-                evened.set_eight(first, row, [sum.x, sum.y, sum.z, total]);
+                smoothed.set_eight(first, row, [sum.x, sum.y, sum.z, total]);
             }
         }
-        evened
+        smoothed
     }
 }
 
@@ -238,12 +238,12 @@ mod tests {
             let kernel = Kernel::new(2, step);
             for band in [0, 1] {
                 let (wide, plain) =
-                    (bands.evened(band, &kernel), Evening { bands: &bands, band, kernel: &kernel }.call());
+                    (bands.smoothed(band, &kernel), Smoothing { bands: &bands, band, kernel: &kernel }.call());
                 assert_eq!(wide.numbers, plain.numbers);
             }
         }
         // Without a window, all that is left is the pixel's own light.
-        let alone = bands.evened(1, &Kernel::new(0, 1));
+        let alone = bands.smoothed(1, &Kernel::new(0, 1));
         assert_eq!(alone.mean(4, 3), rows[1][1].mean(4, 3));
     }
 }

@@ -61,8 +61,8 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
     let faces = || bands.iter().map(|band| &band.faces).collect();
     let noisy = Bands { faces: faces(), light: bands.iter().map(|band| &band.light).collect(), width, height };
     let kernel = Kernel::new(WINDOW, 2);
-    let evened: Vec<Rows> = (0..bands.len()).into_par_iter().map(|band| noisy.evened(band, &kernel)).collect();
-    let evened = Bands { faces: faces(), light: evened.iter().collect(), width, height };
+    let smoothed: Vec<Rows> = (0..bands.len()).into_par_iter().map(|band| noisy.smoothed(band, &kernel)).collect();
+    let smoothed = Bands { faces: faces(), light: smoothed.iter().collect(), width, height };
     let kernel = Kernel::new(WINDOW, 1);
     let sums: Vec<Sums> = bands
         .par_iter()
@@ -72,7 +72,7 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
             if band.pixels.is_empty() {
                 return Sums(Vec::new());
             }
-            let averaged = evened.evened(number, &kernel);
+            let averaged = smoothed.smoothed(number, &kernel);
             let mut sums = Sums(vec![[0.0; 4]; (TILE + 2) * width]);
             for pixel in &band.pixels {
                 let samples = &band.samples[pixel.samples.clone()];
@@ -83,8 +83,8 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
                 for sample in samples {
                     if sample.body != last.0 {
                         let is_own = sample.body == pixel.mean.body || sample.body == NOBODY;
-                        let about = || evened.about([pixel.column, pixel.row], sample.body, samples, &kernel);
-                        last = (sample.body, if is_own { own } else { about() });
+                        let beside = || smoothed.beside([pixel.column, pixel.row], sample.body, samples, &kernel);
+                        last = (sample.body, if is_own { own } else { beside() });
                     }
                     let light = if sample.body == NOBODY { sample.clean } else { sample.clean + last.1 };
                     let weights = sample.offset.map(|offset| filter.around(offset));

@@ -2,7 +2,7 @@
 //!
 //! `far_ground` is the empty ground, `near_ground` a map of the ground around the bodies, which rays that leave
 //! bodies see (`shade`). Of what the camera sees (`view`), `ground` finds pixels without bodies,
-//! `pixel` samples the others, `average` evens out what is noisy in them, and `image` joins all.
+//! `pixel` samples the others, `average` smooths what is noisy in them, and `image` joins all.
 
 mod average;
 pub mod bodies;
