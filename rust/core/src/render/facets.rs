@@ -43,7 +43,7 @@ impl Facets {
         let (corners, faces) = icosahedron();
         let mut mesh = Mesh::default();
         // Small triangles by face and place: upright ones at (i, j), upside down ones beside them.
-        let mut triangles = vec![[0_usize; 3]; faces.len() * n * n * 2];
+        let mut triangles = vec![[0_usize; 3]; faces.len() * (n * (n + 1) / 2) * 2];
         for (number, face) in faces.iter().enumerate() {
             let at = |i: usize, j: usize| -> P {
                 let (a, b, c) = ((n - i - j) as f64, i as f64, j as f64);
@@ -54,7 +54,7 @@ impl Facets {
             };
             for i in 0..n {
                 for j in 0..n - i {
-                    let slot = ((number * n + i) * n + j) * 2;
+                    let slot = 2 * place(n, number, i, j);
                     triangles[slot] = [mesh.vertex(at(i, j)), mesh.vertex(at(i + 1, j)), mesh.vertex(at(i, j + 1))];
                     if i + j + 1 < n {
                         triangles[slot + 1] =
@@ -150,8 +150,14 @@ impl Facets {
             2
         };
         let side = usize::from(weights[(largest + 2) % 3] > weights[(largest + 1) % 3]);
-        self.normals[((((face * n + i) * n + j) * 2 + half) * 3 + largest) * 2 + side]
+        self.normals[((place(n, face, i, j) * 2 + half) * 3 + largest) * 2 + side]
     }
+}
+
+/// Where a piece of a face stands in a table of all; a face of `n` pieces along its edges has rows of `n`, `n - 1` and so on.
+#[inline(always)]
+fn place(n: usize, face: usize, i: usize, j: usize) -> usize {
+    face * (n * (n + 1) / 2) + i * (2 * n + 1 - i) / 2 + j
 }
 
 /// Blender's: a vertex at each pole, the lower ring turned by -36 degrees.

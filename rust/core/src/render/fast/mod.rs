@@ -37,7 +37,7 @@ impl Effort {
     pub const DRAFT: Self = Self {
         near: NearEffort { side: 64, rays: 4, shadow_rays: 1 },
         image: ImageEffort {
-            ground: GroundEffort { corner_rays: 4, shadow_rays: [1, 1], difference: 0.1 },
+            ground: GroundEffort { corner_rays: 2, shadow_rays: [1, 1], difference: 0.1 },
             pixels: PixelEffort { outline: [2, 2], metal: [1, 1], matte: [1, 1], difference: 0.2 },
         },
     };
