@@ -1,5 +1,6 @@
 """The command as a process: its address, a port in use, two at once, browsers, and how it ends."""
 
+import asyncio
 import os
 import re
 import signal
@@ -72,6 +73,26 @@ def test_two_at_once_have_ports_and_tokens_of_their_own(dataset: Path, cache: Pa
 def test_only_loopback_listens() -> None:
     with bound(0, print) as listening:
         assert listening.getsockname()[0] == "127.0.0.1"
+
+
+def test_pages_are_sent_without_waiting_for_acknowledgements() -> None:
+    """By Nagle's algorithm the second part of an answer would wait for 40 ms."""
+    options: list[int] = []
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        options.append(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    async def visit() -> None:
+        with bound(0, print) as listening:
+            async with await asyncio.start_server(answer, sock=listening):
+                reader, writer = await asyncio.open_connection(*listening.getsockname())
+                await reader.read()
+                writer.close()
+
+    asyncio.run(visit())
+    assert options
+    assert options[0] != 0
 
 
 def test_a_port_in_use_is_replaced() -> None:

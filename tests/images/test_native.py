@@ -54,7 +54,7 @@ for name, properties in (("look", None), ("look_meshes", "properties.json")):
 
 
 def test_images_are_those_of_their_revision():
-    """On every machine; where they are meant to be others, `NATIVE_REVISION` goes up, and the image is drawn anew."""
+    """On every machine; a change of images that is meant raises `NATIVE_REVISION` and keeps an image anew."""
     drawn = [
         image
         for quality in ("draft", "standard", "high")

@@ -97,7 +97,8 @@ def bound(port: int, say: Callable[[str], None]) -> Iterator[socket.socket]:
 
 
 def _listening(port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # Where the protocol is named, asyncio sends all parts of a page at once, not 40 ms after the first one.
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((ADDRESS, port))
