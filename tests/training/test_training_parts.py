@@ -236,7 +236,7 @@ def test_freed_memory_is_kept() -> None:
     """In a process of its own: what is freed and asked for again comes without a page fault."""
     code = """
 import resource, sys, torch
-from clevrhope.training.memory import keep_freed_memory
+from clevrhope.training.device import keep_freed_memory
 if sys.argv[1] == "kept":
     assert keep_freed_memory()
 torch.set_num_threads(1)

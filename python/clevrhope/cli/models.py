@@ -244,7 +244,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
     from clevrhope.runtime.extras import check_torch
 
     check_torch()
-    from clevrhope.training.memory import keep_freed_memory
+    from clevrhope.training.device import keep_freed_memory
     from clevrhope.training.run import train as run
 
     keep_freed_memory()

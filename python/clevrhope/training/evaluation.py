@@ -44,13 +44,17 @@ from clevrhope.splits.palettes import MARK
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
-from clevrhope.training.prediction import BATCH, NO_ANSWER, accuracy, predict_answers, predict_programs
-from clevrhope.training.prediction_files import (
+from clevrhope.training.predictions import (
+    BATCH,
+    NO_ANSWER,
     Part,
+    accuracy,
     answer_lines,
     file_digest,
     kept_lines,
     made_by_digest,
+    predict_answers,
+    predict_programs,
     write_lines,
 )
 from clevrhope.training.prepared_run import described_features

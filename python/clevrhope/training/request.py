@@ -66,7 +66,7 @@ class TrainRequest:
         save_every: updates between two states to resume from; None for one every `SAVE_SECONDS`.
         tensorboard: whether to write TensorBoard files next to the log.
         drop_types: type of questions, such as "color" or "count" -> the share of its questions among those
-            `size` that is left out, see `clevrhope.training.dropped_types`.
+            `size` that is left out, see `clevrhope.training.train_sets`.
         split: "train", or a train set with questions of a suite, such as "train_carets", whose vocabulary the
             model then has; or "covr_train", whose questions are about sets of images.
         covr_split: what is held out of covr_train, as `compscope & has-quant-all`; None for nothing.
