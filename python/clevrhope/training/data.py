@@ -58,9 +58,6 @@ class SplitRows(QuestionRows):
             sentences=split.sentences,
         )
 
-    def __len__(self) -> int:
-        return len(self.answers)
-
     def take(self, rows: Numbers) -> "SplitRows":
         """The questions with these numbers, in this order."""
         all_sentences = self.sentences

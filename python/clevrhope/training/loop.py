@@ -295,11 +295,7 @@ class Loop:
                 member.done.n_losses += len(of_runs[number])
 
     def _check_weights(self, member: Member, stage: Stage) -> None:
-        """Checks that all weights of a run are finite.
-
-        Raises:
-            TrainingError: some are not.
-        """
+        """Checks that all weights of a run are finite."""
         named = self._first.model.named_parameters()
         bad = [name for name, each in named if not bool(each.isfinite().all())]
         if bad:

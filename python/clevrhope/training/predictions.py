@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from clevrhope.dataset.pairs_h5 import DIGITS, suite_columns
+from clevrhope.dataset.pairs_h5 import DIGITS
 from clevrhope.dataset.vocab import NO_ANSWER as NO_ANSWER_TEXT
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ConfigError, DatasetError
@@ -145,8 +145,8 @@ def file_digest(made_by: str, questions: Path) -> str:
 def kept_lines(
     path: Path,
     made_by: Mapping[Part, str],
+    of_suites: Mapping[Part, Mapping[str, str]],
     *,
-    suite_files: Mapping[Part, Path],
     replaced: Collection[Part],
     strict: bool,
 ) -> dict[Part, list[str]]:
@@ -155,8 +155,8 @@ def kept_lines(
     Args:
         path: the file.
         made_by: for each part that may stay, the digest that its rows need.
-        suite_files: the files of the suites' pairs. A line that was written for another one never stays: its
-            questions are no longer there.
+        of_suites: the columns of `suite_columns` of the suites' files. A line that was written for another
+            file never stays: its questions are no longer there.
         replaced: parts whose lines do not stay.
         strict: whether a line that can neither stay nor be replaced is an error; otherwise it is left out.
 
@@ -167,7 +167,6 @@ def kept_lines(
     kept: dict[Part, list[str]] = {}
     if not path.exists():
         return kept
-    there = {part: suite_columns(part.suite, pairs) for part, pairs in suite_files.items()}
     with reading(path, "JSON lines"), open_text(path) as file:
         for number, line in numbered_lines(path, file):
             try:
@@ -175,7 +174,7 @@ def kept_lines(
                 part, digest = Part(row.get("suite") or "", row.get("split") or ""), row.get("made_by")
                 is_replaced, is_own = part in replaced, digest == made_by.get(part, "")
                 if "suite_sha256" in row:
-                    is_replaced |= row["suite_sha256"] != there.get(part, {}).get("suite_sha256")
+                    is_replaced |= row["suite_sha256"] != of_suites.get(part, {}).get("suite_sha256")
             except (DatasetError, AttributeError, TypeError):
                 part, is_replaced, is_own = Part("", ""), False, False
             if is_replaced:

@@ -267,11 +267,7 @@ def _tune_set(
 
 
 def _tune_split(layout: Layout, request: TrainRequest) -> tuple[str, str]:
-    """The HOP and the split that weights are chosen by.
-
-    Raises:
-        ConfigError: the folder does not have it.
-    """
+    """The HOP and the split that weights are chosen by, if the folder has it."""
     hop = request.hop if request.tune_on == TUNE_SET else NONE
     name = tune_split(hop)
     if hop in hops_in(layout) and name in splits_in(layout, hop):

@@ -40,7 +40,6 @@ Numbers = npt.NDArray[np.int64]
 _PROCESS = os.getpid()
 """The process that imported this module. One that is forked from it has the module, but no native threads."""
 
-
 _STATE = Fields(
     {
         "stream": TEXT,
