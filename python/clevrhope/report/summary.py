@@ -1,19 +1,201 @@
-"""The tables that sum a report up: a row for each group of runs, and one for each run."""
+"""What sums a report up: the question and its answer, a row for each group of runs, and one for each run.
 
-from collections.abc import Iterator, Sequence
+The runs of a group share a row: one model, one way of choosing combinations, one diversity and one train
+size. A figure of a group is the mean over sub-datasets (pairs, palettes, datasets) of the mean over runs on
+each. Its 95% interval is a bootstrap over the sub-datasets, or over the images of a single one.
+"""
 
-from clevrhope.metrics.estimates import LEAST_DENOMINATOR, Estimate
-from clevrhope.report.groups import (
-    Group,
-    accuracy,
-    blind,
-    complex_gap,
-    matched_gap,
-    plain_beside_matched,
-)
-from clevrhope.report.page import Cell, Table
-from clevrhope.report.tables import MINUS, NO_BREAK, is_grey, unmatched_cells, with_sign
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clevrhope.metrics.estimates import LEAST_DENOMINATOR, Estimate, mean_of_datasets, mean_of_runs, transfer
+from clevrhope.report.page import Block, Table, Text
+from clevrhope.report.results import FLOORS, Result
+from clevrhope.report.tables import MINUS, NO_BREAK, counted, greyed, unmatched_cells, with_sign
 from clevrhope.splits.kinds import IID, OOD
+
+if TYPE_CHECKING:
+    from clevrhope.metrics.slopes import MeanSlope
+
+Pick = Callable[[Result], Estimate | None]
+"""Takes a figure of one run from its result; None where the run does not have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Some runs.
+
+    Attributes:
+        results: of the runs; what a group has in common is that of the first.
+        n_collapsed: runs that were left out since they collapsed.
+    """
+
+    results: tuple[Result, ...]
+    n_collapsed: int = 0
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.results[0].model
+
+    @property
+    def combinations(self) -> str:
+        """The pair and how its combinations were chosen, as "cyan_cylinder, random"; "" for plain pairs."""
+        return _combinations(self.results[0])
+
+    @property
+    def diversity(self) -> int:
+        """Combinations of the two attributes' values, the held-out one included."""
+        return self.results[0].diversity
+
+    @property
+    def train_size(self) -> int | None:
+        """Questions trained on; None if unknown."""
+        return self.results[0].train_size
+
+    @property
+    def size(self) -> str:
+        """The train size as the paper writes it."""
+        return self.results[0].size
+
+    @property
+    def sub_datasets(self) -> dict[tuple[Path, str], list[Result]]:
+        """The runs on each sub-dataset."""
+        found: dict[tuple[Path, str], list[Result]] = {}
+        for each in self.results:
+            found.setdefault(each.sub_dataset, []).append(each)
+        return found
+
+    def of_each(self, pick: Pick) -> list[Estimate]:
+        """The mean over the runs on each sub-dataset that has the figure."""
+        found = [[pick(each) for each in runs] for runs in self.sub_datasets.values()]
+        there = [[each for each in of_runs if each is not None] for of_runs in found]
+        return [mean_of_runs(each) for each in there if each]
+
+    def estimate(self, pick: Pick) -> Estimate | None:
+        """The group's figure; None where no run has it."""
+        of_each = self.of_each(pick)
+        return mean_of_datasets(of_each) if of_each else None
+
+    @property
+    def transfer(self) -> Estimate | None:
+        """Normalised transfer, from means over the sub-datasets; None where one has no question-only runs."""
+        found = [self.estimate(pick) for pick in (accuracy(OOD), accuracy(IID), blind(OOD), blind(IID))]
+        if any(each.blind is None for each in self.results) or None in found:
+            return None
+        ood, iid, blind_ood, blind_iid = (each for each in found if each is not None)
+        return transfer(ood, iid, blind_ood, blind_iid)
+
+    @property
+    def perfect_transfer(self) -> float | None:
+        """The normalised transfer of a model that is always right; None as for `transfer`."""
+        ood, iid = self.estimate(blind(OOD)), self.estimate(blind(IID))
+        if self.transfer is None or ood is None or iid is None:
+            return None
+        return (100 - ood.value) / (100 - iid.value)
+
+    def without_collapsed(self) -> "Group | None":
+        """The group without its collapsed runs; None where there are none, or nothing is left."""
+        left = tuple(each for each in self.results if not each.collapsed)
+        n = len(self.results) - len(left)
+        return replace(self, results=left, n_collapsed=n) if n and left else None
+
+
+def groups_of(results: Iterable[Result]) -> list[Group]:
+    """The groups of results with a complex gap, in order: plain pairs first, by size, falling diversity."""
+    found: dict[tuple[str, str, int, int | None], list[Result]] = {}
+    for each in results:
+        if each.gap("complex") is not None and each.diversity:
+            key = (each.model, _combinations(each), each.diversity, each.train_size)
+            found.setdefault(key, []).append(each)
+    groups = [Group(tuple(each)) for each in found.values()]
+    return sorted(groups, key=lambda each: (each.combinations, each.train_size or 0, -each.diversity))
+
+
+def _combinations(result: Result) -> str:
+    return f"{result.pair}, {result.mode}" if result.mode else ""
+
+
+def accuracy(split: str) -> Pick:
+    """Takes the accuracy on a test set."""
+    return lambda result: result.accuracies.get(split)
+
+
+def blind(split: str) -> Pick:
+    """Takes the accuracy of the question alone on a test set."""
+    return lambda result: None if result.blind is None else result.blind.accuracies.get(split)
+
+
+def gap_of(kind: str) -> Pick:
+    """Takes a plain gap, "complex" or "minimal"."""
+    return lambda result: result.gap(kind)
+
+
+complex_gap = gap_of("complex")
+"""Takes the plain complex gap."""
+
+
+def matched_gap(result: Result) -> Estimate | None:
+    """Takes the matched gap."""
+    return None if result.matched is None else result.matched.points
+
+
+def plain_beside_matched(result: Result) -> Estimate | None:
+    """Takes the plain gap on the OOD questions that have a match."""
+    return None if result.matched is None else result.matched.plain
+
+
+_ASKED = (
+    "Does a model that knows two attribute values separately also understand them in a combination that it "
+    "never saw?"
+)
+
+
+def headline(
+    groups: Sequence[Group], question: str | None, answers: Iterable[str], *, draws: bool
+) -> Iterator[Block]:
+    """The question, the answers, a sentence for each model, and the figure; nothing without a complex gap."""
+    if not groups:
+        return
+    yield Text(question or _ASKED)
+    for answer in answers:
+        yield Text(answer)
+    own = [each for each in at_largest(groups) if each.results[0].source.model not in FLOORS]
+    for model, combinations in dict.fromkeys((each.model, each.combinations) for each in own):
+        yield Text(_sentence([e for e in own if (e.model, e.combinations) == (model, combinations)]))
+    if draws:
+        from clevrhope.report.figures import overview
+
+        yield overview(at_largest(groups))
+
+
+def at_largest(groups: Sequence[Group]) -> list[Group]:
+    """The groups with the largest train size of each model, model by model."""
+    largest: dict[str, int] = {}
+    for each in groups:
+        largest[each.model] = max(largest.get(each.model, 0), each.train_size or 0)
+    sizes = largest.items()
+    return [each for size in sizes for each in groups if (each.model, each.train_size or 0) == size]
+
+
+def _sentence(groups: Sequence[Group]) -> str:
+    """The gap at each diversity; these are not averaged, as nested palettes are not independent."""
+    first = groups[0]
+    name = ", ".join(filter(None, (first.model, first.combinations, first.size)))
+    unit = "palette" if first.combinations else "held-out pair"
+    gaps = []
+    for each in groups:
+        gap = each.estimate(complex_gap)
+        if gap is not None:
+            of = counted(len(each.sub_datasets), unit)
+            gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.diversity} ({of})")
+    collapsed = sum(result.collapsed for each in groups for result in each.results)
+    of_which = f"; {counted(collapsed, 'run')} collapsed" if collapsed else ""
+    return (
+        f"{name}: the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}{of_which}."
+    )
 
 
 def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
@@ -26,12 +208,12 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
         head=["model", *_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %", "question alone: IID, %",
               "OOD, %", "complex gap, points", "normalised transfer", "if always right"],
         rows=[
-            [Cell(each.model), *_place(each), Cell(_counts(each)),
+            [each.model, *_place(each), _counts(each),
              *(_cell(each, estimate) for estimate in (
                  each.estimate(accuracy(IID)), each.estimate(accuracy(OOD)),
                  each.estimate(blind(IID)), each.estimate(blind(OOD)))),
              _cell(each, each.estimate(complex_gap), points=True), _transfer(each, each.transfer),
-             Cell("" if each.perfect_transfer is None else f"{each.perfect_transfer:.2f}")]
+             "" if each.perfect_transfer is None else f"{each.perfect_transfer:.2f}"]
             for each in rows
         ],
         note="Means over pairs or palettes of the means over runs on each. Intervals are bootstraps over "
@@ -47,7 +229,7 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
             head=["model", *_PLACE, "plain gap", "matched gap", "cells without a match",
                   "OOD questions in them"],
             rows=[
-                [Cell(each.model), *_place(each),
+                [each.model, *_place(each),
                  _cell(each, each.estimate(plain_beside_matched), points=True),
                  _cell(each, each.estimate(matched_gap), points=True), *unmatched_cells(each.results)]
                 for each in matched
@@ -68,10 +250,10 @@ def runs_table(groups: Sequence[Group]) -> Table:
               "run", f"{IID}, %", f"{OOD}, %",
               "complex gap, points", "matched gap, points", "normalised transfer"],
         rows=[
-            [Cell(each.model),
-             Cell(each.hop if is_one else f"{each.source.dataset.resolve().name}, {each.hop}"),
-             Cell(str(each.diversity)), Cell(each.size),
-             Cell(f"{each.run}, collapsed" if each.collapsed else each.run),
+            [each.model,
+             each.hop if is_one else f"{each.source.dataset.resolve().name}, {each.hop}",
+             str(each.diversity), each.size,
+             f"{each.run}, collapsed" if each.collapsed else each.run,
              *(_cell(of_run, estimate) for estimate in (each.accuracies.get(IID), each.accuracies.get(OOD))),
              *(_cell(of_run, estimate, points=True) for estimate in (complex_gap(each), matched_gap(each))),
              _transfer(of_run, of_run.transfer)]
@@ -85,8 +267,8 @@ def runs_table(groups: Sequence[Group]) -> Table:
 _PLACE = ("combinations", "diversity", "train size")
 
 
-def _place(group: Group) -> list[Cell]:
-    return [Cell(group.combinations or "all"), Cell(str(group.diversity)), Cell(group.size)]
+def _place(group: Group) -> list[str]:
+    return [group.combinations or "all", str(group.diversity), group.size]
 
 
 def _with_uncollapsed(group: Group) -> list[Group]:
@@ -99,21 +281,21 @@ def _counts(group: Group) -> str:
     return f"{text} without {group.n_collapsed} collapsed" if group.n_collapsed else text
 
 
-def _cell(group: Group, estimate: Estimate | None, *, points: bool = False) -> Cell:
+def _cell(group: Group, estimate: Estimate | None, *, points: bool = False) -> str:
     if estimate is None:
-        return Cell()
-    return Cell(estimate_text(estimate, points=points), is_grey(group.results))
+        return ""
+    return greyed(estimate_text(estimate, points=points), group.results)
 
 
-def _transfer(group: Group, estimate: Estimate | None) -> Cell:
-    return Cell() if estimate is None else Cell(estimate_text(estimate, digits=2), is_grey(group.results))
+def _transfer(group: Group, estimate: Estimate | None) -> str:
+    return "" if estimate is None else greyed(estimate_text(estimate, digits=2), group.results)
 
 
-def estimate_text(estimate: Estimate, *, points: bool = False, digits: int = 1) -> str:
-    """A figure with its interval, as "-24.3 [-30.1, -18.2]"."""
+def estimate_text(estimate: "Estimate | MeanSlope", *, points: bool = False, digits: int = 1) -> str:
+    """A figure with its interval, as "-24.3 [-30.1, -18.2]"; with its sign if it is in points."""
 
     def text(value: float) -> str:
-        return with_sign(value) if points else f"{value:.{digits}f}".replace("-", MINUS)
+        return with_sign(value, digits) if points else f"{value:.{digits}f}".replace("-", MINUS)
 
     interval = estimate.interval
     beside = "" if interval is None else f" [{text(interval.low)},{NO_BREAK}{text(interval.high)}]"
