@@ -21,6 +21,8 @@ from clevrhope.errors import (
 )
 
 if TYPE_CHECKING:
+    __version__: str
+
     from clevrhope.dataset.loader import load
     from clevrhope.images.stage import render
     from clevrhope.programs import (
@@ -77,6 +79,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Imports a public name, or a module such as `clevrhope.scenes`, when it is first used."""
+    if name == "__version__":
+        return import_module("clevrhope.version").software_version()
     place = f"{__name__}.{_MODULES.get(name, name)}"
     try:
         module = import_module(place)

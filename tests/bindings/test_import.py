@@ -4,6 +4,7 @@ import json
 import statistics
 import subprocess
 import sys
+from importlib.metadata import version
 
 import clevrhope
 
@@ -30,3 +31,7 @@ def test_every_public_name_loads() -> None:
     for name in clevrhope.__all__:
         assert getattr(clevrhope, name) is not None
     assert dir(clevrhope) == sorted(clevrhope.__all__)
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert clevrhope.__version__ == version("clevrhope")

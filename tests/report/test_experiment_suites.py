@@ -12,7 +12,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.errors import ConfigError
-from clevrhope.experiments.build_files import places_below, subset_suite, write_settings
+from clevrhope.experiments.build_files import Places, subset_suite, write_settings
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import DatasetConfig, read_experiment
 from clevrhope.experiments.inputs import DatasetInputs
@@ -145,8 +145,8 @@ def settings(*names: str) -> DatasetConfig:
 def test_the_pairs_of_a_part_of_a_suite_pass_the_audit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    places = places_below(tmp_path, settings("rubber_cylinder"))
-    write_settings(settings("rubber_cylinder"), places, "here")
+    places = Places(tmp_path, settings("rubber_cylinder"))
+    write_settings(places, "here")
     sizes = {"train": 60, "complex_iid": 120, "complex_ood": 60}
     build(request(places.data, sizes=sizes, render=False, templates=places.templates))
     own = places.templates / "suites/rad_d"

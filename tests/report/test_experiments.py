@@ -22,10 +22,10 @@ from experiment_grid import GRID, grid
 import clevrhope.report
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.experiments import processes
+from clevrhope.experiments import engines
 from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.engines import run_chain
 from clevrhope.experiments.plan import make_plan
-from clevrhope.experiments.processes import run_chain
 from clevrhope.experiments.run import Outcome, run_experiment
 from clevrhope.runtime.lock import locked, wait_until_free
 
@@ -87,7 +87,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Takes the place of the command line; gives what it was asked for so far."""
     (tmp_path / "fake.py").write_text(FAKE)
     code = f"import runpy, sys; sys.argv[0] = 'fake'; runpy.run_path({str(tmp_path / 'fake.py')!r})"
-    monkeypatch.setattr(processes, "_SNIPPET", code)
+    monkeypatch.setattr(engines, "_SNIPPET", code)
     monkeypatch.setenv("FAKE_FOLDER", str(tmp_path))
 
     def read() -> list[list[str]]:
@@ -102,8 +102,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def start(grid: Path, out: Path) -> "subprocess.Popen[str]":
     """The experiment in a process of its own, with the command line that takes the real one's place."""
     code = (
-        "import sys\nfrom clevrhope.experiments import processes\n"
-        f"processes._SNIPPET = {processes._SNIPPET!r}\n"
+        "import sys\nfrom clevrhope.experiments import engines\n"
+        f"engines._SNIPPET = {engines._SNIPPET!r}\n"
         "from clevrhope.__main__ import run_command\nsys.exit(run_command(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, "experiment", str(grid), "--out", str(out), "--quiet"]
@@ -406,7 +406,7 @@ def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
     assert ended == [None]
     assert len(asked()) == 2
 
-    monkeypatch.setattr(processes, "_GRACE_S", 0.2)
+    monkeypatch.setattr(engines, "_GRACE_S", 0.2)
     again = replace(chain, steps=(replace(chain.steps[0], mark=tmp_path / "no mark"),))
     with locked(folder):  # whoever does not let go is the command's to tell of
         assert run_chain(again, threads=1) is None
@@ -429,7 +429,7 @@ def test_a_folder_that_cannot_be_locked_fails_its_run_alone(
         if root.name.endswith("-300-1"):
             raise DatasetError(f"{root}: its disk does not support locks")
 
-    monkeypatch.setattr(processes, "wait_until_free", refuse)
+    monkeypatch.setattr(engines, "wait_until_free", refuse)
     made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
     assert (made.n_done, len(made.failures)) == (9, 3)
     assert all("its disk does not support locks" in str(each) for each in made.failures)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from clevrhope.experiments import run as running
+from clevrhope.experiments import engines
+from clevrhope.experiments.engines import Slot, deal_slots, environment
 from clevrhope.experiments.plan import Chain, Step
-from clevrhope.experiments.processes import Slot, deal_slots, environment
 from clevrhope.training.request import SIDE_BY_SIDE
 
 
@@ -45,9 +45,9 @@ def test_runs_that_run_at_once_have_different_gpus(monkeypatch: pytest.MonkeyPat
             busy.remove(slot.gpu)
         together.wait()
 
-    monkeypatch.setattr(running, "run_chain", run_chain)
-    monkeypatch.setattr(running, "_gpus", lambda: ["0", "1", "2"])
-    ended = list(running._run_here([chain(str(k)) for k in range(9)], jobs=3, threads=1))
+    monkeypatch.setattr(engines, "run_chain", run_chain)
+    monkeypatch.setattr(engines, "_gpus", lambda: ["0", "1", "2"])
+    ended = list(engines.run_here([chain(str(k)) for k in range(9)], jobs=3, threads=1))
     assert ended == [None] * 9
     assert sorted(used) == sorted(["0", "1", "2"] * 3)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from clevrhope.experiments.engines import _task_resources, run_on_ray
 from clevrhope.experiments.plan import Chain, Step
-from clevrhope.experiments.ray_engine import _task_resources, run_on_ray
 
 pytestmark = pytest.mark.slow
 

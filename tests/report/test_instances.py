@@ -17,9 +17,8 @@ from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report import report
-from clevrhope.report.instances import HALVES, Instance, measure_instances
+from clevrhope.report.instances import FEATURES, HALVES, Instance, measure_instances, regression_blocks
 from clevrhope.report.page import Figure, Table
-from clevrhope.report.regression_tables import FEATURES, regression_blocks
 from clevrhope.report.results import Result, measure
 from clevrhope.report.runs import Source, find_sources
 from clevrhope.splits.kinds import IID, OOD
@@ -96,7 +95,7 @@ def rows_of(instances: list[Instance], title: str) -> dict[tuple[str, str, str],
     (table,) = (
         each for each in regression_blocks(instances) if isinstance(each, Table) and title in each.title
     )
-    rows = [[cell.text for cell in row] for row in table.rows]
+    rows = [list(row) for row in table.rows]
     return {(row[0], row[1], row[3]): [row[2], *row[4:]] for row in rows}
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="torch is not installed: pip install clevrho
 pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrhope[plots]")
 
 from clevrhope.__main__ import run_command
-from clevrhope.experiments.build_files import places_below, write_settings
+from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.plan import Plan, make_plan
 from clevrhope.experiments.run import run_experiment
@@ -74,7 +74,7 @@ SMALLEST = "cyan_cylinder-d4"
 def run_here(plan: Plan) -> None:
     """Runs all steps; processes of their own would start torch 24 times."""
     for dataset in plan.experiment.datasets:
-        write_settings(dataset, places_below(plan.experiment.out, dataset), "palettes.toml")
+        write_settings(Places(plan.experiment.out, dataset), "palettes.toml")
     for chain in (*plan.datasets.values(), *plan.runs):
         for step in chain.steps:
             assert run_command(step.arguments) == 0, step.name

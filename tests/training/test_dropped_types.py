@@ -19,8 +19,8 @@ from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.report.setups import dropped, setup_of
 from clevrhope.training.data import SplitRows
-from clevrhope.training.dropped_types import kept_rows
 from clevrhope.training.request import parse_drops
+from clevrhope.training.train_sets import kept_rows
 
 
 @pytest.fixture(scope="module")
@@ -82,11 +82,9 @@ def test_a_split_keeps_its_columns_in_step(dataset: Path, vocab: Vocab) -> None:
     every = [whole.tokens(0, len(whole))]
     rows = kept_rows(every[0][1], {"exist": 0.5, "count": 0.5}, seed=3, vocab=vocab)
     kept = SplitRows.of(whole).take(rows)
-    ((first, questions, programs),) = kept.blocks()
-    assert first == 0
     assert 0 < len(kept) == len(rows) < len(whole)
-    assert np.array_equal(questions, every[0][0][rows])
-    assert np.array_equal(programs, every[0][1][rows])
+    assert np.array_equal(kept.questions, every[0][0][rows])
+    assert np.array_equal(kept.programs, every[0][1][rows])
     for name in ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths"):
         assert np.array_equal(getattr(kept, name), getattr(whole, name)[rows])
 

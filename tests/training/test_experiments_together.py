@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from clevrhope.errors import ConfigError
+from clevrhope.experiments import engines
 from clevrhope.experiments import run as running
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import read_experiment
@@ -17,7 +18,7 @@ from clevrhope.experiments.plan import Chain, Plan, make_plan
 from clevrhope.experiments.run import run_experiment
 from clevrhope.training.checkpoints import states_in
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.loop import Trainer
+from clevrhope.training.loop import Loop, Member
 
 GRID = """
 [[dataset]]
@@ -64,7 +65,8 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
                     evaluate(Path(step.arguments[1]), device="cpu")
                     step.set_done()
 
-    monkeypatch.setattr(running, "run_chain", run_chain)
+    for module in (engines, running):
+        monkeypatch.setattr(module, "run_chain", run_chain)
     return names
 
 
@@ -98,15 +100,15 @@ def test_tables_that_cannot_be_trained_together_are_left_to_processes(
 
 def test_a_stopped_experiment_resumes(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned(GRID, dataset, tmp_path)
-    report = Trainer.report
+    log_loss = Loop._log_loss
 
-    def report_and_stop(self: Trainer, *arguments: Any) -> None:
-        report(self, *arguments)
-        if self.done.update == 3 and self.run.folder.root == plan.runs[1].folder:
+    def log_and_stop(loop: Loop, member: Member, *arguments: Any, **options: Any) -> None:
+        log_loss(loop, member, *arguments, **options)
+        if member.done.update == 3 and member.run.folder.root == plan.runs[1].folder:
             os.kill(os.getpid(), signal.SIGTERM)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "report", report_and_stop)
+        patch.setattr(Loop, "_log_loss", log_and_stop)
         with pytest.raises(KeyboardInterrupt):
             run_experiment(plan, engine="together")
     assert {states_in(run.folder / "state")[-1].name for run in plan.runs} == {"000000004"}

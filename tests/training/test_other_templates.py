@@ -73,7 +73,7 @@ def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> N
     )
     assert not np.array_equal(theirs.answers, reader.answers)
     made, missing = map_vocab(theirs, there=there, here=here, place="there")
-    ((_, made_questions, made_programs),) = made.blocks()
+    made_questions, made_programs = made.questions, made.programs
     np.testing.assert_array_equal(made_questions, questions)
     np.testing.assert_array_equal(made_programs, programs)
     np.testing.assert_array_equal(made.answers, reader.answers)
@@ -83,7 +83,7 @@ def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> N
     unknown, missing = map_vocab(
         theirs, there=there, here=Vocab(fewer, here.program_token_to_idx, here.answer_token_to_idx), place=""
     )
-    ((_, with_unknown, _),) = unknown.blocks()
+    with_unknown = unknown.questions
     np.testing.assert_array_equal(with_unknown == 3, questions == here.question_token_to_idx["cube"])
     assert missing == ("cube",)
     functions = {name: number for name, number in here.program_token_to_idx.items() if name != "unique"}

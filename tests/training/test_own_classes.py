@@ -34,7 +34,7 @@ from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.training import loop
 from clevrhope.training.data import Questions, Split, SplitRows
-from clevrhope.training.dropped_types import kept_rows
+from clevrhope.training.train_sets import kept_rows
 from clevrhope.training.vocab_mapping import map_vocab
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -15,8 +15,8 @@ pytest.importorskip("torch")
 
 from short_runs import HOP, Train
 
+from clevrhope.experiments.engines import run_on_ray
 from clevrhope.experiments.plan import Chain, Step
-from clevrhope.experiments.ray_engine import run_on_ray
 
 pytestmark = pytest.mark.slow
 

@@ -23,9 +23,9 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.store import open_store
 from clevrhope.training.data import Questions, SplitRows
-from clevrhope.training.dropped_types import kept_rows
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest
+from clevrhope.training.train_sets import kept_rows
 
 TESTED = tuple(SETS)[1:]
 SMALL = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}

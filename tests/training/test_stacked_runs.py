@@ -18,7 +18,7 @@ from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.training import loop
 from clevrhope.training.checkpoints import states_in
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.loop import Trainer
+from clevrhope.training.loop import Loop, Member
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import train
 from clevrhope.training.stacked_runs import train_together
@@ -122,9 +122,9 @@ def test_each_run_has_the_weights_and_files_of_a_run_by_itself(
     }  # fmt: skip
 
 
-def stop_after(patch: pytest.MonkeyPatch, place: Any, name: str, n_calls: int) -> None:
-    """Makes a function raise an error after some calls, as if the process were killed there."""
-    function, made = getattr(place, name), [0]
+def stop_after(patch: pytest.MonkeyPatch, name: str, n_calls: int) -> None:
+    """Makes a function of the loop raise an error after some calls, as if the process were killed there."""
+    function, made = getattr(loop, name), [0]
 
     def call_or_stop(*arguments: Any, **options: Any) -> None:
         if made[0] == n_calls:
@@ -132,23 +132,23 @@ def stop_after(patch: pytest.MonkeyPatch, place: Any, name: str, n_calls: int) -
         made[0] += 1
         function(*arguments, **options)
 
-    patch.setattr(place, name, call_or_stop)
+    patch.setattr(loop, name, call_or_stop)
 
 
 @pytest.mark.parametrize(
-    ("place", "name", "n_calls"),
+    ("name", "n_calls"),
     [
-        (Trainer, "save", 4),  # three states after 2 updates, and one after 4
-        (Trainer, "save", 7),  # one at the end
-        (loop, "remove_states", 4),  # three after 2 updates, one after 4
+        ("save_state", 4),  # three states after 2 updates, and one after 4
+        ("save_state", 7),  # one at the end
+        ("remove_states", 4),  # three after 2 updates, one after 4
     ],
 )
 def test_killed_runs_resume_to_the_same_bits(
-    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, n_calls: int
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, n_calls: int
 ) -> None:
     wanted = requests(dataset, tmp_path / "killed", save_every=2, tune_on="val", tune_every=2)
     with monkeypatch.context() as patch:
-        stop_after(patch, place, name, n_calls)
+        stop_after(patch, name, n_calls)
         with pytest.raises(MemoryError):
             train_together(wanted)
     states = [[each.name for each in states_in(request.out / "state")] for request in wanted]
@@ -163,7 +163,7 @@ def test_a_run_that_was_begun_by_itself_goes_on_with_others(
 ) -> None:
     wanted = requests(dataset, tmp_path / "mixed", save_every=2)
     with monkeypatch.context() as patch:
-        stop_after(patch, Trainer, "save", 1)
+        stop_after(patch, "save_state", 1)
         with pytest.raises(MemoryError):
             train(wanted[1])
     done = train(wanted[2])
@@ -179,14 +179,14 @@ def test_a_signal_at_the_last_update_is_not_lost(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = requests(dataset, tmp_path)
-    report = Trainer.report
+    log_loss = Loop._log_loss
 
-    def report_and_stop(self: Trainer, *arguments: Any) -> None:
-        report(self, *arguments)
-        if self.done.update == 5 and self.run.request == wanted[2]:
+    def log_and_stop(self: Loop, member: Member, *arguments: Any, **options: Any) -> None:
+        log_loss(self, member, *arguments, **options)
+        if member.done.update == 5 and member.run.request == wanted[2]:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(Trainer, "report", report_and_stop)
+    monkeypatch.setattr(Loop, "_log_loss", log_and_stop)
     with pytest.raises(KeyboardInterrupt):
         train_together(wanted)
     assert all((request.out / "finished.json").exists() for request in wanted)
@@ -195,14 +195,14 @@ def test_a_signal_at_the_last_update_is_not_lost(
 def test_a_run_with_an_error_stops_no_other(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = Trainer.check_losses
+    losses = Loop._losses
 
-    def check_or_fail(self: Trainer, losses: list[Any], stage: Any, update: int) -> None:
-        bad = self.run.request.hop == "none" and update == 3
-        check(self, [loss * torch.nan for loss in losses] if bad else losses, stage, update)
+    def losses_with_nan(self: Loop, *arguments: Any) -> Any:
+        bad = [each.done.update == 2 and each.run.request.hop == "none" for each in self.members]
+        return losses(self, *arguments).masked_fill(torch.tensor(bad), torch.nan)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "check_losses", check_or_fail)
+        patch.setattr(Loop, "_losses", losses_with_nan)
         first, bad, last = train_together(requests(dataset, tmp_path / "some"))
     assert isinstance(bad, TrainingError)
     assert "some/1: the loss is nan at update 3" in str(bad)

@@ -22,7 +22,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.pixel_cache import SUFFIX
 from clevrhope.splits.kinds import PAIR_SPLITS
-from clevrhope.training.stream_dataset import Stream
+from clevrhope.training.stream import Stream
 
 HOP, SEED, SIZE = "rubber_cylinder", 5, (96, 64)
 N_TRAIN = 2_600

@@ -25,7 +25,7 @@ from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime.reading import MAX_BYTES
 from clevrhope.training.evaluation import PredictionFile, evaluate
-from clevrhope.training.prediction_files import file_digest
+from clevrhope.training.predictions import file_digest
 from clevrhope.training.vocab_mapping import map_vocab
 
 SPLITS = ("complex_iid", "complex_ood")
@@ -228,7 +228,7 @@ def test_programs_beyond_clevr_are_read_as_their_equivalents(folder: Path) -> No
     here, there = read_vocab(layout.vocab), read_vocab(layout.suite_vocab(HOP, "carets"))
     reader = open_suite(layout, HOP, "carets", "complex_iid", vocab=there)
     made, _ = map_vocab(reader, there=there, here=here, place="", may_lack=True)
-    ((_, _, mapped),) = made.blocks()
+    mapped = made.programs
     ((_, _, programs),) = reader.blocks()
     names = there.programs()
     replaced = {"verify": 0, "or": 0, "offer": 0}

@@ -236,7 +236,7 @@ def test_freed_memory_is_kept() -> None:
     """In a process of its own: what is freed and asked for again comes without a page fault."""
     code = """
 import resource, sys, torch
-from clevrhope.training.memory import keep_freed_memory
+from clevrhope.training.device import keep_freed_memory
 if sys.argv[1] == "kept":
     assert keep_freed_memory()
 torch.set_num_threads(1)
@@ -257,3 +257,14 @@ print(faults() - before)
     }
     assert made["kept"] < 0.3 * made["given back"]
     assert made["given back"] > 50_000, "a fault a page of 4 KiB"
+
+
+def test_a_command_says_that_it_loads_torch_before_it_does() -> None:
+    """In a process of its own, as this one has torch already."""
+    options = ["train", "film", "no_folder", "--hop", "none", "--size", "9"]
+    command = [sys.executable, "-m", "clevrhope", *options]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines()
+    assert said[0] == "Loading torch"
+    assert "no_folder" in said[-1]
+    quiet = subprocess.run([*command, "--quiet"], capture_output=True, text=True, check=False).stderr
+    assert "Loading" not in quiet

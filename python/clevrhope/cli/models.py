@@ -3,6 +3,7 @@
 import json
 import re
 import secrets
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date, time
@@ -241,10 +242,8 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 
     After an interruption, run the same command again to resume.
     """
-    from clevrhope.runtime.extras import check_torch
-
-    check_torch()
-    from clevrhope.training.memory import keep_freed_memory
+    _load_torch(quiet=quiet)
+    from clevrhope.training.device import keep_freed_memory
     from clevrhope.training.run import train as run
 
     keep_freed_memory()
@@ -326,9 +325,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 @json_option
 def evaluate(run: Path, **choices: Any) -> None:
     """Evaluates a trained run on the test sets of its HOP; writes predictions for clevrhope score."""
-    from clevrhope.runtime.extras import check_torch
-
-    check_torch()
+    _load_torch(quiet=choices["quiet"])
     from clevrhope.training.evaluation import SKIPPED
     from clevrhope.training.evaluation import evaluate as answer
 
@@ -363,6 +360,15 @@ def evaluate(run: Path, **choices: Any) -> None:
         unknown = f"; words read as <UNK>: {n_unknown:,}" if n_unknown else ""
         skipped = f"; {SKIPPED} ({each.n_skipped:,} questions)" if each.n_skipped else ""
         click.echo(f"{each.path}: {accuracies}{without}{unknown}{skipped}")
+
+
+def _load_torch(*, quiet: bool) -> None:
+    """Imports torch, and says so first, as that can take several seconds; errors as of `check_torch`."""
+    from clevrhope.runtime.extras import check_torch
+
+    if not quiet and "torch" not in sys.modules:
+        click.echo("Loading torch", err=True)
+    check_torch()
 
 
 def read_size(text: str | None) -> tuple[int, int] | Literal["image"] | None:

@@ -5,7 +5,6 @@ Templates and values can be subsets of the package's, for worlds that are simple
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,46 +19,50 @@ from clevrhope.runtime.settings import suggestion
 from clevrhope.runtime.toml import toml_text
 
 
-@dataclass(frozen=True)
 class Places:
     """The paths of a dataset and of the files that it is built with.
 
     Attributes:
-        data: the dataset's folder.
+        dataset: the dataset.
+        data: its folder.
         config: what build's `--config` takes.
         templates: the folder of its templates, where it uses a subset of the package's.
         properties: the file of its properties, where it uses a subset of the package's values.
     """
 
-    data: Path
-    config: Path
-    templates: Path
-    properties: Path
+    def __init__(self, out: Path, dataset: DatasetConfig) -> None:
+        """The paths in an experiment's folder; an existing dataset keeps its own."""
+        config, name = out / "config", dataset.name
+        self.dataset = dataset
+        self.data = dataset.folder or out / "data" / name
+        self.config = config / f"{name}.toml"
+        self.templates = config / f"{name}_templates"
+        self.properties = config / f"{name}_properties.json"
+
+    def own_suite(self, suite: str) -> Path | None:
+        """The folder of a suite that is a part of one of the package's; None where all of it is taken."""
+        if not (self.dataset.templates or self.dataset.suites[suite]):
+            return None
+        return self.templates / "suites" / f"{suite}_{self.dataset.name}"
+
+    def suite_name(self, suite: str) -> str:
+        """The name that a suite has in the dataset's folder; a part of one of the package's has its own."""
+        own = self.own_suite(suite)
+        return suite if own is None else own.name
 
 
-def places_below(out: Path, dataset: DatasetConfig) -> Places:
-    """The paths in an experiment's folder; an existing dataset keeps its own."""
-    config, name = out / "config", dataset.name
-    return Places(
-        data=dataset.folder or out / "data" / name,
-        config=config / f"{name}.toml",
-        templates=config / f"{name}_templates",
-        properties=config / f"{name}_properties.json",
-    )
-
-
-def write_settings(dataset: DatasetConfig, places: Places, where: str) -> None:
+def write_settings(places: Places, where: str) -> None:
     """Writes the settings that a build reads, and templates and properties where it uses subsets.
 
     Args:
-        dataset: one that is to be built.
-        places: the paths to write.
+        places: the paths to write, of a dataset that is to be built.
         where: the dataset's place in the experiment's file, for messages.
 
     Raises:
         ConfigError: there are no such templates, questions or values.
         DatasetError: a user's file is in the way, or a file was edited.
     """
+    dataset = places.dataset
     files = {places.config.name: toml_text(dataset.config).encode()}
     if dataset.values:
         files[places.properties.name] = json.dumps(subset_values(dataset.values, where), indent=2).encode()
@@ -68,7 +71,7 @@ def write_settings(dataset: DatasetConfig, places: Places, where: str) -> None:
         templates = subset_templates(dataset.templates, dataset.asks, dataset.mentions, where)
         write_own(places.templates, templates, alone="*.json")
     for suite, tests in dataset.suites.items():
-        own = own_suite(dataset, places, suite)
+        own = places.own_suite(suite)
         content = subset_suite(suite, dataset.templates, tests, where)
         if own is not None:
             write_own(own, content, alone="*.json")
@@ -108,13 +111,6 @@ def subset_templates(
     _check_known(where, "question that asks", asks, sorted(ends))
     _check_known(where, "type that is mentioned", mentions, TYPES)
     return files
-
-
-def own_suite(dataset: DatasetConfig, places: Places, suite: str) -> Path | None:
-    """The folder of a suite that is a part of one of the package's; None where all of it is taken."""
-    if not (dataset.templates or dataset.suites[suite]):
-        return None
-    return places.templates / "suites" / f"{suite}_{dataset.name}"
 
 
 def subset_suite(suite: str, names: Sequence[str], tests: Sequence[str], where: str) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError, shown
-from clevrhope.experiments.build_files import Places, places_below, write_settings
+from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.config import DatasetConfig, ModelConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
 from clevrhope.models.names import MODELS
@@ -116,13 +116,13 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
 
     splits: dict[str, dict[str, int]] = {}
     vocab, covr = None, None
-    own = places_below(plan.experiment.out, dataset)
+    own = Places(plan.experiment.out, dataset)
     with TemporaryDirectory(prefix="clevrhope-") as folder:
-        places = places_below(Path(folder), dataset)
-        write_settings(dataset, places, at)
+        places = Places(Path(folder), dataset)
+        write_settings(places, at)
         for j, build in enumerate(dataset.builds):
             with _naming(f"{at}.build[{j}]", lambda message: _translated(message, places, own, at)):
-                choices = parsed(command, build_arguments(dataset, build, places))
+                choices = parsed(command, build_arguments(build, places))
                 resolved = resolve(read_request(choices))
                 vocab = vocabulary(resolved.world, resolved.engine.templates)
                 try_each_split(resolved)
@@ -174,7 +174,7 @@ def _check_runs(
     from clevrhope.cli.arguments import read_names
     from clevrhope.cli.models import evaluate, read_train_request, train
     from clevrhope.models.names import find_model
-    from clevrhope.training.evaluation import check_reaching, chosen_splits
+    from clevrhope.training.request import check_reaching, chosen_splits
 
     checked: set[tuple[int, str, bool]] = set()
     for run in runs:

@@ -12,6 +12,7 @@ from clevrhope.models.names import check_name
 from clevrhope.runtime import assets
 from clevrhope.runtime.settings import check_at_least, naming, read_settings, suggestion
 from clevrhope.runtime.toml import read_toml
+from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.hops import HOP_GROUPS
 from clevrhope.training.request import parse_drops, parse_size
 
@@ -126,19 +127,13 @@ class DatasetConfig:
 
 @dataclass(frozen=True)
 class Variant:
-    """What a run learns from, besides its dataset, pair and size.
+    """What a run learns from, besides its dataset, pair and size: options of `train`, "" or None for none."""
 
-    Attributes:
-        drop: as for `--drop-type`; "" for nothing.
-        of_sets: whether it is trained on covr_train.
-        covr_split: what is held out of it; None for nothing.
-        iid_size_of: in place of that, what a run of the same size holds out; None for nothing.
-    """
-
-    drop: str = ""
-    of_sets: bool = False
+    drop_type: str = ""
+    split: str | None = None
     covr_split: str | None = None
     iid_size_of: str | None = None
+    shots: int | None = None
 
 
 @dataclass(frozen=True)
@@ -225,11 +220,13 @@ class ModelConfig:
     @property
     def variants(self) -> tuple["Variant", ...]:
         """What the runs of one dataset, pair, size and seed differ in."""
+        plain = Variant(split=COVR_TRAIN)
+        held_out = replace(plain, shots=self.shots)
         of_sets = [
-            *(Variant(covr_split=text or None, of_sets=True) for text in self.covr_splits),
-            *(Variant(iid_size_of=text, of_sets=True) for text in self.iid_size_of),
+            *(replace(held_out, covr_split=text) if text else plain for text in self.covr_splits),
+            *(replace(held_out, iid_size_of=text) for text in self.iid_size_of),
         ]
-        return tuple(replace(each, drop=drop) for each in of_sets or [Variant()] for drop in self.drops)
+        return tuple(replace(each, drop_type=drop) for each in of_sets or [Variant()] for drop in self.drops)
 
     @property
     def size_names(self) -> tuple[str, ...]:

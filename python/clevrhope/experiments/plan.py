@@ -10,7 +10,7 @@ a run with other settings, it gets a folder whose name ends in a digest.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -19,14 +19,13 @@ from typing import Any
 from clevrhope.dataset.contents import find_hop
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError, shown
-from clevrhope.experiments.build_files import Places, own_suite, places_below
+from clevrhope.experiments.build_files import Places
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig, Variant
 from clevrhope.experiments.inputs import DatasetInputs
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.settings import naming, suggestion
 from clevrhope.runtime.toml import toml_text, toml_value
-from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.kinds import OOD
 from clevrhope.splits.palettes import diversity_name
 from clevrhope.training.recipe_settings import split_settings
@@ -174,7 +173,7 @@ def make_plan(experiment: Experiment) -> Plan:
         # Names leave out the first dataset, so that others can be added later.
         label = model.folder_label if dataset is first else f"{model.folder_label}-{dataset.name}"
         for hop, size, seed, variant in product(hops, model.size_names, seeds, model.variants):
-            name = "-".join([f"{label}-{hop}-{size}-{seed}", *_parts_of_name(model, variant)])
+            name = "-".join([f"{label}-{hop}-{size}-{seed}", *_parts_of_name(variant)])
             if name in runs:
                 raise ConfigError(
                     f"{file}: the run {name} is asked for twice; where settings differ, give one of its "
@@ -188,12 +187,12 @@ def make_plan(experiment: Experiment) -> Plan:
     return Plan(experiment, datasets, tuple(runs.values()), experiment.out / "report")
 
 
-def _parts_of_name(model: ModelConfig, variant: Variant) -> Iterator[str]:
+def _parts_of_name(variant: Variant) -> Iterator[str]:
     """The end of a run's name, which says what it learns from where this is not all of `train`."""
-    if variant.of_sets:
-        yield covr_part_name(variant.covr_split, variant.iid_size_of, model.shots) or "covr"
-    if variant.drop:
-        yield f"without-{variant.drop.replace(',', '-').replace('=', '')}"
+    if variant.split:
+        yield covr_part_name(variant.covr_split, variant.iid_size_of, variant.shots) or "covr"
+    if variant.drop_type:
+        yield f"without-{variant.drop_type.replace(',', '-').replace('=', '')}"
 
 
 def sub_datasets(dataset: DatasetConfig) -> tuple[str, ...]:
@@ -232,8 +231,9 @@ def smallest_palette(dataset: DatasetConfig, hop: str) -> str | None:
     return smallest if smallest != hop else None
 
 
-def build_arguments(dataset: DatasetConfig, build: BuildConfig, places: Places) -> list[str]:
+def build_arguments(build: BuildConfig, places: Places) -> list[str]:
     """The command line of a build."""
+    dataset = places.dataset
     options = _options(
         out=places.data,
         seed=dataset.seed,
@@ -250,14 +250,14 @@ def build_arguments(dataset: DatasetConfig, build: BuildConfig, places: Places) 
 
 
 def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
-    places = places_below(experiment.out, dataset)
+    places = Places(experiment.out, dataset)
     folder = places.data
     steps = []
     if dataset.folder is None:
         files = [toml_text(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
         digest = sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
         for k, build in enumerate(dataset.builds):
-            name, arguments = f"build-{dataset.name}-{k}", build_arguments(dataset, build, places)
+            name, arguments = f"build-{dataset.name}-{k}", build_arguments(build, places)
             made = folder / "manifest.json"
             steps.append(_step(experiment, name, arguments, made, settings=digest, holds=folder))
     images, sources = DatasetInputs(folder, "images"), DatasetInputs(folder, "sources")
@@ -267,8 +267,8 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
         arguments = ["features", str(folder), *options]
         steps.append(_step(experiment, name, arguments, folder / "features", inputs=images))
     for suite, tests in dataset.suites.items():
-        own_name = suite_name(dataset, places, suite)
-        arguments = ["suite", own_name, str(folder), *_options(templates=own_suite(dataset, places, suite))]
+        own_name = places.suite_name(suite)
+        arguments = ["suite", own_name, str(folder), *_options(templates=places.own_suite(suite))]
         made = Layout(folder).suite_vocab(sub_datasets(dataset)[0], own_name)
         name, chosen = f"suite-{dataset.name}-{suite}", json.dumps([dataset.templates, tests])
         steps.append(_step(experiment, name, arguments, made, settings=chosen, inputs=sources))
@@ -286,7 +286,7 @@ def _run_chain(
     variant: Variant,
     source: RunChain | None,
 ) -> RunChain:
-    places = places_below(experiment.out, dataset)
+    places = Places(experiment.out, dataset)
     data = places.data
     bound = _bound(model, dataset, variant, source)
     if _is_taken(experiment.out / "runs" / name, bound):
@@ -304,7 +304,7 @@ def _run_chain(
         features=model.features,
         init_from=None if source is None else source.folder,
     )
-    train = ["train", model.name, str(data), *options, *_options_of(model, variant), *model.options]
+    train = ["train", model.name, str(data), *options, *_options(**asdict(variant)), *model.options]
     reaching = None if model.reaching is None else f"{model.reaching:g}"
     answer = ["evaluate", str(run), *_options(reaching=reaching)]
     evaluate = [*answer, *model.evaluate]
@@ -315,14 +315,14 @@ def _run_chain(
         ),
         _step(experiment, f"evaluate-{name}", evaluate, made, inputs=tests),
     ]
-    smallest = None if variant.of_sets else smallest_palette(dataset, hop)
+    smallest = None if variant.split else smallest_palette(dataset, hop)
     if smallest is not None:
         own = _without(model.evaluate, {"--splits": 1, "--suite": 1})
         elsewhere = [*answer, *own, *_options(hop=smallest, splits=OOD)]
         there, others = RunFolder(run).other_hop(smallest), DatasetInputs(data, f"tests/{smallest}")
         steps.append(_step(experiment, f"smallest-{name}", elsewhere, there, inputs=others))
     if dataset.suites:
-        paired = [*evaluate, *_options(suite=[suite_name(dataset, places, each) for each in dataset.suites])]
+        paired = [*evaluate, *_options(suite=[*map(places.suite_name, dataset.suites)])]
         steps.append(_step(experiment, f"suites-{name}", paired, made, inputs=tests))
     number = experiment.models.index(model)
     return RunChain(name, tuple(steps), dataset.name, run, number, bound, source)
@@ -359,23 +359,6 @@ def _source(
     return source
 
 
-def _options_of(model: ModelConfig, variant: Variant) -> list[str]:
-    """The options of `train` that say what a run learns from."""
-    return _options(
-        drop_type=variant.drop,
-        split=COVR_TRAIN if variant.of_sets else None,
-        covr_split=variant.covr_split,
-        iid_size_of=variant.iid_size_of,
-        shots=model.shots if variant.covr_split or variant.iid_size_of else None,
-    )
-
-
-def suite_name(dataset: DatasetConfig, places: Places, suite: str) -> str:
-    """The name that a suite has in the dataset's folder; a part of one of the package's has its own."""
-    own = own_suite(dataset, places, suite)
-    return suite if own is None else own.name
-
-
 def _bound(
     model: ModelConfig, dataset: DatasetConfig, variant: Variant, source: RunChain | None
 ) -> dict[str, Any]:
@@ -389,8 +372,8 @@ def _bound(
         "features": model.features,
         "options": _without(model.options, _FREE_OPTIONS),
         **({"init_from": source.bound} if source else {}),
-        **({"drop": variant.drop} if variant.drop else {}),
-        **({"questions": _options_of(model, replace(variant, drop=""))} if variant.of_sets else {}),
+        **({"drop": variant.drop_type} if variant.drop_type else {}),
+        **({"questions": _options(**asdict(replace(variant, drop_type="")))} if variant.split else {}),
     }
     return dict(json.loads(json.dumps(bound, default=str)))
 

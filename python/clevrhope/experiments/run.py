@@ -1,19 +1,15 @@
 """Running an experiment: all steps of a plan that are not done, and the report."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Event
 
 from clevrhope.errors import ClevrhopeError, PredictionsError
-from clevrhope.experiments.build_files import places_below, write_settings
+from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.checks import check_plan, parsed
-from clevrhope.experiments.plan import Chain, Plan, RunChain
-from clevrhope.experiments.processes import Failure, Slot, deal_slots, run_chain
-from clevrhope.experiments.ray_engine import run_on_ray
+from clevrhope.experiments.engines import Failure, run_chain, run_here, run_on_ray
+from clevrhope.experiments.plan import Plan, RunChain
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.own_files import check_own
 from clevrhope.runtime.progress import Progress, Silent
@@ -89,7 +85,7 @@ def run_experiment(
             for config in plan.experiment.datasets:
                 if config.folder is None:
                     where = f"{plan.experiment.file}: dataset {config.name}"
-                    write_settings(config, places_below(plan.experiment.out, config), where)
+                    write_settings(Places(plan.experiment.out, config), where)
                 if note(run_chain(plan.datasets[config.name], threads=cores)):
                     ready.add(config.name)
                 advance(1)
@@ -114,7 +110,7 @@ def run_experiment(
                 if engine == "ray":
                     ended = run_on_ray(able, address=address, threads=threads, per_gpu=jobs)
                 else:
-                    ended = _run_here(able, jobs=jobs, threads=threads)
+                    ended = run_here(able, jobs=jobs, threads=threads)
                 for failure in ended:
                     note(failure)
                     advance(1)
@@ -146,39 +142,6 @@ def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tu
                 yield run, Failure(run.steps[0].name, str(result))
             else:
                 run.steps[0].set_done()
-
-
-def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[Failure | None]:
-    """Runs chains, `jobs` at a time; gives the failure of each, or None, as they end."""
-    stop = Event()
-    free: SimpleQueue[Slot] = SimpleQueue()
-    for slot in deal_slots(jobs, _gpus()):
-        free.put(slot)
-
-    def run(chain: Chain) -> Failure | None:
-        slot = free.get()  # there is one, as there are as many as threads
-        try:
-            return run_chain(chain, threads=threads, slot=slot, stop=stop)
-        finally:
-            free.put(slot)
-
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            for ended in as_completed([pool.submit(run, chain) for chain in chains]):
-                yield ended.result()
-        except BaseException:
-            stop.set()  # the processes save what they have, and the pool waits for them
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-def _gpus() -> list[str]:
-    """The GPUs to deal out; none without torch, which runs need but other steps do not."""
-    try:
-        from clevrhope.features.device import visible_gpus
-    except ModuleNotFoundError:
-        return []
-    return visible_gpus()
 
 
 def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path | None:

@@ -18,7 +18,7 @@ from clevrhope.metrics.covr.tables import (
     row_cells,
 )
 from clevrhope.metrics.results import Accuracy
-from clevrhope.report.page import Block, Cell, Heading, Table, Text
+from clevrhope.report.page import Block, Heading, Table, Text
 from clevrhope.report.results import Keys, check_dataset
 from clevrhope.report.runs import LAST, Source
 from clevrhope.runtime.progress import Progress
@@ -85,7 +85,7 @@ def _splits_table(scores: CovrScores) -> Table:
     return Table(
         "Splits by predicates, on the questions that have the property",
         ["split", "HOP", "test set", "model", "shots", *ROW_HEADS],
-        [[Cell(text) for text in _row(each)] for each in scores.rows],
+        [_row(each) for each in scores.rows],
         note=(
             "text: question_only, trained in the same way; iid-size: the model on as many questions, drawn "
             "with the property; iid: on all; generalisation score: (model - text) / (iid-size - text), which "
@@ -117,9 +117,7 @@ def _sets_table(conditions: Sequence[CovrCondition]) -> Table:
                 for split in splits
             ]
             rows.append([{"maj": "Maj", "maj_templ": "MajTempl"}[name], hop, "", *found])
-    return Table(
-        "Test sets", ["model", "HOP", "trained", *splits], [[Cell(text) for text in row] for row in rows]
-    )
+    return Table("Test sets", ["model", "HOP", "trained", *splits], rows)
 
 
 def _parts_table(conditions: Sequence[CovrCondition], by: str, split: str) -> Table:
@@ -131,11 +129,7 @@ def _parts_table(conditions: Sequence[CovrCondition], by: str, split: str) -> Ta
         rows.append(
             [*_name(each), *(f"{found[part].percent:.1f}" if part in found else "" for part in parts)]
         )
-    return Table(
-        f"{split} by {by}",
-        ["model", "HOP", "trained", *parts],
-        [[Cell(text) for text in row] for row in rows],
-    )
+    return Table(f"{split} by {by}", ["model", "HOP", "trained", *parts], rows)
 
 
 def _name(condition: CovrCondition) -> list[str]:

@@ -14,7 +14,7 @@ from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.report.page import Block, Cell, Figure, Heading, Table
+from clevrhope.report.page import Block, Figure, Heading, Table
 from clevrhope.report.results import FLOORS, Result
 from clevrhope.splits.kinds import OOD
 
@@ -57,7 +57,7 @@ def failure_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]
     yield Table(
         title=f"{len(found)} wrong answers on {OOD}, drawn at random",
         head=["question", "right", "answered", "model", "held-out pair"],
-        rows=[[Cell(e.question), Cell(e.right), Cell(e.given), Cell(e.model), Cell(e.hop)] for e in found],
+        rows=[[e.question, e.right, e.given, e.model, e.hop] for e in found],
     )
 
 

@@ -19,9 +19,8 @@ from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.means import mean_of
 from clevrhope.report.groups import Group, Pick, accuracy, blind, complex_gap, gap_of, matched_gap
 from clevrhope.report.page import Figure, file_name
-from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes
 from clevrhope.report.results import KINDS, Result
-from clevrhope.report.tables import with_sign
+from clevrhope.report.tables import paper_accuracies, paper_gap, paper_gaps, paper_sizes, with_sign
 from clevrhope.splits.hops import NAME_ORDER
 from clevrhope.splits.kinds import IID, OOD, PAIR_TEST_SPLITS
 

@@ -1,6 +1,9 @@
-"""Runs as instances of their models: the questions that each has right, and what follows for a regression."""
+"""Runs as instances of their models: what each has right, and whether RAD predicts it elsewhere.
 
-from collections.abc import Container, Mapping, Sequence
+Source: RAD's section 4, and the same of unseen pairs.
+"""
+
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,15 +12,63 @@ import numpy as np
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.pairs import SAME_KIND
+from clevrhope.metrics.bootstrap import Floats
+from clevrhope.metrics.means import mean_of
+from clevrhope.metrics.pairs import SAME_KIND, least_squares, reference_results
 from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
+from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
 from clevrhope.report.results import Keys, Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.setups import dropped
+from clevrhope.splits.kinds import IID, OOD
 
 KINDS = {test: kind for test, places in SAME_KIND.items() for paper, kind in places if paper == "rad"}
 """Test -> RAD's name of the questions that it changes, such as Y/N<-C."""
+
+HALVES = (0, 1)
+"""The images with even numbers, and those with odd ones. What is predicted is measured on others than what
+predicts it, since RAD splits the validation set in two, and noise in common would look like a connection."""
+
+_FROM, _ON = HALVES
+
+FEWEST = 12
+"""Fewest instances of a regression, three for each of its coefficients."""
+
+FEATURES = {
+    "Accuracy(D), RAD(D,D'), RAD(D',D)": [0, 1, 2],
+    "Accuracy(D)": [0],
+    "RAD(D,D')": [1],
+    "RAD(D',D)": [2],
+}
+"""Features of a fit, as RAD's table 4 names them -> their columns."""
+
+_LOOKS = (
+    ("#D55E00", "o"),
+    ("#0072B2", "^"),
+    ("#009E73", "s"),
+    ("#CC79A7", "D"),
+    ("#56B4E9", "P"),
+    ("#E69F00", "v"),
+    ("#444444", "X"),
+)
+"""Colour (Okabe and Ito's) and marker of each group; they begin anew after the last."""
+
+_AXES = (f"accuracy on {IID}, %", f"RAD(D,D') on {IID}, %")
+_AXES_OF_TARGETS = ("OOD accuracy, %", "gap, points")
+
+_HEAD = ["predicted", "instances", "n", "from", "R\N{SUPERSCRIPT TWO}", "left out", "without intercept"]
+
+_LEGEND = (
+    f"An instance is a trained run. Its features are Accuracy(D), RAD(D,D') and RAD(D',D) on pairs of {IID} "
+    "whose images have even numbers; what is predicted is measured on other images. Only pairs "
+    "in the dataset's own words and functions count. The fits are least squares with an intercept. "
+    "R\N{SUPERSCRIPT TWO} is the share of the variance between instances that a fit gives back. It never "
+    "falls with one more feature, so the column left out has the same of instances that were left out of "
+    "the fit one by one; that is below 0 where the prediction is worse than the others' mean. Without an "
+    "intercept, R\N{SUPERSCRIPT TWO} is about 0 and not about the mean, and cannot be compared with the "
+    "others; RAD's equations show no intercept."
+)
 
 
 @dataclass(frozen=True)
@@ -41,13 +92,13 @@ class Instance:
         """The types of which it was trained without some questions."""
         return dropped(self.result.source.setup)
 
-    def accuracy(self, split: str, *, half: int | None = None) -> float | None:
-        """Accuracy on a split in per cent, or on one of its halves; None without answers."""
+    def accuracy(self, split: str, *, half: int | None = None) -> float:
+        """Accuracy on a split in per cent, or on one of its halves; not a number without answers."""
         own = self.splits.get(split)
         if own is None:
-            return None
+            return float("nan")
         chosen = own.answered & _in_half(own.images, half)
-        return 100 * float(own.right[chosen].mean()) if chosen.any() else None
+        return 100 * float(own.right[chosen].mean()) if chosen.any() else float("nan")
 
     def pairs_of(self, split: str, kinds: Container[str], *, half: int) -> tuple[Flags, Flags]:
         """(P,) whether the originals and the partners of P answered pairs are right.
@@ -62,11 +113,6 @@ class Instance:
             original.append(rows.original[chosen])
             partner.append(rows.partner[chosen])
         return np.concatenate(original), np.concatenate(partner)
-
-
-HALVES = (0, 1)
-"""The images with even numbers, and those with odd ones. What is predicted is measured on others than what
-predicts it, since RAD splits the validation set in two, and noise in common would look like a connection."""
 
 
 def measure_instances(results: Sequence[Result], *, keys: Keys | None = None) -> list[Instance]:
@@ -103,3 +149,225 @@ def _is_of(rows: SplitRights | PairRights, result: Result) -> bool:
 def _in_half(images: Ints, half: int | None) -> Flags:
     chosen: Flags = np.ones(len(images), dtype=bool) if half is None else images % 2 == half
     return chosen
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A predicted quantity, and what it is predicted from in each configuration."""
+
+    predicted: str
+    instances: str
+    configurations: Sequence[tuple[Floats, Floats]]
+    """(M, 3) features and (M,) targets of the instances; a choice of D, D' and target each."""
+
+
+def regression_blocks(instances: Sequence[Instance], *, draws: bool = False) -> Iterator[Block]:
+    """A section with two tables and, if it `draws`, a figure, for models with enough instances."""
+    models = dict.fromkeys(each.model for each in instances)
+    blocks = [block for model in models for block in _of_model(model, instances, draws=draws)]
+    if blocks:
+        yield Heading("Does RAD predict accuracy?")
+        yield Text(_LEGEND)
+        yield from blocks
+
+
+def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iterator[Block]:
+    own = [each for each in instances if each.model == model]
+    unseen: list[_Row] = []
+    gaps: list[_Row] = []
+    for name, group in _groups(own):
+        unseen += _unseen(name, group)
+        gaps += _gaps(name, group)
+    if unseen:
+        kinds = ", ".join(_kinds(own))
+        yield Table(
+            title=f"Accuracy of {model} on questions changed in another way",
+            head=_HEAD,
+            rows=[*_rows(unseen), *_published()],
+            note="In each configuration one of the sets of pairs is the target: the accuracy on its changed "
+            f"questions is predicted from D and D' of all other sets ({kinds}). Mean \N{PLUS-MINUS SIGN} "
+            "deviation over configurations (ddof 1). Source: Rosenberg et al., section 4. The published rows "
+            "are of photographs, and their instances differ in dropped questions alone.",
+        )
+    if gaps and draws:
+        yield _figure(held_out_points(own), model)
+    if gaps:
+        yield Table(
+            title=f"Accuracy of {model} on the held-out pair",
+            head=_HEAD,
+            rows=[*_rows(gaps)],
+            note=f"Accuracy(D) is here the accuracy on {IID}, and D and D' of RAD are all sets of "
+            f"pairs on {IID} together. The gap is OOD minus IID accuracy. It contains IID accuracy "
+            "with a minus sign, so what predicts the gap may still say nothing about OOD accuracy: read "
+            "both.",
+        )
+
+
+def _groups(own: Sequence[Instance]) -> Iterator[tuple[str, Sequence[Instance]]]:
+    """The instances of RAD's kind, the others, and all, where there are enough."""
+    of_rad = [each for each in own if each.dropped]
+    others = [each for each in own if not each.dropped]
+    if of_rad and others:
+        yield "train questions of a type dropped", of_rad
+        yield "pairs, train sizes and seeds", others
+        yield "all", own
+    else:
+        yield "train questions of a type dropped" if of_rad else "pairs, train sizes and seeds", own
+
+
+def _unseen(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
+    """RAD's section 4: one regression a set of pairs, which is the target; needs three sets."""
+    kinds = _kinds(group)
+    if len(kinds) < 3:
+        return
+    features, targets = [], []
+    for target in kinds:
+        rest = [kind for kind in kinds if kind != target]
+        features.append([_features(each, rest) for each in group])
+        targets.append([_partner_accuracy(each, target) for each in group])
+    x, y = np.array(features), np.array(targets)  # (C, M, 3), (C, M)
+    there = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=0)
+    if there.sum() >= FEWEST:
+        yield _Row("accuracy on the target set", name, [*zip(x[:, there], y[:, there], strict=True)])
+
+
+def _gaps(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
+    """OOD accuracy and the gap, from what is known in distribution."""
+    there = held_out_points(group)
+    if len(there) < FEWEST:
+        return
+    features = np.array([each.features for each in there])
+    yield _Row("OOD accuracy", name, [(features, np.array([each.ood for each in there]))])
+    yield _Row("systematicity gap", name, [(features, np.array([each.gap for each in there]))])
+
+
+@dataclass(frozen=True)
+class HeldOutPoint:
+    """What is known of an instance in distribution, and what it does beyond it; in per cent and points."""
+
+    instance: Instance
+    features: tuple[float, float, float]
+    """IID accuracy, RAD(D, D') and RAD(D', D) of all sets on it, on images with even numbers."""
+    ood: float
+    gap: float
+    """OOD minus IID accuracy, on images with odd numbers."""
+
+
+def held_out_points(group: Sequence[Instance]) -> list[HeldOutPoint]:
+    """The instances of which all of this is defined."""
+    kinds, found = _kinds(group), []
+    for each in group if kinds else ():
+        _, rad, backward = _features(each, kinds)
+        features = (each.accuracy(IID, half=_FROM), rad, backward)
+        ood = each.accuracy(OOD)
+        gap = ood - each.accuracy(IID, half=_ON)
+        if np.isfinite([*features, gap]).all():
+            found.append(HeldOutPoint(each, features, ood, gap))
+    return found
+
+
+def _features(each: Instance, kinds: Sequence[str]) -> tuple[float, float, float]:
+    """Accuracy(D), RAD(D, D') and RAD(D', D) of some sets together, in distribution.
+
+    In per cent; not a number where a share is undefined.
+    """
+    original, partner = each.pairs_of(IID, kinds, half=_FROM)
+    both, n_originals = np.count_nonzero(original & partner), np.count_nonzero(original)
+    return (
+        _percent(n_originals, len(original)),
+        _percent(both, n_originals),
+        _percent(both, np.count_nonzero(partner)),
+    )
+
+
+def _partner_accuracy(each: Instance, kind: str) -> float:
+    _, partner = each.pairs_of(IID, [kind], half=_ON)
+    return _percent(np.count_nonzero(partner), len(partner))
+
+
+def _kinds(group: Sequence[Instance]) -> list[str]:
+    """The sets of pairs that all instances have in both halves, by RAD's names."""
+    return [
+        kind
+        for kind in sorted({*KINDS.values()})
+        if all(len(each.pairs_of(IID, [kind], half=half)[0]) for each in group for half in HALVES)
+    ]
+
+
+def _percent(part: int, of: int) -> float:
+    return 100 * part / of if of else float("nan")
+
+
+def _rows(rows: Sequence[_Row]) -> Iterator[list[str]]:
+    for row in rows:
+        n = len(row.configurations[0][1])
+        for name, columns in FEATURES.items():
+            yield [
+                *(row.predicted, row.instances, str(n), name, _r2(row, columns)),
+                *(_r2(row, columns, left_out=True), _r2(row, columns, intercept=False)),
+            ]
+
+
+def _r2(row: _Row, columns: Sequence[int], *, intercept: bool = True, left_out: bool = False) -> str:
+    """The mean and deviation of R2 over configurations; "" where one has none."""
+    fits = [least_squares(x[:, columns], y, intercept=intercept) for x, y in row.configurations]
+    found = [r2 for fit in fits if (r2 := fit.left_out_r2 if left_out else fit.r2) is not None]
+    if len(found) < len(fits):
+        return ""
+    mean = mean_of(found)
+    deviation = f" \N{PLUS-MINUS SIGN} {mean.deviation:.3f}" if len(found) > 1 else ""
+    return f"{mean.value:.3f}{deviation}".replace("-", "\N{MINUS SIGN}")
+
+
+def _published() -> Iterator[list[str]]:
+    """RAD's figures; it does not say whether the fits have an intercept."""
+    for each in reference_results():
+        if each.paper == "rad" and each.measure.startswith("R2 of "):
+            deviation = f" \N{PLUS-MINUS SIGN} {each.deviation:.3f}" if each.deviation is not None else ""
+            yield [
+                *("accuracy on the target set", f"published: {each.model} ({each.dataset})", "45"),
+                *(each.measure.removeprefix("R2 of "), f"{each.value:.3f}{deviation}", "", ""),
+            ]
+
+
+def _figure(points: Sequence[HeldOutPoint], model: str) -> Figure:
+    """OOD accuracy and the gap over IID accuracy and RAD, a marker for each run. Needs matplotlib."""
+    from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
+
+    groups: dict[str, list[HeldOutPoint]] = {}
+    for each in points:
+        groups.setdefault(_colour_group(each.instance), []).append(each)
+    with figure(
+        f"{model}: the held-out pair and what is known in distribution", width_in=10, height_in=8
+    ) as drawn:
+        panels = drawn.subplots(2, 2, sharex="col", sharey="row")
+        for k, (name, own) in enumerate(groups.items()):
+            colour, marker = _LOOKS[k % len(_LOOKS)]
+            for row, targets in enumerate(([each.ood for each in own], [each.gap for each in own])):
+                for column in range(2):
+                    panels[row, column].scatter(
+                        [each.features[column] for each in own], targets, s=34, color=colour, marker=marker,
+                        alpha=0.8, linewidths=0, label=name if (row, column) == (0, 0) else None,
+                    )  # fmt: skip
+        for row in range(2):
+            panels[row, 0].set_ylabel(_AXES_OF_TARGETS[row])
+            for column in range(2):
+                panels[row, column].grid(color=GRID, linewidth=0.8)
+        for column in range(2):
+            panels[1, column].axhline(0, color=FAINT, linewidth=1.2, zorder=0)
+            panels[1, column].set_xlabel(_AXES[column])
+        drawn.legend(loc="outside lower center", ncols=3)
+        return Figure(
+            name=f"instances_{file_name(model)}",
+            title=f"Runs of {model}: the held-out pair and what is known in distribution",
+            png=png(drawn),
+            note="A marker is a run. Accuracy and RAD are of images with even numbers; the gap's IID "
+            "accuracy is of the others.",
+        )
+
+
+def _colour_group(each: Instance) -> str:
+    """What the run has in common with others of its colour."""
+    if each.dropped:
+        return f"questions dropped: {', '.join(each.dropped)}"
+    return f"trained on {each.result.size or 'an unknown number'}"

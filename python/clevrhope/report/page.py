@@ -14,17 +14,10 @@ FIGURES = "figures"
 """Folder of the images, beside the Markdown file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a table.
+class Grey(str):
+    """The text of a cell whose model does not beat the question-only baseline."""
 
-    Attributes:
-        text: Its content; "" for none.
-        grey: Whether its model does not beat the question-only baseline.
-    """
-
-    text: str = ""
-    grey: bool = False
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +41,7 @@ class Table:
 
     title: str
     head: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[str]]
     note: str = ""
 
 
@@ -116,15 +109,15 @@ def _html_table(table: Table) -> Iterator[str]:
     yield f"<thead><tr>{heads}</tr></thead>\n<tbody>"
     for row in table.rows:
         first, *rest = row
-        yield f"<tr><th>{_breakable(first.text)}</th>{''.join(map(_html_cell, rest))}</tr>"
+        yield f"<tr><th>{_breakable(first)}</th>{''.join(map(_html_cell, rest))}</tr>"
     yield "</tbody></table></div>"
     if table.note:
         yield f'<p class="note">{escape(table.note)}</p>'
 
 
-def _html_cell(cell: Cell) -> str:
-    grey = ' class="grey"' if cell.grey else ""
-    return f"<td{grey}>{_breakable(cell.text)}</td>"
+def _html_cell(text: str) -> str:
+    grey = ' class="grey"' if isinstance(text, Grey) else ""
+    return f"<td{grey}>{_breakable(text)}</td>"
 
 
 def _breakable(text: str) -> str:
@@ -171,9 +164,8 @@ def _markdown_table(table: Table) -> Iterator[str]:
         yield table.note
 
 
-def _markdown_cell(cell: Cell) -> str:
-    text = _escaped(cell.text)
-    return f"*({text})*" if cell.grey and text else text
+def _markdown_cell(text: str) -> str:
+    return f"*({_escaped(text)})*" if isinstance(text, Grey) and text else _escaped(text)
 
 
 def _escaped(text: str) -> str:

@@ -1,14 +1,23 @@
-"""What a reader has to know about results: sentences, and tables of single runs."""
+"""What a reader has to know about results: sentences, tables of single runs, and where numbers come from."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import file_digest
+from pathlib import Path
 
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.paper import size_name
 from clevrhope.metrics.predictions import NOT_TRAINED
-from clevrhope.report.page import Block, Cell, Table, Text
+from clevrhope.report.page import Block, Heading, Table, Text
 from clevrhope.report.results import QUESTION_ONLY, Result
-from clevrhope.report.runs import LAST
+from clevrhope.report.runs import LAST, Source
 from clevrhope.report.setups import differences
 from clevrhope.splits.kinds import IID
+from clevrhope.version import software_version
+
+_SHORT = 12
+"""Letters of a digest that are shown."""
 
 
 def remarks(results: Sequence[Result]) -> Iterator[Block]:
@@ -68,7 +77,7 @@ def setup_tables(results: Sequence[Result]) -> Iterator[Table]:
         yield Table(
             title=f"Runs of {model} that were trained in different ways, and are not seeds of each other",
             head=["name in this report", "settings that differ"],
-            rows=[[Cell(name), Cell(each)] for name, each in zip(named, differences(setups), strict=True)],
+            rows=list(zip(named, differences(setups), strict=True)),
         )
 
 
@@ -81,12 +90,11 @@ def collapsed_table(results: Sequence[Result]) -> Iterator[Table]:
         title=f"Collapsed runs: {IID} below the question-only baseline",
         head=["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
         rows=[
-            [Cell(e.model), Cell(e.hop), Cell(e.size), Cell(e.run),
-             Cell(f"{e.accuracies[IID].value:.1f}"), Cell(f"{e.floor:.1f}"), Cell(e.floor_from)]
+            [e.model, e.hop, e.size, e.run, f"{e.accuracies[IID].value:.1f}", f"{e.floor:.1f}", e.floor_from]
             for e in collapsed
         ],
         note="No run is judged on an OOD set. Means without them are after a slash, or in their own row.",
-    )  # fmt: skip
+    )
 
 
 def unanswered_table(results: Sequence[Result]) -> Iterator[Table]:
@@ -99,19 +107,18 @@ def unanswered_table(results: Sequence[Result]) -> Iterator[Table]:
         title="Questions without an answer",
         head=["model", "held-out pair", "train size", "run", *splits],
         rows=[
-            [Cell(each.model), Cell(each.hop), Cell(each.size), Cell(_run_name(each)),
-             *(_unanswered_cell(each, split) for split in splits)]
-            for each in incomplete
+            [e.model, e.hop, e.size, _run_name(e), *(_unanswered(e, split) for split in splits)]
+            for e in incomplete
         ],
         note="The program is ill-formed, or the reply cannot be read as an answer. They count as wrong.",
-    )  # fmt: skip
+    )
 
 
-def _unanswered_cell(result: Result, split: str) -> Cell:
+def _unanswered(result: Result, split: str) -> str:
     if split not in result.n_unanswered:
-        return Cell()
+        return ""
     n, n_asked = result.n_unanswered[split], result.n_asked[split]
-    return Cell(f"{n:,} of {n_asked:,} ({100 * n / n_asked:.1f}%)" if n else "0")
+    return f"{n:,} of {n_asked:,} ({100 * n / n_asked:.1f}%)" if n else "0"
 
 
 def _run_name(result: Result) -> str:
@@ -123,3 +130,49 @@ def _models_by_note(results: Sequence[Result]) -> Mapping[str, Sequence[str]]:
     for note, model in dict.fromkeys((each.note, each.model) for each in results if each.note):
         found.setdefault(note, []).append(model)
     return found
+
+
+def provenance_blocks(sources: Sequence[Source]) -> Iterator[Block]:
+    """The section on datasets and files."""
+    yield Heading("Provenance")
+    yield Text(
+        f"Written by clevrhope {software_version()}. Digests are the first {_SHORT} letters of SHA-256."
+    )
+    yield Table(
+        title="Datasets",
+        head=["folder", "seed", "world", "templates", "manifest"],
+        rows=[_dataset_cells(path) for path in dict.fromkeys(each.dataset.resolve() for each in sources)],
+    )
+    yield Table(
+        title="Files of predictions",
+        head=["file", "model", "checkpoint", "digest"],
+        rows=[
+            [_short_path(each), each.name, each.after or each.checkpoint, _digest(each.path)]
+            for each in sources
+        ],
+    )
+
+
+def _dataset_cells(folder: Path) -> list[str]:
+    layout = Layout(folder)
+    try:
+        manifest = existing_manifest(layout.manifest)
+    except ClevrhopeError:
+        return [folder.name, "", "", "", ""]
+    prints = [str(each["fingerprint"])[:_SHORT] for each in (manifest.world, manifest.templates)]
+    return [folder.name, str(manifest.seed), *prints, _digest(layout.manifest)]
+
+
+def _short_path(source: Source) -> str:
+    """The file's path from the folder with the runs; its name alone where a link leads out of that."""
+    path, runs = source.path.resolve(), source.origin.resolve().parent
+    return str(path.relative_to(runs) if path.is_relative_to(runs) else path.name)
+
+
+def _digest(path: Path) -> str:
+    """The digest of a file; "" where it cannot be read, which the report says elsewhere."""
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()[:_SHORT]
+    except OSError:
+        return ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -125,18 +125,6 @@ class Result:
         return self.source.dataset.resolve(), self.hop
 
 
-@dataclass
-class _Dataset:
-    """A dataset's answer key, and what follows from it."""
-
-    key: AnswerKey
-    floors: dict[tuple[str, int | None], float | None] = field(default_factory=dict)
-
-    @cached_property
-    def matcher(self) -> Matcher:
-        return Matcher(self.key)
-
-
 def measure(
     sources: Iterable[Source], *, progress: Progress | None = None, keys: Keys | None = None
 ) -> tuple[list[Result], tuple[str, ...]]:
@@ -149,7 +137,7 @@ def measure(
     progress = progress or Silent()
     if not sources:
         return [], ()
-    datasets = cache(_Dataset)
+    matchers, floors = cache(Matcher), cache(_floor)
     found: list[Result] = []
     skipped = []
     with progress.stage("Scoring", total=len(sources), unit="files") as advance:
@@ -157,7 +145,7 @@ def measure(
             try:
                 key = keys(source.dataset)
                 check_dataset(source, key)
-                found += _results(source, datasets(key))
+                found += _results(source, key, matchers(key), floors)
             except ClevrhopeError as error:
                 skipped.append(str(error))
             advance(1)
@@ -178,8 +166,11 @@ def check_dataset(source: Source, key: AnswerKey) -> None:
         )
 
 
-def _results(source: Source, dataset: _Dataset) -> list[Result]:
-    collector = Collector(dataset.key)
+Floor = Callable[[Path, str, int | None], float | None]
+
+
+def _results(source: Source, key: AnswerKey, matcher: Matcher, floor: Floor) -> list[Result]:
+    collector = Collector(key)
     for block in read_predictions(source.path):
         collector.add(block)
     collector.finish(partial=True, what=str(source.path))
@@ -188,20 +179,21 @@ def _results(source: Source, dataset: _Dataset) -> list[Result]:
         runs.setdefault((target.hop, target.run, target.train_size), {})[target.split] = given
     suites = tuple(sorted(collector.other_suites))
     return [
-        replace(_result(source, dataset, hop, run, size, given), suites=suites)
+        replace(_result(source, key, matcher, floor, hop, run, size, given), suites=suites)
         for (hop, run, size), given in runs.items()
     ]
 
 
 def _result(
     source: Source,
-    dataset: _Dataset,
+    key: AnswerKey,
+    matcher: Matcher,
+    floor_of: Floor,
     hop: str,
     run: str | None,
     size: int | None,
     given: Mapping[str, AnswerNumbers],
 ) -> Result:
-    key = dataset.key
     size = source.train_size if size is None else size
     run = run if run is not None else source.run
     nothing = key.answers.get(NO_ANSWER)
@@ -216,9 +208,7 @@ def _result(
             n_asked[split] = int(np.count_nonzero(there))
             n_unanswered[split] = 0 if nothing is None else int(np.count_nonzero(given[split] == nothing))
     pair, types, diversity, mode = _pair(hop, key)
-    if (hop, size) not in dataset.floors:
-        dataset.floors[hop, size] = _floor(key.folder, hop, size)
-    floor = dataset.floors[hop, size]
+    floor = floor_of(key.folder, hop, size)
     return Result(
         source=source,
         model=_name(source),
@@ -234,7 +224,7 @@ def _result(
         n_missing=n_missing,
         n_asked=n_asked,
         n_unanswered=n_unanswered,
-        matched=dataset.matcher.gap(hop, given, found.get(IID)),
+        matched=matcher.gap(hop, given, found.get(IID)),
         floor=floor,
         floor_from="" if floor is None else "majority_by_family",
         note=source.note,

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.paper import size_name
-from clevrhope.report.groups import Group
-from clevrhope.report.page import Block, Cell, Figure, Heading, Table, Text, file_name
+from clevrhope.report.groups import Group, accuracy
+from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
 from clevrhope.report.results import FLOORS, Result
 from clevrhope.report.runs import LAST, REACHED_FILE
 from clevrhope.report.tables import NO_BREAK, with_sign
@@ -35,7 +36,7 @@ _COLUMNS = 3
 Curve = Mapping[int, float]
 """Combinations K -> a figure of a palette's runs with K combinations."""
 
-Value = Callable[[Sequence[Result]], float | None]
+Value = Callable[[Group], float | None]
 """A figure of the runs on one palette with one K; None where they do not have it."""
 
 
@@ -189,8 +190,13 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
         curves(f"{same}, %", _of(smallest, LAST), _accuracy(OOD), is_primary=True),
         curves(f"own {OOD}, %", own, _accuracy(OOD)),
         curves(f"own {IID}, %", own, _accuracy(IID)),
-        curves("normalised transfer", own, _transfer, digits=2),
-        curves("normalised transfer of a model that is always right", own, _perfect_transfer, digits=2),
+        curves("normalised transfer", own, lambda group: _value(group.transfer), digits=2),
+        curves(
+            "normalised transfer of a model that is always right",
+            own,
+            lambda group: group.perfect_transfer,
+            digits=2,
+        ),
     ]
     if percent is not None:
         name = f"{same}, where the tuning set is first at {percent:g}%, %"
@@ -222,7 +228,7 @@ def _curves(
             of_palette.setdefault(each.trained_diversity, []).append(each)
     whole, incomplete = [], []
     for folder, of_palette in palettes.items():
-        values = {k: figure(of_palette[k]) for k in diversities if k in of_palette}
+        values = {k: figure(Group(tuple(of_palette[k]))) for k in diversities if k in of_palette}
         curve = {k: value for k, value in values.items() if value is not None}
         if len(curve) == len(diversities):
             whole.append(curve)
@@ -232,20 +238,11 @@ def _curves(
 
 
 def _accuracy(split: str) -> Value:
-    def figure(results: Sequence[Result]) -> float | None:
-        values = [each.accuracies[split].value for each in results if split in each.accuracies]
-        return float(np.mean(values)) if values else None
-
-    return figure
+    return lambda group: _value(group.estimate(accuracy(split)))
 
 
-def _transfer(results: Sequence[Result]) -> float | None:
-    found = Group(tuple(results)).transfer
-    return None if found is None else found.value
-
-
-def _perfect_transfer(results: Sequence[Result]) -> float | None:
-    return Group(tuple(results)).perfect_transfer
+def _value(estimate: Estimate | None) -> float | None:
+    return None if estimate is None else estimate.value
 
 
 def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int]:
@@ -274,15 +271,15 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
 def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
     rows = []
     for each in curves:
-        places = [Cell(each.name), Cell(_palettes(each))]
+        places = [each.name, _palettes(each)]
         if len(each.palettes) < 2:
-            rows.append([*places, *[Cell()] * 4])
+            rows.append([*places, "", "", "", ""])
             continue
         found = _mean_slope(each)
         slopes = ", ".join(with_sign(slope, each.digits) for slope in sorted(found.slopes))
         rows.append([
-            *places, Cell(_with_interval(found, each.digits)), Cell(_p_value(found.p_value).lstrip("= ")),
-            Cell(f"{found.detectable:.{each.digits}f}"), Cell(slopes),
+            *places, _with_interval(found, each.digits), _p_value(found.p_value).lstrip("= "),
+            f"{found.detectable:.{each.digits}f}", slopes,
         ])  # fmt: skip
     primary = (
         " The first row is the primary analysis: the same questions for all K, which models of other K "

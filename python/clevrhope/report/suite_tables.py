@@ -1,10 +1,14 @@
-"""Tables of paired tests: scores by test, cell and more on each split, and below them published results."""
+"""Tables of paired tests: scores by test, cell and more, coverage, and below them published results."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 
-from clevrhope.metrics.pairs import SAME_KIND, PairScores, ReferenceRow, reference_results
+import numpy as np
+
+from clevrhope.metrics.bootstrap import Floats
+from clevrhope.metrics.pairs import SAME_KIND, PairScores, ReferenceRow, coverage, reference_results
+from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.suites.tables import (
     AGREEMENT,
     ALL_CELLS,
@@ -15,12 +19,11 @@ from clevrhope.metrics.suites.tables import (
     constant_text,
     trait_notes,
 )
-from clevrhope.report.coverage_tables import coverage_tables
 from clevrhope.report.instances import Instance
-from clevrhope.report.page import Block, Cell, Heading, Table, Text
+from clevrhope.report.page import Block, Heading, Table, Text
 from clevrhope.report.results import Result
 from clevrhope.report.suites import REPLIES, Part, Scores, SuiteResult, count, percent
-from clevrhope.report.tables import is_grey, models_of, spread, with_uncollapsed
+from clevrhope.report.tables import greyed, models_of, spread, with_uncollapsed
 from clevrhope.splits.kinds import SPLITS
 
 _LEGEND = (
@@ -51,6 +54,10 @@ _PAPERS = {
     "carets": "CARETS (Jimenez et al., 2022), tables 8 to 12, which have ACC beside the CONS of its table 1",
     "rad": "RAD (Rosenberg et al., 2021), table 2, which has RAD alone",
 }
+
+
+_MOST_COVERED = 12
+"""Most rows and columns of a table of coverage; more could not be read."""
 
 
 def suite_blocks(results: Sequence[SuiteResult], instances: Sequence[Instance] = ()) -> Iterator[Block]:
@@ -208,15 +215,15 @@ def _groups(own: Sequence[SuiteResult]) -> Iterator[Group]:
         yield [*group]
 
 
-def _cell(part: Part, group: Group, field: str) -> Cell:
+def _cell(part: Part, group: Group, field: str) -> str:
     if field in _COLUMNS:
-        return Cell(_COLUMNS[field](part, group))
+        return _COLUMNS[field](part, group)
     measured = [(each.result.collapsed, percent(each.scores[part], field)) for each in group]
     defined = [(collapsed, value) for collapsed, value in measured if value is not None]
     if not defined:
-        return Cell()
+        return ""
     collapsed, values = zip(*defined, strict=True)
-    return Cell(with_uncollapsed(values, collapsed, spread), is_grey([each.result for each in group]))
+    return greyed(with_uncollapsed(values, collapsed, spread), [each.result for each in group])
 
 
 def _count(part: Part, group: Group) -> str:
@@ -288,11 +295,8 @@ def _published(tests: Iterable[str]) -> Table | None:
         head=["the paper's test", "tests here", "model", "images", *_PRINTED.values()],
         rows=[
             [
-                Cell(test),
-                Cell(", ".join(here[paper, test])),
-                Cell(model),
-                Cell(f"photographs ({dataset})"),
-                *(Cell(f"{row[head].value:.1f}" if head in row else "") for head in _PRINTED.values()),
+                *(test, ", ".join(here[paper, test]), model, f"photographs ({dataset})"),
+                *(f"{row[head].value:.1f}" if head in row else "" for head in _PRINTED.values()),
             ]
             for (paper, test, model, dataset), row in printed.items()
         ],
@@ -302,3 +306,59 @@ def _published(tests: Iterable[str]) -> Table | None:
             *notes,
         ]),
     )  # fmt: skip
+
+
+def coverage_tables(instances: Sequence[Instance], suite: str) -> Iterator[Table]:
+    """A table for each split on which two runs or more answered the pairs of a suite.
+
+    Runs that dropped types of train questions are left out: they are many instances of one model.
+    """
+    for split in SPLITS:
+        own = [
+            (each, rights) for each in instances for rights in _right(each, suite, split) if not each.dropped
+        ]
+        found = _mean_coverage(own)
+        names = list(dict.fromkeys(name for name, _ in found))
+        if not found or len(names) > _MOST_COVERED:
+            continue
+        yield Table(
+            title=f"Coverage on the pairs of {suite} on {split}, per cent",
+            head=["also right, of those right by", *names],
+            rows=[[i, *(f"{found[i, j]:.1f}" if (i, j) in found else "" for j in names)] for i in names],
+            note="Of the questions that a run of the column's model has right, the share that a run of the "
+            "row's model has right too; mean over held-out pairs and pairs of different runs. On the "
+            "diagonal, both are runs of one model. Both questions of a pair count. Source: Jimenez et al., "
+            "tables 13 to 17, where a model covers itself by 100%.",
+        )
+
+
+def _right(each: Instance, suite: str, split: str) -> Iterator[tuple[Flags, Flags]]:
+    """(2K,) flags, of each question of a suite on a split: answered, and right."""
+    for rows in each.pairs.get(split, ()):
+        if rows.target.suite == suite:
+            yield np.tile(rows.answered, 2), np.concatenate([rows.original, rows.partner])
+
+
+def _mean_coverage(own: Sequence[tuple[Instance, tuple[Flags, Flags]]]) -> dict[tuple[str, str], float]:
+    """Model i, model j -> mean of the coverage of j's runs by i's, in per cent."""
+    by_questions: dict[tuple[Path, str], list[tuple[str, Flags, Flags]]] = {}
+    for each, (answered, right) in own:
+        result = each.result
+        place = (result.source.dataset.resolve(), result.hop)
+        by_questions.setdefault(place, []).append((_name(each), answered, right))
+    shares: dict[tuple[str, str], list[float]] = {}
+    for runs in by_questions.values():
+        common = np.logical_and.reduce([answered for _, answered, _ in runs])
+        found: Floats = coverage(np.stack([right[common] for *_, right in runs]))
+        for i, j in product(range(len(runs)), repeat=2):
+            if i != j and np.isfinite(found[i, j]):
+                shares.setdefault((runs[i][0], runs[j][0]), []).append(100 * float(found[i, j]))
+    # Models in the order in which they come, though no two runs may share their questions.
+    names = list(dict.fromkeys(_name(each) for each, _ in own))
+    return {(i, j): float(np.mean(shares[i, j])) for i, j in product(names, repeat=2) if (i, j) in shares}
+
+
+def _name(each: Instance) -> str:
+    """The model with its train size, which makes it another one."""
+    size = each.result.size
+    return f"{each.result.model}, {size}" if size else each.result.model

@@ -1,6 +1,6 @@
-"""The tables that sum a report up: a row for each group of runs, and one for each run."""
+"""What sums a report up: the question and its answer, a row for each group of runs, and one for each run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR, Estimate
 from clevrhope.report.groups import (
@@ -11,9 +11,60 @@ from clevrhope.report.groups import (
     matched_gap,
     plain_beside_matched,
 )
-from clevrhope.report.page import Cell, Table
-from clevrhope.report.tables import MINUS, NO_BREAK, is_grey, unmatched_cells, with_sign
+from clevrhope.report.page import Block, Table, Text
+from clevrhope.report.results import FLOORS
+from clevrhope.report.tables import MINUS, NO_BREAK, counted, greyed, unmatched_cells, with_sign
 from clevrhope.splits.kinds import IID, OOD
+
+_ASKED = (
+    "Does a model that knows two attribute values separately also understand them in a combination that it "
+    "never saw?"
+)
+
+
+def headline(
+    groups: Sequence[Group], question: str | None, answers: Iterable[str], *, draws: bool
+) -> Iterator[Block]:
+    """The question, the answers, a sentence for each model, and the figure; nothing without a complex gap."""
+    if not groups:
+        return
+    yield Text(question or _ASKED)
+    for answer in answers:
+        yield Text(answer)
+    own = [each for each in at_largest(groups) if each.results[0].source.model not in FLOORS]
+    for model, combinations in dict.fromkeys((each.model, each.combinations) for each in own):
+        yield Text(_sentence([e for e in own if (e.model, e.combinations) == (model, combinations)]))
+    if draws:
+        from clevrhope.report.figures import overview
+
+        yield overview(at_largest(groups))
+
+
+def at_largest(groups: Sequence[Group]) -> list[Group]:
+    """The groups with the largest train size of each model, model by model."""
+    largest: dict[str, int] = {}
+    for each in groups:
+        largest[each.model] = max(largest.get(each.model, 0), each.train_size or 0)
+    sizes = largest.items()
+    return [each for size in sizes for each in groups if (each.model, each.train_size or 0) == size]
+
+
+def _sentence(groups: Sequence[Group]) -> str:
+    """The gap at each diversity; these are not averaged, as nested palettes are not independent."""
+    first = groups[0]
+    name = ", ".join(filter(None, (first.model, first.combinations, first.size)))
+    unit = "palette" if first.combinations else "held-out pair"
+    gaps = []
+    for each in groups:
+        gap = each.estimate(complex_gap)
+        if gap is not None:
+            of = counted(len(each.sub_datasets), unit)
+            gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.diversity} ({of})")
+    collapsed = sum(result.collapsed for each in groups for result in each.results)
+    of_which = f"; {counted(collapsed, 'run')} collapsed" if collapsed else ""
+    return (
+        f"{name}: the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}{of_which}."
+    )
 
 
 def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
@@ -26,12 +77,12 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
         head=["model", *_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %", "question alone: IID, %",
               "OOD, %", "complex gap, points", "normalised transfer", "if always right"],
         rows=[
-            [Cell(each.model), *_place(each), Cell(_counts(each)),
+            [each.model, *_place(each), _counts(each),
              *(_cell(each, estimate) for estimate in (
                  each.estimate(accuracy(IID)), each.estimate(accuracy(OOD)),
                  each.estimate(blind(IID)), each.estimate(blind(OOD)))),
              _cell(each, each.estimate(complex_gap), points=True), _transfer(each, each.transfer),
-             Cell("" if each.perfect_transfer is None else f"{each.perfect_transfer:.2f}")]
+             "" if each.perfect_transfer is None else f"{each.perfect_transfer:.2f}"]
             for each in rows
         ],
         note="Means over pairs or palettes of the means over runs on each. Intervals are bootstraps over "
@@ -47,7 +98,7 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
             head=["model", *_PLACE, "plain gap", "matched gap", "cells without a match",
                   "OOD questions in them"],
             rows=[
-                [Cell(each.model), *_place(each),
+                [each.model, *_place(each),
                  _cell(each, each.estimate(plain_beside_matched), points=True),
                  _cell(each, each.estimate(matched_gap), points=True), *unmatched_cells(each.results)]
                 for each in matched
@@ -68,10 +119,10 @@ def runs_table(groups: Sequence[Group]) -> Table:
               "run", f"{IID}, %", f"{OOD}, %",
               "complex gap, points", "matched gap, points", "normalised transfer"],
         rows=[
-            [Cell(each.model),
-             Cell(each.hop if is_one else f"{each.source.dataset.resolve().name}, {each.hop}"),
-             Cell(str(each.diversity)), Cell(each.size),
-             Cell(f"{each.run}, collapsed" if each.collapsed else each.run),
+            [each.model,
+             each.hop if is_one else f"{each.source.dataset.resolve().name}, {each.hop}",
+             str(each.diversity), each.size,
+             f"{each.run}, collapsed" if each.collapsed else each.run,
              *(_cell(of_run, estimate) for estimate in (each.accuracies.get(IID), each.accuracies.get(OOD))),
              *(_cell(of_run, estimate, points=True) for estimate in (complex_gap(each), matched_gap(each))),
              _transfer(of_run, of_run.transfer)]
@@ -85,8 +136,8 @@ def runs_table(groups: Sequence[Group]) -> Table:
 _PLACE = ("combinations", "diversity", "train size")
 
 
-def _place(group: Group) -> list[Cell]:
-    return [Cell(group.combinations or "all"), Cell(str(group.diversity)), Cell(group.size)]
+def _place(group: Group) -> list[str]:
+    return [group.combinations or "all", str(group.diversity), group.size]
 
 
 def _with_uncollapsed(group: Group) -> list[Group]:
@@ -99,14 +150,14 @@ def _counts(group: Group) -> str:
     return f"{text} without {group.n_collapsed} collapsed" if group.n_collapsed else text
 
 
-def _cell(group: Group, estimate: Estimate | None, *, points: bool = False) -> Cell:
+def _cell(group: Group, estimate: Estimate | None, *, points: bool = False) -> str:
     if estimate is None:
-        return Cell()
-    return Cell(estimate_text(estimate, points=points), is_grey(group.results))
+        return ""
+    return greyed(estimate_text(estimate, points=points), group.results)
 
 
-def _transfer(group: Group, estimate: Estimate | None) -> Cell:
-    return Cell() if estimate is None else Cell(estimate_text(estimate, digits=2), is_grey(group.results))
+def _transfer(group: Group, estimate: Estimate | None) -> str:
+    return "" if estimate is None else greyed(estimate_text(estimate, digits=2), group.results)
 
 
 def estimate_text(estimate: Estimate, *, points: bool = False, digits: int = 1) -> str:

@@ -4,24 +4,41 @@ Accuracies are in per cent, gaps in percentage points. A cell has mean and devia
 paper's numbers the deviation has ddof 0, as theirs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.metrics.means import mean_of
-from clevrhope.metrics.paper import ResultRow, paper_results, size_name
-from clevrhope.report.page import Cell, Table
-from clevrhope.report.paper_values import PaperValue, paper_gap
+from clevrhope.metrics.paper import ResultRow, paper_results, size_name, size_number
+from clevrhope.report.page import Grey, Table
 from clevrhope.report.results import KINDS, Result
 from clevrhope.splits.hops import name_order
-from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS
-
-_NO_NUMBER = Cell()
+from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS, SYSTEMATICITY_GAPS
 
 MINUS = "\N{MINUS SIGN}"
 NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class PaperValue:
+    """A mean of the paper: an accuracy on a pair, or a gap over some pairs of a diversity.
+
+    Attributes:
+        value: As printed; a gap that is not over all of the paper's pairs is worked out from tables 4 to 15.
+        deviation: Deviation over seeds, of a gap over pairs and seeds, as printed; None if it is not printed.
+        n_pairs: Number of these pairs.
+        n_all: Number of pairs in the paper.
+    """
+
+    value: float
+    deviation: float | None
+    n_pairs: int = 1
+    n_all: int = 1
 
 
 def models_of(results: Iterable[Result]) -> list[str]:
@@ -38,23 +55,26 @@ def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
     own = [each for each in results if each.model == model]
     sizes = _sizes(own)
     for split in PAIR_TEST_SPLITS:
-        hops = _hops([each for each in own if split in each.accuracies])
-        if not hops:
-            continue
         printed = {(each.hop, each.train_size): each for each in _printed(own, "accuracy", split)}
-        rows = [
-            [Cell(f"{hop} ({diversity})"), *_accuracy_cells(own, hop, split, sizes, printed)]
-            for diversity, hop in hops
-        ]
-        number = _number(printed.values())
-        yield Table(
-            title=f"{number}Accuracy of {model} on {split}, per cent",
-            head=["held-out pair (diversity)", *_heads(sizes, with_paper=bool(printed))],
-            rows=rows,
-            note=f"Deviations have ddof 0, as in the paper. {difference_note(own)}".strip()
-            if printed
-            else "",
-        )
+        found = [(each, each.accuracies[split].value) for each in own if split in each.accuracies]
+        rows = []
+        for diversity, hop in _hops(each for each, _ in found):
+            of_hop = [(each, value) for each, value in found if each.hop == hop]
+            theirs = {
+                size: PaperValue(row.mean_percent, row.std_percent)
+                for size in sizes
+                if (row := printed.get((hop, size_name(size))))
+            }
+            cells = _cells(of_hop, sizes, theirs, with_paper=bool(printed))
+            rows.append([f"{hop} ({diversity})", *cells])
+        if rows:
+            note = f"Deviations have ddof 0, as in the paper. {difference_note(own)}" if printed else ""
+            yield Table(
+                title=f"{_number(printed.values())}Accuracy of {model} on {split}, per cent",
+                head=["held-out pair (diversity)", *_heads(sizes, with_paper=bool(printed))],
+                rows=rows,
+                note=note.strip(),
+            )
 
 
 def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
@@ -62,37 +82,32 @@ def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
     own = [each for each in results if each.model == model]
     sizes = _sizes(own)
     for kind in KINDS:
-        found = [each for each in own if each.gap(kind) is not None and each.diversity]
-        if not found:
-            continue
         printed = _printed(own, "gap", kind)
-        name = own[0].source.paper_model
+        found = [(each, gap.value) for each in own if each.diversity and (gap := each.gap(kind))]
         rows = []
-        for diversity in sorted({each.diversity for each in found}, reverse=True):
-            row = [Cell(str(diversity))]
+        for diversity in sorted({each.diversity for each, _ in found}, reverse=True):
+            of_level = [(each, value) for each, value in found if each.diversity == diversity]
+            theirs = {}
             for size in sizes:
-                cell = [e for e in found if (e.diversity, e.train_size) == (diversity, size)]
-                theirs = paper_gap(name, kind, diversity, size or 0, {e.hop for e in cell})
-                row += _cells(
-                    cell,
-                    [gap.value for e in cell if (gap := e.gap(kind))],
-                    theirs,
-                    bool(printed),
-                    signed=True,
+                hops = {each.hop for each, _ in of_level if each.train_size == size}
+                name = own[0].source.paper_model
+                if (value := paper_gap(name, kind, diversity, size or 0, hops)) is not None:
+                    theirs[size] = value
+            cells = _cells(of_level, sizes, theirs, with_paper=bool(printed), signed=True)
+            rows.append([str(diversity), *cells])
+        if rows:
+            note = "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs"
+            if printed:
+                note += (
+                    " (ddof 0, as in the paper). The paper's gaps are over the same pairs; if these are not "
+                    f"all, from its tables 4 to 15. {difference_note(own)}"
                 )
-            rows.append(row)
-        yield Table(
-            title=f"{_number(printed)}{kind.capitalize()} gap of {model}, points",
-            head=["diversity", *_heads(sizes, with_paper=bool(printed))],
-            rows=rows,
-            note=" ".join([
-                "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs"
-                + (" (ddof 0, as in the paper)." if printed else "."),
-                *(["The paper's gaps are over the same pairs; if these are not all, from its tables 4 to 15."]
-                  if printed else []),
-                *([difference_note(own)] if printed and difference_note(own) else []),
-            ]),
-        )  # fmt: skip
+            yield Table(
+                title=f"{_number(printed)}{kind.capitalize()} gap of {model}, points",
+                head=["diversity", *_heads(sizes, with_paper=bool(printed))],
+                rows=rows,
+                note=note.strip() if printed else f"{note}.",
+            )
 
 
 def difference_note(own: Sequence[Result]) -> str:
@@ -104,7 +119,7 @@ def difference_note(own: Sequence[Result]) -> str:
 # Cells
 
 
-def unmatched_cells(results: Iterable[Result]) -> list[Cell]:
+def unmatched_cells(results: Iterable[Result]) -> list[str]:
     """The number of cells of these pairs without a match, and the share of OOD questions in them.
 
     Runs of a pair have the same cells, except for questions without a prediction, so each pair counts once,
@@ -116,11 +131,11 @@ def unmatched_cells(results: Iterable[Result]) -> list[Cell]:
         if gap is not None and (key not in of_pair or _n_questions(gap) > _n_questions(of_pair[key])):
             of_pair[key] = gap
     if not of_pair:
-        return [_NO_NUMBER, _NO_NUMBER]
+        return ["", ""]
     matched = of_pair.values()
     n_cells, without = sum(each.n_cells for each in matched), sum(each.n_cells_unmatched for each in matched)
     n_ood, alone = sum(each.n_ood for each in matched), sum(each.n_ood_unmatched for each in matched)
-    return [Cell(f"{without} of {n_cells}"), Cell(f"{100 * alone / max(n_ood, 1):.1f}%")]
+    return [f"{without} of {n_cells}", f"{100 * alone / max(n_ood, 1):.1f}%"]
 
 
 def _n_questions(gap: MatchedGap) -> int:
@@ -144,41 +159,26 @@ def _printed(own: Sequence[Result], metric: str, split: str) -> list[ResultRow]:
     return [e for e in paper_results() if e.model in names and (e.metric, e.split) == (metric, split)]
 
 
-def _accuracy_cells(
-    own: Sequence[Result],
-    hop: str,
-    split: str,
-    sizes: Sequence[int | None],
-    printed: Mapping[tuple[str, str], ResultRow],
-) -> list[Cell]:
-    row: list[Cell] = []
-    for size in sizes:
-        cell = [e for e in own if (e.hop, e.train_size) == (hop, size) and split in e.accuracies]
-        found = printed.get((hop, size_name(size)))
-        theirs = PaperValue(found.mean_percent, found.std_percent) if found else None
-        row += _cells(cell, [e.accuracies[split].value for e in cell], theirs, bool(printed))
-    return row
-
-
 def _cells(
-    cell: Sequence[Result],
-    values: Sequence[float],
-    theirs: PaperValue | None,
-    with_paper: bool,
+    found: Sequence[tuple[Result, float]],
+    sizes: Sequence[int | None],
+    theirs: Mapping[int | None, PaperValue],
     *,
+    with_paper: bool,
     signed: bool = False,
-) -> list[Cell]:
-    """Our value and, if the paper has the table, the paper's value and the difference."""
-    collapsed = [each.collapsed for each in cell]
+) -> Iterator[str]:
+    """For each size our value and, if the paper has the table, the paper's value and the difference."""
     text_of = partial(spread, signed=signed, ddof=0 if with_paper else 1)
-    text = with_uncollapsed(values, collapsed, text_of) if values else ""
-    found = [Cell(text, is_grey(cell))]
-    if with_paper:
-        found.append(Cell(_paper_text(theirs, signed=signed) if theirs else ""))
-        found.append(
-            Cell(with_sign(mean_of(values).value - theirs.value)) if theirs and values else _NO_NUMBER
+    for size in sizes:
+        runs = [each for each, _ in found if each.train_size == size]
+        values = [value for each, value in found if each.train_size == size]
+        yield (
+            greyed(with_uncollapsed(values, [each.collapsed for each in runs], text_of), runs) if runs else ""
         )
-    return found
+        if with_paper:
+            paper = theirs.get(size)
+            yield _paper_text(paper, signed=signed) if paper else ""
+            yield with_sign(mean_of(values).value - paper.value) if paper and values else ""
 
 
 def _paper_text(theirs: PaperValue, *, signed: bool) -> str:
@@ -189,11 +189,11 @@ def _paper_text(theirs: PaperValue, *, signed: bool) -> str:
     return _point(theirs.value, signed=signed) + beside
 
 
-def is_grey(cell: Sequence[Result]) -> bool:
-    """Whether the mean IID accuracy of some runs is known not to beat the question-only baseline."""
-    iid = [each.accuracies[IID].value for each in cell if IID in each.accuracies]
-    floors = [each.floor for each in cell if each.floor is not None]
-    return bool(iid and floors) and mean_of(iid).value <= mean_of(floors).value
+def greyed(text: str, runs: Sequence[Result]) -> str:
+    """A cell's text, grey where its runs do not beat the question-only baseline in mean IID accuracy."""
+    iid = [each.accuracies[IID].value for each in runs if IID in each.accuracies]
+    floors = [each.floor for each in runs if each.floor is not None]
+    return Grey(text) if iid and floors and mean_of(iid).value <= mean_of(floors).value else text
 
 
 def spread(values: Sequence[float], *, signed: bool = False, ddof: Literal[0, 1] = 1) -> str:
@@ -248,3 +248,49 @@ def _hops(results: Iterable[Result]) -> list[tuple[int, str]]:
 def _number(printed: Iterable[ResultRow]) -> str:
     tables = {each.table for each in printed}
     return f"Table {min(tables)}. " if tables else ""
+
+
+# The paper's values, to compare a model with
+
+
+def paper_accuracies(model: str) -> Mapping[tuple[str, str, int], float]:
+    """(test set, pair, train size) -> mean over the paper's seeds, in per cent; empty for other models."""
+    return {
+        (each.split, each.hop, size_number(each.train_size)): each.mean_percent
+        for each in paper_results()
+        if each.model == model and each.metric == "accuracy"
+    }
+
+
+def paper_gaps(model: str, kind: str, size: int) -> Mapping[str, float]:
+    """Pair -> the paper's gap at a train size in points; empty for sizes that are not in the paper."""
+    accuracies, gap = paper_accuracies(model), SYSTEMATICITY_GAPS[kind]
+    return {
+        hop: ood - accuracies[gap.baseline, hop, size]
+        for (split, hop, of_size), ood in accuracies.items()
+        if (split, of_size) == (gap.name, size) and (gap.baseline, hop, size) in accuracies
+    }
+
+
+def paper_sizes(model: str) -> tuple[int, ...]:
+    """The train sizes at which the paper has gaps of the model."""
+    sizes = {each.train_size for each in paper_results() if (each.model, each.metric) == (model, "gap")}
+    return tuple(sorted(map(size_number, sizes)))
+
+
+def paper_gap(model: str, kind: str, diversity: int, size: int, hops: Collection[str]) -> PaperValue | None:
+    """The mean gap over some pairs; None if the paper does not have all of them."""
+    printed = [
+        each
+        for each in paper_results()
+        if (each.model, each.metric, each.split) == (model, "gap", kind)
+        and (each.diversity, size_number(each.train_size)) == (diversity, size)
+    ]
+    of_level = {each.hop for each in paper_results() if each.diversity == diversity}
+    of_pairs = {hop: gap for hop, gap in paper_gaps(model, kind, size).items() if hop in of_level}
+    shared = [gap for hop, gap in of_pairs.items() if hop in hops]
+    if not printed or not shared or len(shared) < len(set(hops)):
+        return None
+    if len(shared) == len(of_pairs):
+        return PaperValue(printed[0].mean_percent, printed[0].std_percent, len(shared), len(of_pairs))
+    return PaperValue(float(np.mean(shared)), None, len(shared), len(of_pairs))

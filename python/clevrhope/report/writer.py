@@ -16,19 +16,23 @@ from clevrhope.metrics.predictions import is_about_sets
 from clevrhope.report.covr import covr_blocks, covr_rows, measure_covr
 from clevrhope.report.failures import failure_blocks
 from clevrhope.report.groups import Group, groups_of, matched_gap
-from clevrhope.report.headline import headline
-from clevrhope.report.instances import measure_instances
+from clevrhope.report.instances import measure_instances, regression_blocks
 from clevrhope.report.page import FIGURES, Block, Figure, Heading, Text, html, markdown
-from clevrhope.report.provenance import provenance_blocks
-from clevrhope.report.regression_tables import regression_blocks
-from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_tables, unanswered_table
+from clevrhope.report.remarks import (
+    collapsed_table,
+    notes_of,
+    provenance_blocks,
+    remarks,
+    setup_tables,
+    unanswered_table,
+)
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.setups import dropped
 from clevrhope.report.slopes import Section, sections_of, slope_blocks, slope_sentences
 from clevrhope.report.suite_tables import suite_blocks
 from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
-from clevrhope.report.summary import runs_table, summary_tables
+from clevrhope.report.summary import headline, runs_table, summary_tables
 from clevrhope.report.tables import accuracy_tables, counted, gap_tables, models_of
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.own_files import check_own, write_own

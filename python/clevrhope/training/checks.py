@@ -1,15 +1,28 @@
-"""Checks of the losses, scores and programs that a model's methods return."""
+"""Checks of what a model's methods return, and a rehearsal of all of them before a run.
 
+Errors that a later stage or `evaluate` would raise after hours are then raised before anything is written.
+"""
+
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
+from clevrhope.models.protocol import answer_methods
 from clevrhope.models.recipe import Stage
+from clevrhope.training.data import Questions
+from clevrhope.training.device import casting, computing
+from clevrhope.training.prepared_run import PreparedRun
+from clevrhope.training.stages import select_weights, trainable_weights
+
+WANTED = "rehearses"
+"""Attribute of a model; if it is False, nothing is tried."""
 
 
 def check_loss(model: nn.Module, stage: Stage, loss: Any) -> None:
@@ -75,3 +88,65 @@ def determinism_errors(*, deterministic: bool) -> Iterator[None]:
 
 def _described(given: Any) -> str:
     return f"a tensor of shape {tuple(given.shape)}" if isinstance(given, Tensor) else repr(given)[:60]
+
+
+def rehearse(run: PreparedRun, questions: Questions) -> None:
+    """Calls each method of a model that its run and its evaluation will call, and checks what it returns.
+
+    Each stage is run forward and backward on a batch of the first questions. Neither the model nor torch's
+    generators are changed.
+
+    Raises:
+        ConfigError: losses, scores or programs of another form, or features that the model rejects.
+        Exception: any exception in the model, with the shapes of the batch as a note.
+    """
+    if not getattr(run.model, WANTED, True):
+        return
+    try:
+        copied = copy.deepcopy(run.model)
+    except (RuntimeError, TypeError):  # some modules cannot be copied; errors then come in the run itself
+        return
+    trainable = trainable_weights(copied)
+    gpus = [run.device] if run.device.type == "cuda" else []
+    precision, deterministic = run.precision, run.request.deterministic
+    batch: Batch | None = None
+    with (
+        torch.random.fork_rng(devices=gpus),
+        computing(run.device, precision=precision, deterministic=deterministic),
+        determinism_errors(deterministic=deterministic),
+    ):
+        try:
+            for stage in run.recipe.stages:
+                first = np.arange(stage.batch_size)
+                (batch,) = questions.batches(first, stage.batch_size, getattr(copied, "plan", None))
+                select_weights(copied, stage, trainable)
+                with casting(run.device, precision):
+                    loss = getattr(copied, stage.loss)(batch)
+                check_loss(copied, stage, loss)
+                loss.backward()
+            if batch is not None:
+                with casting(run.device, precision):
+                    _check_answers(copied, batch, len(run.vocab.answers()))
+        except Exception as error:
+            if batch is not None:
+                tensors = {
+                    "questions": batch.questions,
+                    "programs": batch.programs,
+                    **{f'features["{name}"]': each for name, each in batch.features.items()},
+                }
+                shapes = ", ".join(f"{name} {tuple(each.shape)}" for name, each in tensors.items())
+                error.add_note(
+                    f"({type(copied).__name__}, tried before its run on {len(batch)} questions: {shapes}; a "
+                    f"model that cannot be tried like this sets {WANTED} = False)"
+                )
+            raise
+
+
+@torch.no_grad()
+def _check_answers(model: nn.Module, batch: Batch, n_answers: int) -> None:
+    model.eval()
+    ways, program_ways = answer_methods(model)
+    for method in ways.values():
+        check_scores(model, method, batch, getattr(model, method)(batch), n_answers)
+    for method in program_ways.values():
+        check_programs(model, method, batch, getattr(model, method)(batch))

@@ -2,18 +2,20 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import repeat, tee
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import COLUMNS
+from clevrhope.dataset.clevr_questions import ClevrSplit
+from clevrhope.dataset.questions_h5 import Ints, QuestionRows
+from clevrhope.dataset.split_reader import COLUMNS, SplitReader
+from clevrhope.dataset.suite_reader import SuiteReader
 from clevrhope.features.store import Array, PoolFeatures
 from clevrhope.models.batch import ABSENT, Batch
 from clevrhope.runtime.threads import map_in_threads
@@ -27,56 +29,23 @@ _ROWS_AT_ONCE = 1024
 Numbers = npt.NDArray[np.int64]
 
 
-class Split(Protocol):
-    """The questions of a split: `SplitReader`, `ClevrSplit` for CLEVR's own, or `SplitRows`.
-
-    `image_idxs` is (N,), or (N, I) of questions about sets of images, below 0 after the last image.
-    """
+@dataclass(frozen=True, repr=False, eq=False)
+class SplitRows(QuestionRows):
+    """The questions of a split, or some of them, in memory, with a function that gives their sentences."""
 
     hop: str
     split: str
     pool: str
-    answers: Ints
-    image_idxs: Ints
-    question_families: Ints
-    question_lengths: Ints
-    program_lengths: Ints
-
-    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """All rows in order, in blocks: index of the first row, questions, programs."""
-        ...
-
-    def sentences(self) -> Sequence[str]:
-        """The sentences of all questions, with all their words."""
-        ...
-
-
-@dataclass(repr=False, eq=False)
-class SplitRows:
-    """The questions of a split, or some of them, in memory: the columns of `Split`, and its tokens."""
-
-    hop: str
-    split: str
-    pool: str
-    questions: Ints
-    """(N, Q)"""
-    programs: Ints
-    """(N, P)"""
-    answers: Ints
-    image_idxs: Ints
-    question_families: Ints
-    question_lengths: Ints
-    program_lengths: Ints
     sentences: Callable[[], Sequence[str]]
 
     @classmethod
-    def of(cls, split: Split) -> "SplitRows":
+    def of(cls, split: "Split") -> "SplitRows":
         """All questions of a split.
 
         Raises:
             DatasetError: an incomplete file.
         """
-        if isinstance(split, cls):
+        if isinstance(split, SplitRows):
             return split
         blocks = [(questions, programs) for _, questions, programs in split.blocks()]
         return cls(
@@ -89,13 +58,6 @@ class SplitRows:
             sentences=split.sentences,
         )
 
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """As of `Split`, in one block."""
-        yield 0, self.questions, self.programs
-
     def take(self, rows: Numbers) -> "SplitRows":
         """The questions with these numbers, in this order."""
         all_sentences = self.sentences
@@ -104,8 +66,12 @@ class SplitRows:
             every = all_sentences()
             return [every[row] for row in rows]
 
-        columns = {name: getattr(self, name)[rows] for name in ("questions", "programs", *COLUMNS)}
+        columns: dict[str, Any] = {each.name: getattr(self, each.name)[rows] for each in fields(QuestionRows)}
         return replace(self, **columns, sentences=sentences)
+
+
+Split = SplitRows | SplitReader | SuiteReader | ClevrSplit
+"""The questions of a split: in memory, or in files of a dataset, of its suites, or of CLEVR."""
 
 
 class Questions:

@@ -39,22 +39,27 @@ from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_TRAIN, is_covr
-from clevrhope.splits.kinds import SPLITS, TRAIN
+from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import MARK
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
-from clevrhope.training.prediction import BATCH, NO_ANSWER, accuracy, predict_answers, predict_programs
-from clevrhope.training.prediction_files import (
+from clevrhope.training.predictions import (
+    BATCH,
+    NO_ANSWER,
     Part,
+    accuracy,
     answer_lines,
     file_digest,
     kept_lines,
     made_by_digest,
+    predict_answers,
+    predict_programs,
     write_lines,
 )
 from clevrhope.training.prepared_run import described_features
 from clevrhope.training.recipe_settings import split_settings
+from clevrhope.training.request import check_reaching, chosen_splits
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.vocab_mapping import map_vocab
 
@@ -145,8 +150,11 @@ def evaluate(
         _check_own(folder.checkpoint(name), info, vocab)
     trained_hop = find_hop(layout, info["hop"])
     hop = trained_hop if hop is None else _same_pair(layout, hop, trained_hop)
-    if is_covr(train_split):
-        _check_no_suite(folder, suite)
+    if is_covr(train_split) and suite is not None:
+        raise ConfigError(
+            f"{folder.root}: the run is about sets of images, and the questions of the suite {suite} are "
+            "about one image; choose a run on train"
+        )
     built = covr_splits_in(layout, hop) if is_covr(train_split) else splits_in(layout, hop)
     every = chosen_splits(built, hop, None)
     tested = built if suite is None else suite_splits(layout, hop, suite)
@@ -180,11 +188,13 @@ def evaluate(
     into = RunFolder(out or (folder.root if hop == trained_hop else folder.other_hop(hop)))
     made_by = {name: _digests(folder.checkpoint(name), about, layout, hop, every) for name in names}
     # Read before the first answer, as an error after hours of answering would be late.
-    suite_files = {part: layout.suite_h5(hop, *part) for part in (*made_by[names[0]], *asked) if part.suite}
+    of_suites = {
+        part: suite_columns(part.suite, layout.suite_h5(hop, *part))
+        for part in (*made_by[names[0]], *asked)
+        if part.suite
+    }
     kept = {
-        (name, way): _kept(
-            into.prediction(name, way), made_by[name], asked, suite_files, every=every, suite=suite
-        )
+        (name, way): _kept(into.prediction(name, way), made_by[name], asked, of_suites, every, suite)
         for name in names
         for way in (*ways, *program_ways)
     }
@@ -233,7 +243,7 @@ def evaluate(
                 lines: dict[Part, Iterable[str]] = {**kept[name, way]}
                 for part, found in answers.items():
                     columns = {
-                        **(suite_columns(part.suite, suite_files[part]) if part.suite else {}),
+                        **of_suites.get(part, {}),
                         **shared,
                         **notes[part.suite],
                         "checkpoint": name,
@@ -324,8 +334,7 @@ def _kept(
     path: Path,
     made_by: Mapping[Part, str],
     asked: Mapping[Part, _Asked],
-    suite_files: Mapping[Part, Path],
-    *,
+    of_suites: Mapping[Part, Mapping[str, str]],
     every: Sequence[str],
     suite: str | None,
 ) -> dict[Part, list[str]]:
@@ -338,13 +347,13 @@ def _kept(
         # If all splits are answered, nothing depends on what is there: what a suite still has may stay.
         all_splits = {part.split for part in asked} >= set(every)
         try:
-            return kept_lines(path, made_by, suite_files=suite_files, replaced=asked, strict=not all_splits)
+            return kept_lines(path, made_by, of_suites, replaced=asked, strict=not all_splits)
         except DatasetError:
             if not all_splits:
                 raise
             return {}
     of_suite = [part for part in asked if part.suite]
-    kept = kept_lines(path, made_by, suite_files=suite_files, replaced=of_suite, strict=True)
+    kept = kept_lines(path, made_by, of_suites, replaced=of_suite, strict=True)
     is_whole = {part: len(kept.get(part, ())) == len(each.rows) for part, each in asked.items()}
     return {part: lines for part, lines in kept.items() if is_whole.get(part, True)}
 
@@ -368,20 +377,6 @@ def _answers(
     )
     # The executor distinguishes programs without an answer from ill-formed ones; predictions do not.
     return np.where(answers < 0, NO_ANSWER, answers).astype(np.int64)
-
-
-def check_reaching(reaching: float | None, checkpoints: Sequence[str] | None) -> None:
-    """Checks an accuracy by which checkpoints are chosen; None for no such choice.
-
-    Raises:
-        ConfigError: it is not a percentage, or checkpoints are named as well.
-    """
-    if reaching is None:
-        return
-    if not 0 <= reaching <= 100:
-        raise ConfigError(f"--reaching is {reaching:g}; expected an accuracy from 0 to 100 per cent")
-    if checkpoints:
-        raise ConfigError("--checkpoint and --reaching: both choose checkpoints; give one of the two")
 
 
 _WITHOUT_WEIGHTS = "put back a copy, or train into another folder"
@@ -422,11 +417,7 @@ def _reaching(folder: RunFolder, percent: float) -> tuple[str, ...]:
 
 
 def _same_pair(layout: Layout, name: str, trained: str) -> str:
-    """Another sub-dataset that holds out the pair of the one that was trained on.
-
-    Raises:
-        ConfigError: there is no such sub-dataset, or it holds out something else.
-    """
+    """Another sub-dataset that holds out the pair of the one that was trained on."""
     hop = find_hop(layout, name)
     if not same_hop(hop.partition(MARK)[0], trained.partition(MARK)[0]):
         raise ConfigError(
@@ -434,46 +425,6 @@ def _same_pair(layout: Layout, name: str, trained: str) -> str:
             "a sub-dataset of the same pair"
         )
     return hop
-
-
-def chosen_splits(
-    there: Sequence[str], hop: str, wanted: Sequence[str] | None, *, place: str = ""
-) -> tuple[str, ...]:
-    """The wanted splits of a pair, or by default all that nothing was trained or tuned on, and covr_dev.
-
-    `place` is put in front of messages.
-
-    Raises:
-        ConfigError: no such split, or one that was trained or tuned on.
-    """
-    known = tuple(split for split in there if _is_tested(split))
-    for name in wanted or ():
-        if name not in known:
-            raise ConfigError(
-                f"{place}no test set {shown(name)} of {hop}{suggestion(name, known)}; "
-                f"there: {', '.join(known)}"
-            )
-    return tuple(wanted or known)
-
-
-def _is_tested(split: str) -> bool:
-    """Whether predictions for a split are wanted."""
-    if is_covr(split):
-        return split != COVR_TRAIN
-    return SPLITS[split].is_test_set
-
-
-def _check_no_suite(folder: RunFolder, suite: str | None) -> None:
-    """Checks that a run on sets of images is asked no questions of a suite.
-
-    Raises:
-        ConfigError: it is.
-    """
-    if suite is not None:
-        raise ConfigError(
-            f"{folder.root}: the run is about sets of images, and the questions of the suite {suite} are "
-            "about one image; choose a run on train"
-        )
 
 
 def _store(root: Path, info: Mapping[str, Any], name: str | None) -> FeatureStore:

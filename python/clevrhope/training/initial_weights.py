@@ -133,11 +133,7 @@ def load_initial(model: nn.Module, root: Path, vocab: Vocab) -> None:
 
 
 def _check_same(request: TrainRequest, run: Mapping[str, Any], features: Mapping[str, Any]) -> None:
-    """Checks that two runs have the same model, with the same settings, on features of the same kind.
-
-    Raises:
-        ConfigError: they have not.
-    """
+    """Checks that two runs have the same model, with the same settings, on features of the same kind."""
     if run["model"] != request.model:
         raise ConfigError(
             f"--init-from: {request.init_from} is a run of {run['model']}, not of {request.model}"

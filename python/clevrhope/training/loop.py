@@ -1,14 +1,11 @@
-"""The training loop: stage by stage and update by update, with log, tuning, checkpoints and states.
-
-`Loop` makes the updates, and a `Trainer` does for a run what is due between them.
-"""
+"""The training loop: stage by stage and update by update, with log, tuning, checkpoints and states."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, isfinite
 from time import monotonic, time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,6 +23,7 @@ from clevrhope.training.checkpoints import (
     RunProgress,
     load_state,
     optimiser_state,
+    read_state,
     remove_states,
     save_state,
     save_weights,
@@ -36,10 +34,10 @@ from clevrhope.training.checks import check_loss, determinism_errors
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.interrupts import Interrupt
-from clevrhope.training.log import Log
+from clevrhope.training.log import Log, OnLog
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import batch_rows, derived_seed
-from clevrhope.training.prediction import accuracy, predict_answers
+from clevrhope.training.predictions import accuracy, predict_answers
 from clevrhope.training.prepared_run import PreparedRun
 from clevrhope.training.request import tune_set_name
 from clevrhope.training.run_folder import late_checkpoint
@@ -63,116 +61,143 @@ UPDATES_AT_ONCE = 1000
 SHOW_SECONDS = 0.25
 
 
-class Due(NamedTuple):
-    """What is due after an update."""
-
-    log: bool
-    tune: bool
-    checkpoint: str | None
-    """The name of a late checkpoint."""
-    state: bool
-
-
 @dataclass(repr=False)
+class Member:
+    """A run of a loop, with what it has of its own.
+
+    Attributes:
+        run: the run. Those of a stack share one recipe and one model, which shows that of each run in turn.
+        tune: the questions that weights are chosen by; None for none.
+        log: its log.
+        done: how far it is, which is all that a resumed run needs besides tensors.
+        tensors: those of the state that it resumes from; None for a new run.
+        first_row: its first row in the questions of all runs.
+        generator: in a stack, its random numbers, seeded as torch's own are for a run by itself.
+        last_loss: mean loss of the last line of the log; None if this process wrote none.
+        error: why it cannot continue. In a stack its model is trained with the others, but not kept.
+    """
+
+    run: PreparedRun
+    tune: Questions | None
+    log: Log
+    done: RunProgress
+    tensors: Mapping[str, Tensor] | None
+    first_row: int = 0
+    generator: torch.Generator | None = None
+    last_loss: float | None = None
+    error: TrainingError | None = None
+
+
+def open_member(
+    run: PreparedRun, tune: Questions | None, *, state: str | None = None, on_log: OnLog | None = None
+) -> Member:
+    """A run at a state, by default its newest, with its log open; errors as of `read_state` and `Log`."""
+    done, tensors = read_state(run.folder.state, state) or (RunProgress(), None)
+    log = Log(
+        run.folder.log,
+        length=done.log_bytes,
+        step=run.updates_made(done),
+        tensorboard=run.folder.tensorboard if run.request.tensorboard else None,
+        on_log=on_log,
+    )
+    return Member(run, tune, log, done, tensors)
+
+
 class Loop:
     """Makes the updates of a run, or of several whose models are stacked (`clevrhope.models.stack`).
 
     Attributes:
-        trainers: of the M runs, with what each has of its own. Those of stacked models share one recipe and
-            one model, which shows that of each run in turn, and one for the averages.
+        members: the M runs.
         model: the run's model, or the stack of all.
         questions: of all runs.
-        first_rows: for each run, its first row in them.
-        progress: displays progress.
-        interrupt: whether to stop after the next update.
-        generators: of stacked models, one for each run, seeded as torch's own is for a run by itself; empty
-            for one run.
-        averaged: the moving average of the weights; None where the stage averages none.
-        errors: of runs of a stack that cannot continue; their models are trained with the others, but are
-            not kept.
         n_made: updates that this process made.
         busy_seconds: the time that they took, without tuning and saving.
     """
 
-    trainers: Sequence["Trainer"]
-    model: nn.Module
-    questions: Questions
-    first_rows: Sequence[int]
-    progress: Progress
-    interrupt: Interrupt
-    generators: Sequence[torch.Generator] = ()
-    averaged: nn.Module | None = None
-    errors: dict[int, TrainingError] = field(default_factory=dict)
-    n_made: int = 0
-    busy_seconds: float = 0.0
+    def __init__(
+        self,
+        members: Sequence[Member],
+        model: nn.Module,
+        questions: Questions,
+        progress: Progress,
+        interrupt: Interrupt,
+    ) -> None:
+        """`progress` displays progress; `interrupt` says whether to stop after the next update."""
+        self.members, self.model, self.questions = members, model, questions
+        self._first = members[0].run
+        self._is_stack = model is not self._first.model
+        self._progress, self._interrupt = progress, interrupt
+        self._averaged: nn.Module | None = None  # the moving average of the weights, where a stage has one
+        self._evaluated = self._first.model  # the weights of a run that are tuned, kept and evaluated
+        self.n_made, self.busy_seconds = 0, 0.0
 
     @property
-    def running(self) -> list[int]:
+    def _running(self) -> list[int]:
         """The numbers of the runs without an error."""
-        return [number for number in range(len(self.trainers)) if number not in self.errors]
+        return [number for number, member in enumerate(self.members) if member.error is None]
 
     @property
-    def done(self) -> RunProgress:
+    def _done(self) -> RunProgress:
         """The progress of one of these runs; stage and update are those of all."""
-        return self.trainers[self.running[0]].done
+        return self.members[self._running[0]].done
 
-    def run(self, states: Sequence[Mapping[str, Tensor]] | None) -> None:
+    def run(self) -> None:
         """Makes all remaining updates, and writes the last weights.
-
-        Args:
-            states: the tensors of each run's state; None for new runs.
 
         Raises:
             TrainingError: a loss or weights of a single run that are not finite.
             KeyboardInterrupt: the runs were interrupted; their states are written.
         """
-        first = self.trainers[0].run
+        recipe, request = self._first.recipe, self._first.request
         trainable = trainable_weights(self.model)
-        for stage in first.recipe.stages[self.done.stage :]:
-            if not self.running:
+        for stage in recipe.stages[self._done.stage :]:
+            if not self._running:
                 return
             weights = select_weights(self.model, stage, trainable)
             optimiser = make_optimiser(stage.optimiser, weights)
-            self.averaged = averaged_model(self.model, stage)
-            shown = averaged_model(first.model, stage) if self.generators else self.averaged
-            for trainer in self.trainers:
-                trainer.averaged = shown
-            if states is not None:
-                self._load(states, optimiser)
-                states = None
-            if self.done.update == 0:
+            self._averaged = averaged_model(self.model, stage)
+            own = averaged_model(self._first.model, stage) if self._is_stack else self._averaged
+            self._evaluated = self._first.model if own is None else own
+            self._load(optimiser)
+            if self._done.update == 0:
                 self._seed()
-            runs = f"{len(self.trainers)} x " if self.generators else ""
-            title = f"{runs}{first.request.model} {stage.name}"
+            runs = f"{len(self.members)} x " if self._is_stack else ""
             with (
-                self.progress.stage(title, total=stage.updates, unit="updates") as advance,
-                determinism_errors(deterministic=first.request.deterministic),
+                self._progress.stage(
+                    f"{runs}{request.model} {stage.name}", total=stage.updates, unit="updates"
+                ) as advance,
+                determinism_errors(deterministic=request.deterministic),
             ):
-                advance(self.done.update, there=True)
+                advance(self._done.update, there=True)
                 self._make_updates(stage, weights, optimiser, advance)
-            for number in self.running:
-                with self._showing(number) as trainer:
-                    trainer.end_stage(stage)
+            for number in self._running:
+                with self._showing(number) as member:
+                    self._end_stage(member, stage)
             self._save(None)
-            if stage is not first.recipe.stages[-1] and self.interrupt.is_set:
+            if stage is not recipe.stages[-1] and self._interrupt.is_set:
                 raise KeyboardInterrupt
 
     def _make_updates(
         self, stage: Stage, weights: list[Parameter], optimiser: torch.optim.Optimizer, advance: Advance
     ) -> None:
         """Makes the remaining updates of a stage, with all that is due between them."""
-        precision, done, device = self.trainers[0].run.precision, self.done, self.questions.device
+        request, device, done = self._first.request, self.questions.device, self._done
+        is_last = stage is self._first.recipe.stages[-1]
         check_every = GPU_CHECK_UPDATES if device.type == "cuda" else 1
+        log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
+        tune_every = request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
+        is_tuned = is_last and self.members[0].tune is not None
         losses: list[Tensor] = []  # (M,) each, not checked yet
         line_seconds, line_updates = 0.0, 0  # since the last line of the log
         n_shown = 0  # made since the display last moved
         clock = saved = shown = monotonic()
         batches = self._batches(stage)
-        while done.update < stage.updates and self.running:
+        while done.update < stage.updates and self._running:
             batch = next(batches)
+            rate = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)
             for group in optimiser.param_groups:
-                group["lr"] = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)
-            with casting(device, precision):
+                group["lr"] = rate
+            with casting(device, self._first.precision):
                 own_losses = self._losses(stage, batch)
             optimiser.zero_grad(set_to_none=True)
             own_losses.sum().backward()  # type: ignore[no-untyped-call]
@@ -182,299 +207,237 @@ class Loop:
             if len(losses) >= check_every:
                 self._check_losses(losses, stage, done.update + 1)
             optimiser.step()
-            for trainer in self.trainers:
-                trainer.done.update += 1
+            for member in self.members:
+                member.done.update += 1
+            if self._averaged is not None:
+                average_weights(self._averaged, self.model, stage, done.update)
             self.n_made += 1
             line_updates += 1
-            if self.averaged is not None:
-                average_weights(self.averaged, self.model, stage, done.update)
             n_shown += 1
 
-            # What is due after it.
-            now = monotonic()
-            if now - shown >= SHOW_SECONDS or done.update == stage.updates:
+            now, left = monotonic(), stage.updates - done.update
+            if now - shown >= SHOW_SECONDS or not left:
                 advance(n_shown)
                 n_shown, shown = 0, now
-            due = self._due(stage, done.update, now - saved)
-            if not any(due):
+            logs = done.update % log_every == 0 or not left
+            tunes = is_tuned and (done.update % tune_every == 0 or not left)
+            n_left, off = divmod(left, request.keep_every or stage.updates)
+            keeps = is_last and off == 0 and 0 < n_left < request.keep_last  # the last one is called "last"
+            if request.save_every is None:
+                saves = now - saved >= SAVE_SECONDS
+            else:
+                saves = done.update % request.save_every == 0
+            saves = (saves or self._interrupt.is_set) and left > 0
+            if not (logs or tunes or keeps or saves):
                 continue
             self._check_losses(losses, stage, done.update)
             seconds = monotonic() - clock
             line_seconds += seconds
             self.busy_seconds += seconds
-            speed = line_updates / line_seconds
-            for number in self.running:
-                with self._showing(number) as trainer:
-                    trainer.report(due, stage, optimiser.param_groups[0]["lr"], speed)
-            if due.log:
+            for number in self._running:
+                with self._showing(number) as member:
+                    if logs:
+                        self._log_loss(member, stage, rate, speed=line_updates / line_seconds)
+                    if tunes or keeps or saves:
+                        self._check_weights(member, stage)
+                    if tunes:
+                        self._tune(member, stage)
+                    if keeps:
+                        self._keep(member, late_checkpoint(stage.name, done.update), stage)
+            if logs:
                 line_seconds, line_updates = 0.0, 0
-            if due.state:
+            if saves:
                 self._save(optimiser.state_dict()["state"])
                 saved = monotonic()
-                if self.interrupt.is_set:
+                if self._interrupt.is_set:
                     raise KeyboardInterrupt
             clock = monotonic()
 
-    def _due(self, stage: Stage, update: int, unsaved_seconds: float) -> Due:
-        """What is due after an update, so many seconds after the last state."""
-        run, left = self.trainers[0].run, stage.updates - update
-        request, is_last = run.request, stage is run.recipe.stages[-1]
-        log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
-        tune_every = request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
-        if request.save_every is None:
-            is_state = unsaved_seconds >= SAVE_SECONDS
-        else:
-            is_state = update % request.save_every == 0
-        n_left, off = divmod(left, request.keep_every or stage.updates)
-        is_late = is_last and off == 0 and 0 < n_left < request.keep_last  # the last one is called "last"
-        return Due(
-            log=update % log_every == 0 or left == 0,
-            tune=is_last and self.trainers[0].tune is not None and (update % tune_every == 0 or left == 0),
-            checkpoint=late_checkpoint(stage.name, update) if is_late else None,
-            state=(is_state or self.interrupt.is_set) and left > 0,
-        )
-
-    def _losses(self, stage: Stage, batch: Batch) -> Tensor:
-        """(M,) losses of the runs."""
-        model: Any = self.model
-        if self.generators:
-            losses: Tensor = getattr(model, model.stack_losses[stage.loss])(batch, self.generators)
-            return losses
-        loss = getattr(model, stage.loss)(batch)
-        if self.done.update == 0:
-            check_loss(model, stage, loss)
-        return loss.reshape(1)  # type: ignore[no-any-return]
-
     def _batches(self, stage: Stage) -> Iterator[Batch]:
         """The batches of the stage that are left: a part for each run, those of one update in one batch."""
-        size, left = stage.batch_size, stage.updates - self.done.update
-        plan = getattr(self.model, "stack_plan" if self.generators else "plan", None)
+        size, left = stage.batch_size, stage.updates - self._done.update
+        plan = getattr(self.model, "stack_plan" if self._is_stack else "plan", None)
         orders = []
-        for trainer, first_row in zip(self.trainers, self.first_rows, strict=True):
-            run, done = trainer.run, trainer.done
-            rows = batch_rows(run.request.seed, run.n_questions, size, epoch=done.epoch, n_made=done.update)
-            orders.append((first_row, rows))
+        for member in self.members:
+            seed, n, done = member.run.request.seed, member.run.n_questions, member.done
+            rows = batch_rows(seed, n, size, epoch=done.epoch, n_made=done.update)
+            orders.append((member.first_row, rows))
         while left:
             n = min(left, UPDATES_AT_ONCE)
             several = np.concatenate([first + next(rows) for _ in range(n) for first, rows in orders])
             yield from self.questions.batches(several, len(orders) * size, plan)
             left -= n
 
+    def _losses(self, stage: Stage, batch: Batch) -> Tensor:
+        """(M,) losses of the runs."""
+        model: Any = self.model
+        if self._is_stack:
+            generators = [member.generator for member in self.members]
+            losses: Tensor = getattr(model, model.stack_losses[stage.loss])(batch, generators)
+            return losses
+        loss = getattr(model, stage.loss)(batch)
+        if self._done.update == 0:
+            check_loss(model, stage, loss)
+        return loss.reshape(1)  # type: ignore[no-any-return]
+
     def _check_losses(self, losses: list[Tensor], stage: Stage, update: int) -> None:
-        """Checks the losses of all runs, the last of which are those of an update, and forgets them."""
+        """Checks that losses, the last of them of an update, are finite; adds them up and forgets them."""
         if not losses:
             return
         of_runs = torch.stack(losses, dim=1).tolist()
         losses.clear()
-        for number in self.running:
-            with self._showing(number) as trainer:
-                trainer.check_losses(of_runs[number], stage, update)
+        for number in self._running:
+            with self._showing(number) as member:
+                for at, value in enumerate(of_runs[number], update - len(of_runs[number]) + 1):
+                    if not isfinite(value):
+                        raise _failure(member, f"the loss is {value} at update {at:,}", stage)
+                member.done.losses += sum(of_runs[number])
+                member.done.n_losses += len(of_runs[number])
 
-    @contextmanager
-    def _showing(self, number: int) -> Iterator["Trainer"]:
-        """A run's trainer, whose model and average show the run's; in a stack, an error of it is noted."""
-        trainer = self.trainers[number]
-        if self.generators:
-            show_model(trainer.run.model, self.model, number)
-            if self.averaged is not None and trainer.averaged is not None:
-                show_model(trainer.averaged, self.averaged, number)
-        try:
-            yield trainer
-        except TrainingError as error:
-            if not self.generators:
-                raise
-            self.errors[number] = error
-
-    def _seed(self) -> None:
-        """Seeds the runs' random numbers at the start of a stage."""
-        for number, trainer in enumerate(self.trainers):
-            seed = derived_seed(trainer.run.request.seed, f"stage {trainer.done.stage}")
-            if self.generators:
-                self.generators[number].manual_seed(seed)
-            else:
-                torch.manual_seed(seed)
-
-    def _save(self, optimiser: OptimiserState | None) -> None:
-        """Writes the states of all runs, and only then removes older ones, so that all have one in common."""
-        for number in self.running:
-            own, generator = optimiser, None
-            if self.generators:
-                own = None if optimiser is None else _part(optimiser, number)
-                generator = self.generators[number]
-            with self._showing(number) as trainer:
-                trainer.save(own, generator)
-        for number in self.running:
-            run, done = self.trainers[number].run, self.trainers[number].done
-            remove_states(run.folder.state, but=state_name(run.updates_made(done)))
-
-    def _load(self, states: Sequence[Mapping[str, Tensor]], optimiser: torch.optim.Optimizer) -> None:
-        """Restores weights, averages, random numbers and the optimiser from the runs' states."""
-        is_begun = self.done.update > 0
-        for number, tensors in enumerate(states):
-            with self._showing(number) as trainer:
-                averaged = trainer.averaged if is_begun else None
-                load_state(trainer.run.folder.state, tensors, trainer.run.model, averaged)
-            generator = f"generator.{self.questions.device.type}"
-            if self.generators and is_begun and generator in tensors:
-                self.generators[number].set_state(tensors[generator])
-        if is_begun:
-            parts = [optimiser_state(tensors) for tensors in states]
-            state = _joined_states(parts) if self.generators else parts[0]
-            optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
-
-
-@dataclass(repr=False)
-class Trainer:
-    """What a run has of its own while its updates are made: log, tuning, checkpoints and states.
-
-    Attributes:
-        run: the run.
-        tune: the questions that weights are chosen by; None for none.
-        log: its log.
-        done: how far it is, which is all that a resumed run needs besides tensors.
-        last_loss: mean loss of the last line of the log; None if this process wrote none.
-        averaged: the moving average of the weights; None where the stage averages none.
-    """
-
-    run: PreparedRun
-    tune: Questions | None
-    log: Log
-    done: RunProgress
-    last_loss: float | None = None
-    averaged: nn.Module | None = None
-
-    @property
-    def evaluated(self) -> nn.Module:
-        """The weights that are tuned, kept and evaluated."""
-        return self.run.model if self.averaged is None else self.averaged
-
-    def report(self, due: Due, stage: Stage, rate: float, speed: float) -> None:
-        """Does what is due except for the state; `speed` is in updates a second.
-
-        Raises:
-            TrainingError: weights that are not finite.
-        """
-        if due.log:
-            self._log_loss(stage, rate, speed)
-        if due.tune or due.checkpoint or due.state:
-            self._check_weights(stage)
-        if due.tune:
-            self._tune(stage)
-        if due.checkpoint:
-            self._keep(due.checkpoint, stage)
-
-    def end_stage(self, stage: Stage) -> None:
-        """Keeps the weights at a stage's end where they are evaluated, and moves on to the next stage.
-
-        Raises:
-            TrainingError: weights that are not finite.
-        """
-        is_last = stage is self.run.recipe.stages[-1]
-        self._check_weights(stage)
-        if is_last:
-            self._keep("last", stage)
-        elif stage.evaluated:
-            self._keep(stage.name, stage)
-        done = self.done
-        done.epoch += ceil(done.update / self._n_batches(stage))  # the next stage begins an epoch
-        done.stage, done.update = done.stage + 1, 0
-
-    def check_losses(self, losses: list[float], stage: Stage, update: int) -> None:
-        """Checks that losses, the last of which is that of an update, are finite, and adds them up.
-
-        Raises:
-            TrainingError: one is not; says at which update.
-        """
-        for number, value in enumerate(losses, update - len(losses) + 1):
-            if not isfinite(value):
-                raise self._failure(f"the loss is {value} at update {number:,}", stage)
-        self.done.losses += sum(losses)
-        self.done.n_losses += len(losses)
-
-    def _check_weights(self, stage: Stage) -> None:
-        """Checks that all weights are finite.
-
-        Raises:
-            TrainingError: some are not.
-        """
-        bad = [name for name, each in self.run.model.named_parameters() if not bool(each.isfinite().all())]
+    def _check_weights(self, member: Member, stage: Stage) -> None:
+        """Checks that all weights of a run are finite."""
+        named = self._first.model.named_parameters()
+        bad = [name for name, each in named if not bool(each.isfinite().all())]
         if bad:
-            raise self._failure(f"non-finite weights ({bad[0]}) after update {self.done.update:,}", stage)
+            problem = f"non-finite weights ({bad[0]}) after update {member.done.update:,}"
+            raise _failure(member, problem, stage)
 
-    def _failure(self, problem: str, stage: Stage) -> TrainingError:
-        """An error that says why the run cannot continue, and what is kept of it."""
-        saved = states_in(self.run.folder.state)
-        kept = (
-            f"the last good state, after {int(saved[-1].name):,} updates in all, is kept"
-            if saved
-            else "no state was saved yet"
-        )
-        return TrainingError(
-            f"{self.run.folder.root}: {problem} of stage {stage.name}; {kept}; start another run, for "
-            f"example with a smaller rate (--set recipe.{stage.name}.rate={stage.optimiser.rate / 10:g})"
-        )
-
-    def _log_loss(self, stage: Stage, rate: float, speed: float) -> None:
-        done = self.done
-        self.last_loss = done.losses / done.n_losses
-        values: Mapping[str, Tensor] = getattr(self.run.model, "log_values", dict)()
-        self._write(
-            stage,
-            {
-                "epoch": done.epoch + done.update // self._n_batches(stage),
-                "loss": self.last_loss,
-                "rate": rate,
-                **{name: float(value) for name, value in values.items()},
-                "updates_a_second": round(speed, 3),
-            },
-        )
+    def _log_loss(self, member: Member, stage: Stage, rate: float, speed: float) -> None:
+        """Adds a line to the log of a run; `speed` is in updates a second."""
+        done = member.done
+        member.last_loss = done.losses / done.n_losses
+        values: Mapping[str, Tensor] = getattr(self._first.model, "log_values", dict)()
+        line = {
+            "epoch": done.epoch + done.update // _n_batches(member, stage),
+            "loss": member.last_loss,
+            "rate": rate,
+            **{name: float(value) for name, value in values.items()},
+            "updates_a_second": round(speed, 3),
+        }
+        _write(member, stage, line)
         done.losses, done.n_losses = 0.0, 0
 
-    def _tune(self, stage: Stage) -> None:
-        """Evaluates the weights on the tune set, and keeps them if they are the best so far."""
-        assert self.tune is not None
-        n_answers, precision = len(self.run.vocab.answers()), self.run.precision
+    def _tune(self, member: Member, stage: Stage) -> None:
+        """Evaluates the weights of a run on its tune set, and keeps them if they are the best so far."""
+        assert member.tune is not None
+        n_answers, precision = len(member.run.vocab.answers()), member.run.precision
         answers = predict_answers(
-            self.evaluated, "predict", self.tune, n_answers=n_answers, precision=precision
+            self._evaluated, "predict", member.tune, n_answers=n_answers, precision=precision
         )
-        percent = accuracy(answers, self.tune)
-        self._write(stage, {"tuned_on": tune_set_name(self.run.request), "accuracy": percent})
-        if self.done.best is None or percent > self.done.best:
-            self.done.best = percent
-            self._keep("best", stage)
+        percent = accuracy(answers, member.tune)
+        _write(member, stage, {"tuned_on": tune_set_name(member.run.request), "accuracy": percent})
+        if member.done.best is None or percent > member.done.best:
+            member.done.best = percent
+            self._keep(member, "best", stage)
 
-    def _write(self, stage: Stage, values: Mapping[str, Any]) -> None:
-        """Adds a line to the log."""
-        place = {"stage": stage.name, "update": self.done.update, "of": stage.updates}
-        step = self.run.updates_made(self.done)
-        self.log.add({**place, **values, "time": round(time(), 3)}, step=step)
-        self.done.log_bytes = self.log.length
-
-    def _keep(self, name: str, stage: Stage) -> None:
-        """Writes a checkpoint."""
-        request = self.run.request
+    def _keep(self, member: Member, name: str, stage: Stage) -> None:
+        """Writes a checkpoint of a run."""
+        request = member.run.request
         about = {
             "model": request.model,
             "hop": request.hop,
             "size": request.size,
             "seed": request.seed,
-            "vocab": vocab_digest(self.run.vocab),
+            "vocab": vocab_digest(member.run.vocab),
             "checkpoint": name,
             "stage": stage.name,
-            "update": self.done.update,
+            "update": member.done.update,
         }
-        save_weights(self.run.folder.checkpoint(name), self.evaluated, about)
+        save_weights(member.run.folder.checkpoint(name), self._evaluated, about)
 
-    def save(self, optimiser: OptimiserState | None, generator: torch.Generator | None) -> None:
-        """Writes the state that a run resumes from; arguments as of `save_state`."""
-        self.log.sync()
-        run, done = self.run, self.done
-        averaged = None if optimiser is None else self.averaged
-        save_state(run.folder.state, done, run.updates_made(done), run.model, optimiser, averaged, generator)
+    def _end_stage(self, member: Member, stage: Stage) -> None:
+        """Keeps the weights of a run where they are evaluated, and moves it on to the next stage."""
+        self._check_weights(member, stage)
+        is_last = stage is self._first.recipe.stages[-1]
+        if is_last or stage.evaluated:
+            self._keep(member, "last" if is_last else stage.name, stage)
+        done = member.done
+        done.epoch += ceil(done.update / _n_batches(member, stage))  # the next stage begins an epoch
+        done.stage, done.update = done.stage + 1, 0
 
-    def _n_batches(self, stage: Stage) -> int:
-        """Batches of an epoch."""
-        return self.run.n_questions // stage.batch_size
+    @contextmanager
+    def _showing(self, number: int) -> Iterator[Member]:
+        """A run, which the model and the average of all show; in a stack, an error of it is noted."""
+        member = self.members[number]
+        if self._is_stack:
+            show_model(self._first.model, self.model, number)
+            if self._averaged is not None:
+                show_model(self._evaluated, self._averaged, number)
+        try:
+            yield member
+        except TrainingError as error:
+            if not self._is_stack:
+                raise
+            member.error = error
+
+    def _seed(self) -> None:
+        """Seeds the runs' random numbers at the start of a stage."""
+        for member in self.members:
+            seed = derived_seed(member.run.request.seed, f"stage {member.done.stage}")
+            (member.generator or torch).manual_seed(seed)
+
+    def _save(self, optimiser: OptimiserState | None) -> None:
+        """Writes the states of all runs, and only then removes older ones, so that all have one in common.
+
+        Args:
+            optimiser: the state of the optimiser; None between stages.
+        """
+        for number in self._running:
+            with self._showing(number) as member:
+                member.log.sync()
+                run, done = member.run, member.done
+                averaged = self._evaluated if optimiser is not None and self._averaged is not None else None
+                own = _part(optimiser, number) if optimiser is not None and self._is_stack else optimiser
+                model, total = self._first.model, run.updates_made(done)
+                save_state(run.folder.state, done, total, model, own, averaged, member.generator)
+        for number in self._running:
+            run, done = self.members[number].run, self.members[number].done
+            remove_states(run.folder.state, but=state_name(run.updates_made(done)))
+
+    def _load(self, optimiser: torch.optim.Optimizer) -> None:
+        """Restores weights, averages, random numbers and the optimiser of runs that resume from a state."""
+        parts, is_begun = [], self._done.update > 0
+        for number, member in enumerate(self.members):
+            if member.tensors is None:
+                return
+            with self._showing(number):
+                averaged = self._evaluated if is_begun and self._averaged is not None else None
+                load_state(member.run.folder.state, member.tensors, self._first.model, averaged)
+            generator = member.tensors.get(f"generator.{self.questions.device.type}")
+            if member.generator is not None and is_begun and generator is not None:
+                member.generator.set_state(generator)
+            parts.append(optimiser_state(member.tensors))
+            member.tensors = None
+        if is_begun:
+            state = _joined_states(parts) if self._is_stack else parts[0]
+            optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
+
+
+def _write(member: Member, stage: Stage, values: Mapping[str, Any]) -> None:
+    """Adds a line to the log of a run."""
+    place = {"stage": stage.name, "update": member.done.update, "of": stage.updates}
+    step = member.run.updates_made(member.done)
+    member.log.add({**place, **values, "time": round(time(), 3)}, step=step)
+    member.done.log_bytes = member.log.length
+
+
+def _n_batches(member: Member, stage: Stage) -> int:
+    """Batches of an epoch."""
+    return member.run.n_questions // stage.batch_size
+
+
+def _failure(member: Member, problem: str, stage: Stage) -> TrainingError:
+    """An error that says why a run cannot continue, and what is kept of it."""
+    saved = states_in(member.run.folder.state)
+    kept = (
+        f"the last good state, after {int(saved[-1].name):,} updates in all, is kept"
+        if saved
+        else "no state was saved yet"
+    )
+    return TrainingError(
+        f"{member.run.folder.root}: {problem} of stage {stage.name}; {kept}; start another run, for "
+        f"example with a smaller rate (--set recipe.{stage.name}.rate={stage.optimiser.rate / 10:g})"
+    )
 
 
 def _part(state: OptimiserState, number: int) -> dict[int, dict[str, Tensor]]:

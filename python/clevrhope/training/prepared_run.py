@@ -26,12 +26,9 @@ from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.hops import NONE
 from clevrhope.training.checkpoints import RunProgress, check_states
-from clevrhope.training.covr_split import CovrSplit, choose_covr_split, covr_binding
 from clevrhope.training.data import Questions, Split, SplitRows
 from clevrhope.training.device import chosen_precision
-from clevrhope.training.dropped_types import kept_rows
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
-from clevrhope.training.log import Log, OnLog
 from clevrhope.training.order import derived_seed
 from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
 from clevrhope.training.request import (
@@ -45,7 +42,13 @@ from clevrhope.training.request import (
 )
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.stages import check_stage
-from clevrhope.training.train_sets import open_train_set
+from clevrhope.training.train_sets import (
+    CovrSplit,
+    choose_covr_split,
+    covr_binding,
+    kept_rows,
+    open_train_set,
+)
 from clevrhope.version import software_version
 
 
@@ -117,16 +120,6 @@ class PreparedRun:
         self.folder.bind(self.binding)
         if not self.folder.vocab.exists():
             write_vocab(self.folder.vocab, self.vocab)
-
-    def open_log(self, done: RunProgress, on_log: OnLog | None = None) -> Log:
-        """The run's log, cut to what it was at `done`."""
-        return Log(
-            self.folder.log,
-            length=done.log_bytes,
-            step=self.updates_made(done),
-            tensorboard=self.folder.tensorboard if self.request.tensorboard else None,
-            on_log=on_log,
-        )
 
     def summary(
         self, began: float, *, n_made: int = 0, busy_seconds: float = 0.0, loss: float | None = None
@@ -274,11 +267,7 @@ def _tune_set(
 
 
 def _tune_split(layout: Layout, request: TrainRequest) -> tuple[str, str]:
-    """The HOP and the split that weights are chosen by.
-
-    Raises:
-        ConfigError: the folder does not have it.
-    """
+    """The HOP and the split that weights are chosen by, if the folder has it."""
     hop = request.hop if request.tune_on == TUNE_SET else NONE
     name = tune_split(hop)
     if hop in hops_in(layout) and name in splits_in(layout, hop):

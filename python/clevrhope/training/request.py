@@ -66,7 +66,7 @@ class TrainRequest:
         save_every: updates between two states to resume from; None for one every `SAVE_SECONDS`.
         tensorboard: whether to write TensorBoard files next to the log.
         drop_types: type of questions, such as "color" or "count" -> the share of its questions among those
-            `size` that is left out, see `clevrhope.training.dropped_types`.
+            `size` that is left out, see `clevrhope.training.train_sets`.
         split: "train", or a train set with questions of a suite, such as "train_carets", whose vocabulary the
             model then has; or "covr_train", whose questions are about sets of images.
         covr_split: what is held out of covr_train, as `compscope & has-quant-all`; None for nothing.
@@ -121,11 +121,7 @@ class TrainRequest:
             )
 
     def _check_covr_split(self) -> None:
-        """Checks that what is said of a split by a predicate goes together.
-
-        Raises:
-            ConfigError: it does not.
-        """
+        """Checks that what is said of a split by a predicate goes together."""
         given = {"--covr-split": self.covr_split, "--iid-size-of": self.iid_size_of}
         options = [name for name, text in given.items() if text is not None]
         if len(options) > 1:
@@ -231,6 +227,47 @@ def check_tune_on(name: str | None) -> None:
             f"--tune-on: {name} is not a CLEVR_v1.0 folder: expected {questions_file(Path(), TUNE_SET)} and "
             f"{scenes_file(Path(), TUNE_SET)} in it"
         )
+
+
+def check_reaching(reaching: float | None, checkpoints: Sequence[str] | None) -> None:
+    """Checks an accuracy by which checkpoints are chosen; None for no such choice.
+
+    Raises:
+        ConfigError: it is not a percentage, or checkpoints are named as well.
+    """
+    if reaching is None:
+        return
+    if not 0 <= reaching <= 100:
+        raise ConfigError(f"--reaching is {reaching:g}; expected an accuracy from 0 to 100 per cent")
+    if checkpoints:
+        raise ConfigError("--checkpoint and --reaching: both choose checkpoints; give one of the two")
+
+
+def chosen_splits(
+    there: Sequence[str], hop: str, wanted: Sequence[str] | None, *, place: str = ""
+) -> tuple[str, ...]:
+    """The wanted splits of a pair, or by default all that nothing was trained or tuned on, and covr_dev.
+
+    `place` is put in front of messages.
+
+    Raises:
+        ConfigError: no such split, or one that was trained or tuned on.
+    """
+    known = tuple(split for split in there if _is_tested(split))
+    for name in wanted or ():
+        if name not in known:
+            raise ConfigError(
+                f"{place}no test set {shown(name)} of {hop}{suggestion(name, known)}; "
+                f"there: {', '.join(known)}"
+            )
+    return tuple(wanted or known)
+
+
+def _is_tested(split: str) -> bool:
+    """Whether predictions for a split are wanted."""
+    if is_covr(split):
+        return split != COVR_TRAIN
+    return SPLITS[split].is_test_set
 
 
 def tune_split(hop: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from time import monotonic
 
 import torch
@@ -13,16 +14,14 @@ from clevrhope.models.names import build_model
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.training.checkpoints import RunProgress, read_about, read_state, remove_states
-from clevrhope.training.checks import determinism_errors
-from clevrhope.training.data import Questions
+from clevrhope.training.checkpoints import read_about, remove_states
+from clevrhope.training.checks import rehearse
 from clevrhope.training.device import computing
 from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import OnLog
-from clevrhope.training.loop import Loop, Trainer
-from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
+from clevrhope.training.loop import Loop, Member, open_member
+from clevrhope.training.prepared_run import prepare, recipe_of
 from clevrhope.training.recipe_settings import split_settings
-from clevrhope.training.rehearsal import rehearse
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.stages import check_stage
@@ -61,37 +60,22 @@ def train(
     request, folder = run.request, run.folder
     questions, tune = run.train_questions(), run.tune_questions()
     if not folder.is_started:
-        rehearse_run(run, questions)
+        rehearse(run, questions)
     with locked(request.out):
         run.bind()
         tell(run.sentences)
         if folder.finished.exists():
             check_whole(folder)
             return run.summary(began)
-        done, tensors = read_state(folder.state) or (RunProgress(), None)
-        log = run.open_log(done, on_log)
-        try:
-            with (
-                interrupts() as interrupt,
-                computing(run.device, precision=run.precision, deterministic=request.deterministic),
-            ):
-                trainers = [Trainer(run, tune, log, done)]
-                loop = Loop(trainers, run.model, questions, [0], progress or Silent(), interrupt)
-                loop.run(None if tensors is None else [tensors])
-        finally:
-            log.close()
-        return finish(began, loop)
-
-
-def rehearse_run(run: PreparedRun, questions: Questions) -> None:
-    """Tries each loss and way of answering of a run's model on the first questions; errors as `rehearse`."""
-    deterministic = run.request.deterministic
-    with (
-        computing(run.device, precision=run.precision, deterministic=deterministic),
-        determinism_errors(deterministic=deterministic),
-    ):
-        n_answers = len(run.vocab.answers())
-        rehearse(run.model, run.recipe.stages, questions, n_answers=n_answers, precision=run.precision)
+        member = open_member(run, tune, on_log=on_log)
+        with (
+            closing(member.log),
+            interrupts() as interrupt,
+            computing(run.device, precision=run.precision, deterministic=request.deterministic),
+        ):
+            loop = Loop([member], run.model, questions, progress or Silent(), interrupt)
+            loop.run()
+        return finish(began, loop, member)
 
 
 def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
@@ -119,18 +103,17 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
     return model
 
 
-def finish(began: float, loop: Loop, number: int = 0) -> TrainSummary:
+def finish(began: float, loop: Loop, member: Member) -> TrainSummary:
     """Writes finished.json of a run of a loop that made all updates, and removes its states."""
-    trainer = loop.trainers[number]
-    run = trainer.run
+    run, loss = member.run, member.last_loss
     content = {
         "updates": run.n_updates,
-        "loss": trainer.last_loss,
+        "loss": loss,
         "parameters": sum(each.numel() for each in run.model.parameters()),
     }
     write_whole(run.folder.finished, (json.dumps(content, indent=2) + "\n").encode())
     remove_states(run.folder.state)
-    return run.summary(began, n_made=loop.n_made, busy_seconds=loop.busy_seconds, loss=trainer.last_loss)
+    return run.summary(began, n_made=loop.n_made, busy_seconds=loop.busy_seconds, loss=loss)
 
 
 def check_whole(folder: RunFolder) -> None:

@@ -10,31 +10,28 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from clevrhope.dataset.identity import vocab_digest
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.split_reader import COLUMNS
 from clevrhope.errors import ClevrhopeError, ConfigError
+from clevrhope.features.store import PoolFeatures
 from clevrhope.models.stack import stack_models
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
-from clevrhope.training.checkpoints import (
-    RunProgress,
-    read_state,
-    remove_states,
-    state_name,
-    states_in,
-)
-from clevrhope.training.data import Questions
+from clevrhope.training.checkpoints import remove_states, state_name, states_in
+from clevrhope.training.checks import rehearse
+from clevrhope.training.data import Numbers, Questions, SplitRows
 from clevrhope.training.device import computing
 from clevrhope.training.interrupts import Interrupt, interrupts
-from clevrhope.training.joint_train_set import join_train_sets
-from clevrhope.training.log import Log
-from clevrhope.training.loop import Loop, Trainer
+from clevrhope.training.loop import Loop, open_member
 from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
 from clevrhope.training.request import TrainRequest, TrainSummary
-from clevrhope.training.run import check_whole, finish, rehearse_run
+from clevrhope.training.run import check_whole, finish
 
 
 def train_together(
@@ -170,32 +167,92 @@ def _train_group(
 ) -> list[TrainSummary | ClevrhopeError]:
     """Trains runs, each with what it is tuned on, from a state that all have; gives summaries or errors."""
     runs = [run for run, _ in group]
-    first, tensors = runs[0], []
+    first = runs[0]
     questions, first_rows = join_train_sets(runs)
     if not first.folder.is_started:
-        rehearse_run(first, questions)
+        rehearse(first, questions)
     stack = stack_models([run.model for run in runs])
-    logs: list[Log] = []
-    trainers = []
-    try:
-        for run, tune in group:
+    members = []
+    with ExitStack() as logs:
+        for (run, tune), first_row in zip(group, first_rows, strict=True):
             remove_states(run.folder.state, but=state)
-            found = read_state(run.folder.state, state)
-            done = found[0] if found else RunProgress()
-            tensors.append(found[1] if found else None)
-            logs.append(run.open_log(done))
             # One model is shown after the other, so a single one is enough.
             shown = replace(run, model=first.model, recipe=first.recipe)
-            trainers.append(Trainer(shown, tune, logs[-1], done))
-        generators = [torch.Generator(first.device) for _ in runs]
-        loop = Loop(trainers, stack, questions, first_rows, progress, interrupt, generators)
+            member = open_member(shown, tune, state=state)
+            member.first_row, member.generator = first_row, torch.Generator(first.device)
+            logs.callback(member.log.close)
+            members.append(member)
+        loop = Loop(members, stack, questions, progress, interrupt)
         deterministic = first.request.deterministic
         with computing(first.device, precision=first.precision, deterministic=deterministic):
-            loop.run(None if tensors[0] is None else [each for each in tensors if each is not None])
-    finally:
-        for log in logs:
-            log.close()
-    return [
-        loop.errors[number] if number in loop.errors else finish(began, loop, number)
-        for number in range(len(runs))
-    ]
+            loop.run()
+    return [member.error or finish(began, loop, member) for member in members]
+
+
+def join_train_sets(runs: Sequence[PreparedRun]) -> tuple[Questions, list[int]]:
+    """The questions of the train sets of several runs, and the first row of each.
+
+    Train sets that are there several times, for runs of several seeds, are held once.
+
+    Raises:
+        ConfigError: features of different sizes.
+        DatasetError: an incomplete file, or images without features.
+    """
+    keys = [(str(run.store.folder), run.reader.hop, run.n_questions) for run in runs]
+    different = dict(zip(keys, runs, strict=True))
+    starts: dict[tuple[str, str, int], int] = {}
+    for key in different:
+        starts[key] = sum(n for _, _, n in starts)
+    parts = [SplitRows.of(run.reader) for run in different.values()]
+    pools = [run.store.pool(run.reader.pool) for run in different.values()]
+    images, features = _joined_features(parts, pools)
+    return Questions(_joined_rows(parts, images), features, runs[0].device), [starts[key] for key in keys]
+
+
+def _joined_rows(parts: Sequence[SplitRows], images: Sequence[Numbers]) -> SplitRows:
+    """The questions of all parts, with these images; their tokens are as wide as the widest."""
+    sentences = [part.sentences for part in parts]
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
+    }
+    columns["image_idxs"] = np.concatenate(images)
+    columns |= {name: _padded([getattr(part, name) for part in parts]) for name in ("questions", "programs")}
+    return SplitRows(
+        **columns,
+        hop="several",
+        split="train",
+        pool="several",
+        sentences=lambda: [sentence for of_part in sentences for sentence in of_part()],
+    )
+
+
+def _padded(tokens: Sequence[Ints]) -> Ints:
+    width = max(rows.shape[1] for rows in tokens)
+    return np.concatenate([np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in tokens])
+
+
+def _joined_features(
+    parts: Sequence[SplitRows], pools: Sequence[PoolFeatures]
+) -> tuple[list[Numbers], PoolFeatures]:
+    """For each part, the row of each question's image; and the features, which have each image once."""
+    images, used, n_rows = [], [], 0
+    for part, pool in zip(parts, pools, strict=True):
+        own, rows = np.unique(pool.rows(part.image_idxs), return_inverse=True)
+        images.append((n_rows + rows).astype(np.int64))
+        used.append(own)
+        n_rows += len(own)
+    arrays: dict[str, Any] = {}
+    for name, like in pools[0].arrays.items():
+        for pool in pools:
+            shape = pool.arrays[name].shape[1:]
+            if shape != like.shape[1:]:
+                raise ConfigError(
+                    f"{pool.place}: {name} are {shape}, but those of {pools[0].place} are "
+                    f"{like.shape[1:]}; train these runs apart, or make features of one size"
+                )
+        arrays[name] = np.empty((n_rows, *like.shape[1:]), like.dtype)
+        first = 0
+        for pool, own in zip(pools, used, strict=True):
+            arrays[name][first : first + len(own)] = pool.arrays[name][own]
+            first += len(own)
+    return images, PoolFeatures(np.arange(n_rows, dtype=np.int32), arrays, "features of several datasets")

@@ -81,11 +81,7 @@ def _table(names: list[str], indices: Mapping[str, int]) -> Ints:
 
 
 def _check_known(mapped: Ints, tokens: Ints, names: list[str], what: str, place: str) -> None:
-    """Checks that all tokens, whose names are those of the dataset, have numbers of the model's.
-
-    Raises:
-        DatasetError: one has none.
-    """
+    """Checks that all tokens, whose names are those of the dataset, have numbers of the model's."""
     if (mapped == _MISSING).any():
         name = names[int(tokens[mapped == _MISSING].flat[0])]
         raise DatasetError(

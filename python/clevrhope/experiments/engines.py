@@ -1,16 +1,22 @@
-"""Steps as processes of their own, which end when this process does."""
+"""Chains of steps, each step a process of its own: on this machine, or as tasks of a Ray cluster.
+
+The machines of a cluster share the experiment's folder. Processes end when the one that started them does.
+"""
 
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Event
 
 from clevrhope.errors import DatasetError
 from clevrhope.experiments.plan import Chain, Step
+from clevrhope.images.ray.cluster import connect, import_ray
 from clevrhope.runtime.atomic import disk_errors
 from clevrhope.runtime.lock import wait_until_free
 from clevrhope.training.request import SIDE_BY_SIDE
@@ -33,6 +39,9 @@ _POLL_S = 0.05
 """Time between two checks whether a process ended, or all are to stop."""
 
 _MESSAGE_LENGTH = 400
+
+_RETRIES = 3
+"""Retries of a task whose machine or worker was lost; it resumes from what it had made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,89 @@ def deal_slots(jobs: int, gpus: Sequence[str]) -> list[Slot]:
         return [Slot(side_by_side=jobs)] * jobs
     dealt = [gpus[number % len(gpus)] for number in range(jobs)]
     return [Slot(gpu, dealt.count(gpu)) for gpu in dealt]
+
+
+def run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[Failure | None]:
+    """Runs chains, `jobs` at a time; gives the failure of each, or None, as they end."""
+    stop = Event()
+    free: SimpleQueue[Slot] = SimpleQueue()
+    for slot in deal_slots(jobs, _gpus()):
+        free.put(slot)
+
+    def run(chain: Chain) -> Failure | None:
+        slot = free.get()  # there is one, as there are as many as threads
+        try:
+            return run_chain(chain, threads=threads, slot=slot, stop=stop)
+        finally:
+            free.put(slot)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for ended in as_completed([pool.submit(run, chain) for chain in chains]):
+                yield ended.result()
+        except BaseException:
+            stop.set()  # the processes save what they have, and the pool waits for them
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _gpus() -> list[str]:
+    """The GPUs to deal out; none without torch, which runs need but other steps do not."""
+    try:
+        from clevrhope.features.device import visible_gpus
+    except ModuleNotFoundError:
+        return []
+    return visible_gpus()
+
+
+def run_on_ray(
+    chains: Sequence[Chain], *, address: str | None, threads: int, per_gpu: int
+) -> Iterator[Failure | None]:
+    """Runs chains; gives the failure of each, or None, in the order in which they end.
+
+    Args:
+        chains: independent of each other.
+        address: of the cluster, as for `build --address`.
+        threads: cores of each, at most those of the largest machine.
+        per_gpu: chains that share a GPU, if the cluster has GPUs.
+
+    Raises:
+        RenderError: Ray is missing, or no cluster answers.
+        ConfigError: the address is invalid.
+    """
+    ray = import_ray()
+    fresh = connect(address)
+    try:
+        cores, gpus = _task_resources(
+            [node["Resources"] for node in ray.nodes() if node["Alive"]], threads, per_gpu
+        )
+        task = ray.remote(_run_in).options(num_cpus=cores, num_gpus=gpus, max_retries=_RETRIES)
+        waiting = {task.remote(Path.cwd(), chain, threads=cores, per_gpu=per_gpu): chain for chain in chains}
+        while waiting:
+            (ended, *_), _ = ray.wait(list(waiting), num_returns=1)
+            chain = waiting.pop(ended)
+            try:
+                failure = ray.get(ended)
+            except ray.exceptions.RayError as error:
+                failure = Failure(chain.name, str(error).strip().splitlines()[-1])
+            yield failure
+    finally:
+        if fresh and "ray" in sys.modules:
+            ray.shutdown()
+
+
+def _task_resources(nodes: Sequence[Mapping[str, float]], threads: int, per_gpu: int) -> tuple[int, float]:
+    """Cores and share of a GPU per task, no more than a machine has: Ray would wait for more forever."""
+    with_gpu = [node for node in nodes if node.get("GPU")]
+    most = max((int(node.get("CPU", 0)) for node in with_gpu or nodes), default=1)
+    return max(1, min(threads, most)), 1 / per_gpu if with_gpu else 0
+
+
+def _run_in(folder: Path, chain: Chain, *, threads: int, per_gpu: int) -> Failure | None:
+    """Runs a chain in the folder that its paths are relative to; Ray's workers start elsewhere."""
+    os.chdir(folder)
+    # Ray shows each task the GPU that it was given.
+    return run_chain(chain, threads=threads, slot=Slot(side_by_side=per_gpu))
 
 
 def run_chain(

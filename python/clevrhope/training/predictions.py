@@ -1,22 +1,119 @@
-"""Files of predictions: a line of JSON per question."""
+"""A model's answers to the questions of a split, and files of them: a line of JSON per question."""
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor, nn
 
-from clevrhope.dataset.pairs_h5 import DIGITS, suite_columns
+from clevrhope.dataset.pairs_h5 import DIGITS
 from clevrhope.dataset.vocab import NO_ANSWER as NO_ANSWER_TEXT
-from clevrhope.dataset.vocab import Vocab
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.models.batch import Batch
 from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.progress import Advance, ignore_advance
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
-from clevrhope.training.prediction import NO_ANSWER
+from clevrhope.training.checks import check_programs, check_scores
+from clevrhope.training.data import Questions
+from clevrhope.training.device import casting
+from clevrhope.training.request import Precision
+
+NO_ANSWER = -1
+"""The answer where a question's scores are NaN, for instance because of an ill-formed program."""
+
+BATCH = 256
+
+
+def predict_answers(
+    model: nn.Module,
+    method: str,
+    questions: Questions,
+    *,
+    n_answers: int,
+    precision: Precision,
+    batch_size: int = BATCH,
+    advance: Advance = ignore_advance,
+) -> npt.NDArray[np.int64]:
+    """(N,) index of the answer to each question, or `NO_ANSWER`.
+
+    The model's mode and torch's generators are left unchanged, so evaluating on the tune set does not affect
+    training.
+
+    Args:
+        model: on the questions' device.
+        method: name of the model's method that gives scores.
+        questions: questions of a split.
+        n_answers: number of answers in vocab.json, special tokens included.
+        precision: precision to compute in.
+        batch_size: questions per batch.
+        advance: called with the number of questions answered since the last call.
+
+    Raises:
+        ConfigError: the method gives scores of another shape.
+    """
+    found = []
+    for batch, scores in _outputs(model, method, questions, precision, batch_size):
+        check_scores(model, method, batch, scores, n_answers)
+        scores = scores.float().clone()
+        none = scores.isnan().any(dim=1)
+        # Special tokens are no answers, whatever their scores.
+        scores[:, : len(SPECIAL_TOKENS)] = -torch.inf
+        found.append(scores.argmax(dim=1).masked_fill(none, NO_ANSWER).cpu().numpy())
+        advance(len(batch))
+    return np.concatenate(found)
+
+
+def predict_programs(
+    model: nn.Module,
+    method: str,
+    questions: Questions,
+    *,
+    precision: Precision,
+    batch_size: int = BATCH,
+    advance: Advance = ignore_advance,
+) -> npt.NDArray[np.int64]:
+    """(N, P) program tokens that a model's method gives for each question; arguments as `predict_answers`.
+
+    Raises:
+        ConfigError: the method gives something else.
+    """
+    found: list[npt.NDArray[np.int64]] = []
+    for batch, programs in _outputs(model, method, questions, precision, batch_size):
+        check_programs(model, method, batch, programs)
+        found.append(programs.cpu().numpy())
+        advance(len(batch))
+    width = max(each.shape[1] for each in found)
+    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in found])
+
+
+def accuracy(answers: npt.NDArray[np.int64], questions: Questions) -> float:
+    """Percentage of right answers; no answer is a wrong one."""
+    return 100 * float((answers == questions.answers).mean())
+
+
+def _outputs(
+    model: nn.Module, method: str, questions: Questions, precision: Precision, batch_size: int
+) -> Iterator[tuple[Batch, Tensor]]:
+    """Each batch of all questions with what the method gives for it, in evaluation mode."""
+    predict: Callable[[Batch], Tensor] = getattr(model, method)
+    order, plan = np.arange(len(questions)), getattr(model, "plan", None)
+    modes = [(module, module.training) for module in model.modules()]
+    gpus = [questions.device] if questions.device.type == "cuda" else []
+    try:
+        model.eval()
+        with torch.random.fork_rng(devices=gpus), torch.no_grad(), casting(questions.device, precision):
+            for batch in questions.batches(order, batch_size, plan):
+                yield batch, predict(batch)
+    finally:
+        for module, training in modes:
+            module.training = training
 
 
 class Part(NamedTuple):
@@ -48,8 +145,8 @@ def file_digest(made_by: str, questions: Path) -> str:
 def kept_lines(
     path: Path,
     made_by: Mapping[Part, str],
+    of_suites: Mapping[Part, Mapping[str, str]],
     *,
-    suite_files: Mapping[Part, Path],
     replaced: Collection[Part],
     strict: bool,
 ) -> dict[Part, list[str]]:
@@ -58,8 +155,8 @@ def kept_lines(
     Args:
         path: the file.
         made_by: for each part that may stay, the digest that its rows need.
-        suite_files: the files of the suites' pairs. A line that was written for another one never stays: its
-            questions are no longer there.
+        of_suites: the columns of `suite_columns` of the suites' files. A line that was written for another
+            file never stays: its questions are no longer there.
         replaced: parts whose lines do not stay.
         strict: whether a line that can neither stay nor be replaced is an error; otherwise it is left out.
 
@@ -70,7 +167,6 @@ def kept_lines(
     kept: dict[Part, list[str]] = {}
     if not path.exists():
         return kept
-    there = {part: suite_columns(part.suite, pairs) for part, pairs in suite_files.items()}
     with reading(path, "JSON lines"), open_text(path) as file:
         for number, line in numbered_lines(path, file):
             try:
@@ -78,7 +174,7 @@ def kept_lines(
                 part, digest = Part(row.get("suite") or "", row.get("split") or ""), row.get("made_by")
                 is_replaced, is_own = part in replaced, digest == made_by.get(part, "")
                 if "suite_sha256" in row:
-                    is_replaced |= row["suite_sha256"] != there.get(part, {}).get("suite_sha256")
+                    is_replaced |= row["suite_sha256"] != of_suites.get(part, {}).get("suite_sha256")
             except (DatasetError, AttributeError, TypeError):
                 part, is_replaced, is_own = Part("", ""), False, False
             if is_replaced:
