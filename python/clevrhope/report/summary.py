@@ -8,13 +8,22 @@ from clevrhope.report.groups import (
     accuracy,
     blind,
     complex_gap,
+    gap_of,
     matched_gap,
     plain_beside_matched,
 )
 from clevrhope.report.page import Block, Table, Text
 from clevrhope.report.results import FLOORS
-from clevrhope.report.tables import MINUS, NO_BREAK, counted, greyed, unmatched_cells, with_sign
-from clevrhope.splits.kinds import IID, OOD
+from clevrhope.report.tables import (
+    MINUS,
+    NO_BREAK,
+    beat_baseline,
+    counted,
+    greyed,
+    unmatched_cells,
+    with_sign,
+)
+from clevrhope.splits.kinds import IID, OOD, SYSTEMATICITY_GAPS
 
 _ASKED = (
     "Does a model that knows two attribute values separately also understand them in a combination that it "
@@ -57,14 +66,27 @@ def _sentence(groups: Sequence[Group]) -> str:
     gaps = []
     for each in groups:
         gap = each.estimate(complex_gap)
-        if gap is not None:
+        if gap is not None and beat_baseline(each.results):
             of = counted(len(each.sub_datasets), unit)
             gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.diversity} ({of})")
-    collapsed = sum(result.collapsed for each in groups for result in each.results)
+    silent = [each for each in groups if not beat_baseline(each.results)]
+    collapsed = sum(run.collapsed for each in groups if each not in silent for run in each.results)
     of_which = f"; {counted(collapsed, 'run')} collapsed" if collapsed else ""
-    return (
-        f"{name}: the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}{of_which}."
-    )
+    said = [
+        f"the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}{of_which}"
+    ] * bool(gaps)
+    if silent:
+        levels = ", ".join(str(each.diversity) for each in silent)
+        said.append(
+            f"nothing can be said about the gap{f' at diversity {levels}' if gaps else ''}, as "
+            + (
+                "the model gave no answer to any question"
+                if all(not any(run.n_answered.values()) for each in silent for run in each.results)
+                else f"accuracy on {IID} does not beat the question-only baseline, so the model has not "
+                "learned to look at images"
+            )
+        )
+    return f"{name}: {'; '.join(said)}."
 
 
 def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
@@ -74,8 +96,9 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
         return
     yield Table(
         title="Accuracy, gap and transfer",
-        head=["model", *_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %", "question alone: IID, %",
-              "OOD, %", "complex gap, points", "normalised transfer", "if always right"],
+        head=["model", *_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %",
+              f"question alone: {IID}, %", f"question alone: {OOD}, %", "complex gap, points",
+              "normalised transfer", "transfer if always right"],
         rows=[
             [each.model, *_place(each), _counts(each),
              *(_cell(each, estimate) for estimate in (
@@ -104,9 +127,35 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
                 for each in matched
             ],
             note="Matched: IID questions that mention a seen pair of the same two attributes, weighted by "
-            "OOD's families and numbers of objects (docs/report.md). OOD questions without a match are in "
+            "OOD's families and numbers of objects. OOD questions without a match are in "
             "neither gap. A pair's cells count once, not once for each run.",
         )  # fmt: skip
+
+
+def minimal_table(groups: Sequence[Group]) -> Iterator[Table]:
+    """The minimal sets with what a constant answer has there; nothing where no run answered them."""
+    gap = SYSTEMATICITY_GAPS["minimal"]
+    shown = [each for each in groups if each.estimate(gap_of("minimal")) is not None]
+    if shown:
+        yield Table(
+            title="Minimal sets, per cent",
+            head=["model", *_PLACE, gap.baseline, "a constant answer", gap.name, "a constant answer",
+                  "minimal gap, points"],
+            rows=[
+                [each.model, *_place(each),
+                 *(text for split in (gap.baseline, gap.name) for text in (
+                     _cell(each, each.estimate(accuracy(split))), _constant(each, split))),
+                 _cell(each, each.estimate(gap_of("minimal")), points=True)]
+                for each in shown
+            ],
+            note="A constant answer is the most frequent one of the set, which is mostly no. A model that is "
+            "not above it has not learned this kind of question, and its minimal gap says nothing.",
+        )  # fmt: skip
+
+
+def _constant(group: Group, split: str) -> str:
+    found = [each.constants[split] for each in group.results if split in each.constants]
+    return f"{sum(found) / len(found):.1f}" if found else ""
 
 
 def runs_table(groups: Sequence[Group]) -> Table:
