@@ -23,9 +23,10 @@ from clevrhope.metrics.baselines import BASELINES, baseline
 from clevrhope.metrics.means import mean_of
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.score_tables import scores_lines
+from clevrhope.report.page import Grey
 from clevrhope.report.results import Result
 from clevrhope.report.runs import Source
-from clevrhope.report.tables import is_grey, with_uncollapsed
+from clevrhope.report.tables import greyed, with_uncollapsed
 from clevrhope.splits.kinds import IID
 
 __all__ = ["make"]
@@ -264,8 +265,9 @@ def test_collapsed_runs_are_those_below_the_question_only_baseline() -> None:
     assert result.collapsed
     even = replace(result, accuracies={IID: exactly(43.0)})
     assert not even.collapsed
-    assert is_grey([even])
-    assert not is_grey([replace(result, accuracies={IID: exactly(43.1)})])
+    assert isinstance(greyed("0.0", [even]), Grey)
+    above = replace(result, accuracies={IID: exactly(43.1)})
+    assert not isinstance(greyed("0.0", [above]), Grey)
     runs = [97.4, 97.4, 14.9]
     # The cell of the paper's table 4 that has a deviation of 38.90 follows from one such run.
     assert mean_of(runs).value == pytest.approx(69.9)

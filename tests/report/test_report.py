@@ -18,7 +18,7 @@ from clevrhope.metrics.results import Interval
 from clevrhope.pipeline import Limits, build
 from clevrhope.report import Report, Result, Source, find_sources, measure, report
 from clevrhope.report.failures import N_SHOWN, draw_failures
-from clevrhope.report.groups import complex_gap, groups_of
+from clevrhope.report.summary import complex_gap, groups_of
 from clevrhope.report.tables import unmatched_cells
 
 HOP = "rubber_cylinder"

@@ -17,9 +17,9 @@ from matplotlib.lines import Line2D
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
 from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.means import mean_of
-from clevrhope.report.groups import Group, Pick, accuracy, blind, complex_gap, gap_of, matched_gap
 from clevrhope.report.page import Figure, file_name
 from clevrhope.report.results import KINDS, Result
+from clevrhope.report.summary import Group, Pick, accuracy, blind, complex_gap, gap_of, matched_gap
 from clevrhope.report.tables import paper_accuracies, paper_gap, paper_gaps, paper_sizes, with_sign
 from clevrhope.splits.hops import NAME_ORDER
 from clevrhope.splits.kinds import IID, OOD, PAIR_TEST_SPLITS
@@ -55,9 +55,8 @@ def look_of(diversity: int) -> tuple[str, str]:
     return _LOOKS.get(diversity, _OTHER)
 
 
-def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
+def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
     """Gap by diversity over train size, with intervals over pairs."""
-    own = _with_gap(results, model)
     sizes = sorted({each.train_size or 0 for each in own})
     diversities = sorted({each.diversity for each in own}, reverse=True)
     if len(sizes) * len(diversities) < _FEWEST_POINTS:
@@ -95,9 +94,8 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
         )
 
 
-def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
+def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
     """Accuracy on the four test sets over train size, with a line for each held-out pair."""
-    own = _with_gap(results, model)
     splits = [split for split in PAIR_TEST_SPLITS if any(split in each.accuracies for each in own)]
     sizes = sorted({each.train_size or 0 for each in own})
     if len({(each.hop, each.train_size) for each in own}) < _FEWEST_POINTS:
@@ -137,9 +135,9 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
         )
 
 
-def box_plots(results: Sequence[Result], model: str) -> Figure | None:
+def box_plots(own: Sequence[Result], model: str) -> Figure | None:
     """The gaps of pairs as boxes by diversity, at the largest train size."""
-    own, largest = _at_largest(_with_gap(results, model))
+    own, largest = _at_largest(own)
     if len({each.hop for each in own}) < _FEWEST_POINTS:
         return None
     has_paper = False
@@ -185,9 +183,9 @@ def box_plots(results: Sequence[Result], model: str) -> Figure | None:
         )
 
 
-def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
+def type_triangle(own: Sequence[Result], model: str) -> Figure | None:
     """Mean gap by the pair's two attribute types, at the largest train size."""
-    own, largest = _at_largest(each for each in _with_gap(results, model) if len(each.types) == 2)
+    own, largest = _at_largest(each for each in own if len(each.types) == 2)
     if len({each.types for each in own}) < _FEWEST_POINTS:
         return None
     has_paper = False
@@ -347,18 +345,15 @@ def _plot_estimates(axes: Axes, points: Sequence[tuple[float, Estimate]], colour
 
 def figures_of(results: Sequence[Result], model: str) -> Iterator[Figure]:
     """All figures of a model on plain pairs."""
-    for draw in (gap_curves, hop_curves, box_plots, type_triangle):
-        found = draw(results, model)
-        if found is not None:
-            yield found
-
-
-def _with_gap(results: Sequence[Result], model: str) -> list[Result]:
-    return [
+    own = [
         each
         for each in results
         if each.model == model and each.diversity and any(each.gap(kind) is not None for kind in KINDS)
     ]
+    for draw in (gap_curves, hop_curves, box_plots, type_triangle):
+        found = draw(own, model)
+        if found is not None:
+            yield found
 
 
 def _kinds(own: Sequence[Result]) -> list[str]:

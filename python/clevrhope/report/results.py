@@ -1,6 +1,6 @@
 """Results: the accuracies, gaps and matched gaps of each run on each held-out pair."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -153,7 +153,7 @@ def measure(
             try:
                 key = keys(source.dataset)
                 check_dataset(source, key)
-                found += _results(source, key, matchers(key), floors)
+                found += [*_results(source, key, matchers(key), floors)]
             except ClevrhopeError as error:
                 skipped.append(str(error))
             advance(1)
@@ -177,35 +177,50 @@ def check_dataset(source: Source, key: AnswerKey) -> None:
 Floor = Callable[[Path, str, int | None], float | None]
 
 
-def _results(source: Source, key: AnswerKey, matcher: Matcher, floor: Floor) -> list[Result]:
+def _results(source: Source, key: AnswerKey, matcher: Matcher, floor_of: Floor) -> Iterator[Result]:
     collector = Collector(key)
     for block in read_predictions(source.path):
         collector.add(block)
     collector.finish(partial=True, what=str(source.path))
     runs: dict[tuple[str, str | None, int | None], dict[str, AnswerNumbers]] = {}
-    for target, given in collector.given.items():
-        runs.setdefault((target.hop, target.run, target.train_size), {})[target.split] = given
-    suites = tuple(sorted(collector.other_suites))
-    return [
-        replace(_result(source, key, matcher, floor, hop, run, size, given), suites=suites)
-        for (hop, run, size), given in runs.items()
-    ]
+    for target, answers in collector.given.items():
+        runs.setdefault((target.hop, target.run, target.train_size), {})[target.split] = answers
+    for (hop, run, train_size), given in runs.items():
+        size = source.train_size if train_size is None else train_size
+        pair, types, diversity, mode = _pair(hop, key)
+        found, floor = accuracies(key, hop, given), floor_of(key.folder, hop, size)
+        n_missing, n_asked, n_unanswered = _counts(source, key, hop, given)
+        yield Result(
+            source=source,
+            model=_name(source),
+            checkpoint=source.checkpoint,
+            hop=hop,
+            pair=pair,
+            types=types,
+            diversity=diversity,
+            mode=mode,
+            train_size=size,
+            run=(source.run if run is None else run) or "",
+            accuracies=found,
+            constants=_constants(key, hop, found),
+            n_missing=n_missing,
+            n_asked=n_asked,
+            n_unanswered=n_unanswered,
+            matched=matcher.gap(hop, given, found.get(IID)),
+            floor=floor,
+            floor_from="" if floor is None else "majority_by_family",
+            note=source.note,
+            suites=tuple(sorted(collector.other_suites)),
+            trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
+            ood_answers=given.get(OOD),
+        )
 
 
-def _result(
-    source: Source,
-    key: AnswerKey,
-    matcher: Matcher,
-    floor_of: Floor,
-    hop: str,
-    run: str | None,
-    size: int | None,
-    given: Mapping[str, AnswerNumbers],
-) -> Result:
-    size = source.train_size if size is None else size
-    run = run if run is not None else source.run
+def _counts(
+    source: Source, key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]
+) -> tuple[int, dict[str, int], dict[str, int]]:
+    """`n_missing`, `n_asked` and `n_unanswered` of a result."""
     nothing = key.answers.get(NO_ANSWER)
-    found = accuracies(key, hop, given)
     n_missing, n_asked, n_unanswered = 0, {}, {}
     for split in key.splits[hop]:
         answers = key.test_set(hop, split).answers
@@ -215,31 +230,7 @@ def _result(
         if there.any():
             n_asked[split] = int(np.count_nonzero(there))
             n_unanswered[split] = 0 if nothing is None else int(np.count_nonzero(given[split] == nothing))
-    pair, types, diversity, mode = _pair(hop, key)
-    floor = floor_of(key.folder, hop, size)
-    return Result(
-        source=source,
-        model=_name(source),
-        checkpoint=source.checkpoint,
-        hop=hop,
-        pair=pair,
-        types=types,
-        diversity=diversity,
-        mode=mode,
-        train_size=size,
-        run=run or "",
-        accuracies=found,
-        constants=_constants(key, hop, found),
-        n_missing=n_missing,
-        n_asked=n_asked,
-        n_unanswered=n_unanswered,
-        matched=matcher.gap(hop, given, found.get(IID)),
-        floor=floor,
-        floor_from="" if floor is None else "majority_by_family",
-        note=source.note,
-        trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
-        ood_answers=given.get(OOD),
-    )
+    return n_missing, n_asked, n_unanswered
 
 
 def _name(source: Source) -> str:

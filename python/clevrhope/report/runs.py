@@ -45,18 +45,24 @@ _SUFFIXES = (".jsonl", ".parquet", ".json")
 class Source:
     """A file of predictions, and what is known of it.
 
-    Attributes: path: The file, with `score`'s columns. dataset: The folder of its questions. model: Name
-    of the model. origin: The run's folder, or the file itself. group: Short name of the way in which this
-    run of the model was trained; "" if all runs agree. way: The way of answering, such as on true
-    programs, for models with several; else "". checkpoint: The weights that answered: `LAST`, or the name
-    of late ones from shortly before the end. after: The stage at whose end the weights were kept, or
-    "best"; "" for last and late ones. train_size: Number of questions trained on, if the rows do not say;
-    None if unknown. run: Name among other runs of its kind, such as the seed, if the rows do not say;
-    None for none. note: What has to be said wherever its results are shown. hop: The sub-dataset that a
-    run was trained on; "" for a file. setup: Everything else that decides what a run learned, including
-    its dataset if runs of the model on several datasets would share a cell; empty for a file. trained_on:
-    What a run says about its dataset, as `clevrhope.dataset.identity` gives it. paper_differences: How its
-    training differs from that of the paper's model of this name; "" if it does not.
+    Attributes:
+        path: The file, with `score`'s columns.
+        dataset: The folder of its questions.
+        model: Name of the model.
+        origin: The run's folder, or the file itself.
+        group: Short name of the way in which this run of the model was trained; "" if all runs agree.
+        way: The way of answering, such as on true programs, for models with several; else "".
+        checkpoint: The weights that answered: `LAST`, or the name of late ones from shortly before the end.
+        after: The stage at whose end the weights were kept, or "best"; "" for last and late ones.
+        train_size: Number of questions trained on, if the rows do not say; None if unknown.
+        run: Name among other runs of its kind, such as the seed, if the rows do not say; None for none.
+        note: What has to be said wherever its results are shown.
+        hop: The sub-dataset that a run was trained on; "" for a file.
+        setup: Everything else that decides what a run learned, including its dataset if runs of the model on
+            several datasets would share a cell; empty for a file.
+        trained_on: What a run says about its dataset, as `clevrhope.dataset.identity` gives it.
+        paper_differences: How its training differs from that of the paper's model of this name; "" if it
+            does not.
     """
 
     path: Path
@@ -131,7 +137,7 @@ def _grouped_by_setup(sources: Sequence[Source]) -> list[Source]:
     """The sources with names for the groups of runs of a model that were trained in the same way."""
     mixed = {model: _datasets_mix(sources, model) for model in {each.model for each in sources}}
     runs = [
-        replace(each, setup={**each.setup, **_dataset_setup(each)})
+        replace(each, setup={**each.setup, **dataset_setup(each.dataset.resolve(), each.trained_on)})
         if each.hop and mixed[each.model]
         else each
         for each in sources
@@ -168,11 +174,6 @@ def _datasets_mix(sources: Sequence[Source], model: str) -> bool:
                 world = [each.trained_on.get(name) for name in ("world", "templates")]
                 found.setdefault("", set()).add(json.dumps(world))
     return any(len(several) > 1 for several in found.values())
-
-
-def _dataset_setup(source: Source) -> Setup:
-    folder = source.dataset.resolve()
-    return {"dataset": folder.name, **dataset_setup(source.trained_on), "dataset.folder": str(folder)}
 
 
 def _named(path: str | Path) -> tuple[str | None, Path]:

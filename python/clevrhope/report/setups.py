@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from clevrhope.models.lxmert.config import LxmertConfig
@@ -65,14 +66,15 @@ def dropped(setup: Setup) -> tuple[str, ...]:
     return tuple(name.removeprefix(_DROPPED) for name in setup if name.startswith(_DROPPED))
 
 
-def dataset_setup(known: Mapping[str, Any]) -> Setup:
-    """What is known of the dataset that a run was trained on, with digests instead of dictionaries."""
-    return {
+def dataset_setup(folder: Path, known: Mapping[str, Any]) -> Setup:
+    """A dataset's folder, and what a run says of it, with digests instead of dictionaries."""
+    digests = {
         f"dataset.{name}": _shortened(
             sha256(json_text(value).encode()).hexdigest() if isinstance(value, dict) else value
         )
         for name, value in known.items()
     }
+    return {"dataset": folder.name, **digests, "dataset.folder": str(folder)}
 
 
 def distinct_names(setups: Sequence[Setup]) -> list[str]:

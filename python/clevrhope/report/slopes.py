@@ -15,11 +15,11 @@ import numpy as np
 
 from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.paper import size_name
-from clevrhope.report.groups import Group, accuracy
 from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
 from clevrhope.report.results import FLOORS, Result
 from clevrhope.report.runs import LAST, REACHED_FILE
-from clevrhope.report.tables import NO_BREAK, with_sign
+from clevrhope.report.summary import Group, accuracy, estimate_text
+from clevrhope.report.tables import with_sign
 from clevrhope.runtime.forms import NAME, NUMBER, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.kinds import IID, OOD
@@ -99,9 +99,10 @@ def slope_sentences(sections: Sequence[Section]) -> Iterator[str]:
         for each in section.curves:
             if each.is_primary and len(each.palettes) > 1 and section.model not in FLOORS:
                 found = _mean_slope(each)
+                slope = estimate_text(found, points=True, digits=each.digits)
                 yield (
                     f"{section.title}: on the same questions about the held-out pair, the slope of accuracy "
-                    f"is {_with_interval(found, each.digits)} points for each doubling of the combinations "
+                    f"is {slope} points for each doubling of the combinations "
                     f"seen ({_listed(each.diversities)}; mean over {len(each.palettes)} palettes, 95% t "
                     f"interval; sign-flip test p {_p_value(found.p_value)}). A slope of "
                     f"{found.detectable:.{each.digits}f} would be found in about 80% of such experiments."
@@ -277,10 +278,9 @@ def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
             continue
         found = _mean_slope(each)
         slopes = ", ".join(with_sign(slope, each.digits) for slope in sorted(found.slopes))
-        rows.append([
-            *places, _with_interval(found, each.digits), _p_value(found.p_value).lstrip("= "),
-            f"{found.detectable:.{each.digits}f}", slopes,
-        ])  # fmt: skip
+        slope = estimate_text(found, points=True, digits=each.digits)
+        p_value, detectable = _p_value(found.p_value).lstrip("= "), f"{found.detectable:.{each.digits}f}"
+        rows.append([*places, slope, p_value, detectable, slopes])
     primary = (
         " The first row is the primary analysis: the same questions for all K, which models of other K "
         "answer by clevrhope evaluate --hop."
@@ -318,8 +318,3 @@ def _p_value(value: float) -> str:
 
 def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
-
-
-def _with_interval(slope: "MeanSlope", digits: int) -> str:
-    low, high = (with_sign(each, digits) for each in (slope.interval.low, slope.interval.high))
-    return f"{with_sign(slope.value, digits)} [{low},{NO_BREAK}{high}]"

@@ -17,7 +17,6 @@ from clevrhope.metrics.paper import paper_results
 from clevrhope.metrics.predictions import is_about_sets
 from clevrhope.report.covr import covr_blocks, covr_rows, measure_covr
 from clevrhope.report.failures import failure_blocks
-from clevrhope.report.groups import Group, groups_of, matched_gap
 from clevrhope.report.instances import measure_instances, regression_blocks
 from clevrhope.report.page import FIGURES, Block, Figure, Heading, Text, html, markdown
 from clevrhope.report.remarks import (
@@ -34,7 +33,15 @@ from clevrhope.report.setups import dropped
 from clevrhope.report.slopes import Section, sections_of, slope_blocks, slope_sentences
 from clevrhope.report.suite_tables import suite_blocks
 from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
-from clevrhope.report.summary import headline, minimal_table, runs_table, summary_tables
+from clevrhope.report.summary import (
+    Group,
+    groups_of,
+    headline,
+    matched_gap,
+    minimal_table,
+    runs_table,
+    summary_tables,
+)
 from clevrhope.report.tables import accuracy_tables, counted, gap_tables, models_of
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.own_files import check_own, write_own
@@ -53,13 +60,17 @@ _COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run",
 class Report:
     """A written report.
 
-    Attributes: html: The HTML file, which contains its figures. markdown: The same in Markdown, with
-    figures beside it. figures: The figures' files; empty without matplotlib. csv: A row for each
-    accuracy, gap and matched gap, and for each measure of paired tests, with the columns of the paper's
-    results. If there are some, also the number of questions without an answer, notes, and of paired tests
-    the suite, the part and what is counted. n_results: Number of runs on a held-out pair that are in it.
-    skipped: A sentence for each run or file that could not be used. without: What lacks a package, with
-    the command that installs it, as a sentence; "" where nothing does.
+    Attributes:
+        html: The HTML file, which contains its figures.
+        markdown: The same in Markdown, with figures beside it.
+        figures: The figures' files; empty without matplotlib.
+        csv: A row for each accuracy, gap and matched gap, and for each measure of paired tests, with the
+            columns of the paper's results. If there are some, also the number of questions without an
+            answer, notes, and of paired tests the suite, the part and what is counted.
+        n_results: Number of runs on a held-out pair that are in it.
+        skipped: A sentence for each run or file that could not be used.
+        without: What is left out for lack of a package, as a sentence with the command that installs it; ""
+            where nothing is.
     """
 
     html: Path
