@@ -41,7 +41,9 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
             axes.grid(axis="y", color=GRID, linewidth=0.8)
             if ylabels[model].endswith("%"):
                 axes.set_ylim(0, 101)
-        legend(drawn, sorted({diversity for runs in shown.values() for diversity, _ in runs.values()}))
+        diversities = {diversity for runs in shown.values() for diversity, _ in runs.values()} - {0}
+        if diversities:
+            legend(drawn, sorted(diversities))
         return Figure(
             name="learning_curves",
             title="Learning curves",

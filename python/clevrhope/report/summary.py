@@ -198,25 +198,31 @@ def _sentence(groups: Sequence[Group]) -> str:
     first = groups[0]
     name = ", ".join(filter(None, (first.model, first.combinations, first.size)))
     unit = "palette" if first.combinations else "held-out pair"
-    gaps = []
+    gaps, silent = [], []
     for each in groups:
-        gap = each.estimate(complex_gap)
-        if gap is not None and beat_baseline(each.results):
-            of = counted(len(each.sub_datasets), unit)
-            gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.diversity} ({of})")
-    silent = [each for each in groups if not beat_baseline(each.results)]
-    collapsed = sum(run.collapsed for each in groups if each not in silent for run in each.results)
-    of_which = f"; {counted(collapsed, 'run')} collapsed" if collapsed else ""
-    said = [
-        f"the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}{of_which}"
-    ] * bool(gaps)
+        shown = each if beat_baseline(each.results) else each.without_collapsed()
+        gap = None if shown is None else shown.estimate(complex_gap)
+        if shown is None or gap is None:
+            silent.append(each)
+            continue
+        of = counted(len(shown.sub_datasets), unit)
+        n_collapsed = sum(run.collapsed for run in shown.results)
+        if n_collapsed or shown.n_collapsed:
+            how = "with" if n_collapsed else "without"
+            of += f", {how} {counted(n_collapsed or shown.n_collapsed, 'collapsed run')}"
+        gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.diversity} ({of})")
+    said = []
+    if gaps:
+        said.append(f"the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}")
     if silent:
-        levels = ", ".join(str(each.diversity) for each in silent)
+        levels = ", ".join(str(each.diversity) for each in silent) if gaps else ""
+        runs = [run for each in silent for run in each.results]
+        is_mute = not any(run.n_answered.get(split) for run in runs for split in (IID, OOD))
         said.append(
-            f"nothing can be said about the gap{f' at diversity {levels}' if gaps else ''}, as "
+            f"nothing can be said about the gap{f' at diversity {levels}' if levels else ''}, as "
             + (
                 "the model gave no answer to any question"
-                if all(not any(run.n_answered.values()) for each in silent for run in each.results)
+                if is_mute
                 else f"accuracy on {IID} does not beat the question-only baseline, so the model has not "
                 "learned to look at images"
             )
