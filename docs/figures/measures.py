@@ -21,7 +21,7 @@ _OBJECTS = np.arange(3, 11)
 _LETTERS = NOTE * 0.72  # points, of 100 to the inch, as a chart counts letters
 Shares = npt.NDArray[np.float64]
 
-_FILTERED = 200_000  # scenes of the pool that are looked at, of which some 3 in 10,000 pass
+_FILTERED = 200_000  # scenes of the pool that are looked at, of which some 2 in 10,000 pass
 _AT_ONCE = 10_000
 
 

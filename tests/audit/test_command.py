@@ -26,6 +26,16 @@ def test_a_table_says_what_was_looked_at(clean: Path, capsys: pytest.CaptureFixt
     assert "Parsing texts into programs" in err
 
 
+def test_what_was_not_done_is_one_line_for_each_reason(
+    clean: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["audit", str(clean)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert not any("not done" in line for line in lines)
+    (line,) = (line for line in lines if line.startswith("Not done (this folder has no suites"))
+    assert "pair programs, pair answers, pair mentions" in line
+
+
 def test_json_is_one_object_on_standard_output(clean: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["audit", str(clean), "--json", "--quiet"]) == 0
     out, err = capsys.readouterr()

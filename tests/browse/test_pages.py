@@ -265,7 +265,7 @@ def test_the_next_question_is_the_next_of_the_list(compared: SiteClient) -> None
     seen = []
     for _ in range(4):
         page = compared.get(address)
-        seen.append(re.search(r"row (\d+)</dd>", page)[1])
+        seen.append(re.search(r"question (\d+)</dd>", page)[1])
         address = re.search(r'rel="next" href="\.\./\.\./\.\./([^"]*)"', page)[1].replace("&amp;", "&")
     assert seen == wanted[:4]
 

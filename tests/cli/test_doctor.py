@@ -61,6 +61,8 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
             "core<1.2; extra == 'first'",
             "two<3; python_version >= '3.0' and extra == 'second'",
             "nowhere; python_version < '3.0' and extra == 'second'",
+            "absent>=2; extra == 'third'",
+            "absent<9; extra == 'third'",
             "tool; extra == 'dev'",
         ],
         "two": ["core>=1.5", "absent>=9"],
@@ -81,6 +83,7 @@ def test_versions_that_do_not_fit_are_named(installed: dict[str, str]) -> None:
     assert "extra dev" not in found
     assert found["libraries"] == Finding("libraries", "core 1.5")
     assert found["extra second"] == Finding("extra second", "two 2.0")
+    assert found["extra third"].value == "not here: absent"  # once, though two lines ask for it
     assert found["extra first"].state == BROKEN
     assert found["extra first"].value == "core 1.5 does not fit <1.2"
     del installed["one"]  # then the extra is not here, and core may be of any version

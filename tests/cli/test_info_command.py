@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from building import tree
+from folders_made import FEW
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.manifest import existing_manifest, read_summary
@@ -115,6 +116,43 @@ def test_what_is_there_is_not_proposed(mixed: Path, limited: Path) -> None:
     assert "JSON question files" in said
     assert any(what.startswith("images") for what in said)
     assert not any("passes" in what for what in said)
+
+
+def test_one_command_makes_several_diversities_and_their_combinations_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "set"
+    words = ["build", "--hop", "cyan_cylinder", "--diversity", "4,8", *FEW, "--no-render", "--seed", "1"]
+    assert run_command([*words, "--out", str(out)]) == 0
+    (command,) = info(capsys, out)["reproduction"]["commands"]
+    assert "--diversity 4,8" in command
+    assert run_command(["info", str(out)]) == 0
+    (line,) = (
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("cyan_cylinder-d4 sees")
+    )
+    seen, held_out = line.removeprefix("cyan_cylinder-d4 sees ").split("; not ")
+    assert held_out == "cyan cylinder"
+    seen = seen.split(", ")
+    assert len(set(seen)) == 3
+    assert f"Train images show only {seen[0]}, {seen[1]} and {seen[2]}." in (out / "index.html").read_text()
+    assert run_command(["audit", str(out), "--json", "--quiet"]) == 0
+    checked = {each["name"]: each["checked"] for each in json.loads(capsys.readouterr().out)["checks"]}
+    n_scenes = sum(len(json.loads(path.read_text())["scenes"]) for path in out.glob("scenes/*/*.json"))
+    assert checked["palette"] == checked["apart"] == n_scenes  # those of both minimal sets count once
+
+
+def test_images_that_an_interrupted_build_left_are_counted(
+    mixed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(mixed, tmp_path / "set"))
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    n = manifest["pools"].pop("train")["pictures"]
+    path.write_text(json.dumps({**manifest, "complete": False}))
+    found = info(capsys, folder)
+    assert found["images_waiting"] == n > 0
+    assert run_command(["info", str(folder)]) == 0
+    assert f"{found['images'] + n:,} images so far; not finished" in capsys.readouterr().out
 
 
 def test_settings_that_no_option_sets_come_as_a_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,6 +42,20 @@ def test_a_pair_that_is_added_gets_the_sizes_of_the_folder(
     assert (config["preset"], config["sizes"]["train"]) == ("small", 900), "and takes nothing away"
 
 
+def test_a_default_folder_that_is_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["plan", "--hop", "none", "--preset", "demo", "--no-render", "--seed", "4"]
+    assert run_command(words) == 0
+    assert "Without --out" not in capsys.readouterr().err
+    build(Path("out/demo"), "--hop", "none", "--preset", "demo", "--seed", "3", "--splits", "val")
+    assert run_command(words) == 2
+    said = capsys.readouterr().err
+    assert "Without --out, this is about out/demo, which is there already." in said
+    assert "out/demo: made with another seed (3 there, 4 asked for)" in said
+
+
 def test_a_folder_without_images_is_said_to_get_some(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

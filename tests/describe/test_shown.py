@@ -201,6 +201,9 @@ def test_a_datasheet_says_what_its_folder_is_bound_to(match: str, strictness: st
     for option, choice in (("match", match), ("strictness", strictness)):
         assert f"| `--{option}` | `{choice}` |" in sheet
         assert f"ith `--{option} {choice}` " in sheet
+    assert "--covr-hold" not in sheet  # which nothing in the folder depends on
+    with_sets = replace(manifest(match=match, strictness=strictness), covr={"none": {}})
+    assert "ith `--covr-hold both` " in provenance_sections(with_sets)
 
 
 def test_families_with_one_answer_are_named(stats: SplitStats) -> None:

@@ -292,24 +292,29 @@ def test_plan_measures_with_the_renderer_that_was_chosen(
     assert not (tmp_path / "none").exists()
 
 
-def test_plan_on_a_busy_machine_is_no_forecast(
+def test_plan_on_a_busy_machine_gives_two_times(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rates = "clevrhope.pipeline.forecast.rates"
     monkeypatch.setattr("os.getloadavg", lambda: (8.1, 0.0, 0.0))
     monkeypatch.setattr(f"{rates}.available_cores", lambda: 2)
-    monkeypatch.setattr(f"{rates}._worked_seconds", lambda renderer: 0.0)
+    monkeypatch.setattr(f"{rates}._worked_seconds", lambda renderer: 0.2 * perf_counter())
     arguments = [*PLAN_NATIVE, "--out", str(tmp_path / "none")]
     assert run_command(arguments) == 0
     said = capsys.readouterr().out
     why = (
-        "the machine looks busy (a load of 8.1 on 2 cores, of whose time rendering got 0%); now an image with"
+        "the machine looks busy (a load of 8.1 on 2 cores, of whose time rendering got 10%); now an image "
+        "with"
     )
-    assert f"the time cannot be estimated: {why} --renderer native --quality draft takes " in said
+    assert re.search(r"^\S.* to \S.* here: the machine", said, re.MULTILINE)
+    assert f"here: {why} --renderer native --quality draft takes " in said
     assert not re.search(r"\bhere \(|408,000", said)
     assert run_command([*arguments, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert planned["seconds"] is None
+    least, most = planned["seconds_between"]
+    n_images, each = planned["pictures_to_render"], planned["seconds_per_picture"]
+    assert most - least == pytest.approx(n_images * 0.9 * each, rel=0.05, abs=0.1)
     assert planned["seconds_per_picture"] > 0
     assert why in planned["no_seconds_because"]
     # A load that left rendering its cores says nothing.
@@ -317,6 +322,7 @@ def test_plan_on_a_busy_machine_is_no_forecast(
     assert run_command([*arguments, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert planned["seconds"] > 0
+    assert planned["seconds_between"] is None
     assert planned["no_seconds_because"] is None
 
 

@@ -119,7 +119,7 @@ def test_palettes_from_build_to_report(tmp_path: Path, capfd: pytest.CaptureFixt
     # Both palettes are means of one row, beside what the question alone gives.
     table = text.partition("Accuracy, gap and transfer")[2].partition("Plain and matched")[0]
     for diversity in (4, 8):
-        begin = f"| object_transformer | cyan_cylinder, random | {diversity} | 900 | 2, 2 |"
+        begin = f"| object_transformer | cyan_cylinder-d{diversity} | {diversity} | 900 | 2, 2 |"
         (row,) = [line for line in table.splitlines() if line.startswith(begin)]
         cells = [cell.strip(" *()") for cell in row.strip("|").split("|")]
         assert all("[" in cell for cell in cells[5:10]), "each figure has its interval"

@@ -110,7 +110,7 @@ def test_a_page_begins_with_the_question_and_its_answer_and_ends_with_provenance
         "lxmert_p, 25k: the gap (accuracy on complex_ood minus that on complex_iid, in points) is -25.0 ["
     )
     assert lines[2].endswith("] at diversity 6 (1 held-out pair).")
-    assert lines[3] == "**All models, in and out of distribution**"
+    assert lines[3] == "![All models, in and out of distribution](figures/overview.png)"
     headings = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
     assert headings == ["lxmert_p", "Wrong answers about held-out pairs", "Runs", "Provenance"]
     told = plain_text(made).split("Wrong answers about")[1].split("## Runs")[0]
@@ -137,13 +137,15 @@ def test_wrong_answers_are_wrong(runs: Path, dataset: Path) -> None:
 
 
 def test_figures_are_left_out_where_matplotlib_is_missing(
-    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     made = report([runs], tmp_path / "out")
     assert made.figures == ()
     assert "Without figures: plots need matplotlib" in made.markdown.read_text()
     assert "Table 16." in made.markdown.read_text()
+    assert run_command(["report", str(runs), "--out", str(tmp_path / "out")]) == 0
+    assert "Without figures: plots need matplotlib" in capfd.readouterr().out
 
 
 def test_collapsed_runs_are_told_and_left_out_of_a_second_mean(dataset: Path, tmp_path: Path) -> None:
@@ -161,6 +163,56 @@ def test_collapsed_runs_are_told_and_left_out_of_a_second_mean(dataset: Path, tm
     assert "| *(45.0 \N{PLUS-MINUS SIGN} 7.1 (2))* |" in text
 
 
+@pytest.mark.parametrize("is_silent", [True, False])
+def test_no_gap_is_given_where_no_run_beats_the_question_alone(
+    is_silent: bool, dataset: Path, tmp_path: Path
+) -> None:
+    plain = {"hop": HOP, "size": 200, "seed": 1}
+    write_run(tmp_path / "runs", dataset, model="question_only", **plain, wrong=dict.fromkeys(WRONG, 0.5))
+    every = dict.fromkeys(WRONG, 1.0 if is_silent else 0.0)
+    wrong = dict.fromkeys(WRONG, 0.8)
+    write_run(tmp_path / "runs", dataset, model="film", **plain, wrong=wrong, unanswered=every)
+    text = plain_text(report([tmp_path / "runs"], tmp_path / "out"))
+    why = (
+        "the model gave no answer to any question"
+        if is_silent
+        else "accuracy on complex_iid does not beat the question-only baseline, so the model has not "
+        "learned to look at images"
+    )
+    assert f"\nfilm, 200: nothing can be said about the gap, as {why}.\n" in text
+    assert "All runs collapsed" in text.split("## film")[1].split("## ")[0]
+    assert "gap of film, points" not in text
+    assert "gap of question_only, points" in text
+
+
+def test_minimal_sets_stand_beside_a_constant_answer(dataset: Path, tmp_path: Path) -> None:
+    plain = {"model": "film", "hop": LIMITED, "size": 200, "seed": 1}
+    write_run(tmp_path / "runs", dataset, **plain, wrong={"minimal_ood": 0.5})
+    text = plain_text(report([tmp_path / "runs"], tmp_path / "out"))
+    cells = row_of(text.split("**Minimal sets, per cent**")[1].split("\n\n")[1], "film", LIMITED)
+    assert cells[4].startswith("100.0 [")
+    assert cells[6].startswith("50.0 [")
+    assert cells[7] == "75.0"  # three images in four do not show the pair
+
+
+def test_wrong_answers_are_as_many_of_each_run_and_none_is_no_word(dataset: Path, tmp_path: Path) -> None:
+    plain = {"model": "film", "size": 200, "seed": 1}
+    write_run(tmp_path / "runs", dataset, **plain, hop=HOP, wrong={"complex_ood": 0.2})
+    write_run(tmp_path / "runs", dataset, **plain, hop=LIMITED, wrong={}, unanswered={"complex_ood": 0.9})
+    write_run(tmp_path / "runs", dataset, **{**plain, "model": "question_only"}, hop=HOP, wrong=WRONG)
+    found = draw_failures(measure(find_sources([tmp_path / "runs"])[0])[0])
+    assert sorted(each.model for each in found) == ["film, diversity 4"] * 6 + ["film, diversity 6"] * 6
+    assert {each.given for each in found if each.hop == LIMITED} == {"no answer"}
+
+
+def test_a_report_within_a_dataset_is_refused(dataset: Path, runs: Path, capfd: Any) -> None:
+    before = sorted(dataset.rglob("*"))
+    for out in (dataset, dataset / "reports" / "first"):
+        assert run_command(["report", str(runs), "--out", str(out)]) == 1
+        assert f"{out}: within the dataset {dataset}, whose manifest lists all" in capfd.readouterr().err
+    assert sorted(dataset.rglob("*")) == before
+
+
 def test_controlled_diversity_has_means_over_palettes_with_intervals(dataset: Path, tmp_path: Path) -> None:
     """Two runs on a palette, and question_only of another train size."""
     plain = {"model": "film", "hop": LIMITED, "size": 200}
@@ -170,7 +222,7 @@ def test_controlled_diversity_has_means_over_palettes_with_intervals(dataset: Pa
     write_run(tmp_path / "runs", dataset, **blind, seed=1, wrong={"complex_iid": 0.5, "complex_ood": 0.6})
     made = report([tmp_path / "runs"], tmp_path / "out")
     text = plain_text(made)
-    cells = row_of(text, "film", "cyan_cylinder, grid", "4", "200", "1, 2")
+    cells = row_of(text, "film", LIMITED, "4", "200", "1, 2")
     numbers = [cell.partition(" [")[0] for cell in cells[5:]]
     # One that is always right has (100 - 40) / (100 - 50).
     assert numbers == ["90.0", "60.0", "50.0", "40.0", "-30.0", "0.50", "1.20"]
@@ -186,7 +238,7 @@ def test_controlled_diversity_has_means_over_palettes_with_intervals(dataset: Pa
     one = next(each.matched for each in results if each.matched is not None)
     assert one.n_cells_unmatched > 0
     share = f"{100 * one.n_ood_unmatched / one.n_ood:.1f}%"
-    beside = row_of(text.split("on the same OOD questions")[1].split("Every run")[0], "film")
+    beside = row_of(text.split("on the same OOD questions")[1].split("Minimal sets")[0], "film")
     assert beside[6:] == [f"{one.n_cells_unmatched} of {one.n_cells}", share]
     assert (tmp_path / "out/figures/diversity_200.png").is_file()
 
@@ -201,7 +253,9 @@ def test_groups_with_collapsed_runs_have_a_row_without_them(dataset: Path, tmp_p
     reader = {**plain, "model": "question_only"}
     write_run(tmp_path / "runs", dataset, **reader, seed=1, wrong={"complex_iid": 0.32, **ood})
     text = plain_text(report([tmp_path / "runs"], tmp_path / "out"))
-    place = ("film", "cyan_cylinder, grid", "4", "200")
+    place = ("film", LIMITED, "4", "200")
+    assert "is -20.0 [" in text.split("\n![")[0]
+    assert "at diversity 4 (1 palette, without 1 collapsed run)." in text
     table = text.split("Plain and matched")[0]
     assert row_of(table, *place, "1, 2")[5].startswith("*(65.0 [")
     without = row_of(table, *place, "1, 1 without 1 collapsed")
@@ -272,7 +326,7 @@ def test_notes_are_told_of_controlled_diversity_too(dataset: Path, tmp_path: Pat
     write_run(tmp_path / "runs", dataset, model="lxmert_s", **plain, note=note)
     write_run(tmp_path / "runs", dataset, model="film", **plain)
     made = report([tmp_path / "runs"], tmp_path / "out")
-    assert "True boxes, not the paper's: lxmert_s." in plain_text(made)
+    assert "The predictions of lxmert_s come with this note: true boxes, not the paper's." in plain_text(made)
     rows = list(csv.DictReader(made.csv.read_text().splitlines()))
     assert {(row["model"], row["note"]) for row in rows} == {("lxmert_s", note), ("film", "")}
 
@@ -314,7 +368,7 @@ def test_other_peoples_predictions_fit_in(dataset: Path, runs: Path, tmp_path: P
     assert "5 sets of predictions" in capfd.readouterr().out
     text = (tmp_path / "out" / "report.md").read_text()
     assert "Complex gap of somebody, points" in text
-    assert "Not trained on the splits: somebody" in text
+    assert "The predictions of somebody come with this note: not trained on the splits." in text
     assert run_command(["report", str(theirs), "--out", str(tmp_path / "out")]) == 2
     assert "name it with --dataset DIR" in capfd.readouterr().err
 

@@ -94,9 +94,7 @@ def test_runs_that_were_trained_in_different_ways_are_no_seeds_of_each_other(
     text = made.markdown.read_text().replace("\\", "").replace("\N{MINUS SIGN}", "-").replace("\xa0", " ")
     assert "| 6 | +0.0 (1) |" in text.split("Complex gap of film (channels=32)")[1]
     assert "| 6 | -20.0 (1) |" in text.split("Complex gap of film (channels=128)")[1]
-    (row,) = [line for line in text.splitlines() if "| film (channels=128) | cyan_cylinder, grid |" in line][
-        :1
-    ]
+    (row,) = [line for line in text.splitlines() if f"| film (channels=128) | {LIMITED} |" in line][:1]
     assert "| 4 | 60 | 1, 1 | 100.0 [100.0, 100.0] | 80.0 [" in row
     assert "| film (channels=32) | channels=32 |" in text.split("are not seeds of each other")[1]
     assert {line.split(",")[0] for line in made.csv.read_text().splitlines()[1:]} == {

@@ -420,7 +420,10 @@ def test_a_damaged_state_is_told(run: Train, tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"size": 163}, "162 questions, but the first 163 were asked for"),
+        (
+            {"size": 163},
+            "but the first 163 were asked for; ask for 1 to 162, or have clevrhope build add more",
+        ),
         ({"size": 12}, "12 questions, but a batch of stage all has 16"),
         ({"hop": "rubber_cylindre"}, 'did you mean "rubber_cylinder"?'),
         ({"model": "tyni"}, 'no model "tyni"'),

@@ -11,7 +11,10 @@ SHOWN = 5
 
 
 def show_report(console: Console, report: Report) -> None:
-    """Shows a row for each check, the notes, the first faults and the verdict."""
+    """Shows a row for each check that was done, the notes, the first faults and the verdict.
+
+    Checks that were not done stand in one line for each reason, as most folders have no use for many of them.
+    """
 
     def show(line: str, style: str = "") -> None:
         console.print(Text(line, style=style), soft_wrap=True)
@@ -19,12 +22,19 @@ def show_report(console: Console, report: Report) -> None:
     rows = [
         (each.name, f"{each.n_checked:,}", each.unit, each.result, f"{each.n_faults:,}")
         for each in report.checks
+        if each.done
     ]
     show_table(console, report.folder, ("check", "checked", "what", "result", "faults"), rows)
     _show_distances(console, report)
     for each in report.checks:
-        if each.note:
+        if each.done and each.note:
             show(f"{each.name}: {each.note}", "dim")
+    not_done: dict[str, list[str]] = {}
+    for each in report.checks:
+        if not each.done:
+            not_done.setdefault(each.note, []).append(each.name)
+    for why, names in not_done.items():
+        show(f"Not done ({why}): {', '.join(names)}", "dim")
     for each in report.checks:
         if each.n_faults:
             show(f"{each.name} failed. It checks that {each.proves}", "bold red")

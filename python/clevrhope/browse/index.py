@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from clevrhope.errors import DatasetError, first_sentence
 
-FORMAT = 1
+FORMAT = 2
 """Of the file; part of its name, so that no version reads another's."""
 
 MOST_COUNTED = 10_000

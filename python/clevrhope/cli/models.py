@@ -353,13 +353,21 @@ def evaluate(run: Path, **choices: Any) -> None:
         click.echo(json.dumps([{"predictions": str(row.pop("path")), **row} for row in rows]))
         return
     for each in made:
-        accuracies = ", ".join(f"{split} {percent:.2f}%" for split, percent in each.percent.items())
+        accuracies = ", ".join(
+            f"{split} {percent:.2f}%" + _beside(each.constants.get(split))
+            for split, percent in each.percent.items()
+        )
         n_without = sum(each.unanswered.values())
         without = f"; {n_without:,} without an answer" if n_without else ""
         n_unknown = len(each.unknown_words)
         unknown = f"; words read as <UNK>: {n_unknown:,}" if n_unknown else ""
         skipped = f"; {SKIPPED} ({each.n_skipped:,} questions)" if each.n_skipped else ""
         click.echo(f"{each.path}: {accuracies}{without}{unknown}{skipped}")
+
+
+def _beside(constant: tuple[str, float] | None) -> str:
+    """What always giving the same answer would have, in brackets; "" where that says little."""
+    return f" (always {constant[0]}: {constant[1]:.2f}%)" if constant else ""
 
 
 def _load_torch(*, quiet: bool) -> None:

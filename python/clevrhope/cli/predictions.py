@@ -296,4 +296,6 @@ def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool,
     if not quiet:
         n, n_figures = counted(made.n_results, "set"), counted(len(made.figures), "figure")
         click.echo(f"{made.html}: {n} of predictions, {n_figures}")
+        if made.without:
+            click.echo(made.without)
         click.echo(f"As Markdown: {made.markdown}; as numbers: {made.csv}")

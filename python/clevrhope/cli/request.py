@@ -224,6 +224,8 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         out = Path(choices["out"])
     else:
         out = Path("out") / resolve_config(preset=choices["preset"], file=choices["config_file"]).preset
+        if Layout(out).manifest.exists() and not choices["quiet"]:
+            click.echo(f"Without --out, this is about {out}, which is there already.", err=True)
     before = _settings_before(out, parts)
     settings = {each.name for each in fields(Config)} | signature(resolve_config).parameters.keys()
     chosen = {name: choices[name] for name in settings & choices.keys()}

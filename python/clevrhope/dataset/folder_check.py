@@ -14,6 +14,11 @@ MAX_NAMED = 6
 """Most folders that a message names."""
 
 
+def is_dataset(folder: Path) -> bool:
+    """Whether a folder is a dataset, finished or not."""
+    return (folder / MANIFEST).is_file() and (folder / "vocab.json").is_file()
+
+
 def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
     """The error for a folder without a manifest.
 

@@ -83,7 +83,10 @@ class SplitReader:
         with self._file.reading() as file:
             n = file["answers"].shape[0]
             if limit is not None and not 1 <= limit <= n:
-                raise ConfigError(f"{path}: it has {n:,} questions, but the first {limit:,} were asked for")
+                raise ConfigError(
+                    f"{path}: it has {n:,} questions, but the first {limit:,} were asked for; ask for 1 to "
+                    f"{n:,}, or have clevrhope build add more to the dataset"
+                )
             self.hop, self.split, self.pool = (str(file.attrs[name]) for name in ("hop", "split", "pool"))
             self.widths = (file["questions"].shape[1], file["programs"].shape[1])
             columns = {name: file[name][:limit] for name in self._columns}

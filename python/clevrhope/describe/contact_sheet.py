@@ -63,6 +63,8 @@ class HopCards:
     value_words: frozenset[str]
     """The words for all values, which may stand between the pair's words in a description."""
     splits: Sequence[SplitCards]
+    seen: str = ""
+    """The combinations of values that train images show, if these are not all but the pair."""
     covr: Sequence[SetSplitCards] = ()
     """Its splits of questions over several images."""
 
@@ -154,12 +156,14 @@ def _published(sheet: Sheet) -> str:
 def _hop(cards: HopCards) -> str:
     hop = cards.hop
     marks = (
-        f"<i></i> an object with the pair; <mark>{escape(hop.words)}</mark> its words, including synonyms"
+        f"Boxes like <i></i> mark objects with the pair, and <mark>{escape(hop.words)}</mark> its words in a "
+        "question, or synonyms of them"
         if hop.pair
         else escape(hop.title)
     )
     datasheet = f'<a href="hops/{escape(hop.name)}/DATASHEET.md">datasheet</a>'
-    legend = f'<p class="legend">{marks}; {datasheet}</p>'
+    seen = f" Train images show only {escape(cards.seen)}." if cards.seen else ""
+    legend = f'<p class="legend">{marks} ({datasheet}).{seen}</p>'
     splits = "\n".join(_split(cards, split) for split in cards.splits)
     if cards.covr:
         splits += f"\n{_over_several_images(cards)}"

@@ -98,7 +98,7 @@ def _extra(extra: str, libraries: list[Requirement]) -> Finding:
     """Whether all of an extra is here; broken if it is, and a library has a version that does not fit."""
     remedy = f"pip install 'clevrhope[{extra}]'"
     there = [each for each in libraries if _version(each.name) is not None]
-    absent = [each.name for each in libraries if each not in there]
+    absent = dict.fromkeys(each.name for each in libraries if each not in there)
     if absent:  # what is here may serve others, in another version
         found = f"{_versions(there)}; " if there else ""
         return Finding(f"extra {extra}", f"{found}not here: {', '.join(absent)}", NOTE, remedy)

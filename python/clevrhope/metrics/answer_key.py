@@ -61,6 +61,11 @@ class TestSet:
         return len(self.answers)
 
 
+def _in_words(file: str, place: int) -> str:
+    """A family's name as `clevrhope families` lists it: its file and its number there, such as one_hop 3."""
+    return f"{file.removesuffix('.json')} {place}"
+
+
 def answer_numbers(vocab: Vocab) -> dict[str, int]:
     """The number of each answer, and of `NO_ANSWER`."""
     numbers = vocab.answer_token_to_idx
@@ -279,7 +284,7 @@ class AnswerKey:
                     continue
                 file, place = _FILE.search(row), _PLACE.search(row)
                 if file and place:
-                    found[int(family[1])] = f"{file[1].decode()} {int(place[1])}"
+                    found[int(family[1])] = _in_words(file[1].decode(), int(place[1]))
                 missing.discard(int(family[1]))
                 if not missing:
                     break
@@ -294,4 +299,4 @@ class AnswerKey:
         templates = read_templates(read_world())
         if templates.fingerprint != self._manifest.templates["fingerprint"]:
             return {}
-        return {index: f"{file} {place}" for file, place, index in templates.families}
+        return {index: _in_words(file, place) for file, place, index in templates.families}

@@ -115,7 +115,10 @@ def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[
     check_numbers(path, "answers", columns["answers"], len(vocab.answers()))
     n = len(columns["answers"])
     if size is not None and not 1 <= size <= n:
-        raise ConfigError(f"{path}: it has {n:,} questions, but the first {size:,} were asked for")
+        raise ConfigError(
+            f"{path}: it has {n:,} questions, but the first {size:,} were asked for; ask for 1 to "
+            f"{n:,}, or add more by clevrhope build --train-questions {size} --out {layout.root}"
+        )
     return {name: column[:size] for name, column in columns.items()}
 
 

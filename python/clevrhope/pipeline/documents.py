@@ -19,6 +19,7 @@ from clevrhope.describe.datasheet.dataset_sheet import PoolStats, WholeDataset, 
 from clevrhope.describe.datasheet.pair_sheet import sub_datasheet
 from clevrhope.describe.datasheet.plots import listed_plots, sweep_plots
 from clevrhope.describe.datasheet.prelim_sheet import prelim_datasheet
+from clevrhope.describe.markdown import listed
 from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.describe.suites import measure_readable_suites
@@ -207,11 +208,13 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
     def thumbnails(pool: str, indices: Sequence[int]) -> Mapping[int, str]:
         return dict(_shown_images(resolved.layout, pool, indices, width_px=set_cards.WIDTH_PX))
 
+    palette = resolved.engine.palettes.get(hop.pools)
     return HopCards(
         hop,
         [words(value) for _, value in hop.pair or ()],
         value_words,
         splits,
+        listed([" ".join(each) for each in palette.combinations]) if palette else "",
         [
             set_cards.set_split_cards(hop.name, split, entry, resolved, n_texts, thumbnails)
             for split, entry in manifest.covr.get(hop.name, {}).items()
@@ -232,7 +235,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         asked = CardQuestion(
             detokenizer.question(rows.questions[k], int(rows.question_lengths[k])),
             detokenizer.answer(int(rows.answers[k])),
-            f"{families[family][0]}, family {family}",
+            f"{families[family][0].removesuffix('.json')} {families[family][1]} (number {family})",
         )
         by_image.setdefault(image, []).append(asked)
     kind = SPLITS[split]

@@ -125,8 +125,9 @@ def build(
                 manifest = replace(manifest, checked={})
                 write_manifest(resolved.layout.manifest, manifest)
                 render_missing(work, resolved, renderer, progress)
-            n_copies = resolved.config.png + resolved.config.h5
-            manifest = _stored(store_images, "images", "copies", n_copies, work, resolved, manifest, progress)
+            kinds = ["PNG"] * resolved.config.png + ["HDF5"] * resolved.config.h5
+            what, unit = f"images as {' and '.join(kinds)}", "copies" if len(kinds) > 1 else "images"
+            manifest = _stored(store_images, what, unit, len(kinds), work, resolved, manifest, progress)
             annotate_missing(annotations, resolved, renderer, progress)
             manifest = _stored(
                 store_passes, "annotations", "images", 1, annotations, resolved, manifest, progress

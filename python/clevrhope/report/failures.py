@@ -20,6 +20,11 @@ from clevrhope.splits.kinds import OOD
 
 N_SHOWN, SEED = 12, 0
 
+_HOW = (
+    f"Drawn at random with seed {SEED}, from the runs of models that see the image: as many from each run as "
+    f"from any other, or one each from {N_SHOWN} runs where there are more."
+)
+
 _COLUMNS = 4
 _LETTERS_A_LINE = 40
 
@@ -29,11 +34,11 @@ class Failure:
     """A wrong answer.
 
     Attributes:
-        model: who gave it.
+        model: who gave it, with the diversity of what it was trained on.
         hop: the sub-dataset of the question.
         question: its sentence.
         right: the right answer.
-        given: the answer of the model.
+        given: the answer of the model, "no answer" where its reply or program gave none.
         image: (height, width, 3) uint8; None where images were not rendered.
     """
 
@@ -57,12 +62,16 @@ def failure_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]
     yield Table(
         title=f"{len(found)} wrong answers on {OOD}, drawn at random",
         head=["question", "right", "answered", "model", "held-out pair"],
+        note=_HOW,
         rows=[[e.question, e.right, e.given, e.model, e.hop] for e in found],
     )
 
 
 def draw_failures(results: Sequence[Result]) -> list[Failure]:
-    """Up to `N_SHOWN` wrong answers, from runs and questions that are drawn evenly."""
+    """Up to `N_SHOWN` wrong answers: as many of each run as of any other, drawn from all of its wrong ones.
+
+    Runs of models that see no image are left out. Where there are more runs than that, some are drawn.
+    """
     runs = [
         each
         for each in results
@@ -71,11 +80,11 @@ def draw_failures(results: Sequence[Result]) -> list[Failure]:
     if not runs:
         return []
     generator = np.random.default_rng(SEED)
-    chosen = generator.integers(len(runs), size=N_SHOWN)
+    chosen = np.resize(generator.permutation(len(runs)), N_SHOWN).tolist()
     found: list[Failure] = []
-    for number in np.unique(chosen).tolist():
+    for number in sorted(set(chosen)):
         try:
-            found += _of_run(runs[number], int((chosen == number).sum()), generator)
+            found += _of_run(runs[number], chosen.count(number), generator)
         except ClevrhopeError:
             continue  # the run is in the tables; its dataset's questions or images are gone
     return found
@@ -93,13 +102,19 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
     images = find_images(layout, test_set.pool, test_set.images[rows], prefer="h5")
     for row in rows.tolist():
         yield Failure(
-            model=result.model,
+            model=f"{result.model}, diversity {result.trained_diversity}"
+            if result.diversity
+            else result.model,
             hop=result.hop,
             question=sentences[row],
             right=names[int(test_set.answers[row])],
-            given=names.get(int(given[row]), NO_ANSWER),
+            given=_in_words(names.get(int(given[row]), NO_ANSWER)),
             image=None if images is None else images.pixels(int(test_set.images[row])),
         )
+
+
+def _in_words(answer: str) -> str:
+    return "no answer" if answer == NO_ANSWER else answer
 
 
 def _figure(failures: Sequence[Failure]) -> Figure:
@@ -124,5 +139,5 @@ def _figure(failures: Sequence[Failure]) -> Figure:
             name="wrong_answers",
             title=f"{len(failures)} wrong answers on {OOD}",
             png=png(drawn),
-            note=f"Drawn at random from all runs, with seed {SEED}.",
+            note=_HOW,
         )

@@ -34,8 +34,8 @@ _LOOKS: Mapping[int, tuple[str, str]] = {
 """Diversity -> colour (Okabe and Ito's) and marker."""
 _OTHER = ("#444444", "v")
 
-_LINES = [(colour, marker) for colour, marker in (_LOOKS[24], _LOOKS[4], _LOOKS[8], _LOOKS[6], _LOOKS[16])]
-"""Colours and markers of lines that do not stand for a diversity."""
+_LINES = [("#222222", "o"), ("#CC79A7", "s"), ("#8C6D31", "P"), ("#6A51A3", "D"), ("#8A8A8A", "^")]
+"""Colours and markers of lines that do not stand for a diversity, and look like none."""
 
 _FEWEST_POINTS = 2
 """Fewest points for a figure of a model's own: a single one is in the tables and the overview."""
@@ -84,7 +84,7 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
             _gap_axes(axes, kind)
             _size_axis(axes, sizes, has_paper=has_paper)
         panels[0].set_ylabel(_GAP)
-        _legend(drawn, diversities, "the paper's" if has_paper else "")
+        legend(drawn, diversities, "the paper's" if has_paper else "")
         return Figure(
             name=f"gap_{file_name(model)}",
             title=f"Gap of {model} by diversity and train size",
@@ -125,7 +125,7 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
             _size_axis(axes, sizes, has_paper=has_paper)
         panels[0].set_ylabel("accuracy, %")
         shown = sorted({each.diversity for each in own}, reverse=True)
-        _legend(drawn, shown, "the paper's" if has_paper else "")
+        legend(drawn, shown, "the paper's" if has_paper else "")
         return Figure(
             name=f"pairs_{file_name(model)}",
             title=f"Accuracy of {model} on every held-out pair",
@@ -173,7 +173,7 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
             _level_axis(axes, diversities, "diversity: combinations of the pair's two types")
         panels[0].set_ylabel(_GAP)
         if has_paper:
-            _legend(drawn, (), "the paper's, of the same pairs and size", line="none")
+            legend(drawn, (), "the paper's, of the same pairs and size", line="none")
         return Figure(
             name=f"boxes_{file_name(model)}",
             title=f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
@@ -391,8 +391,8 @@ def _plot_paper(
     return True
 
 
-def _legend(
-    drawn: Drawn, diversities: Iterable[int], paper: str, *, line: Literal["--", "none"] = "--"
+def legend(
+    drawn: Drawn, diversities: Iterable[int], paper: str = "", *, line: Literal["--", "none"] = "--"
 ) -> None:
     """Adds a legend of diversities and, unless `paper` is "", of hollow markers."""
     handles = []

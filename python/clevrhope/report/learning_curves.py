@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.describe.stats.charts import GRID, figure, png
-from clevrhope.report.figures import look_of
+from clevrhope.report.figures import legend, look_of
 from clevrhope.report.page import Figure
 from clevrhope.report.results import Result
 
@@ -41,12 +41,15 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
             axes.grid(axis="y", color=GRID, linewidth=0.8)
             if ylabels[model].endswith("%"):
                 axes.set_ylim(0, 101)
+        diversities = {diversity for runs in shown.values() for diversity, _ in runs.values()} - {0}
+        if diversities:
+            legend(drawn, sorted(diversities))
         return Figure(
             name="learning_curves",
             title="Learning curves",
             png=png(drawn),
-            note="A line for each run, coloured by diversity as in other figures: accuracy on the set for "
-            "tuning, or the training loss of models that were not tuned.",
+            note="A line for each run: accuracy on the set for tuning, or the training loss of models that "
+            "were not tuned.",
         )
 
 

@@ -51,7 +51,7 @@ class Figure:
 
     Attributes:
         name: Name of its file, without suffix.
-        title: What it shows.
+        title: What it shows, for those who do not see it; the image says it, too.
         png: The file's bytes.
         note: How to read it.
     """
@@ -98,8 +98,9 @@ def _html_blocks(page: Page) -> Iterator[str]:
             case Figure():
                 data = b64encode(block.png).decode()
                 yield f'<figure>\n<img alt="{escape(block.title)}" src="data:image/png;base64,{data}">'
-                note = f" {escape(block.note)}" if block.note else ""
-                yield f"<figcaption><b>{escape(block.title)}.</b>{note}</figcaption>\n</figure>"
+                if block.note:
+                    yield f"<figcaption>{escape(block.note)}</figcaption>"
+                yield "</figure>"
 
 
 def _html_table(table: Table) -> Iterator[str]:
@@ -143,8 +144,6 @@ def _lines(page: Page) -> Iterator[str]:
             case Table():
                 yield from _markdown_table(block)
             case Figure():
-                yield f"**{block.title}**"
-                yield ""
                 yield f"![{block.title}]({FIGURES}/{block.name}.png)"
                 if block.note:
                     yield ""

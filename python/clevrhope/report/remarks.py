@@ -41,7 +41,7 @@ def remarks(results: Sequence[Result]) -> Iterator[Block]:
         yield Text(f"{n:,} questions have no prediction and are left out (first: {missing[0].model}, "
                    f"{missing[0].hop}).")  # fmt: skip
     for note, names in _models_by_note(results).items():
-        sentence = f"{note[:1].upper()}{note[1:]}: {', '.join(names)}."
+        sentence = f"The predictions of {', '.join(names)} come with this note: {note}."
         if note == NOT_TRAINED:
             sentence += " Since it is not known what was seen in training, these are not systematicity gaps."
         yield Text(sentence)
@@ -65,7 +65,7 @@ def notes_of(results: Sequence[Result], model: str) -> Iterator[Block]:
     """The notes that belong to everything made from a model's predictions."""
     notes = sorted({each.note for each in results if each.model == model and each.note})
     if notes:
-        yield Text(f"{model}: {'; '.join(notes)}.")
+        yield Text(f"The predictions of {model} come with this note: {'; '.join(notes)}.")
 
 
 def setup_tables(results: Sequence[Result]) -> Iterator[Table]:

@@ -52,6 +52,8 @@ class Result:
         train_size: Number of questions trained on; None if unknown.
         run: Name of the run among others of its kind.
         accuracies: Test set -> accuracy in per cent, with its draws.
+        constants: Test set -> accuracy in per cent of always giving its most frequent answer; of those whose
+            images come in groups, whose answers are not balanced.
         n_missing: Number of questions without a prediction, which are left out.
         n_asked: Test set -> number of questions with a prediction.
         n_unanswered: Test set -> number of predictions that are not an answer, which count as wrong.
@@ -77,6 +79,7 @@ class Result:
     train_size: int | None
     run: str
     accuracies: Mapping[str, Estimate]
+    constants: Mapping[str, float] = field(default_factory=dict)
     n_missing: int = 0
     n_asked: Mapping[str, int] = field(default_factory=dict)
     n_unanswered: Mapping[str, int] = field(default_factory=dict)
@@ -113,6 +116,11 @@ class Result:
         gap = SYSTEMATICITY_GAPS[kind]
         ood, iid = self.accuracies.get(gap.name), self.accuracies.get(gap.baseline)
         return None if ood is None or iid is None else ood.minus(iid)
+
+    @property
+    def n_answered(self) -> Mapping[str, int]:
+        """Test set -> number of predictions that are an answer, right or wrong."""
+        return {split: n - self.n_unanswered.get(split, 0) for split, n in self.n_asked.items()}
 
     @property
     def is_elsewhere(self) -> bool:
@@ -194,6 +202,7 @@ def _results(source: Source, key: AnswerKey, matcher: Matcher, floor_of: Floor) 
             train_size=size,
             run=(source.run if run is None else run) or "",
             accuracies=found,
+            constants=_constants(key, hop, found),
             n_missing=n_missing,
             n_asked=n_asked,
             n_unanswered=n_unanswered,
@@ -232,6 +241,12 @@ def _name(source: Source) -> str:
     if source.after:
         parts.append("best weights" if source.after == "best" else f"after stage {source.after}")
     return ", ".join(parts)
+
+
+def _constants(key: AnswerKey, hop: str, splits: Iterable[str]) -> dict[str, float]:
+    """`constants` of a result with accuracies on these test sets."""
+    answers = {split: key.test_set(hop, split).answers for split in splits if SPLITS[split].drawn == "places"}
+    return {split: 100 * float(np.bincount(each).max()) / len(each) for split, each in answers.items()}
 
 
 def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR, Estimate, mean_of_datasets, mean_of_runs, transfer
 from clevrhope.report.page import Block, Table, Text
 from clevrhope.report.results import FLOORS, Result
-from clevrhope.report.tables import MINUS, NO_BREAK, counted, greyed, unmatched_cells, with_sign
-from clevrhope.splits.kinds import IID, OOD
+from clevrhope.report.tables import (
+    MINUS,
+    NO_BREAK,
+    beat_baseline,
+    counted,
+    greyed,
+    unmatched_cells,
+    with_sign,
+)
+from clevrhope.splits.kinds import IID, OOD, SYSTEMATICITY_GAPS
 
 if TYPE_CHECKING:
     from clevrhope.metrics.slopes import MeanSlope
@@ -42,7 +50,10 @@ class Group:
 
     @property
     def combinations(self) -> str:
-        """The pair and how its combinations were chosen, as "cyan_cylinder, random"; "" for plain pairs."""
+        """The pair whose combinations are controlled, and how if not by an order, as "cyan_cylinder, grid".
+
+        "" for plain pairs.
+        """
         return _combinations(self.results[0])
 
     @property
@@ -104,18 +115,20 @@ class Group:
 
 
 def groups_of(results: Iterable[Result]) -> list[Group]:
-    """The groups of results with a complex gap, in order: plain pairs first, by size, falling diversity."""
+    """The groups of results with a complex gap, in order: plain pairs first, by size and diversity."""
     found: dict[tuple[str, str, int, int | None], list[Result]] = {}
     for each in results:
         if each.gap("complex") is not None and each.diversity:
             key = (each.model, _combinations(each), each.diversity, each.train_size)
             found.setdefault(key, []).append(each)
     groups = [Group(tuple(each)) for each in found.values()]
-    return sorted(groups, key=lambda each: (each.combinations, each.train_size or 0, -each.diversity))
+    return sorted(groups, key=lambda each: (each.combinations, each.train_size or 0, each.diversity))
 
 
 def _combinations(result: Result) -> str:
-    return f"{result.pair}, {result.mode}" if result.mode else ""
+    if not result.mode:
+        return ""
+    return result.pair if result.mode == "random" else f"{result.pair}, {result.mode}"
 
 
 def accuracy(split: str) -> Pick:
@@ -185,17 +198,36 @@ def _sentence(groups: Sequence[Group]) -> str:
     first = groups[0]
     name = ", ".join(filter(None, (first.model, first.combinations, first.size)))
     unit = "palette" if first.combinations else "held-out pair"
-    gaps = []
+    gaps, silent = [], []
     for each in groups:
-        gap = each.estimate(complex_gap)
-        if gap is not None:
-            of = counted(len(each.sub_datasets), unit)
-            gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.diversity} ({of})")
-    collapsed = sum(result.collapsed for each in groups for result in each.results)
-    of_which = f"; {counted(collapsed, 'run')} collapsed" if collapsed else ""
-    return (
-        f"{name}: the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}{of_which}."
-    )
+        shown = each if beat_baseline(each.results) else each.without_collapsed()
+        gap = None if shown is None else shown.estimate(complex_gap)
+        if shown is None or gap is None:
+            silent.append(each)
+            continue
+        of = counted(len(shown.sub_datasets), unit)
+        n_collapsed = sum(run.collapsed for run in shown.results)
+        if n_collapsed or shown.n_collapsed:
+            how = "with" if n_collapsed else "without"
+            of += f", {how} {counted(n_collapsed or shown.n_collapsed, 'collapsed run')}"
+        gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.diversity} ({of})")
+    said = []
+    if gaps:
+        said.append(f"the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}")
+    if silent:
+        levels = ", ".join(str(each.diversity) for each in silent) if gaps else ""
+        runs = [run for each in silent for run in each.results]
+        is_mute = not any(run.n_answered.get(split) for run in runs for split in (IID, OOD))
+        said.append(
+            f"nothing can be said about the gap{f' at diversity {levels}' if levels else ''}, as "
+            + (
+                "the model gave no answer to any question"
+                if is_mute
+                else f"accuracy on {IID} does not beat the question-only baseline, so the model has not "
+                "learned to look at images"
+            )
+        )
+    return f"{name}: {'; '.join(said)}."
 
 
 def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
@@ -205,8 +237,9 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
         return
     yield Table(
         title="Accuracy, gap and transfer",
-        head=["model", *_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %", "question alone: IID, %",
-              "OOD, %", "complex gap, points", "normalised transfer", "if always right"],
+        head=["model", *_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %",
+              f"question alone: {IID}, %", f"question alone: {OOD}, %", "complex gap, points",
+              "normalised transfer", "transfer if always right"],
         rows=[
             [each.model, *_place(each), _counts(each),
              *(_cell(each, estimate) for estimate in (
@@ -235,9 +268,35 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
                 for each in matched
             ],
             note="Matched: IID questions that mention a seen pair of the same two attributes, weighted by "
-            "OOD's families and numbers of objects (docs/report.md). OOD questions without a match are in "
+            "OOD's families and numbers of objects. OOD questions without a match are in "
             "neither gap. A pair's cells count once, not once for each run.",
         )  # fmt: skip
+
+
+def minimal_table(groups: Sequence[Group]) -> Iterator[Table]:
+    """The minimal sets with what a constant answer has there; nothing where no run answered them."""
+    gap = SYSTEMATICITY_GAPS["minimal"]
+    shown = [each for each in groups if each.estimate(gap_of("minimal")) is not None]
+    if shown:
+        yield Table(
+            title="Minimal sets, per cent",
+            head=["model", *_PLACE, gap.baseline, "a constant answer", gap.name, "a constant answer",
+                  "minimal gap, points"],
+            rows=[
+                [each.model, *_place(each),
+                 *(text for split in (gap.baseline, gap.name) for text in (
+                     _cell(each, each.estimate(accuracy(split))), _constant(each, split))),
+                 _cell(each, each.estimate(gap_of("minimal")), points=True)]
+                for each in shown
+            ],
+            note="A constant answer is the most frequent one of the set, which is mostly no. A model that is "
+            "not above it has not learned this kind of question, and its minimal gap says nothing.",
+        )  # fmt: skip
+
+
+def _constant(group: Group, split: str) -> str:
+    found = [each.constants[split] for each in group.results if split in each.constants]
+    return f"{sum(found) / len(found):.1f}" if found else ""
 
 
 def runs_table(groups: Sequence[Group]) -> Table:
@@ -264,11 +323,12 @@ def runs_table(groups: Sequence[Group]) -> Table:
     )  # fmt: skip
 
 
-_PLACE = ("combinations", "diversity", "train size")
+_PLACE = ("held-out pair", "diversity", "train size")
 
 
 def _place(group: Group) -> list[str]:
-    return [group.combinations or "all", str(group.diversity), group.size]
+    hops = {each.hop for each in group.results}
+    return [min(hops) if len(hops) == 1 else f"{len(hops)} pairs", str(group.diversity), group.size]
 
 
 def _with_uncollapsed(group: Group) -> list[Group]:

@@ -190,10 +190,15 @@ def _paper_text(theirs: PaperValue, *, signed: bool) -> str:
 
 
 def greyed(text: str, runs: Sequence[Result]) -> str:
-    """A cell's text, grey where its runs do not beat the question-only baseline in mean IID accuracy."""
+    """A cell's text, grey where its runs do not beat the question-only baseline."""
+    return text if beat_baseline(runs) else Grey(text)
+
+
+def beat_baseline(runs: Sequence[Result]) -> bool:
+    """Whether runs beat the question-only baseline in mean IID accuracy; true where that is unknown."""
     iid = [each.accuracies[IID].value for each in runs if IID in each.accuracies]
     floors = [each.floor for each in runs if each.floor is not None]
-    return Grey(text) if iid and floors and mean_of(iid).value <= mean_of(floors).value else text
+    return not (iid and floors) or mean_of(iid).value > mean_of(floors).value
 
 
 def spread(values: Sequence[float], *, signed: bool = False, ddof: Literal[0, 1] = 1) -> str:

@@ -8,10 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.dataset.folder_check import is_dataset
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.covr.results import CovrScores
 from clevrhope.metrics.pairs import PairScores
+from clevrhope.metrics.paper import paper_results
 from clevrhope.metrics.predictions import is_about_sets
 from clevrhope.report.covr import covr_blocks, covr_rows, measure_covr
 from clevrhope.report.failures import failure_blocks
@@ -31,7 +33,15 @@ from clevrhope.report.setups import dropped
 from clevrhope.report.slopes import Section, sections_of, slope_blocks, slope_sentences
 from clevrhope.report.suite_tables import suite_blocks
 from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
-from clevrhope.report.summary import Group, groups_of, headline, matched_gap, runs_table, summary_tables
+from clevrhope.report.summary import (
+    Group,
+    groups_of,
+    headline,
+    matched_gap,
+    minimal_table,
+    runs_table,
+    summary_tables,
+)
 from clevrhope.report.tables import accuracy_tables, counted, gap_tables, models_of
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.own_files import check_own, write_own
@@ -59,6 +69,8 @@ class Report:
             answer, notes, and of paired tests the suite, the part and what is counted.
         n_results: Number of runs on a held-out pair that are in it.
         skipped: A sentence for each run or file that could not be used.
+        without: What is left out for lack of a package, as a sentence with the command that installs it; ""
+            where nothing is.
     """
 
     html: Path
@@ -67,6 +79,7 @@ class Report:
     csv: Path
     n_results: int
     skipped: tuple[str, ...]
+    without: str = ""
 
 
 def report(
@@ -96,9 +109,15 @@ def report(
 
     Raises:
         PredictionsError: there is nothing to report; names the first reason.
-        DatasetError: there is no space or no permission, or a user's own file is in the way.
+        DatasetError: there is no space or no permission, a user's own file is in the way, or the folder is in
+            a dataset.
     """
     progress = progress or Silent()
+    within = next((each for each in (out.resolve(), *out.resolve().parents) if is_dataset(each)), None)
+    if within is not None:
+        raise DatasetError(
+            f"{out}: within the dataset {within}, whose manifest lists all of its files; choose another --out"
+        )
     check_own(out, PAGES)
     sources, skipped = find_sources(runs, model=model, dataset=dataset)
     if ways:
@@ -152,6 +171,7 @@ def report(
         csv=out / "results.csv",
         n_results=len(results) + sum(len(each.conditions) for each in covr),
         skipped=tuple(skipped),
+        without="" if no_figures is None else f"Without figures: {no_figures}.",
     )
 
 
@@ -184,6 +204,7 @@ def _results_blocks(
     yield Text(_summary(results))
     yield from remarks(results)
     yield from summary_tables(groups)
+    yield from minimal_table([each for each in groups if each.combinations])
     if draws:
         from clevrhope.report.figures import diversity_plots
 
@@ -192,6 +213,12 @@ def _results_blocks(
     plain = [each for each in last if not each.mode]
     for name in models_of(plain):
         yield Heading(name)
+        if all(each.collapsed for each in plain if each.model == name):
+            yield Text(
+                "All runs collapsed: they do not beat the question-only baseline in distribution, so there "
+                "is nothing to compare with the paper. Their accuracies are in the table of every run."
+            )
+            continue
         yield from notes_of(plain, name)
         if draws:
             from clevrhope.report.figures import figures_of
@@ -244,8 +271,12 @@ def _summary(results: Sequence[Result]) -> str:
     return (
         f"{counted(len(results), 'set')} of predictions of {counted(n_models, 'model')} on "
         f"{counted(n_pairs, 'held-out pair')}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "
-        "percentage points. Square brackets hold 95% intervals. The paper's numbers are from tables 4 to 21 "
-        "of Berlot-Attwell et al."
+        "percentage points. Square brackets hold 95% intervals."
+        + (
+            " The paper's numbers are from tables 4 to 21 of Berlot-Attwell et al."
+            if {each.source.paper_model for each in results} & {each.model for each in paper_results()}
+            else ""
+        )
     )
 
 

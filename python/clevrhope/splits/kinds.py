@@ -155,7 +155,7 @@ _ROWS = (
         ("pair",),
         "places",
         "minimal_copies",
-        "One object; the questions are about values of the pair's types, never the held-out ones.",
+        "One object; each question names two values of the pair's types, never both held-out ones.",
         "#56B4E9",
         "o",
         group=0,

@@ -49,6 +49,11 @@ class Palette:
         """Number of combinations, the held-out pair included."""
         return len(self.combinations) + (self.held_out is not None)
 
+    def in_words(self, name: str) -> str:
+        """What is seen under this palette, as "cyan_cylinder-d4 sees cyan sphere, ...; not cyan cylinder"."""
+        seen = ", ".join(" ".join(each) for each in self.combinations)
+        return f"{name} sees {seen}" + (f"; not {' '.join(self.held_out)}" if self.held_out else "")
+
     def data(self, pool: str) -> bytes:
         """The palette of a pool as JSON, as `World.with_palette` reads it."""
         has_held_out = self.held_out and parse_pool_name(pool)[0] == WITH_PAIR

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_TRAIN, is_covr
-from clevrhope.splits.kinds import TRAIN
+from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.splits.palettes import MARK
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
@@ -78,6 +78,8 @@ class PredictionFile:
         percent: split -> accuracy in per cent, over all of its questions; carets/SPLIT for those that the
             suite carets made on it.
         unanswered: split -> number of questions without an answer.
+        constants: split -> its most frequent right answer, and the accuracy in per cent of always giving it;
+            of splits whose images come in groups, whose answers are not balanced.
         unknown_words: words of the questions that were read as <UNK>.
         n_skipped: questions of a suite that were not asked, as their images were edited pixel by pixel and
             the features are made from scenes.
@@ -88,6 +90,7 @@ class PredictionFile:
     way: str
     percent: Mapping[str, float]
     unanswered: Mapping[str, int]
+    constants: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     unknown_words: tuple[str, ...] = ()
     n_skipped: int = 0
 
@@ -262,11 +265,24 @@ def evaluate(
                         unanswered={
                             str(part): int((found == NO_ANSWER).sum()) for part, found in answers.items()
                         },
+                        constants={
+                            part.split: _constant(sets[part], vocab)
+                            for part in answers
+                            if not part.suite
+                            and part.split in SPLITS
+                            and SPLITS[part.split].drawn == "places"
+                        },
                         unknown_words=_unknown_words([asked[part] for part in answers]),
                         n_skipped=sum(each.n_skipped for each in asked.values()),
                     )
                 )
     return tuple(files)
+
+
+def _constant(questions: Questions, vocab: Vocab) -> tuple[str, float]:
+    """The most frequent right answer, and the share in per cent of the questions that have it."""
+    numbers, counts = np.unique(questions.answers, return_counts=True)
+    return vocab.answers()[int(numbers[counts.argmax()])], 100 * float(counts.max()) / len(questions)
 
 
 @dataclass(frozen=True)

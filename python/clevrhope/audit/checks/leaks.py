@@ -71,9 +71,9 @@ def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list
 def _add(lines: dict[Kind, Check], report: LeakReport) -> None:
     lines[Kind.PROGRAM].n_checked += sum(each.n_questions for each in report.splits)
     lines[Kind.DISAGREEMENT].n_checked += sum(each.n_questions for each in report.splits if each.has_json)
-    lines[Kind.SHARED].n_checked += sum(each.n_images for each in report.splits)
+    lines[Kind.SHARED].n_checked += report.n_images
+    lines[Kind.PALETTE].n_checked += report.n_images if report.hop.palette else 0
     for each in report.splits:
-        lines[Kind.PALETTE].n_checked += each.n_images if report.hop.palette else 0
         lines[Kind.PAIR].n_checked += each.n_questions if report.hop.target else 0
         lines[Kind.GROUP].n_checked += each.n_images if _has_groups(each.split) else 0
     listed: Counter[Kind] = Counter()

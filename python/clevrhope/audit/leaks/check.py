@@ -124,13 +124,15 @@ class _HopCheck:
             used = {name: self._scenes_in_use(each) for name, each in splits.items()}
             counts = tuple(self._check_split(name, each, used[name]) for name, each in splits.items())
             self._check_shared(splits, used)
+            by_pool: dict[str, list[Rows]] = {}
+            for name, each in splits.items():
+                by_pool.setdefault(each.pool, []).append(used[name])
+            rows = {pool: np.unique(np.concatenate(each)) for pool, each in by_pool.items()}
             if images:
-                by_pool: dict[str, list[Rows]] = {}
-                for name, each in splits.items():
-                    by_pool.setdefault(each.pool, []).append(used[name])
-                for pool, rows in by_pool.items():
-                    self._check_images(self.pools[pool], np.unique(np.concatenate(rows)))
-        return LeakReport(self.hop, counts, tuple(self.found.listed), dict(self.found.counts))
+                for pool, of_pool in rows.items():
+                    self._check_images(self.pools[pool], of_pool)
+        n_images = sum(map(len, rows.values()))
+        return LeakReport(self.hop, counts, n_images, tuple(self.found.listed), dict(self.found.counts))
 
     def _splits_there(self) -> list[str]:
         """Splits whose files are there; one without the other is a violation, unless JSON was left out."""

@@ -83,6 +83,8 @@ class LeakReport:
 
     hop: Hop
     splits: tuple[SplitCounts, ...]
+    n_images: int
+    """Images of all splits; those that the minimal sets share count once."""
     violations: tuple[Violation, ...]
     """The first `MAX_LISTED` of each kind, in the order in which they were found."""
     counts: Mapping[Kind, int]

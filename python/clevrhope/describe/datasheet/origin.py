@@ -38,7 +38,7 @@ def provenance_sections(manifest: Manifest) -> str:
         ("templates", f"{code(manifest.config['templates'])} {code(templates['fingerprint'])}"),
         ("images", _rendering(manifest)),
         *([("`--passes`", listed([code(kind) for kind in passes]))] if passes else []),
-        *((code(settings.option(name)), code(getattr(settings, name))) for name in settings.choices()),
+        *((code(settings.option(name)), code(getattr(settings, name))) for name in _settings(manifest)),
     ]
     constraints = manifest.world["constraints"].items()
     rows += [(escape(name), escape(value)) for name, value in constraints if _is_plain(value)]
@@ -96,11 +96,17 @@ def balancing(splits: Collection[str]) -> str:
     return "".join(parts)
 
 
+def _settings(manifest: Manifest) -> list[str]:
+    """The settings that decide what the folder has; those of questions over several images if it has some."""
+    of_sets = () if manifest.covr else manifest.settings.names_of_sets()
+    return [name for name in manifest.settings.choices() if name not in of_sets]
+
+
 def _binding(manifest: Manifest) -> str:
     """The options that a folder is bound to, including defaults; another choice needs another folder."""
     settings = manifest.settings
     options = {
-        name: code(f"{settings.option(name)} {getattr(settings, name)}") for name in settings.choices()
+        name: code(f"{settings.option(name)} {getattr(settings, name)}") for name in _settings(manifest)
     }
     clauses = "; ".join(f"with {option} {settings.effect(name)}" for name, option in options.items())
     text = f"{clauses[0].upper()}{clauses[1:]}. "

@@ -1,6 +1,6 @@
 """The terminal's view of a dataset's folder."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from rich.console import Console
 from rich.text import Text
@@ -11,7 +11,11 @@ from clevrhope.describe.markdown import listed
 from clevrhope.images.rendering_record import made_by
 from clevrhope.runtime.display import show_table, size
 from clevrhope.splits.covr.kinds import covr_file
+from clevrhope.splits.palettes import palette_from_json
 from clevrhope.version import software_version
+
+PALETTES_SHOWN = 8
+"""Most palettes whose combinations are listed."""
 
 
 def show_overview(console: Console, overview: Overview) -> None:
@@ -30,6 +34,7 @@ def show_overview(console: Console, overview: Overview) -> None:
     for splits, rows in _by_splits(overview.manifest.covr).items():
         names = map(covr_file, splits)
         show_table(console, "Questions about several images (images)", ("HOP", *names), rows)
+    _show_combinations(show, overview)
     _show_pools(console, overview)
     _show_suites(console, overview)
     rows = [(kind, size(n_bytes)) for kind, n_bytes in overview.bytes.items()]
@@ -40,7 +45,7 @@ def show_overview(console: Console, overview: Overview) -> None:
         for command in made.commands:
             show(command)
         if made.settings:
-            show(f"with these lines in {SETTINGS_FILE}:")
+            show(f"where {SETTINGS_FILE}, or the file that you gave as --config, says:")
             for line in made.settings.strip().splitlines():
                 show(f"  {line}")
         for note in made.notes:
@@ -57,6 +62,8 @@ def _headline(overview: Overview) -> str:
     manifest = overview.manifest
     n = len(manifest.splits)
     images = f"{overview.n_images:,} images" if overview.n_images else "no images"
+    if overview.n_waiting:
+        images = f"{overview.n_images + overview.n_waiting:,} images so far"
     if overview.part is not None:
         state = f"part {overview.part} of a dataset; clevrhope merge joins the parts"
     elif manifest.complete:
@@ -102,6 +109,17 @@ def _by_splits(
         cells = (f"{entry['questions']:,} ({entry['pictures']:,})" for entry in splits.values())
         tables.setdefault(tuple(splits), []).append((hop, *cells))
     return tables
+
+
+def _show_combinations(show: Callable[[str, str], None], overview: Overview) -> None:
+    """What each palette allows, a line each; of many palettes, the first ones."""
+    palettes = overview.manifest.palettes
+    for name, raw in list(palettes.items())[:PALETTES_SHOWN]:
+        show(palette_from_json(raw).in_words(name), "")
+    if len(palettes) > PALETTES_SHOWN:
+        show(f"and {len(palettes) - PALETTES_SHOWN} more palettes, which are in manifest.json", "dim")
+    if palettes:
+        show("", "")
 
 
 def _show_pools(console: Console, overview: Overview) -> None:

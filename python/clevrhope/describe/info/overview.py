@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.layout import Layout, images_of
 from clevrhope.dataset.manifest import Manifest, part_of, read_summary
 from clevrhope.describe.info.additions import Addition, additions
 from clevrhope.describe.info.reproduction import Reproduction, reproduction
@@ -55,6 +55,7 @@ class Overview:
     Attributes:
         folder: as it was given.
         manifest: without the list of files.
+        n_waiting: images that a build has rendered and not yet listed in the manifest, as it was interrupted.
         part: "3/16" of one machine's part; None for a whole dataset.
         stores: features.
         exports: of this dataset, in and beside the folder.
@@ -65,6 +66,7 @@ class Overview:
 
     folder: Path
     manifest: Manifest
+    n_waiting: int
     part: str | None
     stores: tuple[Store, ...]
     exports: tuple[Export, ...]
@@ -100,6 +102,7 @@ class Overview:
             "config": manifest.config,
             "questions": self.n_questions,
             "images": self.n_images,
+            "images_waiting": self.n_waiting,
             "splits": manifest.splits,
             "covr": manifest.covr,
             "suites": manifest.suites,
@@ -133,12 +136,30 @@ def read_overview(folder: Path) -> Overview:
     return Overview(
         folder,
         manifest,
+        0 if manifest.complete else _n_waiting(layout, manifest),
         part,
         stores,
         tuple(_exports(folder, manifest)),
         {kind: n for kind, n in n_bytes.items() if n},
         made,
         tuple(added),
+    )
+
+
+def _n_waiting(layout: Layout, manifest: Manifest) -> int:
+    """PNG files of pools that the manifest lists no images of, in their folders or on their way into HDF5."""
+    entries = [
+        entry for splits in (*manifest.splits.values(), *manifest.covr.values()) for entry in splits.values()
+    ]
+    return sum(
+        len(
+            {
+                index
+                for folder in (layout.images(pool), layout.image_store(pool))
+                for index in images_of(folder, pool)
+            }
+        )
+        for pool in {str(entry["pool"]) for entry in entries if "pool" in entry} - manifest.pools.keys()
     )
 
 

@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def reproduction(folder: Path, manifest: Manifest) -> Reproduction:
         ["clevrhope", "build", *_names(hops), *group.limits, *_listed("--splits", group.splits)]
         + ["--covr"] * group.covr
         + [*bound, "--out", str(folder)]
-        for group, hops in _groups(manifest).items()
+        for group, hops in _joined(_groups(manifest))
     ]
     commands += _suites(folder, manifest)
     if any(hop for hop in manifest.splits if _palette_file(hop)):
@@ -195,6 +195,21 @@ def _groups(manifest: Manifest) -> dict[_Group, list[Hop]]:
             group = next((each for each in groups if not each.splits), group)
         groups.setdefault(group, []).append(hop)
     return groups
+
+
+def _joined(groups: Mapping[_Group, list[Hop]]) -> list[tuple[_Group, list[Hop]]]:
+    """The groups, those that differ only in their --diversity as one, for which one command is enough."""
+    joined: dict[object, tuple[_Group, list[Hop]]] = {}
+    for group, hops in groups.items():
+        is_diversity = group.limits[:1] == ("--diversity",)
+        rest = replace(group, limits=group.limits[2:])
+        key = (rest, tuple(_names(hops))) if is_diversity else group
+        if key in joined:
+            found, _ = joined[key]
+            option, numbers, *mode = found.limits
+            group = replace(found, limits=(option, f"{numbers},{group.limits[1]}", *mode))
+        joined[key] = group, hops
+    return list(joined.values())
 
 
 def _limits(hop: Hop, splits: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:

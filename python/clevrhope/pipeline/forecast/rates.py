@@ -58,6 +58,7 @@ def measure_rates(resolved: Resolved, *, images: bool, advance: Advance) -> tupl
     scenes_per_second = len(rows) / (perf_counter() - began)
     advance(2)
     seconds: float | None = None
+    least: float | None = None
     seconds_of_passes: float | None = None
     start = 0.0
     image_bytes: dict[str, float] = {}
@@ -71,6 +72,7 @@ def measure_rates(resolved: Resolved, *, images: bool, advance: Advance) -> tupl
             cores = available_cores()
             if load >= BUSY_LOAD * cores and share < BUSY_SHARE:
                 with_what = rendering_in_words(rendering_as_json(resolved.config.rendering))
+                least = share * seconds
                 problem = (
                     f"the machine looks busy (a load of {load:.1f} on {cores} cores, of whose time rendering "
                     f"got {share:.0%}); now an image with {with_what} takes {seconds:.2g} s; plan again when "
@@ -86,6 +88,7 @@ def measure_rates(resolved: Resolved, *, images: bool, advance: Advance) -> tupl
         bytes_a_set_question=bytes_a_set,
         scenes_per_second=scenes_per_second,
         seconds_per_picture=seconds,
+        least_seconds_per_picture=least,
         seconds_per_passes=seconds_of_passes,
         seconds_to_renderer=start,
         bytes_a_question=sum(map(len, batch.rows)) / len(batch.arrays) + BYTES_OF_ARRAYS,

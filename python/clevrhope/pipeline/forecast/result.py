@@ -35,6 +35,8 @@ class Rates:
     scenes_per_second: float
     seconds_per_picture: float | None
     """With all workers busy; None where nothing is to be rendered, or rendering failed."""
+    least_seconds_per_picture: float | None
+    """The same if rendering had all cores; None unless the machine looks busy."""
     seconds_per_passes: float | None
     """Seconds per image for annotations; None where none are wanted, or timing failed."""
     seconds_to_renderer: float
@@ -97,14 +99,29 @@ class Plan:
     @property
     def seconds(self) -> float | None:
         """Estimated seconds for the build; None where images are needed and their time is not known."""
+        each = self.rates.seconds_per_picture
+        is_known = each is not None and not self.no_forecast_because
+        return self._seconds(each or 0.0) if is_known or not self._makes_images else None
+
+    @property
+    def seconds_between(self) -> tuple[float, float] | None:
+        """On a busy machine, seconds for the build with all cores, and as busy as now; None elsewhere."""
+        least, now = self.rates.least_seconds_per_picture, self.rates.seconds_per_picture
+        if least is None or now is None or not self._makes_images:
+            return None
+        return self._seconds(least), self._seconds(now)
+
+    @property
+    def _makes_images(self) -> bool:
+        return self.resolved.request.render and bool(self.to_render or self.to_annotate)
+
+    def _seconds(self, per_picture: float) -> float:
         text = (self.questions - self.set_questions) / self.rates.questions_per_second
         text += self.set_questions / self.rates.sets_per_second
         text += self.questions * SECONDS_OF_CHECK
         text += sum(self.images.values()) / self.rates.scenes_per_second
         text += SECONDS_TO_START + SECONDS_A_SPLIT * len(self.splits)
-        if not self.resolved.request.render or not (self.to_render or self.to_annotate):
+        if not self._makes_images:
             return text
-        if self.rates.seconds_per_picture is None or self.no_forecast_because:
-            return None
         text += self.to_annotate * (self.rates.seconds_per_passes or 0.0)
-        return text + self.rates.seconds_to_renderer + self.to_render * self.rates.seconds_per_picture
+        return text + self.rates.seconds_to_renderer + self.to_render * per_picture

@@ -62,6 +62,9 @@ def plan_lines(plan: Plan) -> list[str]:
                 f"at that rate, the {IMAGES_OF_THE_PAPER:,} images of all 29 pairs at the paper's size take "
                 f"{duration(IMAGES_OF_THE_PAPER * each)}"
             )
+    elif plan.seconds_between is not None:
+        least, most = plan.seconds_between
+        lines.append(f"{duration(least)} to {duration(most)} here: {plan.no_forecast_because}")
     else:
         lines.append(f"the time cannot be estimated: {plan.no_forecast_because}")
     return lines
@@ -69,6 +72,7 @@ def plan_lines(plan: Plan) -> list[str]:
 
 def plan_json(plan: Plan) -> dict[str, Any]:
     """The plan as one JSON object."""
+    between = plan.seconds_between
     return {
         "folder": str(plan.resolved.request.out),
         "seed": plan.resolved.seed,
@@ -81,6 +85,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "pictures_to_copy": plan.to_copy if plan.resolved.request.render else 0,
         "bytes": round(plan.bytes),
         "seconds": None if plan.seconds is None else round(plan.seconds, 1),
+        "seconds_between": None if between is None else [round(each, 1) for each in between],
         "no_seconds_because": plan.no_forecast_because or None,
         "seconds_per_picture": plan.rates.seconds_per_picture,
         "rendering": plan.resolved.request.rendering,
@@ -133,9 +138,5 @@ def _palettes(plan: Plan) -> dict[str, Palette]:
 
 def _seen_lines(plan: Plan) -> list[str]:
     """The combinations that each palette allows, a line each, after an empty line."""
-    lines = [
-        f"{name} sees {', '.join(' '.join(each) for each in palette.combinations)}"
-        + (f"; not {' '.join(palette.held_out)}" if palette.held_out else "")
-        for name, palette in _palettes(plan).items()
-    ]
+    lines = [palette.in_words(name) for name, palette in _palettes(plan).items()]
     return ["", *lines] if lines else []
