@@ -318,6 +318,21 @@ def test_an_engine_with_other_text_says_so(
     assert run("verify", built)[0] == 0
 
 
+def test_a_kind_of_split_that_is_newer_than_an_edition_changes_nothing(
+    editions: Path, tmp_path: Path, run: Any
+) -> None:
+    path = editions / f"{NAME}.json"
+    raw = json.loads(path.read_text("utf-8"))
+    del raw["engine"]["questions"]["a_picture"]["val_iid"]
+    path.write_text(json.dumps(raw), "utf-8")
+    assert run("plan", "--edition", NAME, "--no-render", "--out", tmp_path / "out")[0] == 0
+    raw["engine"]["questions"]["a_picture"]["train"] += 1
+    path.write_text(json.dumps(raw), "utf-8")
+    code, text = run("plan", "--edition", NAME, "--no-render", "--out", tmp_path / "out")
+    assert code == 2
+    assert "what is recorded of questions" in text
+
+
 def test_a_broken_definition_is_named(editions: Path, tmp_path: Path, run: Any) -> None:
     write_definition(editions, "odd", DEFINITION.replace("train = 90", 'train = "many"'))
     code, text = run("plan", "--edition", "odd", "--out", tmp_path / "out")

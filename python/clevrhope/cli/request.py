@@ -22,7 +22,7 @@ from clevrhope.cli.arguments import (
     with_options,
 )
 from clevrhope.cli.command import option_group
-from clevrhope.cli.names import HOP
+from clevrhope.cli.names import EDITION, HOP
 from clevrhope.config.question_settings import QuestionSettings
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ dataset_options = with_options(
         "What to build",
         click.option(
             "--edition",
+            type=EDITION,
             metavar="NAME",
             help="A dataset whose content is fixed, such as hope-1; --hop and --splits choose a part of it, "
             "and a --seed of your own makes it a private one.",

@@ -11,7 +11,7 @@ from clevrhope.editions import definition
 from clevrhope.editions.content import PARTS, Content, Tree
 from clevrhope.editions.definition import Edition
 from clevrhope.errors import ConfigError
-from clevrhope.runtime.forms import NAME, OBJECT, SHA256, TEXT, Fields, MapOf, check_form
+from clevrhope.runtime.forms import COUNT, NAME, OBJECT, SHA256, TEXT, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.version import software_version
 
@@ -71,6 +71,10 @@ def check_engine(edition: Edition, manifest: Manifest) -> None:
     """
     frozen = read_frozen(edition)
     here = engine_of(manifest, manifest.rendering or frozen.engine["rendering"])
+    # A kind of split that is newer than the edition changes nothing in it.
+    known = frozen.engine["questions"]["a_picture"].keys()
+    numbers = here["questions"]["a_picture"]
+    here["questions"]["a_picture"] = {name: n for name, n in numbers.items() if name in known}
     for name, there in frozen.engine.items():
         if there == here[name]:
             continue
@@ -128,7 +132,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-_RECORDS = dict.fromkeys(("questions", "rendering"), OBJECT)
+_RECORDS = {"questions": Fields({"a_picture": MapOf(COUNT)}), "rendering": OBJECT}
 _FORM = Fields(
     {
         "clevrhope": TEXT,

@@ -119,7 +119,7 @@ class Verification:
         if self.n_images:
             images = _counted(self.n_images, "image")
             if self.every_image > 1:
-                images += f" (one in {self.every_image} was compared)"
+                images += f", one in {self.every_image}, compared"
         return (
             f"{self.n_splits}{of} splits, {self.n_questions:,} questions, {self.n_scenes:,} scenes, {images}"
         )
