@@ -17,7 +17,7 @@ from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.editions import verify
-from clevrhope.editions.content import PARTS, digest_of, scene_digest, whole_digest
+from clevrhope.editions.content import PARTS, scene_digest, whole_digest
 from clevrhope.pipeline import engine
 
 
@@ -212,7 +212,49 @@ def test_the_whole_digest_depends_on_each_part() -> None:
     assert whole_digest({}, PARTS) is None
 
 
-def test_a_documented_digest() -> None:
-    """Anybody can compute it: the SHA-256 of {"a":1,"b":[2.5,"é"]} with é escaped."""
-    text = b'{"a":1,"b":[2.5,"\\u00e9"]}'
-    assert digest_of({"b": [2.5, "é"], "a": 1}) == hashlib.sha256(text).hexdigest()
+def canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_digests_are_those_that_the_page_describes(built: Path, editions: Path) -> None:
+    """Computed as docs/editions.md says, by code that shares nothing with the package's."""
+    assert canonical({"b": [2.5, "é"], "a": 1}) == b'{"a":1,"b":[2.5,"\\u00e9"]}'
+    maps = json.loads((built / "vocab.json").read_text("utf-8"))
+    vocab = sha(json.dumps(list(maps.values()), sort_keys=True).encode())
+    with h5py.File(built / "hops/cyan_cylinder/complex_ood.h5") as file:
+        rows = {name: each[:].tolist() for name, each in file.items()}
+    for tokens, lengths in (("questions", "question_lengths"), ("programs", "program_lengths")):
+        pairs = zip(rows[tokens], rows[lengths], strict=True)
+        rows[tokens] = [token for row, length in pairs for token in row[:length]]
+    names = [
+        "answers",
+        "image_idxs",
+        "question_families",
+        "question_lengths",
+        "program_lengths",
+        "questions",
+        "programs",
+    ]
+    columns = {name: sha(b"".join(n.to_bytes(4, "little") for n in rows[name])) for name in names}
+    whole = {"format": "clevrhope questions 1", "vocab": vocab, "pool": "test_ood", "columns": columns}
+    used = sorted(set(rows["image_idxs"]))
+    scenes, images = (b"".join(index.to_bytes(4, "little") for index in used) for _ in range(2))
+    raw = json.loads((built / "scenes/test_ood/0000.json").read_text("utf-8"))["scenes"]
+    by_index = {scene["image_index"]: scene for scene in raw}
+    for index in used:
+        del by_index[index]["stream"]
+        scenes += hashlib.sha256(canonical(by_index[index])).digest()
+        image = Image.open(built / f"images/test_ood/HOPE_test_ood_{index:06d}.png").convert("RGB")
+        images += hashlib.sha256(f"{image.width} {image.height} ".encode() + image.tobytes()).digest()
+    found = verify(built)
+    assert found.splits["cyan_cylinder"]["complex_ood"] == {
+        "questions": sha(canonical({**whole, "n": len(rows["answers"])})),
+        "scenes": sha(scenes),
+        "images": sha(images),
+    }
+    hops = {hop: sha(canonical(splits)) for hop, splits in found.splits.items()}
+    assert found.digest == sha(canonical({"format": "clevrhope content 1", "hops": hops}))
