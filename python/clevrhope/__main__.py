@@ -17,7 +17,7 @@ from clevrhope.cli.datasets import build, hops, merge, plan
 from clevrhope.cli.doctor import doctor
 from clevrhope.cli.exports import export
 from clevrhope.cli.images import devices, render
-from clevrhope.cli.inspection import audit, info, show, stats
+from clevrhope.cli.inspection import audit, info, show, stats, verify
 from clevrhope.cli.models import evaluate, features, train
 from clevrhope.cli.predictions import answers, ask, baseline, report, score
 from clevrhope.cli.suites import families, suite
@@ -26,7 +26,7 @@ from clevrhope.experiments.command import experiment
 
 GROUPS = {
     "Make data": (build, plan, merge, hops, render, suite, families, export),
-    "Look at data": (info, show, browse, stats, audit),
+    "Look at data": (info, show, browse, stats, audit, verify),
     "Train and evaluate models": (features, train, evaluate, experiment),
     "Predictions and reports": (score, report, baseline, ask, answers),
     "This machine": (doctor, blender, devices, bench),

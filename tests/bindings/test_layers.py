@@ -36,6 +36,7 @@ FOLDERS = (
     "dataset",
     "features",
     "models",
+    "editions",
     "describe",
     "metrics",
     "audit",

@@ -42,6 +42,7 @@ MISSING = {
     "stats": [NOWHERE],
     "suite": ["rad", NOWHERE],
     "train": ["question_only", NOWHERE, "--hop", "none", "--size", "5"],
+    "verify": [NOWHERE],
 }
 """A line of each command with a file or folder that is not there, or an argument that it does not take."""
 

@@ -120,6 +120,7 @@ def test_names_are_completed(shell: str, limited: Path) -> None:
 
 def test_names_are_completed_where_there_is_no_dataset() -> None:
     assert completed("bash", "clevrhope train film nowhere --hop no") == ["none"]
+    assert completed("bash", "clevrhope build --edition hope-1") == ["hope-1", "hope-1-small"]
     assert completed("bash", "clevrhope show nowhere --hop none --split complex") == [
         "complex_iid",
         "complex_ood",

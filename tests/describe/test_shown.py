@@ -266,7 +266,7 @@ def page(question: str, *, sketch: bool = True) -> _Page:
         [SplitCards("complex_ood", 4, 2, [card])],
     )
     parser = _Page()
-    parser.feed(contact_sheet(Sheet(7, 4, 2, 0, [hop], materials=("rubber", "<metal>"))))
+    parser.feed(contact_sheet(Sheet("7", 4, 2, 0, [hop], materials=("rubber", "<metal>"))))
     parser.close()
     return parser
 
@@ -331,7 +331,7 @@ NONE = cards(Hop("none", None, 0), source="CLEVR_train_000034.png")
 def test_the_heading_says_what_is_there_and_each_part_links_to_its_datasheet(
     hops: list[HopCards], heading: str
 ) -> None:
-    sheet = contact_sheet(Sheet(7, 4, 2, 0, hops))
+    sheet = contact_sheet(Sheet("7", 4, 2, 0, hops))
     assert f"<h1>{heading}</h1>" in sheet
     seen = _Page()
     seen.feed(sheet)
@@ -339,7 +339,7 @@ def test_the_heading_says_what_is_there_and_each_part_links_to_its_datasheet(
 
 
 def test_images_of_clevr_are_marked_and_counted() -> None:
-    sheet = contact_sheet(Sheet(7, 4, 2, 0, [NONE, PAIR], n_published=1_234))
+    sheet = contact_sheet(Sheet("7", 4, 2, 0, [NONE, PAIR], n_published=1_234))
     assert "1,234 of the scenes are CLEVR&#x27;s own, by Johnson et al. (CC BY 4.0)" in sheet
     assert sheet.count('<b title="CLEVR_train_000034.png">CLEVR&#x27;s own</b>') == 1
-    assert "Johnson" not in contact_sheet(Sheet(7, 4, 2, 0, [PAIR]))
+    assert "Johnson" not in contact_sheet(Sheet("7", 4, 2, 0, [PAIR]))

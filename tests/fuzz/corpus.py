@@ -116,6 +116,7 @@ READS_DATASET = (
     "stats {C}/data",
     "stats {C}/data --json --full",
     "audit {C}/data",
+    "verify {C}/data",
     "plan --out {C}/data --hop rubber_cylinder --no-render",
     "build --out {C}/data --hop rubber_cylinder --no-render --quiet",
     "build --out {C}/data --hop red_cube --config {C}/small.toml --no-render --quiet",
@@ -132,6 +133,7 @@ READS_DATASET = (
 )
 READS_IMAGES = (
     "audit {C}/data",
+    "verify {C}/data",
     "export {C}/data --format parquet --out {O} --quiet",
     "export {C}/data --format webdataset --out {O} --quiet",
     "features {C}/data --kind pixels --size 48x32 --out {O} --quiet",
@@ -154,6 +156,7 @@ TARGETS: dict[str, Target] = {
         ("data/scenes/*/*.json",),
         (
             "audit {C}/data",
+            "verify {C}/data",
             "stats {C}/data",
             "export {C}/data --format clevr --hop rubber_cylinder --out {O} --quiet",
             "export {C}/data --format coco --out {O} --quiet",

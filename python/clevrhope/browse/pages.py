@@ -117,7 +117,7 @@ class Pages:
             (f"{n_questions:,}", "questions"),
             (f"{n_images:,}", "images"),
             (f"{len(hops):,}", "sub-dataset" if len(hops) == 1 else "sub-datasets"),
-            (str(manifest.seed), "seed"),
+            (manifest.seed_in_words, "seed"),
         ]
         rendering = f"Images are rendered by {made_by(manifest.rendering)}." if manifest.rendering else ""
         models = [

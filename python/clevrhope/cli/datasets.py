@@ -12,7 +12,7 @@ from clevrhope.cli.command import Command, option_group
 from clevrhope.cli.request import dataset_options, read_request
 
 if TYPE_CHECKING:
-    from clevrhope.pipeline import Summary
+    from clevrhope.pipeline import Request, Summary
 
 
 @click.command(cls=Command)
@@ -25,20 +25,21 @@ if TYPE_CHECKING:
         help="Make only part I of N, on a machine and in a folder of its own; merge joins the parts.",
     ),
 )
-def build(**choices: Any) -> None:
+def build(**choices: Any) -> int:
     """Makes a dataset, or extends an existing one.
 
-    After an interruption, run the same command again to resume.
+    After an interruption, run the same command again to resume. An edition is compared at the end with what
+    everybody has; the exit code is 1 if its content is another.
     """
     from clevrhope.pipeline import build as run
     from clevrhope.pipeline import build_part, parse_shard
 
     request = read_request(choices)
     if choices["shard"] is None:
-        _show_summary(choices, run(request, progress=shown_progress(choices)))
-        return
+        return _show_summary(choices, request, run(request, progress=shown_progress(choices)))
     # A drawn seed would differ from machine to machine.
-    request = replace(request, seed=choices["seed"])
+    seed = choices["seed"] if choices["seed"] is not None or not request.edition else request.edition.seed
+    request = replace(request, seed=seed)
     part = build_part(request, parse_shard(choices["shard"]), progress=shown_progress(choices))
     if choices["as_json"]:
         result = {
@@ -55,12 +56,13 @@ def build(**choices: Any) -> None:
             f"When all {part.shard.of} parts are done, join them with clevrhope merge PART... --out DIR and "
             "the options of build."
         )
+    return 0
 
 
 @click.command(cls=Command, short_help="Joins the parts that several machines have built.")
 @click.argument("parts", nargs=-1, required=True, type=PATH, metavar="PART...")
 @dataset_options
-def merge(parts: tuple[Path, ...], **choices: Any) -> None:
+def merge(parts: tuple[Path, ...], **choices: Any) -> int:
     """Joins parts made by `build --shard` into --out, with the same bytes as a build on one machine.
 
     It takes the options of build. If they are left out, preset, sizes, --match, --strictness, --covr-hold,
@@ -69,7 +71,7 @@ def merge(parts: tuple[Path, ...], **choices: Any) -> None:
     from clevrhope.pipeline import merge as run
 
     request = replace(read_request(choices, parts=parts), seed=choices["seed"])
-    _show_summary(choices, run(parts, request, progress=shown_progress(choices)))
+    return _show_summary(choices, request, run(parts, request, progress=shown_progress(choices)))
 
 
 @click.command(cls=Command, short_help="Shows what a build would make, and how long it takes.")
@@ -84,7 +86,7 @@ def plan(**choices: Any) -> None:
         click.echo(json.dumps(plan_json(made)))
     else:
         click.echo("\n".join(plan_lines(made)))
-        if choices["seed"] is None and request.seed is not None:
+        if choices["seed"] is None and request.seed is not None and request.edition is None:
             click.echo(f"The seed was drawn; to build this dataset: --seed {request.seed}")
 
 
@@ -104,8 +106,11 @@ def hops(as_json: bool) -> None:
         click.echo(f"{name:<18} {', '.join(pair):<20} {diversity:>9}")
 
 
-def _show_summary(choices: dict[str, Any], summary: "Summary") -> None:
-    """Prints what a run made, as JSON or as text."""
+def _show_summary(choices: dict[str, Any], request: "Request", summary: "Summary") -> int:
+    """Prints what a run made, as JSON or as text, compares an edition, and gives the exit code."""
+    from clevrhope.editions import verify
+
+    verified = verify(summary.folder, shown_progress(choices)) if request.edition else None
     if choices["as_json"]:
         result = {
             "folder": str(summary.folder),
@@ -122,13 +127,17 @@ def _show_summary(choices: dict[str, Any], summary: "Summary") -> None:
             **({"covr": summary.covr} if summary.covr else {}),
             "suites_removed": {suite: list(hops) for suite, hops in summary.suites.items()},
             "contact_sheet": str(summary.contact_sheet),
+            **({"edition": verified.as_json()} if verified else {}),
         }
         click.echo(json.dumps(result))
     elif not choices["quiet"]:
-        click.echo("\n".join(_summary_lines(summary)))
+        click.echo("\n".join([*_summary_lines(request, summary), *(verified.lines() if verified else ())]))
+    elif verified and not verified.ok:
+        click.echo("\n".join(verified.lines()), err=True)
+    return 0 if verified is None or verified.ok else 1
 
 
-def _summary_lines(summary: "Summary") -> list[str]:
+def _summary_lines(request: "Request", summary: "Summary") -> list[str]:
     from clevrhope.runtime.display import duration, size
     from clevrhope.splits.covr.kinds import covr_file
 
@@ -153,7 +162,9 @@ def _summary_lines(summary: "Summary") -> list[str]:
             "  Pairs of fewer questions or in damaged files were removed; clevrhope suite makes them again: "
             f"{made}"
         )
-    lines.append(f"To reproduce: --seed {summary.seed}")
+    edition = request.edition
+    seed = "" if edition and edition.seed == summary.seed else f" --seed {summary.seed}"
+    lines.append(f"To reproduce:{f' --edition {edition.name}' if edition else ''}{seed}")
     lines.append(f"Overview:     {summary.contact_sheet}")
     for hop in summary.hops[:3]:
         lines.append(f"Datasheet:    {summary.folder / 'hops' / hop / 'DATASHEET.md'}")

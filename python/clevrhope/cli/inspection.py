@@ -1,4 +1,4 @@
-"""The commands that look into datasets: info, show, stats, audit."""
+"""The commands that look into datasets: info, show, stats, audit, verify."""
 
 import json
 from pathlib import Path
@@ -95,6 +95,24 @@ def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
 
         show_report(Console(), report)
     return 0 if report.ok else 1
+
+
+@click.command(cls=Command, short_help="Tells whether a folder's content is that of its edition.")
+@click.argument("folder", metavar="DIR", type=PATH)
+@no_progress_option
+@json_option
+def verify(folder: Path, quiet: bool, as_json: bool) -> int:
+    """Computes the digests of a finished dataset, and compares an edition's with those that everybody has.
+
+    The digests are of what the files say, not of their bytes: of questions, scenes and pixels. Those of a
+    private edition, or of any other dataset, are printed, so that two people can compare them. The exit code
+    is 1 if something differs from the edition, or if a file is damaged or missing.
+    """
+    from clevrhope.editions import verify as run
+
+    found = run(folder, shown_progress({"quiet": quiet}))
+    click.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
+    return 0 if found.ok else 1
 
 
 @click.command(cls=Command, short_help="Shows what is in a dataset.")

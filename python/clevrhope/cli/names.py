@@ -1,4 +1,4 @@
-"""Names of held-out pairs and splits as options take them: completed by the shell, listed if left out."""
+"""Names of pairs, splits and editions as options take them: completed by the shell, listed if left out."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,6 +44,18 @@ class SplitName(StringParamType):
         return _beginning(_splits_in(ctx) or list(SPLITS), incomplete)
 
 
+class EditionName(StringParamType):
+    """The name of an edition."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names of the editions that begin with what is typed."""
+        from clevrhope.editions import edition_names
+
+        return _beginning(edition_names(), incomplete)
+
+
 def _beginning(names: Sequence[str], begun: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in names if name.startswith(begun)]
 
@@ -86,3 +98,4 @@ def _splits_in(ctx: click.Context | None) -> list[str]:
 
 HOP = HopName()
 SPLIT = SplitName()
+EDITION = EditionName()

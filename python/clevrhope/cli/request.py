@@ -22,7 +22,7 @@ from clevrhope.cli.arguments import (
     with_options,
 )
 from clevrhope.cli.command import option_group
-from clevrhope.cli.names import HOP
+from clevrhope.cli.names import EDITION, HOP
 from clevrhope.config.question_settings import QuestionSettings
 
 if TYPE_CHECKING:
@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 dataset_options = with_options(
     option_group(
         "What to build",
+        click.option(
+            "--edition",
+            type=EDITION,
+            metavar="NAME",
+            help="A dataset whose content is fixed, such as hope-1; --hop and --splits choose a part of it, "
+            "and a --seed of your own makes it a private one.",
+        ),
         click.option(
             "--hop",
             "hops",
@@ -114,7 +121,8 @@ dataset_options = with_options(
         click.option(
             "--out",
             type=PATH,
-            help="Folder of the dataset; an existing dataset is extended.  [default: out/PRESET]",
+            help="Folder of the dataset; an existing dataset is extended.  [default: out/PRESET, or out/NAME "
+            "of an edition]",
         ),
         click.option(
             "--seed",
@@ -201,6 +209,7 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         UsageError: a name or size that does not go with its option.
         ClevrhopeError: settings or files that cannot be read.
     """
+    from clevrhope.cli.editions import check_choices, edition_of
     from clevrhope.config.presets import Config
     from clevrhope.config.sources import resolve_config
     from clevrhope.dataset.layout import Layout
@@ -213,6 +222,9 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     groups = [name for group in choices["groups"] for name in HOP_GROUPS[group]]
     names = (*hops, *choices["held_out"], *groups)
     prelim = tuple(read_names(choices["prelim"]))
+    edition = edition_of(choices, parts=parts)
+    if edition and choices["edition"] and not names:
+        names = edition.hops
     if choices["covr"] and not names:
         names = _hops_of_folder(choices["out"]) or (NONE,)
     if not names and not prelim:
@@ -222,26 +234,30 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     _check_sizes(choices, [*(name.startswith(f"{PRELIM}_") for name in names), *(True for _ in prelim)])
     if choices["out"]:
         out = Path(choices["out"])
+    elif edition:
+        out = Path("out") / edition.name
     else:
         out = Path("out") / resolve_config(preset=choices["preset"], file=choices["config_file"]).preset
         if Layout(out).manifest.exists() and not choices["quiet"]:
             click.echo(f"Without --out, this is about {out}, which is there already.", err=True)
     before = _settings_before(out, parts)
+    is_without_images = Layout(out).manifest.exists() and "rendering" not in before
+    if edition:
+        before |= edition.settings
     settings = {each.name for each in fields(Config)} | signature(resolve_config).parameters.keys()
     chosen = {name: choices[name] for name in settings & choices.keys()}
     chosen["passes"] = parse_passes(read_names(choices["passes"]), "--passes") or None
     chosen["question_json"] = False if choices["no_json"] else None
     config = resolve_config(file=choices["config_file"], before=before, **chosen)
-    if before and not (choices["preset"] or choices["config_file"] or choices["quiet"]):
+    if before and not (edition or choices["preset"] or choices["config_file"] or choices["quiet"]):
         click.echo(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
-    is_without_images = Layout(out).manifest.exists() and "rendering" not in before
     if is_without_images and not (choices["no_render"] or choices["quiet"]):
         click.echo(f"{out} has no images so far; build makes them unless --no-render is given.", err=True)
     _check_covr(choices, out)
     seed = choices["seed"]
     if seed is None and not Layout(out).manifest.exists():
-        seed = secrets.randbelow(2**32)
-    return Request(
+        seed = edition.seed if edition and not parts else secrets.randbelow(2**32)
+    request = Request(
         out=out,
         hops=names,
         config=config,
@@ -259,7 +275,11 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         ),
         covr=choices["covr"],
         prelim=prelim,
+        edition=edition,
     )
+    if edition:
+        check_choices(request, edition)
+    return request
 
 
 def _check_covr(choices: Mapping[str, Any], out: Path) -> None:

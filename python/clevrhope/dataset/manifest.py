@@ -97,11 +97,28 @@ class Manifest:
     """True when all that was requested is there and checked."""
     shard: Mapping[str, Any] | None = None
     """Of one machine's part: which of how many it is, and the whole request; None for a whole dataset."""
+    edition: Mapping[str, Any] | None = None
+    """Of an edition: its name, and whether it is a private one, with a seed of its owner's."""
 
     @property
     def settings(self) -> QuestionSettings:
         """The settings of scenes and questions that the folder is bound to."""
         return QuestionSettings.from_json(self.questions)
+
+    @property
+    def public_seed(self) -> int | None:
+        """The seed, for what is published; None of a private edition, whose seed its owner keeps."""
+        return None if self.edition and self.edition["private"] else self.seed
+
+    @property
+    def seed_in_words(self) -> str:
+        """The seed as documents for readers show it."""
+        return "kept by its owner" if self.public_seed is None else str(self.public_seed)
+
+    @property
+    def edition_in_words(self) -> str:
+        """The edition, such as "hope-1" or "a private edition of hope-1"; "" of other datasets."""
+        return edition_in_words(self.edition) if self.edition else ""
 
     def __repr__(self) -> str:
         size = f"{len(self.splits)} HOPs, {len(self.files):,} files"
@@ -114,6 +131,13 @@ class Manifest:
     def without_file(self, name: str) -> "Manifest":
         """The manifest without a file that is about to be written anew."""
         return replace(self, files={each: record for each, record in self.files.items() if each != name})
+
+
+def edition_in_words(edition: Mapping[str, Any] | None) -> str:
+    """What a manifest records of its edition, as a noun."""
+    if edition is None:
+        return "a dataset that is no edition"
+    return f"a private edition of {edition['name']}" if edition["private"] else str(edition["name"])
 
 
 def choices_of(manifest: Manifest) -> dict[str, Any]:
@@ -352,6 +376,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         "format": FORMAT,
         "version": manifest.version,
         "complete": manifest.complete,
+        **({"edition": manifest.edition} if manifest.edition else {}),
         "seed": manifest.seed,
         "world": manifest.world,
         "templates": manifest.templates,
@@ -444,6 +469,7 @@ MANIFEST = Fields(
             MapOf(Fields({"pool": NAME, "questions": COUNT, "pictures": COUNT}), keys=NAME), keys=NAME
         ),
         "shard": Nullable(Fields({**_PART.needed, **_PART.optional})),
+        "edition": Fields({"name": NAME, "private": BOOLEAN}),
     },
 )
 """The form of manifest.json. Every name in it that becomes part of a path is checked here."""
@@ -465,6 +491,9 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
         if there != here:
             raise BindingError(f"{root}: made with {name} ({difference(there, here)}); {remedy}")
 
+    if existing.edition != wanted.edition:
+        held, asked = map(edition_in_words, (existing.edition, wanted.edition))
+        raise BindingError(f"{root}: holds {held}, but {asked} was asked for; choose another --out")
     for key, name in _BOUND.items():
         check_equal(name, getattr(existing, key), getattr(wanted, key))
     if existing.rendering is None or wanted.rendering is None:

@@ -73,7 +73,7 @@ class HopCards:
 class Sheet:
     """Everything that the page shows."""
 
-    seed: int
+    seed: str
     n_questions: int
     n_images: int
     n_rendered: int
@@ -95,7 +95,7 @@ def contact_sheet(sheet: Sheet) -> str:
         (number(sheet.n_questions), "questions"),
         (number(sheet.n_images), "images" if sheet.n_rendered else "scenes"),
         (number(len(sheet.hops)), "sub-dataset" if len(sheet.hops) == 1 else "sub-datasets"),
-        (str(sheet.seed), "seed"),
+        (sheet.seed, "seed"),
     ]
     tiles = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in counts)
     rendered = (

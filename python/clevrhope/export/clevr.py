@@ -40,6 +40,8 @@ def write(source: Source, out: Path, advance: Advance) -> None:
             for scene in split.scenes(source.layout):
                 number = int(np.searchsorted(split.indices, scene["image_index"]))
                 place = {"image_index": number, "image_filename": image_name(number, name)}
+                if source.manifest.public_seed is None:
+                    scene.pop("stream", None)  # which has the seed
                 add([_line({**scene, "split": name, **place})])
         if split.images is None:
             advance(len(reader))

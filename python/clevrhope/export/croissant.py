@@ -9,7 +9,7 @@ Source: the specifications of Croissant 1.0 and of its RAI extension 1.0, MLComm
 import json
 from typing import Any
 
-from clevrhope.describe.datasheet.origin import CLEVR, PAPER, balancing, shares_clevr
+from clevrhope.describe.datasheet.origin import CLEVR, PAPER, balancing, made_from, shares_clevr
 from clevrhope.export.columns import IMAGE, LABEL, Column, columns_of
 from clevrhope.export.source import Source, SplitSource
 from clevrhope.images.rendering_record import made_by
@@ -68,7 +68,7 @@ def croissant_json(source: Source) -> str:
         "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
         "name": "CLEVR-HOPE",
         "description": "Visual question answering where one pair of attribute values is held out, made by "
-        f"clevrhope from seed {source.manifest.seed}.",
+        f"clevrhope from {made_from(source.manifest)}.",
         "license": "https://creativecommons.org/licenses/by/4.0/",
         "citeAs": PAPER,
         "inLanguage": "en",
@@ -88,8 +88,8 @@ def _responsible_ai(source: Source) -> dict[str, Any]:
     """What the manifest says of the data's origin, as the RAI extension names it."""
     manifest = source.manifest
     made = (
-        f"Scenes were sampled at random by clevrhope, dataset version {manifest.version}, from seed "
-        f"{manifest.seed}; "
+        f"Scenes were sampled at random by clevrhope, dataset version {manifest.version}, from "
+        f"{made_from(manifest)}; "
     )
     if shares_clevr(manifest):
         made += f"a share of {manifest.world['clevr']['share']} of those of train is from {CLEVR}; "

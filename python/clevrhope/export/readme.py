@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clevrhope.describe.datasheet import covr
-from clevrhope.describe.datasheet.origin import CLEVR, PAPER, provenance_sections, shares_clevr
+from clevrhope.describe.datasheet.origin import CLEVR, PAPER, made_from, provenance_sections, shares_clevr
 from clevrhope.describe.markdown import table
 from clevrhope.export.source import SetSource, Source
 
@@ -81,5 +81,5 @@ The following sections are about the dataset that was exported; `manifest.json` 
 
 ## What is to be cited?
 
-{" ".join(cited)} The dataset was made by `clevrhope` from seed {source.manifest.seed}.
+{" ".join(cited)} The dataset was made by `clevrhope` from {made_from(source.manifest)}.
 """

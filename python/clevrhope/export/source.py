@@ -286,7 +286,8 @@ def source_json(source: Source, format_name: str) -> bytes:
     content: dict[str, Any] = {
         "format": format_name,
         "dataset_version": manifest.version,
-        "seed": manifest.seed,
+        **({"edition": manifest.edition} if manifest.edition else {}),
+        "seed": manifest.public_seed,
         "world": manifest.world["fingerprint"],
         "templates": manifest.templates["fingerprint"],
         "pictures": source.rendered,

@@ -9,6 +9,7 @@ from clevrhope.config.presets import WINDOW, Config, ImageKinds
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.manifest import Manifest, check_binding
+from clevrhope.editions.frozen import check_engine
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import parse_passes
 from clevrhope.pipeline import clevr
@@ -56,7 +57,10 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
             **config.changed_settings(),
         },
         rendering=request.rendering,
+        edition=request.edition.record(seed) if request.edition else None,
     )
+    if request.edition:
+        check_engine(request.edition, wanted)
     if existing is None:
         return replace(wanted, rendering=None)
     # A kind of split that is newer than the folder has no number of questions there yet.

@@ -170,7 +170,7 @@ def _whole_dataset(
 def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> Sheet:
     n_shown = IMAGES_SHOWN if len(manifest.splits) <= MANY else IMAGES_SHOWN_OF_MANY
     return Sheet(
-        seed=manifest.seed,
+        seed=manifest.seed_in_words,
         n_questions=sum(
             split["questions"]
             for splits in (*manifest.splits.values(), *manifest.covr.values())

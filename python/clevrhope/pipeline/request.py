@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.config.presets import Config
+from clevrhope.editions.definition import Edition
 from clevrhope.images.rendering_record import rendering_as_json
 from clevrhope.pipeline.limits import Limits
 
@@ -34,6 +35,8 @@ class Request:
     """Whether questions over several images are wanted too."""
     prelim: tuple[str, ...] = ()
     """Values to ask about alone, or "all"."""
+    edition: Edition | None = None
+    """The edition that this is, or a part of; private where the seed is not the edition's."""
 
     @property
     def rendering(self) -> Mapping[str, Any] | None:

@@ -160,7 +160,7 @@ def _dataset_cells(folder: Path) -> list[str]:
     except ClevrhopeError:
         return [folder.name, "", "", "", ""]
     prints = [str(each["fingerprint"])[:_SHORT] for each in (manifest.world, manifest.templates)]
-    return [folder.name, str(manifest.seed), *prints, _digest(layout.manifest)]
+    return [folder.name, manifest.seed_in_words, *prints, _digest(layout.manifest)]
 
 
 def _short_path(source: Source) -> str:

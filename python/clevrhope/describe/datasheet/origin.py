@@ -27,13 +27,22 @@ def shares_clevr(manifest: Manifest) -> bool:
     return "clevr" in manifest.world and TRAIN.name in _splits(manifest)
 
 
+def made_from(manifest: Manifest) -> str:
+    """What a dataset was made from, for its readers: its seed, and the edition that it is."""
+    if manifest.public_seed is None:
+        return f"a seed that its owner keeps, as {manifest.edition_in_words}"
+    edition = f", as the edition {manifest.edition_in_words}" if manifest.edition else ""
+    return f"seed {manifest.public_seed}{edition}"
+
+
 def provenance_sections(manifest: Manifest) -> str:
     """How the folder was made, licensed and maintained, which is the same in each of its datasheets."""
     passes, templates, settings = manifest.config.get("passes", ()), manifest.templates, manifest.settings
     rows = [
         ("dataset version", escape(manifest.version)),
         ("clevrhope", escape(software_version())),
-        ("seed", str(manifest.seed)),
+        *([("edition", escape(manifest.edition_in_words))] if manifest.edition else []),
+        ("seed", manifest.seed_in_words),
         ("world", code(manifest.world["fingerprint"])),
         ("templates", f"{code(manifest.config['templates'])} {code(templates['fingerprint'])}"),
         ("images", _rendering(manifest)),
@@ -68,6 +77,7 @@ def provenance_sections(manifest: Manifest) -> str:
             "The data are under the Creative Commons Attribution licence, CC BY 4.0; clevrhope, which made "
             "them, is under the MIT licence. "
             + _renderers_licence(manifest)
+            + _edition(manifest)
             + "Whoever publishes a folder maintains it. More pairs and larger sizes can be added without "
             "changing what is there; a release that changed it would have another dataset version.",
         ]
@@ -123,6 +133,21 @@ def _taken(clevr: Mapping[str, Any]) -> str:
         f"scenes of the pool `train`, at a share of {clevr['share']}, and their images are from CLEVR's "
         f"train split ({CLEVR}; CC BY 4.0; {number(clevr['scenes'])} scenes, spread by a seeded "
         "permutation until they are used up)"
+    )
+
+
+def _edition(manifest: Manifest) -> str:
+    """A sentence on what an edition is, if the folder is one."""
+    if manifest.edition is None:
+        return ""
+    if manifest.public_seed is not None:
+        return (
+            f"This is the edition {code(manifest.edition_in_words)} or a part of it, and its content is the "
+            "same for everybody; `clevrhope verify` compares a folder with it. "
+        )
+    return (
+        f"This is a private edition of {code(manifest.edition['name'])}: the same design, from a seed that "
+        "its owner keeps, so that no model can have been trained on it before it is published. "
     )
 
 

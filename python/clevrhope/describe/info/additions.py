@@ -10,6 +10,7 @@ from clevrhope.dataset.contents import suite_command
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.suite_pools import VISUAL
 from clevrhope.describe.info.reproduction import Reproduction, hop_options, suites_of
+from clevrhope.editions.definition import edition_names, read_edition
 from clevrhope.images.passes import PASSES
 from clevrhope.questions.suites import suite_names
 from clevrhope.splits.hops import HOP_GROUPS, NONE, PRELIM
@@ -33,7 +34,8 @@ def additions(
     folder: Path, manifest: Manifest, made: Reproduction, *, features: Sequence[str]
 ) -> list[Addition]:
     """What the dataset in `folder` lacks; `features` are the stores that it has."""
-    found = [*_builds(folder, manifest, made), *_suites(folder, manifest)]
+    builds = _builds if manifest.edition is None else _builds_of_edition
+    found = [*builds(folder, manifest, made), *_suites(folder, manifest)]
     if manifest.rendering is not None and not features:
         command = shlex.join(["clevrhope", "features", str(folder), "--kind", "pixels"])
         found.append(Addition("features, which models read", command))
@@ -73,6 +75,26 @@ def _builds(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Ad
             yield build("JSON question files", *there)
     if not any(name.startswith(f"{PRELIM}_") for name in manifest.splits):
         yield build("questions about single values", "--prelim", "all")
+
+
+def _builds_of_edition(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Addition]:
+    """What `build` can add to an edition: what its folder lacks of it, and what changes no content."""
+    command = ["clevrhope", "build", *made.needed, "--out", str(folder)]
+    there, rendered = hop_options(list(manifest.splits)), manifest.rendering is not None
+    if not rendered:
+        yield Addition("images", shlex.join([*command, *there]))
+    if manifest.edition and _lacks_pairs(manifest, str(manifest.edition["name"])):
+        whole = shlex.join([*command, *["--no-render"] * (not rendered)])
+        yield Addition("all pairs of the edition", whole)
+    lacking = [kind for kind in PASSES if kind not in manifest.config.get("passes", ())]
+    if rendered and lacking:
+        what = f"passes ({', '.join(lacking)})"
+        yield Addition(what, shlex.join([*command, *there, "--passes", ",".join(lacking)]))
+
+
+def _lacks_pairs(manifest: Manifest, name: str) -> bool:
+    """Whether an edition that this version has is not all in the folder."""
+    return name in edition_names() and not set(read_edition(name).hops) <= manifest.splits.keys()
 
 
 def _suites(folder: Path, manifest: Manifest) -> Iterator[Addition]:

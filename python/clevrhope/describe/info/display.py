@@ -77,6 +77,9 @@ def _headline(overview: Overview) -> str:
 def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
     manifest = overview.manifest
     world, constraints = manifest.world, manifest.world["constraints"]
+    if manifest.edition:
+        keep = "; keep its seed to yourself" if manifest.public_seed is None else ""
+        yield "Edition", f"{manifest.edition_in_words}{keep}"
     yield "Seed", str(manifest.seed)
     yield "Version", f"{manifest.version} of datasets; this is clevrhope {software_version()}"
     values = listed([f"{len(names)} {kind}s" for kind, names in world["attributes"].items()])

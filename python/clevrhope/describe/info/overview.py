@@ -94,6 +94,7 @@ class Overview:
             "part": self.part,
             "dataset_version": manifest.version,
             "clevrhope": software_version(),
+            "edition": manifest.edition,
             "seed": manifest.seed,
             "world": manifest.world,
             "templates": manifest.templates,
@@ -187,6 +188,10 @@ def _exports(folder: Path, manifest: Manifest) -> list[Export]:
             except ClevrhopeError:
                 continue  # of another program
             made_of = (source.get("seed"), source.get("world"), source.get("templates"))
-            if made_of == (manifest.seed, manifest.world["fingerprint"], manifest.templates["fingerprint"]):
+            if made_of == (
+                manifest.public_seed,
+                manifest.world["fingerprint"],
+                manifest.templates["fingerprint"],
+            ):
                 found.append(Export(path.parent, str(source.get("format"))))
     return found

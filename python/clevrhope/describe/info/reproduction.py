@@ -55,7 +55,7 @@ class _Group:
 
 def reproduction(folder: Path, manifest: Manifest) -> Reproduction:
     """The commands that make the dataset in `folder` again, each with the same options."""
-    bound, needed, settings, notes = _bound(manifest)
+    bound, needed, settings, notes = _bound(manifest) if manifest.edition is None else _of_edition(manifest)
     commands = [
         ["clevrhope", "build", *_names(hops), *group.limits, *_listed("--splits", group.splits)]
         + ["--covr"] * group.covr
@@ -181,6 +181,19 @@ def _image_options(manifest: Manifest, settings: dict[str, Any]) -> list[str]:
     if (kinds := config.get("images", usual)) != usual:
         options += ["--images", kinds]
     return options + _listed("--passes", config.get("passes", ()))
+
+
+def _of_edition(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Any], list[str]]:
+    """As `_bound`, of an edition, which fixes most of it."""
+    edition = manifest.edition or {}
+    needed = [
+        "--edition",
+        str(edition["name"]),
+        *(["--seed", str(manifest.seed)] if edition["private"] else []),
+    ]
+    options = [] if manifest.config.get("question_json", True) else ["--no-json"]
+    images = [word for word in _image_options(manifest, {}) if word not in ("--renderer", "native")]
+    return [*needed, *options, *images], needed, {}, []
 
 
 def _groups(manifest: Manifest) -> dict[_Group, list[Hop]]:

@@ -1,0 +1,71 @@
+"""The edition that a command line names, and the options that go with it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from clevrhope.editions import Edition
+    from clevrhope.pipeline import Request
+
+_FREE = ("preset", "images", "passes", "question_json")
+"""Settings that change no content that an edition fixes."""
+
+
+def edition_of(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "Edition | None":
+    """The edition that --edition names, or else that of the existing folder or of the parts to be merged.
+
+    Raises:
+        ConfigError: there is no such edition; lists those that there are.
+        DatasetError: the folder's manifest is damaged.
+    """
+    from clevrhope.dataset.layout import Layout
+    from clevrhope.dataset.manifest import read_summary
+    from clevrhope.editions import read_edition
+
+    if choices.get("edition") is not None:
+        return read_edition(choices["edition"])
+    for folder in (choices["out"], *parts[:1]):
+        if folder and Layout(Path(folder)).manifest.is_file():
+            manifest, _ = read_summary(Layout(Path(folder)).manifest)
+            return read_edition(manifest.edition["name"]) if manifest.edition else None
+    return None
+
+
+def check_choices(request: "Request", edition: "Edition") -> None:
+    """Passes where a request is the edition or a part of it.
+
+    Raises:
+        UsageError: an option would make something else; names it and what is fixed.
+    """
+    from clevrhope.dataset.contents import same_hop
+    from clevrhope.dataset.manifest import difference
+    from clevrhope.errors import listed
+    from clevrhope.pipeline import Limits
+
+    def refuse(what: str) -> None:
+        raise click.UsageError(
+            f"--edition {edition.name}: {what}; leave that out, or build a dataset without --edition, in "
+            "another folder"
+        )
+
+    others = [name for name in request.hops if not any(same_hop(name, hop) for hop in edition.hops)]
+    if others:
+        refuse(f"{others[0]} is not one of its pairs, which are {listed(edition.hops, most=40)}")
+    if request.prelim:
+        refuse("it has no questions about single values (--prelim)")
+    if request.covr:
+        refuse("it has no questions about several images (--covr)")
+    if request.limits != Limits():
+        refuse("its combinations of values are not limited (--diversity, --palette)")
+    made, fixed = (
+        asdict(replace(config, **{name: getattr(edition.config, name) for name in _FREE}))
+        for config in (request.config, edition.config)
+    )
+    for each in (made, fixed):
+        each["rendering"].pop("device", None)
+    if made != fixed:
+        refuse(difference(fixed, made, sides=("in the edition", "asked for")))

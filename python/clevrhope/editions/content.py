@@ -1,0 +1,362 @@
+"""Digests of a dataset's content, which stay the same however its files are compressed and laid out.
+
+A split has up to three digests, each a SHA-256 in hexadecimal digits:
+
+questions: of the canonical JSON of `format`, which is "clevrhope questions 1"; `vocab`, the digest of the
+    vocabulary (`vocab_digest`); `pool`; `n`; and `columns`, for each array the SHA-256 of its numbers as
+    little-endian int32, row after row. The arrays of tokens are without the padding behind each row's length.
+    The columns are answers, image_idxs, question_families, question_lengths, program_lengths, questions and
+    programs, and of questions about sets of images structures and sources too. What follows from these, such
+    as relation_needed, is left out.
+scenes: of the indices (little-endian int32, in ascending order) of the scenes that the questions are about,
+    and then of the 32 bytes of the SHA-256 of each scene in that order. A scene is its row of the scene file
+    as canonical JSON, without `stream`, which says what it was drawn from.
+images: likewise, of the images that are compared: the SHA-256 of width and height in decimal digits with a
+    space after each, then of the pixels' red, green and blue, a byte each, row after row.
+
+Canonical JSON has sorted keys, no spaces, ASCII characters alone, and numbers as Python writes them.
+
+A sub-dataset's digest is that of its splits' as canonical JSON, and the whole digest that of the
+sub-datasets', see `whole_digest`.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.clevr_json import read_numbered_rows, scene_index
+from clevrhope.dataset.covr_h5 import ABSENT, SET_COLUMNS, read_set_attributes, read_set_question_blocks
+from clevrhope.dataset.identity import vocab_digest
+from clevrhope.dataset.image_source import H5Images, PngImages, png_indices
+from clevrhope.dataset.images_h5 import ImageArray, images_in
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.questions_h5 import Ints, QuestionRows, read_question_blocks, read_scenes_in_use
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.progress import Advance, Progress
+from clevrhope.runtime.threads import map_in_threads
+from clevrhope.splits.covr.kinds import is_covr
+
+PARTS = ("questions", "scenes", "images")
+"""What a split has a digest of."""
+
+Tree: TypeAlias = Mapping[str, Mapping[str, Mapping[str, str]]]
+"""Sub-dataset -> split -> part -> digest; a part that could not be read, or is not there, is left out."""
+
+Render: TypeAlias = Callable[[str, Ints], Iterator[tuple[int, ImageArray]]]
+"""Gives the images of a pool that have these indices."""
+
+_COLUMNS = ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths")
+_TOKENS = {"questions": "question_lengths", "programs": "program_lengths"}
+"""The arrays of tokens, each with the array that says how many of a row's there are."""
+
+_ROWS = 1 << 15
+"""Questions read at a time."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """The digests of a folder.
+
+    Attributes:
+        splits: the digests; `images` is there where all images to be compared are.
+        checked: sub-dataset and split -> pool, and the indices of its images that are compared.
+        images: pool -> index -> digest of an image.
+        n_questions: of all splits that could be read.
+        n_scenes: that are in use.
+        faults: a sentence for each file that is damaged or missing.
+    """
+
+    splits: Tree
+    checked: Mapping[tuple[str, str], tuple[str, Ints]]
+    images: Mapping[str, Mapping[int, str]]
+    n_questions: int
+    n_scenes: int
+    faults: tuple[str, ...]
+
+
+def read_content(
+    layout: Layout,
+    manifest: Manifest,
+    progress: Progress,
+    *,
+    every_image: int = 1,
+    render: Render | None = None,
+) -> Content:
+    """The digests of a folder's content; a damaged file is reported, and the others are still read.
+
+    Args:
+        layout: of the folder.
+        manifest: of the folder.
+        progress: shows the stages.
+        every_image: compare only images whose index in the pool is a multiple of this.
+        render: gives the images in place of the folder's files.
+    """
+    faults: list[str] = []
+    found = _read_questions(layout, manifest, faults, progress)
+    by_pool: dict[str, list[Ints]] = {}
+    for each in found.values():
+        by_pool.setdefault(each.pool, []).append(each.used)
+    used = {pool: np.unique(np.concatenate(by_pool[pool])) for pool in sorted(by_pool)}
+    checked = {pool: each[each % every_image == 0] for pool, each in used.items()}
+    scenes, images = {}, {}
+    with progress.stage("Comparing scenes", total=sum(map(len, used.values())), unit="scenes") as advance:
+        for pool, indices in used.items():
+            scenes[pool] = _read_scenes(layout, pool, indices, faults, advance)
+    if render is not None or manifest.rendering is not None:
+        n_images = sum(map(len, checked.values()))
+        with progress.stage("Comparing images", total=n_images, unit="images") as advance:
+            for pool, indices in checked.items():
+                if render is not None:
+                    images[pool] = _digests_of(render(pool, indices), advance)
+                else:
+                    images[pool] = _read_images(layout, pool, indices, faults, advance)
+    splits: dict[str, dict[str, dict[str, str]]] = {}
+    of_split = {}
+    for (hop, split), each in found.items():
+        chosen = each.used[each.used % every_image == 0]
+        of_split[hop, split] = (each.pool, chosen)
+        parts = {"questions": each.digest, "scenes": _joined(each.used, scenes[each.pool])}
+        if images:
+            parts["images"] = _joined(chosen, images[each.pool])
+        splits.setdefault(hop, {})[split] = {name: part for name, part in parts.items() if part}
+    return Content(
+        splits,
+        of_split,
+        {pool: {index: each.hex() for index, each in there.items()} for pool, there in images.items()},
+        sum(each.n for each in found.values()),
+        sum(map(len, used.values())),
+        tuple(faults),
+    )
+
+
+def whole_digest(splits: Tree, parts: Sequence[str]) -> str | None:
+    """The digest of these parts of all splits; None where a split lacks one of them, or there is no split.
+
+    It is that of the canonical JSON of `format`, "clevrhope content 1", and `hops`: for each sub-dataset the
+    digest of an object that has, for each split, an object of the wanted parts' digests.
+    """
+    if not splits or any(
+        name not in each for hop in splits.values() for each in hop.values() for name in parts
+    ):
+        return None
+    hops = {
+        hop: digest_of({split: {name: each[name] for name in parts} for split, each in of_hop.items()})
+        for hop, of_hop in splits.items()
+    }
+    return digest_of({"format": "clevrhope content 1", "hops": hops})
+
+
+def digest_of(value: Any) -> str:
+    """The SHA-256 of a value as canonical JSON."""
+    return hashlib.sha256(_canonical(value)).hexdigest()
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True)
+class _Split:
+    """What the file of a split's questions says."""
+
+    digest: str
+    pool: str
+    used: Ints
+    """The indices of the scenes that its questions are about, sorted, each once."""
+    n: int
+
+
+def _read_questions(
+    layout: Layout, manifest: Manifest, faults: list[str], progress: Progress
+) -> dict[tuple[str, str], _Split]:
+    """The digests of all splits whose files can be read."""
+    entries = {
+        (hop, split): entry["questions"]
+        for every in (manifest.splits, manifest.covr)
+        for hop, splits in every.items()
+        for split, entry in splits.items()
+    }
+    vocabularies: dict[Path, str] = {}
+    for path in sorted({layout.vocab_of(split) for _, split in entries}):
+        try:
+            vocabularies[path] = vocab_digest(read_vocab(path))
+        except DatasetError as error:
+            faults.append(str(error))
+
+    def read(place: tuple[str, str]) -> tuple[tuple[str, str], _Split | DatasetError]:
+        hop, split = place
+        vocab = vocabularies.get(layout.vocab_of(split), "")
+        try:
+            return place, _read_split(layout.questions_h5(hop, split), split, vocab)
+        except DatasetError as error:
+            return place, error
+
+    found = {}
+    with progress.stage("Comparing questions", total=sum(entries.values()), unit="questions") as advance:
+        for place, each in map_in_threads(read, entries):
+            if isinstance(each, DatasetError):
+                faults.append(str(each))
+            else:
+                found[place] = each
+            advance(entries[place])
+    return found
+
+
+def _read_split(path: Path, split: str, vocab: str) -> _Split:
+    """The digest of a split's questions; errors as `open_hdf5`."""
+    blocks: Iterable[QuestionRows]
+    names: tuple[str, ...] = _COLUMNS
+    if is_covr(split):
+        names, pool = (*_COLUMNS, *SET_COLUMNS), read_set_attributes(path).pool
+        blocks = read_set_question_blocks(path, n_rows=_ROWS)
+    else:
+        pool = read_scenes_in_use(path)[0]
+        blocks = read_question_blocks(path, n_rows=_ROWS)
+    sums = {name: hashlib.sha256() for name in (*names, *_TOKENS)}
+    used, n = [], 0
+    for block in blocks:
+        rows = block.arrays()
+        for name in names:
+            sums[name].update(_bytes(rows[name]))
+        for name, lengths in _TOKENS.items():
+            width = rows[name].shape[1]
+            if len(block) and rows[lengths].max() > width:
+                raise DatasetError(
+                    f"{path}: {lengths} has {rows[lengths].max()}, but {name} have {width} tokens"
+                )
+            there = np.arange(width) < rows[lengths][:, None]
+            sums[name].update(_bytes(rows[name][there]))
+        used.append(np.unique(rows["image_idxs"]))
+        n += len(block)
+    indices = np.unique(np.concatenate(used)) if used else np.zeros(0, dtype=np.int32)
+    columns = {name: each.hexdigest() for name, each in sums.items()}
+    digest = digest_of(
+        {"format": "clevrhope questions 1", "vocab": vocab, "pool": pool, "n": n, "columns": columns}
+    )
+    return _Split(digest if vocab else "", pool, indices[indices != ABSENT].astype(np.int32), n)
+
+
+def _bytes(numbers: npt.NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(numbers, dtype="<i4").data
+
+
+def _read_scenes(
+    layout: Layout, pool: str, indices: Ints, faults: list[str], advance: Advance
+) -> dict[int, bytes]:
+    """The digests of those of a pool's scenes that can be read, by index."""
+    found: dict[int, bytes] = {}
+    for shard in np.unique(indices // SCENES_A_SHARD).tolist():
+        path, wanted = (
+            layout.scene_shard(pool, shard),
+            set(indices[indices // SCENES_A_SHARD == shard].tolist()),
+        )
+        try:
+            for line, row in read_numbered_rows(path):
+                index = scene_index(row, path, line)
+                if index in wanted:
+                    if index in found:
+                        raise DatasetError(f"{path}:{line}: scene {index} is there twice")
+                    found[index] = scene_digest(row, path, line)
+                    advance(1)
+            if missing := wanted - found.keys():
+                raise DatasetError(
+                    f"{path}: {len(missing):,} of {len(wanted):,} scenes are missing, first {min(missing)}"
+                )
+        except DatasetError as error:
+            faults.append(str(error))
+    return found
+
+
+def scene_digest(row: bytes, path: Path, line: int) -> bytes:
+    """The SHA-256 of a row of a scene file, which stands in this line.
+
+    Raises:
+        DatasetError: broken JSON.
+    """
+    try:
+        scene = json.loads(row)
+        scene.pop("stream", None)
+        return hashlib.sha256(_canonical(scene)).digest()
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"{path}:{line}: broken JSON ({error})") from error
+
+
+def _read_images(
+    layout: Layout, pool: str, indices: Ints, faults: list[str], advance: Advance
+) -> dict[int, bytes]:
+    """The digests of those of a pool's images that can be read, by index.
+
+    Where there are PNG files and HDF5, both are read, and have to agree.
+    """
+    h5, folder = layout.images_h5(pool), layout.images(pool)
+    png = PngImages(folder, partial(image_filename, pool))
+    in_png = np.intersect1d(indices, png_indices(folder, pool))
+    in_h5 = np.zeros(0, dtype=np.int32)
+    try:
+        in_h5 = np.intersect1d(indices, images_in(h5))
+    except DatasetError as error:
+        faults.append(str(error))
+    packed = H5Images(layout, pool)
+    found: dict[int, bytes] = {}
+    for read in (
+        map_in_threads(partial(_read_image, png), in_png.tolist(), threads=None),
+        map(partial(_read_image, packed), in_h5.tolist()),
+    ):
+        for index, digest in read:
+            if isinstance(digest, DatasetError):
+                faults.append(str(digest))
+            elif index not in found:
+                found[index] = digest
+                advance(1)
+            elif found[index] != digest:
+                faults.append(f"{h5}: image {index} has other pixels than {image_filename(pool, index)}")
+    missing = np.setdiff1d(indices, np.union1d(in_png, in_h5))
+    if len(missing):
+        faults.append(
+            f"{folder}: {len(missing):,} of {len(indices):,} images are missing, first "
+            f"{image_filename(pool, int(missing[0]))}; run the dataset's build again to render them"
+        )
+    return found
+
+
+def _read_image(source: PngImages | H5Images, index: int) -> tuple[int, bytes | DatasetError]:
+    """The index and the digest of an image, or why it has none."""
+    try:
+        return index, image_digest(source.pixels(index))
+    except DatasetError as error:
+        return index, error
+
+
+def _digests_of(images: Iterable[tuple[int, ImageArray]], advance: Advance) -> dict[int, bytes]:
+    found = {}
+    for index, pixels in images:
+        found[index] = image_digest(pixels)
+        advance(1)
+    return found
+
+
+def image_digest(pixels: ImageArray) -> bytes:
+    """The SHA-256 of an image's size and pixels, (height, width, 3) uint8 RGB."""
+    height, width, _ = pixels.shape
+    found = hashlib.sha256(f"{width} {height} ".encode())
+    found.update(np.ascontiguousarray(pixels).data)
+    return found.digest()
+
+
+def _joined(indices: Ints, digests: Mapping[int, bytes]) -> str:
+    """The digest of the indices and their digests; "" where one is missing."""
+    if not all(index in digests for index in indices.tolist()):
+        return ""
+    found = hashlib.sha256(_bytes(indices))
+    for index in indices.tolist():
+        found.update(digests[index])
+    return found.hexdigest()

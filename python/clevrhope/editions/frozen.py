@@ -1,0 +1,145 @@
+"""What was frozen of an edition: the engine that made it and the digests of its content, from a JSON file."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.editions import definition
+from clevrhope.editions.content import PARTS, Content, Tree
+from clevrhope.editions.definition import Edition
+from clevrhope.errors import ConfigError
+from clevrhope.runtime.forms import COUNT, NAME, OBJECT, SHA256, TEXT, Fields, MapOf, check_form
+from clevrhope.runtime.json_text import as_json_values, read_object
+from clevrhope.version import software_version
+
+SHORT = 8
+"""Digits of an image's digest that are kept, enough to tell which image is another one."""
+
+_WORDS = {
+    "version": "the version of datasets",
+    "world": "the fingerprint of the world",
+    "templates": "the fingerprint of the question templates",
+    "questions": "what is recorded of questions",
+    "rendering": "the rendering",
+    "revision": "the native renderer's revision",
+}
+"""What decides content besides an edition's definition, as messages name it."""
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """What was frozen of an edition.
+
+    Attributes:
+        clevrhope: the version of the package that made it.
+        engine: what decides content besides the definition; see `engine_of`.
+        splits: the digests.
+        images: pool -> index -> the beginning of the digest of each image that was compared.
+    """
+
+    clevrhope: str
+    engine: Mapping[str, Any]
+    splits: Tree
+    images: Mapping[str, Mapping[int, str]]
+
+
+def engine_of(manifest: Manifest, rendering: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides the content of a folder besides seed, pairs and sizes, in values as JSON gives them."""
+    found = {
+        "version": manifest.version,
+        "world": manifest.world["fingerprint"],
+        "templates": manifest.templates["fingerprint"],
+        "questions": manifest.questions,
+        "rendering": rendering,
+    }
+    return dict(as_json_values(found))
+
+
+def check_engine(edition: Edition, manifest: Manifest) -> None:
+    """Passes where this version of the package makes an edition as it was frozen.
+
+    Args:
+        edition: the edition.
+        manifest: that of a new folder of it, as this version would write it. Without a rendering, the
+            renderer may be another one.
+
+    Raises:
+        ConfigError: it would make something else; names what differs and the version that makes the edition.
+    """
+    frozen = read_frozen(edition)
+    here = engine_of(manifest, manifest.rendering or frozen.engine["rendering"])
+    # A kind of split that is newer than the edition changes nothing in it.
+    known = frozen.engine["questions"]["a_picture"].keys()
+    numbers = here["questions"]["a_picture"]
+    here["questions"]["a_picture"] = {name: n for name, n in numbers.items() if name in known}
+    for name, there in frozen.engine.items():
+        if there == here[name]:
+            continue
+        words, was, now = _WORDS[name], there, here[name]
+        if name == "rendering" and was | {"revision": now.get("revision")} == now:
+            words, was, now = _WORDS["revision"], was["revision"], now["revision"]
+        raise ConfigError(
+            f"this version of clevrhope, {software_version()}, cannot make the edition {edition.name} any "
+            f"more: {words} is {_short(was)} there and {_short(now)} here; install the version that made it, "
+            f"{frozen.clevrhope}: pip install clevrhope=={frozen.clevrhope}"
+        )
+
+
+def read_frozen(edition: Edition) -> Frozen:
+    """What was frozen of an edition.
+
+    Raises:
+        ConfigError: the file is missing or broken.
+    """
+    path = _path(edition)
+    raw = read_object(path, "what was frozen of an edition", error=ConfigError)
+    check_form(raw, _FORM, path, error=ConfigError)
+    images = {
+        pool: {int(index): digest for index, digest in (each.split(":") for each in row.split())}
+        for pool, row in raw["images"].items()
+    }
+    return Frozen(raw["clevrhope"], raw["engine"], raw["splits"], images)
+
+
+def write_frozen(
+    edition: Edition, manifest: Manifest, rendering: Mapping[str, Any], content: Content
+) -> Path:
+    """Writes what is frozen of an edition, from a folder that has all of it; gives the file."""
+    images = {
+        pool: " ".join(f"{index}:{digest[:SHORT]}" for index, digest in sorted(found.items()))
+        for pool, found in sorted(content.images.items())
+    }
+    raw = {
+        "clevrhope": software_version(),
+        "engine": engine_of(manifest, rendering),
+        "splits": content.splits,
+        "images": images,
+    }
+    path = _path(edition)
+    path.write_text(json.dumps(raw, indent=1) + "\n", "utf-8")
+    return path
+
+
+def _path(edition: Edition) -> Path:
+    return definition.FOLDER / f"{edition.name}.json"
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+_RECORDS = {"questions": Fields({"a_picture": MapOf(COUNT)}), "rendering": OBJECT}
+_FORM = Fields(
+    {
+        "clevrhope": TEXT,
+        "engine": Fields(
+            {"version": TEXT, "world": TEXT, "templates": TEXT, "questions": OBJECT, "rendering": OBJECT}
+        ),
+        "splits": MapOf(MapOf(Fields(dict.fromkeys(PARTS, SHA256)), keys=NAME), keys=NAME),
+        "images": MapOf(TEXT, keys=NAME),
+    }
+)

@@ -1,0 +1,201 @@
+"""Whether a folder's content is that of its edition; of any other dataset, a digest to compare."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, difference, finished_manifest
+from clevrhope.editions.content import PARTS, Content, Tree, read_content, whole_digest
+from clevrhope.editions.definition import Edition, read_edition
+from clevrhope.editions.frozen import SHORT, Frozen, read_frozen
+from clevrhope.runtime.progress import Progress, Silent
+
+_TEXT = PARTS[:2]
+
+MOST_LINES = 12
+"""Most lines of a list of faults or differences."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found in a folder.
+
+    Attributes:
+        folder: as it was given.
+        edition: its name; "" of a dataset that is none.
+        private: whether it is a private edition, which there are no digests to compare with.
+        splits: the digests.
+        n_of_edition: splits that the whole edition has; 0 of other datasets.
+        n_questions: in the folder.
+        n_scenes: in the folder.
+        n_images: that were read.
+        every_image: images were read whose index in the pool is a multiple of this.
+        differences: a phrase for each part of a split that is not as in the edition.
+        faults: a sentence for each file that is damaged or missing.
+    """
+
+    folder: Path
+    edition: str
+    private: bool
+    splits: Tree
+    n_of_edition: int
+    n_questions: int
+    n_scenes: int
+    n_images: int
+    every_image: int
+    differences: tuple[str, ...]
+    faults: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every file could be read and nothing differs from the edition."""
+        return not (self.differences or self.faults)
+
+    @property
+    def text_digest(self) -> str | None:
+        """The digest of questions and scenes; None where a file could not be read."""
+        return None if self.faults else whole_digest(self.splits, _TEXT)
+
+    @property
+    def digest(self) -> str | None:
+        """The digest of questions, scenes and images; None without images, too."""
+        return None if self.faults else whole_digest(self.splits, PARTS)
+
+    @property
+    def n_splits(self) -> int:
+        """Splits that could be read."""
+        return sum(map(len, self.splits.values()))
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for `--json`."""
+        return {
+            "folder": str(self.folder),
+            "edition": self.edition or None,
+            "private": self.private,
+            "ok": self.ok,
+            "digest": self.digest,
+            "text_digest": self.text_digest,
+            "questions": self.n_questions,
+            "scenes": self.n_scenes,
+            "images": self.n_images,
+            "every_image": self.every_image,
+            "splits_of_edition": self.n_of_edition,
+            "splits": self.splits,
+            "differences": list(self.differences),
+            "faults": list(self.faults),
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The result in sentences."""
+        if self.faults:
+            yield f"{self.folder}: {_counted(len(self.faults), 'file')} damaged or missing:"
+            yield from _first(self.faults)
+        if self.edition and not self.private:
+            yield from self._compared()
+        elif not self.faults:
+            yield f"{self.folder}: {self._counts()}"
+        if self.digest:
+            yield f"Digest of text and images: {self.digest}"
+        if self.text_digest:
+            yield f"Digest of the text:        {self.text_digest}"
+        if self.text_digest and (self.private or not self.edition):
+            whose = f"This is a private edition of {self.edition}: two" if self.private else "Two"
+            yield f"{whose} folders with the same digest have the same content."
+
+    def _compared(self) -> Iterator[str]:
+        """How a public edition compares."""
+        if self.differences:
+            yield f"{self.folder}: the content is not that of everybody's {self.edition}:"
+            yield from _first(self.differences)
+            return
+        what = "what could be read" if self.faults else "the content"
+        yield f"{self.folder}: {what} is that of everybody's {self.edition}: {self._counts()}"
+
+    def _counts(self) -> str:
+        of = f" of {self.n_of_edition}" if self.n_of_edition > self.n_splits else ""
+        images = "no images"
+        if self.n_images:
+            images = _counted(self.n_images, "image")
+            if self.every_image > 1:
+                images += f", one in {self.every_image}, compared"
+        return (
+            f"{self.n_splits}{of} splits, {self.n_questions:,} questions, {self.n_scenes:,} scenes, {images}"
+        )
+
+
+def verify(folder: Path, progress: Progress | None = None) -> Verification:
+    """Computes the digests of a finished dataset, and compares an edition's with what was frozen of it.
+
+    A damaged or missing file is part of the result; the rest is still read.
+
+    Raises:
+        WrongFolderError: the folder is no dataset.
+        DatasetError: its manifest is damaged, its build did not come to its end, or it is a part.
+        ConfigError: it is an edition that this version does not have.
+    """
+    layout = Layout(folder)
+    manifest = finished_manifest(layout.manifest)
+    edition = read_edition(manifest.edition["name"]) if manifest.edition else None
+    every_image = edition.every_image if edition else 1
+    content = read_content(layout, manifest, progress or Silent(), every_image=every_image)
+    private = bool(manifest.edition and manifest.edition["private"])
+    frozen = read_frozen(edition) if edition and not private else None
+    return Verification(
+        folder,
+        edition.name if edition else "",
+        private,
+        content.splits,
+        _n_splits(edition, frozen),
+        content.n_questions,
+        content.n_scenes,
+        sum(map(len, content.images.values())),
+        every_image,
+        tuple(_differences(content, frozen, manifest)) if frozen else (),
+        content.faults,
+    )
+
+
+def _n_splits(edition: Edition | None, frozen: Frozen | None) -> int:
+    return sum(map(len, frozen.splits.values())) if edition and frozen else 0
+
+
+def _differences(content: Content, frozen: Frozen, manifest: Manifest) -> Iterator[str]:
+    """Which parts of which splits are not as they were frozen, after what may be the reason."""
+    wanted, found = frozen.engine["rendering"], manifest.rendering
+    if found is not None and found != wanted:
+        yield f"the recorded rendering: {difference(wanted, found, sides=('in the edition', 'here'))}"
+    for hop, splits in content.splits.items():
+        for split, parts in splits.items():
+            digests = frozen.splits.get(hop, {}).get(split)
+            if digests is None:
+                yield f"{hop}/{split}: the edition has no such split"
+                continue
+            for name, digest in parts.items():
+                if digest == digests[name]:
+                    continue
+                yield f"{hop}/{split}: other {name}" + (
+                    _first_image(content, frozen, hop, split) if name == "images" else ""
+                )
+
+
+def _first_image(content: Content, frozen: Frozen, hop: str, split: str) -> str:
+    """Which of a split's images is the first that differs, to follow the difference."""
+    pool, indices = content.checked[hop, split]
+    there = frozen.images.get(pool, {})
+    for index in indices.tolist():
+        if content.images[pool][index][:SHORT] != there.get(index):
+            return f", first image {index} of the pool {pool}"
+    return ""
+
+
+def _first(sentences: Sequence[str]) -> Iterator[str]:
+    """The first few lines of a list, and how many more there are."""
+    yield from (f"  {each}" for each in sentences[:MOST_LINES])
+    if len(sentences) > MOST_LINES:
+        yield f"  and {len(sentences) - MOST_LINES} more, which --json lists"
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' * (n != 1)}"
