@@ -16,11 +16,15 @@ pub const LANES: usize = 8;
 #[inline(always)]
 pub fn dispatch<W: NullaryFnOnce>(work: W) -> W::Output {
     #[cfg(test)]
-    if tests::is_plain() {
+    if IS_PLAIN.load(std::sync::atomic::Ordering::Relaxed) {
         return work.call();
     }
     Arch::new().dispatch(work)
 }
+
+/// Whether `dispatch` does all work without AVX2; other tests may run meanwhile.
+#[cfg(test)]
+pub static IS_PLAIN: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
 /// A single-precision number, or several of them.
 pub trait Real:
@@ -354,29 +358,13 @@ pub fn turn(share: f32) -> [f32; 2] {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
     use crate::render::light::Light;
     use crate::render::material::{Distribution, Kind, Lobe, Lobes};
     use crate::render::shape::{Shape, ShapeSpec};
     use crate::render::vector::{V3, v3};
     use proptest::prelude::*;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    static IS_PLAIN: AtomicBool = AtomicBool::new(false);
-
-    pub fn is_plain() -> bool {
-        IS_PLAIN.load(Ordering::Relaxed)
-    }
-
-    /// Does `work` without AVX2, in whichever threads; other tests may do so meanwhile, too.
-    pub fn plainly<T>(work: impl FnOnce() -> T) -> T {
-        IS_PLAIN.store(true, Ordering::Relaxed);
-        let done = work();
-        IS_PLAIN.store(false, Ordering::Relaxed);
-        done
-    }
-
     fn shapes() -> Vec<Shape> {
         let specs = [
             r#"{"kind": "icosphere", "subdivisions": 3, "catmull_clark_steps": 1}"#,
