@@ -23,7 +23,8 @@ from clevrhope.pipeline.resolution import resolve
 from clevrhope.runtime.progress import Silent
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import HOP_GROUPS, parse_hop
-from clevrhope.version import DATASET_VERSION
+from clevrhope.splits.kinds import GAPS
+from clevrhope.version import DATASET_VERSION, software_version
 
 PRESET = {"hope-1": "paper", "hope-1-small": "small"}
 PAIR = "cyan_cylinder"
@@ -72,19 +73,28 @@ def test_this_version_makes_an_edition_or_says_so(name: str, tmp_path: Path) -> 
             resolve(request)
 
 
+@pytest.mark.parametrize("name", PRESET)
+def test_an_edition_that_this_version_froze_is_not_stale(name: str) -> None:
+    frozen = read_frozen(read_edition(name))
+    assert frozen.clevrhope != software_version() or is_of_this_renderer(name)
+
+
 @pytest.mark.slow
-def test_a_part_of_the_small_edition_is_as_it_was_frozen(tmp_path: Path) -> None:
-    """All text of a pair, and some images of each of its pools."""
-    edition = read_edition("hope-1-small")
+@pytest.mark.parametrize(("name", "splits"), [("hope-1-small", None), ("hope-1", (GAPS["minimal"].name,))])
+def test_a_part_of_an_edition_is_as_it_was_frozen(
+    name: str, splits: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    """All text of a pair's splits, and some images of each of their pools."""
+    edition = read_edition(name)
     frozen = read_frozen(edition)
     layout = Layout(tmp_path / "part")
     config = replace(edition.config, question_json=False)
-    build(Request(layout.root, (PAIR,), config, edition.seed, render=False, edition=edition))
+    build(Request(layout.root, (PAIR,), config, edition.seed, splits, render=False, edition=edition))
     found = verify(layout.root)
     assert found.ok
-    assert found.n_splits == 6
+    assert found.n_splits == (6 if splits is None else 1)
     manifest = existing_manifest(layout.manifest)
-    used = read_content(layout, manifest, Silent()).checked
+    used = read_content(layout, manifest, Silent(), every_image=edition.every_image).checked
     with open_renderer(config.rendering, look=read_look()) as renderer:
         for pool, indices in used.values():
             chosen = np.unique(indices[:: max(1, len(indices) // 6)])

@@ -79,7 +79,8 @@ def resolve_config(
         config = _with_file(config, raw, file)
     asks = table or any(each is not None for each in (renderer, quality, samples))
     if asks or "rendering" not in (before or {}):
-        config = replace(config, rendering=_rendering(table, file, renderer, quality, samples))
+        there = config.rendering if "rendering" in (before or {}) else None
+        config = replace(config, rendering=_rendering(table, file, renderer, quality, samples, there))
     there = config.rendering
     sized = replace(
         there,
@@ -151,14 +152,20 @@ def _rendering(
     renderer: str | None,
     quality: str | None,
     samples: int | None,
+    there: Rendering | None,
 ) -> Rendering:
-    """The renderer's settings: those of the file's [rendering], with the command line's choices over them."""
+    """The renderer's settings: those of the file's [rendering], with the command line's choices over them.
+
+    Where neither names a renderer, they begin with those that are there.
+    """
     own = {name: each for name, each in table.items() if name not in ("renderer", "quality")}
     effort = read_settings(
         _Effort, {k: table[k] for k in table.keys() - own.keys()}, where=file, path="rendering."
     )
     if renderer is not None:
         settings = default_settings(renderer)
+    elif there is not None and "renderer" not in table:
+        settings = there
     else:
         with naming(f"{file}: rendering.renderer"):
             settings = default_settings(effort.renderer)

@@ -85,7 +85,7 @@ class SplitReader:
             if limit is not None and not 1 <= limit <= n:
                 raise ConfigError(
                     f"{path}: it has {n:,} questions, but the first {limit:,} were asked for; ask for 1 to "
-                    f"{n:,}, or have clevrhope build add more to the dataset"
+                    f"{n:,}, or have clevrhope build --train-questions add more to the dataset"
                 )
             self.hop, self.split, self.pool = (str(file.attrs[name]) for name in ("hop", "split", "pool"))
             self.widths = (file["questions"].shape[1], file["programs"].shape[1])

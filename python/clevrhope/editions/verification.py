@@ -102,7 +102,10 @@ class Verification:
             yield f"Digest of the text:        {self.text_digest}"
         if self.text_digest and (self.private or not self.edition):
             whose = f"This is a private edition of {self.edition}: two" if self.private else "Two"
-            yield f"{whose} folders with the same digest have the same content."
+            same = "content"
+            if self.n_images and self.every_image > 1:
+                same = f"text, and the same images where they are compared (one in {self.every_image})"
+            yield f"{whose} folders with the same digest have the same {same}."
 
     def _compared(self) -> Iterator[str]:
         """How a public edition compares."""
@@ -119,10 +122,9 @@ class Verification:
         if self.n_images:
             images = _counted(self.n_images, "image")
             if self.every_image > 1:
-                images += f", one in {self.every_image}, compared"
-        return (
-            f"{self.n_splits}{of} splits, {self.n_questions:,} questions, {self.n_scenes:,} scenes, {images}"
-        )
+                images += f" compared (one in {self.every_image})"
+        splits = f"{self.n_splits}{of} splits" if of else _counted(self.n_splits, "split")
+        return f"{splits}, {self.n_questions:,} questions, {self.n_scenes:,} scenes, {images}"
 
 
 def verify(folder: Path, progress: Progress | None = None) -> Verification:

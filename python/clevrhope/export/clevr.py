@@ -5,7 +5,8 @@
     scenes/CLEVR_<split>_scenes.json
 
 Readers of CLEVR take an image's number for its row, so the images of each split are numbered anew from 0,
-in the order of their scenes; the `stream` of a row still says where its scene comes from. A program's nodes
+in the order of their scenes; the `stream` of a row still says where its scene comes from, unless the dataset
+is a private edition. A program's nodes
 stand in the order in which its tokens give them: the same program as in the dataset's own question files,
 where the nodes of some families stand in another order.
 """
@@ -62,7 +63,7 @@ _FILES = """
 `images/<split>/CLEVR_<split>_000000.png`.
 
 The images of each split are numbered from 0, in the order of their scenes, since programs written for
-CLEVR take an image's number for its row. A scene's `stream` says where it comes from.
+CLEVR take an image's number for its row.
 """
 
 _SNIPPET = """

@@ -117,7 +117,8 @@ def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[
     if size is not None and not 1 <= size <= n:
         raise ConfigError(
             f"{path}: it has {n:,} questions, but the first {size:,} were asked for; ask for 1 to "
-            f"{n:,}, or add more by clevrhope build --train-questions {size} --out {layout.root}"
+            f"{n:,}, or add more by clevrhope build --hop {hop} --train-questions {size} "
+            f"--out {layout.root}"
         )
     return {name: column[:size] for name, column in columns.items()}
 

@@ -70,8 +70,8 @@ def provenance_sections(manifest: Manifest) -> str:
                 else "nothing was taken from elsewhere"
             )
             + ". The settings, the options of the command and the checksum of every file are in "
-            "`manifest.json`. The same settings and seed give the same bytes, except that pixels may differ "
-            "between machines.",
+            "`manifest.json`. The same settings and seed give the same scenes, questions and, by the same "
+            "revision of the native renderer, images; Blender's pixels may differ between machines.",
             table(["", "value"], rows),
             "## How is it distributed and kept?",
             "The data are under the Creative Commons Attribution licence, CC BY 4.0; clevrhope, which made "

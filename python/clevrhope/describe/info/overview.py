@@ -188,7 +188,8 @@ def _exports(folder: Path, manifest: Manifest) -> list[Export]:
             except ClevrhopeError:
                 continue  # of another program
             made_of = (source.get("seed"), source.get("world"), source.get("templates"))
-            if made_of == (
+            # An export of a private edition does not say by which seed, so that it may be another one's.
+            if manifest.public_seed is not None and made_of == (
                 manifest.public_seed,
                 manifest.world["fingerprint"],
                 manifest.templates["fingerprint"],
