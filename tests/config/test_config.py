@@ -8,6 +8,7 @@ import pytest
 from clevrhope.config.presets import PRESETS, check_splits
 from clevrhope.config.sources import resolve_config
 from clevrhope.errors import ConfigError
+from clevrhope.images.rendering_record import rendering_as_json
 from clevrhope.images.settings import NativeSettings, RenderSettings
 
 
@@ -141,3 +142,11 @@ def test_bad_choices_get_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"covr_train is a split of questions over .* with --covr"):
         check_splits(["train", "covr_train"])
     assert check_splits(["minimal_ood", "train", "train"]) == ("train", "minimal_ood")
+
+
+def test_a_quality_alone_is_one_of_the_renderer_that_is_there() -> None:
+    before = {"rendering": rendering_as_json(NativeSettings(width=96, height=64))}
+    config = resolve_config(before=before, quality="high")
+    assert config.rendering == NativeSettings(width=96, height=64, quality="high")
+    with pytest.raises(ConfigError, match="native has no quality"):
+        resolve_config(before=before, quality="original")
