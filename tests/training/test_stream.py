@@ -21,6 +21,7 @@ from clevrhope import ConfigError, DatasetError
 from clevrhope.__main__ import run_command
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.pixel_cache import SUFFIX
+from clevrhope.pipeline.split_source import SplitSource
 from clevrhope.splits.kinds import PAIR_SPLITS
 from clevrhope.training.stream import Stream
 
@@ -181,6 +182,20 @@ def test_ranks_and_workers_share_the_questions(
         assert len(of_rank) == len(six_windows)
         given += of_rank
     assert sorted(given) == list(range(11_500))
+
+
+def test_a_worker_gets_the_questions_and_makes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that scenes are looked at once, not once a worker."""
+    expected = [item["question"].tolist() for item in made(limit=40)]
+    sent = pickle.dumps(made(limit=40))
+
+    def make(*_: Any) -> None:
+        raise AssertionError("questions are made again")
+
+    monkeypatch.setattr(SplitSource, "make", make)
+    assert [item["question"].tolist() for item in pickle.loads(sent)] == expected
+    with pytest.raises(AssertionError, match="made again"):
+        made(limit=40)
 
 
 def test_windows_of_250_images_stay_whole() -> None:
