@@ -23,7 +23,6 @@ from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.training import loop, prepared_run
-from clevrhope.training import run as run_module
 from clevrhope.training.checkpoints import save_state
 from clevrhope.training.data import Questions, SplitRows
 from clevrhope.training.evaluation import evaluate
@@ -46,8 +45,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Questions]:
             super().__init__(*arguments)
             made.append(self)
 
-    for module in (run_module, prepared_run):
-        monkeypatch.setattr(module, "Questions", Kept)
+    monkeypatch.setattr(prepared_run, "Questions", Kept)
     return made
 
 
