@@ -96,7 +96,7 @@ def test_a_folder_keeps_its_renderer(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert before["quality"] == "draft"
     capsys.readouterr()
     assert run_command([*again, "--samples", "4"]) == 2
-    assert "made with --renderer native --quality draft" in capsys.readouterr().err
+    assert "the renderer native takes --quality" in capsys.readouterr().err
 
 
 def test_the_folder_of_a_preset_keeps_its_sizes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -422,7 +422,7 @@ def test_a_damaged_state_is_told(run: Train, tmp_path: Path, monkeypatch: pytest
     [
         (
             {"size": 163},
-            "but the first 163 were asked for; ask for 1 to 162, or have clevrhope build add more",
+            "but the first 163 were asked for; ask for 1 to 162, or have clevrhope build --train-questions",
         ),
         ({"size": 12}, "12 questions, but a batch of stage all has 16"),
         ({"hop": "rubber_cylindre"}, 'did you mean "rubber_cylinder"?'),
