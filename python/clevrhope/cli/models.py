@@ -366,7 +366,7 @@ def evaluate(run: Path, **choices: Any) -> None:
 
 
 def _beside(constant: tuple[str, float] | None) -> str:
-    """What always giving the same answer would have, in brackets; "" where that says little."""
+    """The accuracy of always giving one answer, in brackets; "" if there is no such answer to name."""
     return f" (always {constant[0]}: {constant[1]:.2f}%)" if constant else ""
 
 

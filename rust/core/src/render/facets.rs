@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Squares along the sides of a cube that tells faces of the icosahedron apart.
 const SQUARES: usize = 32;
-/// A square that more than one face is behind.
+/// Stands for a square with more than one face behind it.
 const SEVERAL: u8 = u8::MAX;
 
 /// Facets of an icosphere of one Catmull-Clark step.

@@ -144,7 +144,7 @@ impl Sheet {
     /// Uphill that of twice the ray's own slope, if there is one: where a ray meets a parabola that it starts from.
     #[inline]
     fn next_plane(&self, d: V3, number: usize) -> Option<usize> {
-        // Most rays that rise do so ever farther from all planes.
+        // Most rays that rise come nearer to none of the planes.
         let [gentlest, steepest] = self.slopes;
         if d.z >= if d.x <= 0.0 { gentlest } else { steepest } * d.x {
             return None;
