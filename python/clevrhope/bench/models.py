@@ -21,7 +21,8 @@ from clevrhope.bench.synthetic_batch import clevr_vocab, synthetic_batch
 from clevrhope.features.device import chosen_device
 from clevrhope.models.names import find_model
 from clevrhope.models.recipe import Stage
-from clevrhope.training.device import casting, chosen_precision, computing
+from clevrhope.training.device import chosen_precision, computing
+from clevrhope.training.gradients import WARM_UP, Gradients
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.request import Precision
 
@@ -31,7 +32,6 @@ PAPER_HOURS: Mapping[str, float] = {"lxmert_p": 92, "lxmert_s": 123, "tensor_nmn
 MODELS = ("lxmert_s", "tensor_nmn")
 """LXMERT-p makes the same updates as LXMERT-s, fewer of them."""
 
-_WARM_UP = 3
 _PEAK_SIDE = {"cuda": 8192, "cpu": 2048}
 _PEAK_ROUNDS = 5
 
@@ -168,19 +168,17 @@ def _timed(
     weights = [each for each in model.parameters() if each.requires_grad]
     optimiser = make_optimiser(replace(stage.optimiser, rate=0.0), weights)  # nothing is learned from noise
     loss = getattr(model, stage.loss)
+    gradients = Gradients(lambda batch: loss(batch).reshape(1), model, weights, where, how)
 
     def update() -> None:
-        with casting(where, how):
-            value = loss(batch)
-        optimiser.zero_grad(set_to_none=True)
-        value.backward()
+        gradients(batch)
         if stage.optimiser.clip_norm is not None:
             nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
         optimiser.step()
 
     with FlopCounterMode(display=False) as counted, counted_rnns(model) as of_rnns:
         update()
-    for _ in range(min(_WARM_UP, updates)):
+    for _ in range(WARM_UP + 1):  # the last one records and replays
         update()
     began = now(where)
     for _ in range(updates):

@@ -84,6 +84,22 @@ class Batch:
 
         return replace(self, **self._columns(moved), features=_mapped(self.features, moved))
 
+    def copy(self) -> "Batch":
+        """A copy with tensors of its own."""
+        return replace(self, **self._columns(Tensor.clone), features=_mapped(self.features, Tensor.clone))
+
+    def fill(self, other: "Batch") -> None:
+        """Overwrites the tensors with those of another batch, which have the same shapes.
+
+        Raises:
+            ValueError: they have other shapes.
+        """
+        own, others = self._tensors(), other._tensors()
+        if [each.shape for each in own] != [each.shape for each in others]:
+            raise ValueError(f"{other} has tensors of other shapes than {self}")
+        for tensor, values in zip(own, others, strict=True):
+            tensor.copy_(values)
+
     def image_rows(self) -> Tensor:
         """(B, I) `images`, also where each question is about one image."""
         if self.images is not None:
@@ -110,6 +126,10 @@ class Batch:
         columns = self._columns(lambda tensor: tensor.index_select(0, questions))
         features = _mapped(self.features, lambda array: array.index_select(0, images))
         return replace(self, **{**columns, "images": None}, features=features)
+
+    def _tensors(self) -> list[Tensor]:
+        columns = (getattr(self, name) for name in _COLUMNS)
+        return [each for each in (*columns, *self.features.values()) if each is not None]
 
     def _columns(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
         """The tensors with a row for each question, changed."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, isfinite
 from time import monotonic, time
 from typing import Any
@@ -32,7 +33,7 @@ from clevrhope.training.checkpoints import (
 )
 from clevrhope.training.checks import check_loss, determinism_errors
 from clevrhope.training.data import Questions
-from clevrhope.training.device import casting
+from clevrhope.training.gradients import Gradients
 from clevrhope.training.interrupts import Interrupt
 from clevrhope.training.log import Log, OnLog
 from clevrhope.training.optimisers import make_optimiser
@@ -192,18 +193,17 @@ class Loop:
         n_shown = 0  # made since the display last moved
         clock = saved = shown = monotonic()
         batches = self._batches(stage)
+        gradients = Gradients(
+            partial(self._losses, stage), self.model, weights, device, self._first.precision
+        )
         while done.update < stage.updates and self._running:
             batch = next(batches)
             rate = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)
             for group in optimiser.param_groups:
                 group["lr"] = rate
-            with casting(device, self._first.precision):
-                own_losses = self._losses(stage, batch)
-            optimiser.zero_grad(set_to_none=True)
-            own_losses.sum().backward()  # type: ignore[no-untyped-call]
+            losses.append(gradients(batch))
             if stage.optimiser.clip_norm is not None:
                 nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
-            losses.append(own_losses.detach())
             if len(losses) >= check_every:
                 self._check_losses(losses, stage, done.update + 1)
             optimiser.step()

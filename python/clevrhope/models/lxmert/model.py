@@ -35,6 +35,11 @@ class LxmertScratch(ImageSetModel):
         self.answer_head = answer_head(config, len(self.answers))
         self.apply(draw_weights)
 
+    @property
+    def is_static(self) -> bool:
+        """As of `protocol.Model`: all rows have the same number of pieces; sets have any number of images."""
+        return self.set_layers is None
+
     @staticmethod
     def vocab_rows(vocab: Vocab) -> dict[str, list[str]]:
         """As of `protocol.Model`."""
