@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import torch.nn.functional as F
 from overfitting import learn_by_heart, share_right
 from small_batches import clevr_vocab, short_questions, small_batch
 
@@ -17,9 +18,10 @@ from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.stems import make_stem, shifted
-from clevrhope.models.tensor_nmn.bank import ModuleBank
+from clevrhope.models.tensor_nmn.bank import Kernels, ModuleBank
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
+from clevrhope.models.tensor_nmn.forms import columns, kernels_of_levels
 from clevrhope.models.tensor_nmn.generator import END, START, ProgramGenerator
 from clevrhope.models.tensor_nmn.model import GENERATORS, TensorNmn
 
@@ -128,6 +130,32 @@ def test_forms_give_the_scores_and_gradients_of_module_by_module(form: str) -> N
     assert slopes.keys() == other.keys()
     for name, gradient in slopes.items():
         torch.testing.assert_close(other[name], gradient, atol=1e-12, rtol=1e-10, msg=name)
+
+
+@pytest.mark.parametrize("side", [3, 5])
+def test_columns_are_those_of_unfold(side: int) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(4, 3, 7, 5, dtype=torch.float64, requires_grad=True)
+    made, expected = columns(x, side), F.unfold(x, side, padding=side // 2)
+    assert torch.equal(made, expected)
+    weights = torch.randn_like(expected)
+    ours, theirs = (torch.autograd.grad((each * weights).sum(), x)[0] for each in (made, expected))
+    torch.testing.assert_close(ours, theirs)
+    assert torch.autograd.gradcheck(lambda x: columns(x, side), (x[:2, :2].detach().requires_grad_(),))
+
+
+def test_kernels_are_gathered_at_once_for_gradients_alone() -> None:
+    kernels = Kernels(torch.randn(6, 2, 2, 3, 3), torch.randn(6, 2))
+    numbers, sizes = torch.tensor([5, 0, 0, 3, 1]), [2, 0, 3]
+    made = [list(kernels_of_levels(kernels, numbers, sizes))]
+    with torch.no_grad():
+        made.append(list(kernels_of_levels(kernels, numbers, sizes)))
+    for levels in made:
+        assert [len(each.weights) for each in levels] == sizes
+        assert torch.equal(torch.cat([each.weights for each in levels]), kernels.weights[numbers])
+        assert torch.equal(torch.cat([each.biases for each in levels]), kernels.biases[numbers])
+    storages = [{each.weights.untyped_storage().data_ptr() for each in levels} for levels in made]
+    assert [len(each) for each in storages] == [1, 3]
 
 
 @pytest.mark.parametrize("form", ["module", "bucketed", "gathered"])

@@ -9,7 +9,8 @@ On a CPU the second takes half as long as the third or less. The third starts fa
 a GPU waits for.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -17,9 +18,6 @@ from torch import Tensor
 
 from clevrhope.models.tensor_nmn.bank import Bank, Kernels, ModuleBank
 from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices
-
-Convolve = Callable[[Tensor, Tensor], Tensor]
-"""Maps (n, C in, H, W) and tokens (n,) to maps (n, C, H, W)."""
 
 
 def run_modules(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
@@ -81,16 +79,20 @@ def run_gathered(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> 
     """As `run_modules`, but runs each level as one batched matrix product."""
     if not len(plan.roots):
         return maps[:0]
-    first, second = (_gathered(each) for each in (bank.first, bank.second))
-    join = _gathered(bank.joins, bank.join_places)
+    sizes = [end - begin for begin, end in plan.sets]
+    firsts = kernels_of_levels(bank.first, indices.tokens, sizes)
+    seconds = kernels_of_levels(bank.second, indices.tokens, sizes)
+    joining = [indices.tokens[end - n : end] for (_, end), n in zip(plan.sets, plan.n_joins, strict=True)]
+    joins = kernels_of_levels(bank.joins, bank.join_places[torch.cat(joining)], plan.n_joins)
     outputs: list[Tensor] = []
-    for (begin, end), n_joins in zip(plan.sets, plan.n_joins, strict=True):
-        tokens, rows = indices.tokens[begin:end], indices.rows[begin:end]
-        x = _inputs(join, outputs, begin, end, n_joins, indices) if outputs else maps[rows]
+    for (begin, end), n_joins, first, second, join in zip(
+        plan.sets, plan.n_joins, firsts, seconds, joins, strict=True
+    ):
+        x = _inputs(join, outputs, begin, end, n_joins, indices) if outputs else maps[indices.rows[:end]]
         # In place, as nothing else holds the output.
-        hidden = first(x, tokens).relu_()
-        outputs.append(second(hidden, tokens).add_(x).relu_())
-    return _answers(outputs, plan, indices)
+        hidden = _products(x, first).relu_()
+        outputs.append(_products(hidden, second).add_(x).relu_())
+    return torch.cat(outputs).index_select(0, indices.roots)
 
 
 def _channels_last(kernels: Kernels) -> Kernels:
@@ -114,41 +116,57 @@ def _block(x: Tensor, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor
     return _convolve(hidden, second).add_(x).relu_()
 
 
-def _gathered(kernels: Kernels, places: Tensor | None = None) -> Convolve:
-    side = kernels.weights.shape[-1]
-    weights = kernels.weights.flatten(2)  # (T, C, C in * side * side)
+class _Columns(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, side: int) -> Tensor:
+        ctx.side, ctx.map_size = side, x.shape[2:]
+        padded = F.pad(x, [side // 2] * 4)
+        windows = padded.unfold(2, side, 1).unfold(3, side, 1)  # (n, C, H, W, side, side)
+        return windows.permute(0, 1, 4, 5, 2, 3).flatten(4).flatten(1, 3)
 
-    def convolve(x: Tensor, tokens: Tensor) -> Tensor:
-        tokens = tokens if places is None else places[tokens]
-        n, _, height, width = x.shape
-        # (n, C in * side * side, H * W)
-        columns = F.unfold(x, side, padding=side // 2) if side > 1 else x.flatten(2)
-        biases = kernels.biases[tokens].unsqueeze(2)  # (n, C, 1)
-        return torch.baddbmm(biases, weights[tokens], columns).view(n, -1, height, width)
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return F.fold(gradients[0], ctx.map_size, ctx.side, padding=ctx.side // 2), None
 
-    return convolve
+
+def columns(x: Tensor, side: int) -> Tensor:
+    """`F.unfold` with padding that keeps the size: (n, C, H, W) to (n, C * side * side, H * W), `side` odd.
+
+    On a GPU torch's starts a kernel for each of the n maps, where this copies all windows at once. Its
+    gradient, `F.fold`, is a single kernel there too.
+    """
+    return _Columns.apply(x, side)  # type: ignore[no-any-return]
+
+
+def kernels_of_levels(kernels: Kernels, numbers: Tensor, sizes: list[int]) -> Iterable[Kernels]:
+    """For each level the kernels of its nodes, by the (N,) numbers of the nodes' modules.
+
+    For gradients all levels are gathered at once, since each gathering has a gradient of all weights.
+    """
+    if torch.is_grad_enabled():
+        return map(Kernels, *(torch.split(each[numbers], sizes) for each in kernels))
+    return (Kernels(*(each[part] for each in kernels)) for part in torch.split(numbers, sizes))
+
+
+def _products(x: Tensor, kernels: Kernels) -> Tensor:
+    """Convolves each of n maps, (n, C in, H, W), with a kernel of its own."""
+    weights, biases = kernels
+    n, _, height, width = x.shape
+    side = weights.shape[-1]
+    windows = columns(x, side) if side > 1 else x.flatten(2)  # (n, C in * side * side, H * W)
+    return torch.baddbmm(biases.unsqueeze(2), weights.flatten(2), windows).view(n, -1, height, width)
 
 
 def _inputs(
-    join: Convolve, outputs: list[Tensor], begin: int, end: int, n_joins: int, indices: PlanIndices
+    join: Kernels, outputs: list[Tensor], begin: int, end: int, n_joins: int, indices: PlanIndices
 ) -> Tensor:
     """The inputs (n, C, H, W) of a level above the lowest; those of binary nodes are joined."""
     # The input of a unary node is always on the level right below.
     below = begin - len(outputs[-1])
     joining = slice(end - n_joins, end)
-    single = outputs[-1][indices.left[begin : joining.start] - below]
+    single = outputs[-1].index_select(0, indices.left[begin : joining.start] - below)
     if not n_joins:
         return single
     earlier = torch.cat(outputs)
-    pairs = torch.cat([earlier[indices.left[joining]], earlier[indices.right[joining]]], dim=1)
-    return torch.cat([single, torch.relu(join(pairs, indices.tokens[joining]))])
-
-
-def _answers(outputs: list[Tensor], plan: Plan, indices: PlanIndices) -> Tensor:
-    """The maps of the roots, (R, C, H, W), in the order of their programs."""
-    taken = [
-        output[indices.level_roots[begin:end] - first]
-        for output, (first, _), (begin, end) in zip(outputs, plan.sets, plan.root_bounds, strict=True)
-        if begin < end
-    ]
-    return torch.cat(taken)[indices.program_order]
+    pairs = [earlier.index_select(0, each[joining]) for each in (indices.left, indices.right)]
+    return torch.cat([single, torch.relu(_products(torch.cat(pairs, dim=1), join))])

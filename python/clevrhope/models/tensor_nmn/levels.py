@@ -23,8 +23,6 @@ class PlanIndices(NamedTuple):
     right: Tensor  # (N,)
     roots: Tensor  # (R,)
     well_formed: Tensor  # (R,)
-    level_roots: Tensor  # (R,) the roots in the order of their nodes
-    program_order: Tensor  # (R,) of these, in the order of the programs
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,6 @@ class Plan:
         roots: (R,) the nodes whose outputs are the answers of the well-formed programs.
         well_formed: (R,) the rows of these programs; the others are not trees and have no nodes.
         n_joins: nodes of each set that have two inputs; in a level they are its last ones.
-        root_bounds: for each set, where its roots begin and end among the roots in the order of their nodes.
         indices: all of `PlanIndices` in one row, for one transfer.
     """
 
@@ -50,7 +47,6 @@ class Plan:
     roots: Ints
     well_formed: Ints
     n_joins: list[int]
-    root_bounds: list[tuple[int, int]]
     indices: Tensor
 
     def __len__(self) -> int:
@@ -58,7 +54,7 @@ class Plan:
 
     def on(self, device: torch.device) -> PlanIndices:
         """The indices on a device."""
-        sizes = [len(self.tokens)] * 4 + [len(self.roots)] * 4
+        sizes = [len(self.tokens)] * 4 + [len(self.roots)] * 2
         return PlanIndices(*torch.split(self.indices.to(device, non_blocking=True), sizes))
 
 
@@ -79,10 +75,9 @@ def plan_levels(programs: Tensor, arities: npt.NDArray[np.int8], *, by_token: bo
     tokens, rows, operands, starts, roots = plan(rows_of_tokens, arities)
     well_formed = np.flatnonzero(roots >= 0)
     roots = roots[well_formed]
-    by_node = np.argsort(roots)
     sets = list(pairwise(starts.tolist()))
     left, right = operands.T
-    lists = [tokens, rows, left, right, roots, well_formed, roots[by_node], np.argsort(by_node)]
+    lists = [tokens, rows, left, right, roots, well_formed]
     return Plan(
         tokens,
         rows,
@@ -91,6 +86,5 @@ def plan_levels(programs: Tensor, arities: npt.NDArray[np.int8], *, by_token: bo
         roots,
         well_formed,
         n_joins=[int(np.count_nonzero(right[begin:end] >= 0)) for begin, end in sets],
-        root_bounds=list(pairwise(np.searchsorted(roots[by_node], starts).tolist())),
         indices=torch.from_numpy(np.concatenate(lists)),
     )
