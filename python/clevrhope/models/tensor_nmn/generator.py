@@ -99,8 +99,8 @@ class ProgramGenerator(nn.Module):
         total = encoded.words.new_zeros(n)
         going = torch.ones_like(token, dtype=torch.bool)
         for _ in range(longest - 1):
-            scores, state = self._step(encoded, state, token)
-            log_p = F.log_softmax(scores.float(), dim=1)  # (B, T)
+            known, state = self._step(encoded, state, self.tokens(token))
+            log_p = F.log_softmax(self.classifier(known).float(), dim=1)  # (B, T)
             token = _drawn(log_p.exp()) if sample else log_p.argmax(1)
             chosen = log_p.gather(1, token.unsqueeze(1)).squeeze(1)
             total = total + torch.where(going, chosen, 0.0)
@@ -121,27 +121,28 @@ class ProgramGenerator(nn.Module):
 
     def _teach(self, encoded: Encoded, tokens: Tensor) -> Tensor:
         """Scores (B, P, T) of the token after each of the true tokens (B, P)."""
+        embedded = self.tokens(tokens)
         if self.attention:
             state, steps = encoded.start, []
-            for token in tokens.unbind(1):
-                scores, state = self._step(encoded, state, token)
-                steps.append(scores)
-            return torch.stack(steps, dim=1)
+            for step in embedded.unbind(1):
+                known, state = self._step(encoded, state, step)
+                steps.append(known)
+            return self.classifier(torch.stack(steps, dim=1))  # type: ignore[no-any-return]
         hidden, cell, context = encoded.start
         contexts = context.unsqueeze(1).expand(-1, tokens.shape[1], -1)
-        output, _ = self.decoder(torch.cat([self.tokens(tokens), contexts], dim=2), (hidden, cell))
+        output, _ = self.decoder(torch.cat([embedded, contexts], dim=2), (hidden, cell))
         return self.classifier(output)  # type: ignore[no-any-return]
 
-    def _step(self, encoded: Encoded, state: State, token: Tensor) -> tuple[Tensor, State]:
-        """Scores (B, T) of the token after a token (B,), and the state after it."""
+    def _step(self, encoded: Encoded, state: State, embedded: Tensor) -> tuple[Tensor, State]:
+        """What the classifier reads after an embedded token (B, word_size), and the state after it."""
         hidden, cell, context = state
-        given = torch.cat([self.tokens(token), context], dim=1).unsqueeze(1)
+        given = torch.cat([embedded, context], dim=1).unsqueeze(1)
         output, (hidden, cell) = self.decoder(given, (hidden, cell))
         output = output.squeeze(1)  # (B, H)
         if not self.attention:
-            return self.classifier(output), State(hidden, cell, context)
+            return output, State(hidden, cell, context)
         context = self._attended(encoded, output)
-        return self.classifier(torch.cat([output, context], dim=1)), State(hidden, cell, context)
+        return torch.cat([output, context], dim=1), State(hidden, cell, context)
 
     def _attended(self, encoded: Encoded, output: Tensor) -> Tensor:
         """The words' outputs (B, D), weighted by attention of the decoder's output (B, H)."""
