@@ -1,5 +1,7 @@
 """LSTMs and GRUs under autocast on the CPU."""
 
+from copy import deepcopy
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -7,6 +9,7 @@ torch = pytest.importorskip("torch")
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from clevrhope.models.lstm import Gru, Lstm
+from clevrhope.models.stack import stack_models
 
 
 def test_an_lstm_stays_in_float32_on_a_cpu() -> None:
@@ -37,3 +40,24 @@ def test_a_gru_stays_in_float32_on_a_cpu() -> None:
     assert made.dtype == of_bfloat16.dtype == torch.float32
     assert torch.equal(made, expected)
     torch.testing.assert_close(of_bfloat16, expected, rtol=0, atol=0.02)
+
+
+def test_a_stacked_gru_is_never_laid_out_for_cudnn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU torch would do so wherever a GRU is copied, and cannot for weights of three dimensions."""
+    called: list[object] = []
+    monkeypatch.setattr(torch.nn.GRU, "flatten_parameters", lambda self: called.append(self))
+    single = Gru(6, 5)
+    called.clear()
+    stack = stack_models([torch.nn.Sequential(single), torch.nn.Sequential(Gru(6, 5))])
+    called.clear()
+    stack[0].flatten_parameters()
+    assert called == []
+    single.flatten_parameters()
+    assert called == [single]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no NVIDIA GPU")
+def test_a_stacked_gru_can_be_copied_on_a_gpu() -> None:
+    stack = stack_models([torch.nn.Sequential(Gru(6, 5)).cuda() for _ in range(3)])
+    copied = deepcopy(stack)
+    assert torch.equal(copied[0].weight_ih_l0, stack[0].weight_ih_l0)

@@ -80,3 +80,26 @@ def test_no_optimiser_reads_a_number(kind: Any) -> None:
     with Reads() as reads:
         layers[2].bias.sum().item()
     assert reads.n == 1
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no NVIDIA GPU")
+@pytest.mark.parametrize(("name", "of_sets"), CASES)
+def test_no_update_waits_for_a_gpu(name: str, of_sets: bool) -> None:
+    """Torch then raises an error wherever the processor waits for the GPU."""
+    model, on_cpu = model_and_batch(name, of_sets)
+    model = model.to("cuda")
+    on_gpu = on_cpu.to("cuda")
+    for stage in model.recipe.stages:
+        weights = [each for each in model.parameters() if each.requires_grad]
+        optimiser = make_optimiser(stage.optimiser, weights)
+        for number in range(3):
+            batch = replace(on_gpu, plan=model.plan(on_cpu))
+            watched = number > 0 and stage.name != "reinforce"  # the first update loads kernels
+            torch.cuda.set_sync_debug_mode("error" if watched else "default")
+            try:
+                optimiser.zero_grad()
+                getattr(model, stage.loss)(batch).backward()
+                clip_grad_norm_(weights, 1.0)
+                optimiser.step()
+            finally:
+                torch.cuda.set_sync_debug_mode("default")

@@ -26,6 +26,11 @@ class Gru(nn.GRU):
         """As `nn.GRU`, for a tensor or a packed sequence."""
         return _in_float32(super().forward, input, hx)
 
+    def flatten_parameters(self) -> None:
+        """As of `nn.GRU`, but nothing where weights are stacked: cuDNN has no layout for those."""
+        if self.weight_ih_l0.ndim == 2:
+            super().flatten_parameters()
+
 
 def _in_float32(forward: Callable[[Any, Any], Any], input: Any, hx: Any) -> Any:
     """What a network gives, outside of the CPU's autocast; its state is a tensor, a pair of them, or None."""
