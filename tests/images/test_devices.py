@@ -329,7 +329,9 @@ def test_a_worker_whose_gpu_works_does_not_hang(nvml: FakeNvml) -> None:
         assert "no answer within 2 s, and how long its GPU worked is unknown" in failure.reasons[0]
 
 
-def test_bench_measures_workers_on_a_device(nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_measures_workers_on_a_device(
+    nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     made: list[CyclesRenderer] = []
 
     def open_fake(**choices: Any) -> CyclesRenderer:
@@ -338,7 +340,7 @@ def test_bench_measures_workers_on_a_device(nvml: FakeNvml, monkeypatch: pytest.
 
     monkeypatch.setattr(render_workers, "CyclesRenderer", open_fake)
     nvml.pids = lambda: made[-1].worker_pids
-    run = render_workers.measure_workers(2, "cuda", tried=(1, 2))
+    run = render_workers.measure_workers(2, "cuda", tmp_path, tried=(1, 2))
     assert [each.workers for each in run.runs] == [1, 2]
     assert run.compile_seconds == pytest.approx(10.0)
     for each in run.runs:

@@ -169,6 +169,7 @@ def compare(
     cycles: bool = True,
     device: str = "auto",
     workers: int | None = None,
+    kernels: Path | None = None,
     curve: bool = False,
     advance: Callable[[str], None] = lambda _: None,
     progress: Progress | None = None,
@@ -181,6 +182,7 @@ def compare(
         cycles: whether Blender renders too; if it cannot, `notes` says why.
         device: where Blender renders, see `parse_device`.
         workers: Blender's processes, or processes for each GPU; see `CyclesRenderer`.
+        kernels: folder for the kernels that a GPU's driver compiles; None for the driver's own.
         curve: measure Cycles at more numbers of samples.
         advance: called with the name of the next measurement, which a display would disturb.
         progress: shows how renderers start; None shows nothing.
@@ -199,6 +201,7 @@ def compare(
         references,
         device=device,
         workers=workers,
+        kernels=kernels,
         measures_ssim=not notes,
         advance=advance,
         progress=progress or Silent(),
@@ -255,7 +258,8 @@ def measure_cycles(n_images: int, names: Sequence[str], *, device: str = "auto")
         reference_scenes(),
         references,
         device,
-        None,
+        workers=None,
+        kernels=None,
         measures_ssim=False,
         advance=lambda _: None,
         progress=Silent(),
@@ -322,6 +326,7 @@ class _Studio:
     references: Mapping[int, Pixels]
     device: str
     workers: int | None
+    kernels: Path | None
     measures_ssim: bool
     advance: Callable[[str], None]
     progress: Progress
@@ -334,8 +339,8 @@ class _Studio:
 
     def cycles(self, name: str) -> CyclesRenderer:
         """Cycles at a quality or number of samples."""
-        settings = RenderSettings(*self.size, device=self.device)
-        return CyclesRenderer(settings=settings.with_samples(samples_of(name)), workers=self.workers)
+        settings = RenderSettings(*self.size, device=self.device).with_samples(samples_of(name))
+        return CyclesRenderer(settings=settings, workers=self.workers, folder=self.kernels)
 
     def native(self, quality: str) -> NativeRenderer:
         """The native renderer at a quality."""

@@ -1,7 +1,6 @@
 """What Blender does on a device with 1, 2 and 4 workers: speed, memory, and the time to compile kernels."""
 
 import statistics
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -68,6 +67,7 @@ class DeviceRun:
 def measure_workers(
     n_images: int,
     device: str,
+    kernels: Path,
     *,
     tried: Sequence[int] = WORKERS_TRIED,
     folder: Path | None = None,
@@ -76,7 +76,14 @@ def measure_workers(
 ) -> DeviceRun:
     """Renders reference scenes at standard quality with each number of workers, two or more for each worker.
 
-    `advance` is called with the name of the next measurement; `progress` shows how workers start.
+    Args:
+        n_images: reference scenes, spread over all that there are.
+        device: where Blender renders, see `parse_device`.
+        kernels: an empty folder for the kernels that a GPU's driver compiles.
+        tried: the numbers of workers.
+        folder: as of `compare`.
+        advance: called with the name of the next measurement.
+        progress: shows how workers start.
 
     Raises:
         ConfigError: this machine has no such device.
@@ -87,34 +94,33 @@ def measure_workers(
     settings = RenderSettings(width, height, device=device)
     runs: list[WorkersRun] = []
     name, compile_seconds = "", 0.0
-    with tempfile.TemporaryDirectory(prefix="clevrhope-bench-") as kernels:
-        for workers in tried:
-            advance(f"{device} with {workers} workers")
-            with CyclesRenderer(settings=settings, workers=workers, folder=Path(kernels)) as renderer:
-                n_first = 2 * renderer.workers
-                title = f"Starting {workers} workers"
-                with (progress or Silent()).stage(title, total=n_first, unit="images") as started:
-                    for _ in renderer.render((i, scenes[i % len(scenes)]) for i in range(n_first)):
-                        started(1)
-                n_timed = max(n_images, n_first)
-                began = perf_counter()
-                list(renderer.render((i, scenes[i % len(scenes)]) for i in range(n_timed)))
-                seconds = perf_counter() - began
-                later = [timing[1:] for timing in renderer.timings if not timing[0]]
-                mean_s, sync_s = (statistics.mean(each) for each in zip(*later, strict=True))
-                if not runs:
-                    name = ", ".join(sorted(renderer.devices))
-                    compile_seconds = max(0.0, renderer.timings[0][1] - mean_s)
-                runs.append(
-                    WorkersRun(
-                        workers,
-                        images_per_second=n_timed / seconds,
-                        seconds=mean_s,
-                        sync_seconds=sync_s,
-                        worker_bytes=max(map(resident_bytes, renderer.worker_pids), default=0),
-                        gpu_bytes=renderer.gpu_bytes,
-                    )
+    for workers in tried:
+        advance(f"{device} with {workers} workers")
+        with CyclesRenderer(settings=settings, workers=workers, folder=kernels) as renderer:
+            n_first = 2 * renderer.workers
+            title = f"Starting {workers} workers"
+            with (progress or Silent()).stage(title, total=n_first, unit="images") as started:
+                for _ in renderer.render((i, scenes[i % len(scenes)]) for i in range(n_first)):
+                    started(1)
+            n_timed = max(n_images, n_first)
+            began = perf_counter()
+            list(renderer.render((i, scenes[i % len(scenes)]) for i in range(n_timed)))
+            seconds = perf_counter() - began
+            later = [timing[1:] for timing in renderer.timings if not timing[0]]
+            mean_s, sync_s = (statistics.mean(each) for each in zip(*later, strict=True))
+            if not runs:
+                name = ", ".join(sorted(renderer.devices))
+                compile_seconds = max(0.0, renderer.timings[0][1] - mean_s)
+            runs.append(
+                WorkersRun(
+                    workers,
+                    images_per_second=n_timed / seconds,
+                    seconds=mean_s,
+                    sync_seconds=sync_s,
+                    worker_bytes=max(map(resident_bytes, renderer.worker_pids), default=0),
+                    gpu_bytes=renderer.gpu_bytes,
                 )
+            )
     return DeviceRun(name, compile_seconds, runs)
 
 

@@ -1,6 +1,7 @@
 """The command that measures speed on this machine: bench."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,8 @@ def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
 def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any) -> None:
     """Compares Blender's Cycles and the native renderer on the same scenes: their time and their images."""
     from clevrhope.bench.render import compare, text_lines
+    from clevrhope.bench.render_workers import WORKERS_TRIED, DeviceRun, measure_workers
+    from clevrhope.bench.render_workers import text_lines as lines_by_workers
 
     if curve is not None:
         from clevrhope.describe.stats.plots import check_plots
@@ -121,26 +124,34 @@ def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any
 
     progress = shown_progress({"quiet": as_json})
     n_images, folder, device, workers = (choices[name] for name in ("images", "folder", "device", "workers"))
-    compared = compare(
-        n_images,
-        folder=folder,
-        cycles=not choices["no_cycles"],
-        device=device or "auto",
-        workers=workers,
-        curve=curve is not None,
-        advance=advance,
-        progress=progress,
-    )
-    found, lines = compared.as_json(), text_lines(compared)
-    if device and compared.cycles:
-        from clevrhope.bench import render_workers
-
-        tried = (workers,) if workers else render_workers.WORKERS_TRIED
-        run = render_workers.measure_workers(
-            n_images, device, tried=tried, folder=folder, advance=advance, progress=progress
+    by_workers: DeviceRun | None = None
+    with tempfile.TemporaryDirectory(prefix="clevrhope-bench-") as kernels:
+        if device and not choices["no_cycles"]:  # first, as it times how long kernels are compiled
+            tried = (workers,) if workers else WORKERS_TRIED
+            by_workers = measure_workers(
+                n_images,
+                device,
+                Path(kernels),
+                tried=tried,
+                folder=folder,
+                advance=advance,
+                progress=progress,
+            )
+        compared = compare(
+            n_images,
+            folder=folder,
+            cycles=not choices["no_cycles"],
+            device=device or "auto",
+            workers=workers,
+            kernels=Path(kernels),
+            curve=curve is not None,
+            advance=advance,
+            progress=progress,
         )
-        found["cycles"]["by_workers"] = run.as_json()
-        lines += ["", *render_workers.text_lines(run)]
+    found, lines = compared.as_json(), text_lines(compared)
+    if by_workers is not None:
+        found["cycles"]["by_workers"] = by_workers.as_json()
+        lines += ["", *lines_by_workers(by_workers)]
     if curve is not None or sheet is not None:
         from clevrhope.bench.render_images import write_curve, write_sheet
 
