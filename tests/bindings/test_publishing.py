@@ -2,8 +2,11 @@
 
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +149,39 @@ def test_the_citation_names_this_version_and_the_paper() -> None:
 def test_blenders_own_environment_gets_what_the_extra_has() -> None:
     marker = f"; python_version == '{BLENDER_PYTHON[0]}.{BLENDER_PYTHON[1]}'"
     extra = PROJECT["optional-dependencies"]["render"]
-    assert [f"{each}{marker}" for each in REQUIREMENTS] == extra[:2]
+    *of_blender, pillow = REQUIREMENTS
+    assert [f"{each}{marker}" for each in of_blender] == extra[:2]
+    assert pillow in PROJECT["dependencies"]
+
+
+WITHOUT = """
+import sys
+from importlib.abc import MetaPathFinder
+
+
+class Refuse(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name in sys.argv[1:]:
+            raise ModuleNotFoundError(f"no module {name}")
+
+
+sys.meta_path.insert(0, Refuse())
+from clevrhope.images.blender import scene, worker
+"""
+
+
+def test_blenders_processes_import_nothing_else() -> None:
+    pytest.importorskip("bpy")
+    of_blender = {Requirement(each).name for each in REQUIREMENTS}
+    extras = PROJECT["optional-dependencies"].values()
+    wanted = {
+        Requirement(each).name for each in [*PROJECT["dependencies"], *chain.from_iterable(extras)]
+    } - of_blender
+    assert {"h5py", "click", "torch"} <= wanted
+    modules = [each.replace("-", "_") for each in wanted]
+    command = [sys.executable, "-c", WITHOUT, *modules]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_documentation_names_the_package_where_it_names_an_extra() -> None:

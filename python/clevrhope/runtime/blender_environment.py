@@ -11,8 +11,12 @@ from clevrhope.errors import ConfigError, RenderError
 from clevrhope.runtime.atomic import disk_errors
 from clevrhope.runtime.blender import BLENDER_PYTHON, BLENDER_SERIES, Blender, ask_for_blender, python_of
 
-#: What is installed; as in the extra `render`.
-REQUIREMENTS = ("bpy>={0}.{1},<{0}.{2}".format(*BLENDER_SERIES, BLENDER_SERIES[1] + 1), "numpy<2")
+#: What is installed, as in the extra `render` and in the core.
+REQUIREMENTS = (
+    "bpy>={0}.{1},<{0}.{2}".format(*BLENDER_SERIES, BLENDER_SERIES[1] + 1),
+    "numpy<2",
+    "pillow>=10",
+)
 #: The file by which a folder is known as one that `install_blender` made, or began to make.
 MARK = ".clevrhope-blender"
 
@@ -51,7 +55,7 @@ def install_blender(folder: Path, *, python: Path | None, say: Callable[[str], N
     try:
         say(f"Making an environment with {base} in {folder} ...")
         _run([str(base), "-E", "-m", "venv", str(folder)], "the environment cannot be made")
-        say(f"Installing {' and '.join(REQUIREMENTS)}, about 400 MB to download ...")
+        say(f"Installing {', '.join(REQUIREMENTS)}, about 400 MB to download ...")
         pip = [str(made), "-E", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         _run([*pip, *REQUIREMENTS], "Blender cannot be installed")
         return ask_for_blender(made)
