@@ -1,7 +1,7 @@
 """What a worker uses of an NVIDIA GPU, as its driver tells through NVML.
 
 Nothing is known without NVML's module (pynvml), without a driver, on other makers' GPUs, and in containers
-whose processes have other numbers for the driver than for themselves. None of this has run on a GPU yet.
+whose processes have other numbers for the driver than for themselves.
 """
 
 from __future__ import annotations
