@@ -1,8 +1,9 @@
 """What a question asks for, and about which object, as its wording says."""
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from clevrhope.metrics.replies.words import Phrase, Words
 
@@ -68,7 +69,10 @@ def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -
     asking = _ASKS_FOR.match(clause)
     parts = (clause[asking.end() :] if asking else "", clause, question)
     named = [each for part in parts for each in words.phrases(words.tokens(part)) if each.noun]
-    objects = [each for each in named if each.noun == "object"]
+    objects = [
+        *_asked_shape(words.tokens(parts[0]), words),
+        *(each for each in named if each.noun == "object"),
+    ]
     target = next(iter(named if kind == COUNT else objects), Phrase(0, 0, frozenset(), ""))
     is_other = (
         each.values != target.values and not {value for _, value in each.values} <= {*asked}
@@ -78,6 +82,13 @@ def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -
         {each.values: each for each, other in zip(objects, is_other, strict=True) if other}.values()
     )
     return Question(kind, target, landmarks, clause, words.tokens(clause), tokens)
+
+
+def _asked_shape(tokens: Sequence[str], words: Words) -> Iterator[Phrase]:
+    """The object of "what large matte shape is behind the cube?", whose noun is what is asked for."""
+    for phrase in islice(words.phrases(tokens), 1):
+        if phrase.begin == 0 and not phrase.noun and tokens[phrase.end : phrase.end + 1] == ["shape"]:
+            yield replace(phrase, noun="object")
 
 
 def _kind_of_answers(asked: Collection[str], words: Words) -> str:

@@ -39,7 +39,8 @@ _ANSWER_IS = re.compile(
 )
 _SO = re.compile(
     r"(?:^|,|\band|\bthen|[\u2014:-])\s*(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall"
-    r"|in short|in summary|in total|total)\b[:,=]?|\b(?:for|gives|giving|makes|making) a total of\b"
+    r"|in short|in summary|in total|total|adding (?:these|those|them)(?: (?:up|together))?)\b[:,=]?"
+    r"|\b(?:for|gives|giving|makes|making) a total of\b"
     r"|\bi(?:'d| would| will|'ll)?\s(?:say|go with|guess|conclude|choose)\b"
 )
 _BUT = re.compile(r",?\s*\b(?:but|however)\b,?")

@@ -1,7 +1,7 @@
 """The values that one statement of a reply gives to what a question is about."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.questions import RELATION, Question
@@ -17,7 +17,10 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
     """The values of the question's type that describe what it is about."""
     given: dict[str, int] = {}
     denied = denied_places(tokens, words)
-    is_named = any(a == question.kind and b in (":", "is", "=") for a, b in pairwise(tokens))  # "size: small"
+    is_named = any(  # "size: small", "the shape visible is a cube"
+        token == question.kind and not {":", "is", "="}.isdisjoint(tokens[k + 1 : k + 3])
+        for k, token in enumerate(tokens)
+    )
     restated = 0 if is_named else question.restatement_end(tokens, words)
     subject: Phrase | None = None
     for phrase in words.phrases(tokens):
