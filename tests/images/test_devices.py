@@ -25,6 +25,7 @@ from clevrhope.errors import ConfigError, DatasetError, RenderError
 from clevrhope.images.blender.cycles import KERNELS_S, CyclesRenderer
 from clevrhope.images.blender.devices import (
     Device,
+    FoundDevices,
     choose_gpus,
     find_devices,
     gpus_are_possible,
@@ -107,6 +108,26 @@ def test_a_crash_over_one_kind_hides_no_other() -> None:
     assert found.problems == {
         "hip": "asking for HIP devices failed: the process ended with status 11 (a driver crashed)"
     }
+
+
+@pytest.mark.parametrize(
+    ("titles", "kind"),
+    [
+        (["NVIDIA H100 80GB HBM3"], "cuda"),
+        (["NVIDIA A100-SXM4-40GB", "Tesla V100-PCIE-16GB"], "cuda"),
+        (["NVIDIA GeForce RTX 4090"], "optix"),
+        (["NVIDIA A10"], "optix"),
+        (["NVIDIA A100-SXM4-40GB", "NVIDIA RTX A6000"], "optix"),
+    ],
+)
+def test_optix_comes_first_only_where_a_gpu_traces_rays(titles: list[str], kind: str) -> None:
+    devices = [
+        Device(f"{each}:{number}", title, title, True)
+        for each in ("optix", "cuda")
+        for number, title in enumerate(titles)
+    ]
+    assert {each.kind for each in FoundDevices(tuple(devices)).of("auto")} == {kind}
+    assert FoundDevices(tuple(devices[: len(titles)])).of("auto") == devices[: len(titles)]  # without CUDA
 
 
 def test_what_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

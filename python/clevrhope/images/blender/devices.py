@@ -6,6 +6,7 @@ ends, and this process never computes on a GPU.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,10 @@ WORKER = "clevrhope.images.blender.worker"
 #: The files that Linux shows for GPUs. Without any of them, no interface finds a GPU.
 PLACES_OF_GPUS = ("nvidia[0-9]*", "nvidiactl", "kfd", "dri/renderD*", "dxg")
 DEVICES_OF_LINUX = Path("/dev")
+#: NVIDIA's GPUs that have no units for tracing rays, by their names.
+WITHOUT_RAY_UNITS = re.compile(
+    r"\b(?:P100|V100|A30|A100|A800|H100|H200|H800|H20|GH200|B100|B200|GB200|B300|GB300)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -60,10 +65,16 @@ class FoundDevices:
     problems: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[Device]:
-        """The devices of a kind; for auto, all GPUs of the first kind that has some."""
+        """The devices of a kind; for auto, all GPUs of the first kind that has some.
+
+        OptiX comes first, but not where none of its GPUs traces rays by itself: CUDA is faster on those.
+        """
         if kind != ANY:
             return [device for device in self.devices if device.kind == kind]
-        return next(filter(None, map(self.of, INTERFACES)), [])
+        kinds = list(INTERFACES)
+        if self.of("cuda") and all(WITHOUT_RAY_UNITS.search(each.title) for each in self.of("optix")):
+            kinds.remove("optix")
+        return next(filter(None, map(self.of, kinds)), [])
 
 
 def find_devices(
