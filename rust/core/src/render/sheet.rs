@@ -240,6 +240,9 @@ fn disc_share(inside: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::fast::numbers::Numbers;
+    use crate::render::lanes::Real;
+    use crate::render::stage::Studio;
 
     /// A floor 10 long and a wall that rises to 4 at its end, 20 wide.
     fn sheet() -> Sheet {
@@ -265,5 +268,56 @@ mod tests {
         for free in [v3(5.0, 0.0, 6.0), v3(-5.0, 0.0, 1.0), v3(5.0, 14.0, 0.5)] {
             assert_eq!(share(free), 0.0);
         }
+    }
+
+    /// The first piece that a ray meets, each tried by itself, and the local x and y there.
+    fn slow_hit(sheet: &Sheet, origin: V3, direction: V3) -> Option<(f32, [f32; 2])> {
+        let (o, d) = (sheet.to_local(origin), sheet.turned_to_local(direction));
+        let ends = sheet.begins.iter().skip(1).copied().chain([sheet.local_x[1]]);
+        let pieces = sheet.lines.iter().zip(sheet.begins.iter().zip(ends));
+        let met = pieces.filter_map(|(&[height, slope], (&begin, end))| {
+            let t = (height + slope * o.x - o.z) / (d.z - slope * d.x);
+            let [x, y] = [o.x + t * d.x, o.y + t * d.y];
+            let inside = x >= begin && x < end && y >= sheet.local_y[0] && y <= sheet.local_y[1];
+            (t > 0.0 && inside).then_some((t, [x, y]))
+        });
+        met.min_by(|one, other| one.0.total_cmp(&other.0))
+    }
+
+    #[test]
+    fn rays_meet_the_first_piece_in_their_way() {
+        let look = include_bytes!("../../../../blender_assets/look.json");
+        let studio = Studio::from_json(look, "look.json").unwrap();
+        let sheet = studio.ground();
+        let (mut n_met, mut n_rising) = (0, 0);
+        for i in 0..200_000 {
+            let numbers = Numbers::new(i, 0, 0, 1);
+            let [[x, y], [z, height], [turn, _]] = [numbers.pair(0), numbers.pair(1), numbers.pair(2)];
+            let origin = v3(16.0 * x - 8.0, 16.0 * y - 8.0, 0.0);
+            let ground = sheet.at(sheet.to_local(origin).x).0;
+            let origin =
+                sheet.to_world(sheet.to_local(origin) + v3(0.0, 0.0, ground)) + v3(0.0, 0.0, 1e-3 + 6.0 * z * z);
+            let [sin, cos] = turn.turn();
+            let direction = v3(cos, sin, 2.0 * height - 1.2).unit();
+            let (fast, slow) = (sheet.hit(origin, direction), slow_hit(sheet, origin, direction));
+            let near = |[x, y]: [f32; 2]| {
+                let edges = [x - sheet.local_x[0], sheet.local_x[1] - x, y - sheet.local_y[0], sheet.local_y[1] - y];
+                edges.into_iter().fold(f32::MAX, f32::min) < 0.05
+            };
+            match (fast, slow) {
+                (Some((t, _)), Some((slow, _))) => {
+                    assert!((t - slow).abs() <= 2e-3 * slow.max(0.1), "{origin:?} {direction:?}: {t} for {slow}");
+                    n_met += 1;
+                    n_rising += u32::from(direction.z > 0.0);
+                }
+                (None, None) => {}
+                (_, Some((_, place))) => assert!(near(place), "{origin:?} {direction:?}: nothing for {slow:?}"),
+                (Some((t, _)), None) => {
+                    let place = sheet.to_local(origin + direction * t);
+                    assert!(near([place.x, place.y]), "{origin:?} {direction:?}: {t} for nothing");
+                }
+            }
+        }
+        assert!(n_met > 50_000 && n_rising > 2_000, "{n_met} {n_rising}");
     }
 }

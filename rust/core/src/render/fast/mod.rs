@@ -83,6 +83,7 @@ fn lit_stage<'a>(stage: &'a Stage<'_>, patches: &Patches, effort: Effort) -> Lit
 
 #[cfg(test)]
 mod tests {
+    use super::numbers::Numbers;
     use super::*;
     use crate::render::lanes::IS_PLAIN;
     use crate::render::stage::{Placement, Studio};
@@ -105,5 +106,39 @@ mod tests {
                 assert_eq!(wide, plain);
             }
         }
+    }
+
+    #[test]
+    fn a_body_that_hides_a_light_is_among_those_that_may() {
+        let look = include_bytes!("../../../../../blender_assets/look.json");
+        let placements: Vec<Placement> =
+            serde_json::from_slice(include_bytes!("../../../benches/placements.json")).unwrap();
+        let studio = Studio::from_json(look, "look.json").unwrap();
+        let patches = Patches::new(studio.ground());
+        let (mut n_hidden, mut n_left_out) = (0, 0);
+        for placement in &placements[..4] {
+            let stage = studio.stage(placement, 150, 100).unwrap();
+            let lit = lit_stage(&stage, &patches, Effort::DRAFT);
+            let all = u64::MAX >> (64 - lit.bodies.list.len());
+            for i in 0..4_000 {
+                let numbers = Numbers::new(i, 1, 0, 1);
+                let [x, y] = numbers.pair(0).map(|u| 9.0 * u - 4.5);
+                let (point, normal) = lit.ground_at(x, y);
+                let origin = point + normal * shade::OFFSET;
+                for (light, lamp) in lit.lights.iter().enumerate() {
+                    let Some(suspects) = lit.near.hiders(x, y, light) else { continue };
+                    for ray in 0..8 {
+                        let Some(sample) = lamp.sample(origin, numbers.pair(1 + ray)) else { continue };
+                        let is_hidden = |bodies: u64| {
+                            lit.bodies.blocked_by(bodies, origin, sample.direction, sample.distance, true)
+                        };
+                        n_hidden += u32::from(is_hidden(all));
+                        n_left_out += (all & !suspects).count_ones();
+                        assert_eq!(is_hidden(all), is_hidden(suspects), "{point:?}, light {light}");
+                    }
+                }
+            }
+        }
+        assert!(n_hidden > 1_000 && n_left_out > 100_000, "{n_hidden} {n_left_out}");
     }
 }
