@@ -1,7 +1,7 @@
-"""Replies by three authors who never saw the reader, and by which nothing was changed: how well it reads them.
+"""Replies by three authors who never saw the reader, and by which nothing was changed.
 
-docs/predictions.md gives the figures. Were the reader changed by these replies, they would measure nothing,
-and new ones would be needed. If it is changed for another reason, the figures have to be measured again.
+docs/vlms.md gives the figures. Were the reader changed by these replies, they would measure nothing, and new
+ones would be needed. If it is changed for another reason, the figures have to be measured again.
 """
 
 import json

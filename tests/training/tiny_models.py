@@ -58,6 +58,12 @@ class Tiny(nn.Module):
         return F.cross_entropy(self.predict(batch), batch.answers)
 
 
+class Static(Tiny):
+    """Says that all its batches need the same work."""
+
+    is_static = True
+
+
 class Begins(Tiny):
     """Begins with a bias from a file that the environment names."""
 

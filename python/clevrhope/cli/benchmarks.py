@@ -143,13 +143,13 @@ def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any
             cycles=not choices["no_cycles"],
             device=device or "auto",
             workers=workers,
-            kernels=Path(kernels),
+            kernels=Path(kernels) if by_workers else None,
             curve=curve is not None,
             advance=advance,
             progress=progress,
         )
     found, lines = compared.as_json(), text_lines(compared)
-    if by_workers is not None:
+    if by_workers is not None and compared.cycles:
         found["cycles"]["by_workers"] = by_workers.as_json()
         lines += ["", *lines_by_workers(by_workers)]
     if curve is not None or sheet is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, TrainingError
 
 ABSENT = -1
 """In place of a row of features, after the last image of a set."""
@@ -89,16 +89,18 @@ class Batch:
         return replace(self, **self._columns(Tensor.clone), features=_mapped(self.features, Tensor.clone))
 
     def fill(self, other: "Batch") -> None:
-        """Overwrites the tensors with those of another batch, which have the same shapes.
+        """Overwrites the tensors with those of another batch.
 
         Raises:
-            ValueError: they have other shapes.
+            TrainingError: they have other shapes or types.
         """
         own, others = self._tensors(), other._tensors()
-        if [each.shape for each in own] != [each.shape for each in others]:
-            raise ValueError(f"{other} has tensors of other shapes than {self}")
-        for tensor, values in zip(own, others, strict=True):
-            tensor.copy_(values)
+        for name in {**own, **others}:
+            one, another = (_shape(each.get(name)) for each in (own, others))
+            if one != another:
+                raise TrainingError(f"a batch whose {name} are {another} cannot replace one with {one}")
+        for name, tensor in own.items():
+            tensor.copy_(others[name])
 
     def image_rows(self) -> Tensor:
         """(B, I) `images`, also where each question is about one image."""
@@ -127,9 +129,10 @@ class Batch:
         features = _mapped(self.features, lambda array: array.index_select(0, images))
         return replace(self, **{**columns, "images": None}, features=features)
 
-    def _tensors(self) -> list[Tensor]:
-        columns = (getattr(self, name) for name in _COLUMNS)
-        return [each for each in (*columns, *self.features.values()) if each is not None]
+    def _tensors(self) -> dict[str, Tensor]:
+        """The columns and arrays that there are, by name."""
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        return {name: each for name, each in {**columns, **self.features}.items() if each is not None}
 
     def _columns(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
         """The tensors with a row for each question, changed."""
@@ -142,3 +145,7 @@ _COLUMNS = tuple(each.name for each in fields(Batch) if each.name not in ("featu
 
 def _mapped(features: Mapping[str, Tensor], change: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
     return {name: change(array) for name, array in features.items()}
+
+
+def _shape(tensor: Tensor | None) -> str:
+    return "absent" if tensor is None else f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"

@@ -40,9 +40,11 @@ class Model(Protocol):
       `plan` of the batch that the losses and ways take. An update that reads such numbers from a GPU waits
       for it. Features of the batch are read from their files where they are used.
     - `is_static`: True where the losses of every batch of a size need the same operations on tensors of the
-      same shapes, and nothing but the batch's tensors is read: no `plan`, no number on the CPU that differs.
-      Training then replays a recording of an update on a GPU, which takes a fraction of the time where the
-      operations are many and small.
+      same shapes. Training then records an update on a GPU and replays it, which takes a fraction of the time
+      where the operations are many and small. The losses may read the batch's tensors, the weights and
+      buffers, and torch's generator, and nothing else: no `plan`, and no number that changes on the CPU, such
+      as a counter or one of `random`. What they remember has to be written in place
+      (`self.average.mul_(0.9).add_(...)`).
     - `stack_losses`: a mapping from the name of a loss to the method that computes it for a stack of models
       (`clevrhope.models.stack`), for models that can be trained together with others of their kind. The
       method takes a batch, in which the questions of each model are behind each other, with the plan of

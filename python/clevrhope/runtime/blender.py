@@ -69,10 +69,12 @@ UNWANTED_ENVIRONMENT = ("BLENDER_", "CYCLES_", "OCIO", "PYTHONWARNINGS", "PYTHON
 
 #: What an interpreter is asked: the folder and the version of its bpy.
 _QUESTION = """
-import json
+import json, sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 spec = find_spec("bpy")
+if spec and not find_spec("PIL"):
+    sys.exit("it has no Pillow, which Blender's images are read with: pip install pillow")
 try:
     found = version("bpy")
 except PackageNotFoundError:

@@ -1,9 +1,9 @@
-"""The losses and gradients of batches, which a GPU replays where all of them need the same work."""
+"""The losses and gradients of batches, replayed from a CUDA graph where a model always does the same work."""
 
 from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import Parameter
 
 from clevrhope.errors import TrainingError
@@ -15,83 +15,99 @@ WARM_UP = 3
 """Batches before the recording, in which libraries choose and load their kernels."""
 
 Losses = Callable[[Batch], Tensor]
-Record = Callable[[Callable[[], Tensor]], tuple[Tensor, Callable[[], None]]]
+Made = tuple[Tensor, list[Tensor | None]]
+"""Losses, and the gradient of each weight."""
+Record = Callable[[Callable[[], Made]], tuple[Made, Callable[[], None]]]
 """Records work: returns what it returns, and what does the work again, into the same tensors."""
 
 
 class Gradients:
     """Computes the losses of batches, and leaves their gradients in the weights.
 
-    A processor needs some 5 us to start a kernel, and an update of LXMERT starts thousands of them, which
-    takes longer than they run. If a model says by `is_static` (`protocol.Model`) that it does the same work
-    for every batch, its work is recorded once on a GPU, as a CUDA graph. For later batches the recording is
-    replayed, with new random numbers.
+    An update of LXMERT starts thousands of kernels, at some 5 us each, so that starting them takes longer
+    than running them. The work of a model that is static (`protocol.Model`) is therefore recorded once on a
+    GPU, as a CUDA graph, and replayed for each later batch, with new random numbers. The recording keeps the
+    memory of an update until it is dropped.
     """
 
     def __init__(
         self,
         losses: Losses,
-        model: nn.Module,
         weights: Sequence[Parameter],
         device: torch.device,
         precision: Precision,
         *,
-        record: Record | None = None,
+        is_static: bool,
     ) -> None:
         """Prepares the computation.
 
         Args:
             losses: (M,) losses of a batch, one for each run.
-            model: the model or the stack of models that computes them.
             weights: those that the losses are differentiated by.
             device: of the model and its batches.
             precision: to compute in.
-            record: by default a CUDA graph's recording, and none on another device.
+            is_static: whether the losses of all batches need the same work.
         """
         self._losses, self._weights, self._device, self._precision = losses, weights, device, precision
-        if record is None and device.type == "cuda":
-            record = record_graph
-        self._record = record if getattr(model, "is_static", False) else None
+        self._record = recorder(device) if is_static else None
         self._n_computed = 0
         self._batch: Batch | None = None  # the recording reads its tensors
+        self._made: Made = torch.empty(0), []
         self._replay: Callable[[], None] = lambda: None
-        self._replayed = torch.empty(0)
 
     def __call__(self, batch: Batch) -> Tensor:
         """The losses, (M,), without their history.
 
         Raises:
-            TrainingError: the work of a model with `is_static` cannot be recorded.
+            TrainingError: a static model's work cannot be recorded, or batches differ in more than values.
         """
         if self._record is None or self._n_computed < WARM_UP:
             self._n_computed += 1
-            return self._compute(batch)
+            return self._compute(batch)[0]
+        if batch.plan is not None:
+            raise TrainingError("this model has a plan for each batch, so it must not have is_static")
         if self._batch is None:
-            self._batch = own = batch.copy()
-            try:
-                self._replayed, self._replay = self._record(lambda: self._compute(own))
-            except RuntimeError as error:
-                raise TrainingError(
-                    f"this model has is_static, but its work cannot be recorded as a CUDA graph: {error}"
-                ) from error
+            self._begin(self._record, batch.copy())
         else:
             self._batch.fill(batch)
         self._replay()
-        return self._replayed.clone()
+        losses, gradients = self._made
+        for weights, gradient in zip(self._weights, gradients, strict=True):
+            weights.grad = gradient
+        return losses.clone()
 
-    def _compute(self, batch: Batch) -> Tensor:
+    def _begin(self, record: Record, batch: Batch) -> None:
+        """Records the work for a batch, whose tensors are then filled with those of others."""
+        for each in self._weights:  # before the graph takes as much memory again
+            each.grad = None
+        try:
+            self._made, self._replay = record(lambda: self._compute(batch))
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            cause = error.__context__ or error
+            raise TrainingError(
+                f"an update cannot be recorded as a CUDA graph ({cause}); leave is_static out of this model"
+            ) from error
+        self._batch = batch
+
+    def _compute(self, batch: Batch) -> Made:
         for each in self._weights:
             each.grad = None
         with casting(self._device, self._precision):
             losses = self._losses(batch)
         losses.sum().backward()  # type: ignore[no-untyped-call]
-        return losses.detach()
+        return losses.detach(), [each.grad for each in self._weights]
 
 
-def record_graph(work: Callable[[], Tensor]) -> tuple[Tensor, Callable[[], None]]:
-    """As `Record`, of a GPU's work."""
+def recorder(device: torch.device) -> Record | None:
+    """What records work on a device; None where nothing does."""
+    return _record_graph if device.type == "cuda" else None
+
+
+def _record_graph(work: Callable[[], Made]) -> tuple[Made, Callable[[], None]]:
     graph = torch.cuda.CUDAGraph()
     # Other threads may allocate memory meanwhile, for the next batch.
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-        result = work()
-    return result, graph.replay
+        made = work()
+    return made, graph.replay

@@ -193,9 +193,9 @@ class Loop:
         n_shown = 0  # made since the display last moved
         clock = saved = shown = monotonic()
         batches = self._batches(stage)
-        gradients = Gradients(
-            partial(self._losses, stage), self.model, weights, device, self._first.precision
-        )
+        is_static = not self._is_stack and getattr(self.model, "is_static", False)
+        losses_of = partial(self._losses, stage)
+        gradients = Gradients(losses_of, weights, device, self._first.precision, is_static=is_static)
         while done.update < stage.updates and self._running:
             batch = next(batches)
             rate = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)

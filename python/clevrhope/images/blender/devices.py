@@ -22,10 +22,8 @@ WORKER = "clevrhope.images.blender.worker"
 #: The files that Linux shows for GPUs. Without any of them, no interface finds a GPU.
 PLACES_OF_GPUS = ("nvidia[0-9]*", "nvidiactl", "kfd", "dri/renderD*", "dxg")
 DEVICES_OF_LINUX = Path("/dev")
-#: NVIDIA's GPUs that have no units for tracing rays, by their names.
-WITHOUT_RAY_UNITS = re.compile(
-    r"\b(?:P100|V100|A30|A100|A800|H100|H200|H800|H20|GH200|B100|B200|GB200|B300|GB300)\b"
-)
+#: NVIDIA's GPUs for data centres that have no units for tracing rays, by their names.
+WITHOUT_RAY_UNITS = re.compile(r"\b(?:P100|G?V100|A30|A100|A800|G?H100|H20|G?H200|H800|G?B[123]00)[SX]?\b")
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class FoundDevices:
     def of(self, kind: str) -> list[Device]:
         """The devices of a kind; for auto, all GPUs of the first kind that has some.
 
-        OptiX comes first, but not where none of its GPUs traces rays by itself: CUDA is faster on those.
+        OptiX comes first, but CUDA does if no GPU has units for tracing rays: on an H100 it was faster.
         """
         if kind != ANY:
             return [device for device in self.devices if device.kind == kind]

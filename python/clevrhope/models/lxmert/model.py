@@ -37,7 +37,7 @@ class LxmertScratch(ImageSetModel):
 
     @property
     def is_static(self) -> bool:
-        """As of `protocol.Model`: all rows have the same number of pieces; sets have any number of images."""
+        """As of `protocol.Model`: so for questions about one image, all of which have as many pieces."""
         return self.set_layers is None
 
     @staticmethod

@@ -117,6 +117,8 @@ def _block(x: Tensor, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor
 
 
 class _Columns(torch.autograd.Function):
+    """As `columns`; the gradient of a copy of windows would be many additions."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, side: int) -> Tensor:
         ctx.side, ctx.map_size = side, x.shape[2:]
@@ -141,7 +143,7 @@ def columns(x: Tensor, side: int) -> Tensor:
 def kernels_of_levels(kernels: Kernels, numbers: Tensor, sizes: list[int]) -> Iterable[Kernels]:
     """For each level the kernels of its nodes, by the (N,) numbers of the nodes' modules.
 
-    For gradients all levels are gathered at once, since each gathering has a gradient of all weights.
+    For gradients all levels are gathered at once: each gathering has a gradient as large as all weights.
     """
     if torch.is_grad_enabled():
         return map(Kernels, *(torch.split(each[numbers], sizes) for each in kernels))
