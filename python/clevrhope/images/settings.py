@@ -27,7 +27,7 @@ RENDERERS = ("blender", "native")
 BLENDER_QUALITIES: Mapping[str, int] = {"draft": 4, "standard": 16, "original": SAMPLES_OF_THE_ORIGINAL}
 
 #: Goes up by one whenever the native renderer's images change, so that no folder mixes two revisions.
-NATIVE_REVISION = 6
+NATIVE_REVISION = 7
 
 #: The qualities of each renderer.
 QUALITIES: Mapping[str, tuple[str, ...]] = {

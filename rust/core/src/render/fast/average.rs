@@ -124,8 +124,8 @@ impl Bands<'_> {
     pub fn beside(&self, [column, row]: [usize; 2], body: usize, own: &[Sample], kernel: &Kernel) -> V3 {
         let (window, side) = (kernel.window, 2 * kernel.window + 1);
         let (mut sum, mut total) = (V3::ZERO, 0.0);
-        for sample in own.iter().filter(|sample| sample.body == body) {
-            sum += sample.noisy;
+        for light in own.iter().filter(|sample| sample.body == body).filter_map(|sample| sample.noisy) {
+            sum += light;
             total += 1.0;
         }
         for r in row.saturating_sub(window)..(row + window + 1).min(self.height) {
@@ -217,7 +217,7 @@ mod tests {
                     let at = (7 * column + 5 * row) as f32;
                     let normal = v3(0.1 * (at % 3.0), 0.1 * (at % 4.0), 1.0).unit();
                     let mean = Mean { body: usize::from(column > 12), normal, sum: v3(at, 1.0, at % 5.0), count: 2.0 };
-                    Pixel { column, row, samples: 0..1, rays: [1, 1], mean }
+                    Pixel { column, row, samples: 0..1, rays: [1, 0], mean }
                 })
                 .collect();
             Rows::faces_and_light(&pixels, start, 21)

@@ -38,21 +38,21 @@ impl Effort {
         near: NearEffort { side: 64, rays: 4, shadow_rays: 1 },
         image: ImageEffort {
             ground: GroundEffort { corner_rays: 2, shadow_rays: [1, 1], difference: 0.1 },
-            pixels: PixelEffort { outline: [2, 2], metal: [1, 1], matte: [1, 1], difference: 0.2 },
+            pixels: PixelEffort { outline: [2, 0], metal: [1, 0], matte: [1, 0], difference: 0.2 },
         },
     };
     pub const STANDARD: Self = Self {
         near: NearEffort { side: 96, rays: 16, shadow_rays: 4 },
         image: ImageEffort {
             ground: GroundEffort { corner_rays: 16, shadow_rays: [4, 8], difference: 0.1 },
-            pixels: PixelEffort { outline: [4, 4], metal: [2, 8], matte: [2, 2], difference: 0.15 },
+            pixels: PixelEffort { outline: [4, 0], metal: [2, 16], matte: [2, 0], difference: 0.7 },
         },
     };
     pub const HIGH: Self = Self {
         near: NearEffort { side: 128, rays: 32, shadow_rays: 8 },
         image: ImageEffort {
             ground: GroundEffort { corner_rays: 64, shadow_rays: [8, 64], difference: 0.02 },
-            pixels: PixelEffort { outline: [4, 16], metal: [4, 16], matte: [4, 4], difference: 0.1 },
+            pixels: PixelEffort { outline: [4, 16], metal: [4, 16], matte: [4, 0], difference: 0.5 },
         },
     };
 }

@@ -24,13 +24,13 @@ impl Numbers {
         Self { index: place * samples + sample, seed }
     }
 
-    /// Of sample `sample` of a pixel that takes `few` samples or `most`: either way a block has them evenly.
+    /// Of sample `sample` of a pixel that takes `few` samples and perhaps `more`: either way a block has them evenly.
     #[inline(always)]
-    pub fn growing(column: u32, row: u32, sample: u32, [few, most]: [u32; 2]) -> Self {
+    pub fn growing(column: u32, row: u32, sample: u32, [few, more]: [u32; 2]) -> Self {
         if sample < few {
             return Self::new(column, row, sample, few);
         }
-        let later = Self::new(column, row, sample - few, most - few);
+        let later = Self::new(column, row, sample - few, more);
         Self { index: later.index + (few << (2 * BLOCK)), seed: later.seed }
     }
 

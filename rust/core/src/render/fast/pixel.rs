@@ -7,15 +7,15 @@
 use super::bodies::NOBODY;
 use super::numbers::Numbers;
 use super::shade::{LitStage, OFFSET, RayHistory, SHARP_ALPHA, facing};
-use super::view::View;
+use super::view::{TILE, View};
 use crate::render::lanes::{F8, LANES, Real, dispatch};
 use crate::render::light::power;
 use crate::render::material::{Kind, Lobes};
 use crate::render::vector::{Ray, V3};
 use pulp::NullaryFnOnce;
 
-/// How much is spent on pixels that show bodies. Numbers of rays are powers of two: to begin with, and where
-/// the first ones differ.
+/// How much is spent on pixels that show bodies. Numbers of rays are one, two or four to begin with, and none or a power of
+/// two more where those differ.
 #[derive(Clone, Copy, Debug)]
 pub struct PixelEffort {
     /// Rays of a pixel that an outline crosses.
@@ -27,8 +27,8 @@ pub struct PixelEffort {
     pub difference: f32,
 }
 
-/// Where a pixel's rays go through it, from its middle, if there are always two or four of them: evenly, so that its
-/// light does not depend on chance.
+/// Where a pixel's first rays go through it, from its middle, if they are two or four: evenly, so that its light does not
+/// depend on chance.
 const TWO: [[f32; 2]; 2] = [[-0.25, -0.25], [0.25, 0.25]];
 const FOUR: [[f32; 2]; 4] = [[-0.375, -0.125], [0.125, -0.375], [0.375, 0.125], [-0.125, 0.375]];
 
@@ -41,8 +41,8 @@ pub struct Sample {
     pub body: usize,
     pub normal: V3,
     pub clean: V3,
-    /// What the broad lobes see of the stage.
-    pub noisy: V3,
+    /// What the broad lobes see of the stage, if it was looked for.
+    pub noisy: Option<V3>,
     /// Whether a sharp lobe mirrors what is near a lamp.
     pub glint: bool,
 }
@@ -61,7 +61,7 @@ pub struct Pixel {
     pub column: usize,
     pub row: usize,
     pub samples: std::ops::Range<usize>,
-    /// How many rays it has at first and at most.
+    /// How many rays it has at first, and perhaps more.
     pub rays: [u32; 2],
     pub mean: Mean,
 }
@@ -72,6 +72,8 @@ struct Aim {
     sample: usize,
     /// Bodies that it may meet, as bits.
     bodies: u64,
+    /// A body of which it is known what the broad lobes see there, or NOBODY.
+    known: usize,
     /// Where it goes through the image, in pixels.
     place: [f32; 2],
     numbers: Numbers,
@@ -84,6 +86,8 @@ struct Place {
     body: usize,
     point: V3,
     direction: V3,
+    /// Whether it is to be found what the broad lobes see.
+    is_broad: bool,
     numbers: Numbers,
 }
 
@@ -111,7 +115,7 @@ impl<'a> Sampler<'a> {
         self.pixels.push(Pixel { column, row, samples: first..first + rays[0] as usize, rays, mean });
     }
 
-    /// Shoots the rays of all pixels: the first ones, and more where those differ.
+    /// Shoots the rays of all pixels, which are of one band: the first ones, and more where those differ.
     pub fn finish(mut self) -> (Vec<Pixel>, Vec<Sample>) {
         self.aimed.reserve(self.samples.len());
         self.dark.reserve(self.samples.len());
@@ -120,52 +124,56 @@ impl<'a> Sampler<'a> {
         }
         self.shoot();
         self.light();
+        // Where a pixel's first rays differ or those of one beside it do, by place within the band and a margin. If a pixel's
+        // own decided alone, those whose rays all miss a glint would be darker in the mean than they are.
+        let stride = self.view.width + 2;
+        let place = |pixel: &Pixel| (pixel.row % TILE + 1) * stride + pixel.column + 1;
+        let mut uneven = vec![false; stride * (TILE + 2)];
+        for pixel in &mut self.pixels {
+            let own = &self.samples[pixel.samples.clone()];
+            pixel.mean = Mean::of(own);
+            if pixel.rays[1] > 0 && !alike(own, self.difference) {
+                let own = place(pixel);
+                for place in [own, own - 1, own + 1, own - stride, own + stride] {
+                    uneven[place] = true;
+                }
+            }
+        }
         for number in 0..self.pixels.len() {
             let pixel = &mut self.pixels[number];
-            let [few, most] = pixel.rays;
-            if few < most && !alike(&self.samples[pixel.samples.clone()], self.difference) {
+            let [few, more] = pixel.rays;
+            if more > 0 && uneven[place(pixel)] {
                 // They move to the end, where there is room for more.
                 let first = self.samples.len();
                 self.samples.extend_from_within(pixel.samples.clone());
-                self.samples.resize(first + most as usize, Sample::default());
-                pixel.samples = first..first + most as usize;
+                self.samples.resize(first + (few + more) as usize, Sample::default());
+                pixel.samples = first..self.samples.len();
                 self.aim(number, few);
             }
         }
         self.shoot();
         self.light();
-        for pixel in &mut self.pixels {
-            let own = &self.samples[pixel.samples.clone()];
-            let mean = &mut pixel.mean;
-            mean.body = own.iter().map(|sample| sample.body).find(|&body| body != NOBODY).unwrap_or(NOBODY);
-            for sample in own.iter().filter(|sample| sample.body != NOBODY && sample.body == mean.body) {
-                mean.normal += sample.normal;
-                mean.sum += sample.noisy;
-                mean.count += 1.0;
-            }
-            if mean.count > 0.0 {
-                mean.normal = mean.normal.unit();
-            }
-        }
         (self.pixels, self.samples)
     }
 
     /// Aims a pixel's rays from a number on.
     fn aim(&mut self, pixel: usize, from: u32) {
-        let Pixel { column, row, ref samples, rays, .. } = self.pixels[pixel];
+        let Pixel { column, row, ref samples, rays, mean } = self.pixels[pixel];
+        // The first rays say what the broad lobes see of the foremost body.
+        let known = if from == 0 { NOBODY } else { mean.body };
         let bodies = self.view.bodies(column, row);
         for number in from..samples.len() as u32 {
             let numbers = Numbers::growing(column as u32, row as u32, number, rays);
-            let [u, v] = match rays {
-                [1, 1] => [0.0; 2],
-                [2, 2] => TWO[number as usize],
-                [4, 4] => FOUR[number as usize],
-                _ => numbers.pair(60).map(|x| x - 0.5),
+            let [u, v] = match rays[0] {
+                few if number >= few => numbers.pair(60).map(|x| x - 0.5),
+                1 => [0.0; 2],
+                2 => TWO[number as usize],
+                _ => FOUR[number as usize],
             };
             let sample = samples.start + number as usize;
             self.samples[sample] = Sample { offset: [u, v], body: NOBODY, ..Sample::default() };
             let place = [column as f32 + 0.5 + u, row as f32 + 0.5 + v];
-            self.aimed.push(Aim { sample, bodies, place, numbers });
+            self.aimed.push(Aim { sample, bodies, known, place, numbers });
         }
     }
 
@@ -178,7 +186,7 @@ impl<'a> Sampler<'a> {
             let bodies = aimed.iter().fold(0, |bodies, aim| bodies | aim.bodies);
             let places = [0, 1].map(|axis| F8::of_lanes(|lane| at(lane).place[axis]));
             let seen = self.view.seen(bodies, places);
-            for (lane, &Aim { sample: number, numbers, .. }) in aimed.iter().enumerate() {
+            for (lane, &Aim { sample: number, known, numbers, .. }) in aimed.iter().enumerate() {
                 let ray = Ray { origin: self.view.origin, direction: seen.directions.lane(lane) };
                 let (body, direction) = (seen.bodies[lane], ray.direction);
                 let sample = &mut self.samples[number];
@@ -186,7 +194,8 @@ impl<'a> Sampler<'a> {
                     let point = ray.at(seen.distances.lane(lane));
                     sample.body = body;
                     sample.normal = facing(lit.bodies.list[body].normal(point, direction), -direction);
-                    self.dark.push(Place { sample: number, body, point, direction, numbers });
+                    let is_broad = body != known;
+                    self.dark.push(Place { sample: number, body, point, direction, is_broad, numbers });
                 } else if let Some((t, normal)) = lit.sheet.hit(ray.origin, direction) {
                     sample.clean = lit.ground_toward(-direction, ray.at(t), normal, &numbers);
                 } else {
@@ -207,7 +216,7 @@ impl<'a> Sampler<'a> {
                 for (lane, place) in places.iter().enumerate() {
                     let sample = &mut self.samples[place.sample];
                     sample.clean = lamplit.light.lane(lane);
-                    sample.noisy = lamplit.broadly_seen(lit, lane, place);
+                    sample.noisy = place.is_broad.then(|| lamplit.broadly_seen(lit, lane, place));
                     if !lamplit.sharp.is_empty() {
                         sharply_seen(lit, place, &lamplit.sharp.lane(lane), sample);
                     }
@@ -215,6 +224,23 @@ impl<'a> Sampler<'a> {
             }
         }
         self.dark.clear();
+    }
+}
+
+impl Mean {
+    /// Of a pixel's samples.
+    fn of(samples: &[Sample]) -> Self {
+        let body = samples.iter().map(|sample| sample.body).find(|&body| body != NOBODY).unwrap_or(NOBODY);
+        let mut mean = Self { body, normal: V3::ZERO, sum: V3::ZERO, count: 0.0 };
+        for sample in samples.iter().filter(|sample| sample.body != NOBODY && sample.body == body) {
+            mean.normal += sample.normal;
+            mean.sum += sample.noisy.unwrap_or_default();
+            mean.count += 1.0;
+        }
+        if mean.count > 0.0 {
+            mean.normal = mean.normal.unit();
+        }
+        mean
     }
 }
 
@@ -310,8 +336,11 @@ impl NullaryFnOnce for Lamps<'_> {
                 light += V3::select(clear, thrown, V3::default());
             }
         }
-        let next = broad.sample(normal, v, pairs(places, 5));
-        let (value, density) = broad.evaluate_sampled(normal, v, next);
+        let (mut next, mut value, mut density) = Default::default();
+        if places.iter().any(|place| place.is_broad) {
+            next = broad.sample(normal, v, pairs(places, 5));
+            (value, density) = broad.evaluate_sampled(normal, v, next);
+        }
         Lamplit { start, light, next, value, density, sharp }
     }
 }
@@ -389,7 +418,7 @@ mod tests {
         let view = View::new(&lit, &stage.camera);
         let mut sampler = Sampler::new(&view, 0.1);
         for i in 0..view.width * view.height {
-            sampler.add(i % view.width, i / view.width, [1, 1]);
+            sampler.add(i % view.width, i / view.width, [1, 0]);
             sampler.aim(i, 0);
         }
         sampler.shoot();
