@@ -45,7 +45,7 @@ impl Effort {
         near: NearEffort { side: 96, rays: 16, shadow_rays: 4 },
         image: ImageEffort {
             ground: GroundEffort { corner_rays: 16, shadow_rays: [4, 8], difference: 0.1 },
-            pixels: PixelEffort { outline: [4, 0], metal: [2, 16], matte: [2, 0], difference: 0.7 },
+            pixels: PixelEffort { outline: [4, 0], metal: [2, 16], matte: [2, 0], difference: 1.0 },
         },
     };
     pub const HIGH: Self = Self {
