@@ -78,6 +78,18 @@ def test_without_blender_the_native_renderer_is_measured_alone(
     assert found["native"]["psnr_db_mean"] >= 38
 
 
+def test_a_device_without_blender_is_noted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench_render, "QUALITIES", {"native": ("draft", "standard")})
+    monkeypatch.setattr("clevrhope.runtime.blender.find_blender", lambda: None)
+    assert run_command(["bench", "render", "--images", "1", "--device", "cpu", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["cycles"] is None
+    assert "no Cycles: " in "; ".join(found["notes"])
+    assert found["native"]["psnr_db_mean"] >= 38
+
+
 @pytest.mark.usefixtures("_quick")
 def test_the_table_has_grain_and_the_light_at_feet(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["bench", "render", "--images", "1", "--no-cycles"]) == 0

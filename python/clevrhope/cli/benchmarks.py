@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from clevrhope.cli.arguments import PATH, Whole, json_option, shown_progress
 from clevrhope.cli.command import Command
+from clevrhope.errors import RenderError
 
 _rendering_device = click.option(
     "--device", metavar="NAME", help="Where Blender renders, as for build.  [default: auto]"
@@ -127,16 +129,10 @@ def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any
     by_workers: DeviceRun | None = None
     with tempfile.TemporaryDirectory(prefix="clevrhope-bench-") as kernels:
         if device and not choices["no_cycles"]:  # first, as it times how long kernels are compiled
+            options = {"folder": folder, "advance": advance, "progress": progress}
             tried = (workers,) if workers else WORKERS_TRIED
-            by_workers = measure_workers(
-                n_images,
-                device,
-                Path(kernels),
-                tried=tried,
-                folder=folder,
-                advance=advance,
-                progress=progress,
-            )
+            with suppress(RenderError):  # `compare` meets it too, and notes it
+                by_workers = measure_workers(n_images, device, Path(kernels), tried=tried, **options)
         compared = compare(
             n_images,
             folder=folder,

@@ -72,8 +72,8 @@ class Gradients:
             self._batch.fill(batch)
         self._replay()
         losses, gradients = self._made
-        for weights, gradient in zip(self._weights, gradients, strict=True):
-            weights.grad = gradient
+        for weight, gradient in zip(self._weights, gradients, strict=True):
+            weight.grad = gradient
         return losses.clone()
 
     def _begin(self, record: Record, batch: Batch) -> None:
