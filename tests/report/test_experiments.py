@@ -86,7 +86,12 @@ elif arguments[0] == "evaluate":
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Takes the place of the command line; gives what it was asked for so far."""
     (tmp_path / "fake.py").write_text(FAKE)
-    code = f"import runpy, sys; sys.argv[0] = 'fake'; runpy.run_path({str(tmp_path / 'fake.py')!r})"
+    code = (
+        "import runpy, sys\nfrom clevrhope.experiments.serving import serve\n"
+        f"def run(arguments):\n sys.argv = ['fake', *arguments]\n"
+        f" runpy.run_path({str(tmp_path / 'fake.py')!r})\n return 0\n"
+        "serve(run)"
+    )
     monkeypatch.setattr(engines, "_SNIPPET", code)
     monkeypatch.setenv("FAKE_FOLDER", str(tmp_path))
 

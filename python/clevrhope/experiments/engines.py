@@ -1,18 +1,21 @@
-"""Chains of steps, each step a process of its own: on this machine, or as tasks of a Ray cluster.
+"""Chains of steps, each chain in a process of its own: on this machine, or as tasks of a Ray cluster.
 
 The machines of a cluster share the experiment's folder. Processes end when the one that started them does.
 """
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Event
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import Self
 
 from clevrhope.errors import DatasetError
 from clevrhope.experiments.plan import Chain, Step
@@ -21,16 +24,11 @@ from clevrhope.runtime.atomic import disk_errors
 from clevrhope.runtime.lock import wait_until_free
 from clevrhope.training.request import SIDE_BY_SIDE
 
-_SNIPPET = "import sys; from clevrhope.__main__ import main; sys.exit(main())"
-
-_ENDS_WITH_US = """
-import os, signal, threading
-def end_with_parent():
-    os.read(0, 1)  # ends when the other end of the pipe does, however it ends
-    os.kill(os.getpid(), signal.SIGTERM)
-threading.Thread(target=end_with_parent, daemon=True).start()
+_SNIPPET = """
+from clevrhope.__main__ import run_command
+from clevrhope.experiments.serving import serve
+serve(run_command)
 """
-"""Begins each process, so that none survives us and keeps its run's folder locked."""
 
 _GRACE_S = 120.0
 """Time for a process to save its state before it is killed."""
@@ -162,95 +160,121 @@ def _run_in(folder: Path, chain: Chain, *, threads: int, per_gpu: int) -> Failur
 def run_chain(
     chain: Chain, *, threads: int, slot: Slot = Slot(), stop: Event | None = None
 ) -> Failure | None:
-    """Runs the steps of a chain that are not done, in order.
+    """Runs the steps of a chain that are not done, in order and in one process.
 
     Args:
         chain: the steps.
-        threads: of each process.
+        threads: of the process.
         slot: its place beside the chains that run meanwhile.
         stop: ends the running step when it is set; that step is then a failure, "stopped".
 
     Returns:
         The first failure, or None.
     """
-    rerun = False
-    for step in chain.steps:
-        if step.done and not rerun:
-            continue
-        rerun = True  # later steps read what this one makes
-        try:
-            if step.holds is not None:  # an earlier process may have been killed just now
-                wait_until_free(step.holds, seconds=_GRACE_S, stop=stop)
-            failure = _run(step, environment(step, threads=threads, slot=slot), stop)
-        except DatasetError as error:
-            failure = Failure(step.name, str(error))
-        if failure is not None:
-            return failure
-        step.set_done()
+    n_done = next((number for number, step in enumerate(chain.steps) if not step.done), len(chain.steps))
+    left = chain.steps[n_done:]
+    if not left:
+        return None
+    for step in left:  # those that were done read what the first one makes anew
+        with disk_errors(step.mark):
+            step.mark.unlink(missing_ok=True)
+    with _Server(environment(chain, threads=threads, slot=slot)) as server:
+        for step in left:
+            try:
+                if step.holds is not None:  # an earlier process may have been killed just now
+                    wait_until_free(step.holds, seconds=_GRACE_S, stop=stop)
+                failure = server.run(step, stop)
+            except DatasetError as error:
+                failure = Failure(step.name, str(error))
+            if failure is not None:
+                return failure
+            step.set_done()
     return None
 
 
-def environment(step: Step, *, threads: int, slot: Slot) -> dict[str, str]:
-    """The variables of a step's process that differ from ours.
+def environment(chain: Chain, *, threads: int, slot: Slot) -> dict[str, str]:
+    """The variables of a chain's process that differ from ours.
 
-    A step that names a GPU by its number keeps that one, so its process sees all GPUs.
+    Steps that name a GPU by its number keep that one, so their process sees all GPUs.
     """
     limits = dict.fromkeys(
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), str(threads)
     )
     limits[SIDE_BY_SIDE] = str(slot.side_by_side)
-    if slot.gpu is not None and not any(each.startswith("cuda:") for each in step.arguments):
+    words = [word for step in chain.steps for word in step.arguments]
+    if slot.gpu is not None and not any(word.startswith("cuda:") for word in words):
         limits["CUDA_VISIBLE_DEVICES"] = slot.gpu
     # Unbuffered, so that lines keep their order: the last one is reported.
     return {**limits, "PYTHONUNBUFFERED": "1"}
 
 
-def _run(step: Step, changes: Mapping[str, str], stop: Event | None) -> Failure | None:
-    with disk_errors(step.log):
-        step.log.parent.mkdir(parents=True, exist_ok=True)
-        with step.log.open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-c", _ENDS_WITH_US + _SNIPPET, *step.arguments],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **changes},
-                start_new_session=True,  # so that Ctrl-C reaches it once, through us
-            )
-            with process:
-                code = _wait(process, stop)
-    if code == 0:
-        return None
-    return Failure(
-        step.name, "stopped" if stop is not None and stop.is_set() else _last_message(step.log, code)
-    )
+class _Server:
+    """A process that runs steps (`serving`), while the context is open."""
 
+    def __init__(self, changes: Mapping[str, str]) -> None:
+        """`changes` are variables of its environment."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _SNIPPET],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **changes},
+            start_new_session=True,  # so that Ctrl-C reaches it once, through us
+        )
+        self._answers: SimpleQueue[bytes] = SimpleQueue()
+        Thread(target=self._read, daemon=True).start()
 
-def _wait(process: "subprocess.Popen[bytes]", stop: Event | None) -> int:
-    try:
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._answers.put(line)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _end(self._process)
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(BrokenPipeError):
+                pipe.close()
+
+    def run(self, step: Step, stop: Event | None) -> Failure | None:
+        """Runs a step; gives its failure, after which the process has ended.
+
+        Raises:
+            DatasetError: the log cannot be written.
+        """
+        with disk_errors(step.log):
+            step.log.parent.mkdir(parents=True, exist_ok=True)
+            step.log.write_bytes(b"")
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # it has ended, which is told below
+            self._process.stdin.write(json.dumps([str(step.log.absolute()), step.arguments]).encode() + b"\n")
+            self._process.stdin.flush()
         while True:
             try:
-                return process.wait(_POLL_S)
-            except subprocess.TimeoutExpired:
+                self._answers.get(timeout=_POLL_S)
+                return None
+            except Empty:
+                if self._process.poll() is not None:
+                    return Failure(step.name, _last_message(step.log, self._process.returncode))
                 if stop is not None and stop.is_set():
-                    return _end(process)
-    except BaseException:
-        _end(process)
-        raise
+                    _end(self._process)
+                    return Failure(step.name, "stopped")
 
 
-def _end(process: "subprocess.Popen[bytes]") -> int:
+def _end(process: "subprocess.Popen[bytes]") -> None:
     """Asks a process to save its state and stop; if it does not, kills it and its children."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
     try:
-        return process.wait(_GRACE_S)
+        process.wait(_GRACE_S)
     except subprocess.TimeoutExpired:
         if sys.platform == "win32":
             process.kill()
         else:
             os.killpg(process.pid, signal.SIGKILL)
-        return process.wait()
+        process.wait()
 
 
 def _last_message(log: Path, code: int) -> str:

@@ -8,12 +8,16 @@ from pathlib import Path
 from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.checks import check_plan, parsed
+from clevrhope.experiments.config import DatasetConfig
 from clevrhope.experiments.engines import Failure, run_chain, run_here, run_on_ray
 from clevrhope.experiments.plan import Plan, RunChain
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.own_files import check_own
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import available_cores
+
+_CORES_OF_A_DATASET = 2
+"""Least number of cores for each of the datasets that are made at once."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +84,11 @@ def run_experiment(
 
     check_own(plan.report, PAGES)
     with locked(plan.experiment.out):
-        ready = set()
         with progress.stage("Datasets", total=len(plan.datasets), unit="folders") as advance:
-            for config in plan.experiment.datasets:
-                if config.folder is None:
-                    where = f"{plan.experiment.file}: dataset {config.name}"
-                    write_settings(Places(plan.experiment.out, config), where)
-                if note(run_chain(plan.datasets[config.name], threads=cores)):
-                    ready.add(config.name)
+            for failure in _make_datasets(plan, cores):
+                note(failure)
                 advance(1)
+        ready = {name for name, chain in plan.datasets.items() if chain.done}
         left = [run for run in plan.runs if run.dataset in ready and not run.done]
         for run in left:
             run.claim()
@@ -117,6 +117,27 @@ def run_experiment(
         page = _report(plan, failures, progress)
     n_new = sum(run.done for run in left)
     return Outcome(page, len(plan.runs), plan.n_done, n_new, tuple(failures))
+
+
+def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:
+    """Makes all datasets; gives the failure of each, or None, as they end."""
+    datasets = plan.experiment.datasets
+    for config in datasets:
+        if config.folder is None:
+            where = f"{plan.experiment.file}: dataset {config.name}"
+            write_settings(Places(plan.experiment.out, config), where)
+    chains = list(plan.datasets.values())
+    jobs = min(len(chains), max(1, cores // _CORES_OF_A_DATASET))
+    if jobs == 1 or any(map(_uses_blender, datasets)):  # Blender takes all cores and GPUs by itself
+        for chain in chains:
+            yield run_chain(chain, threads=cores)
+    else:
+        yield from run_here(chains, jobs=jobs, threads=cores // jobs)
+
+
+def _uses_blender(dataset: DatasetConfig) -> bool:
+    renderer = dataset.config.get("rendering", {}).get("renderer")
+    return dataset.folder is None and dataset.render and renderer != "native"
 
 
 def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tuple[RunChain, Failure]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
@@ -20,9 +21,6 @@ from clevrhope.runtime.threads import map_in_threads
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
-#: One image keeps up to this many cores busy.
-CORES_OF_AN_IMAGE = 8
-
 #: Objects of a scene; the native module refuses more.
 MOST_OBJECTS = 64
 
@@ -38,7 +36,7 @@ class NativeRenderer(Renderer):
         width: pixels.
         height: pixels.
         quality: draft, standard or high.
-        workers: images under way at once, each on all cores; by default one for every eight cores.
+        workers: images under way at once, which share all cores; by default as many as there are cores.
 
     Raises:
         ConfigError: an invalid size, quality or number of workers.
@@ -57,7 +55,8 @@ class NativeRenderer(Renderer):
         NativeSettings(width, height, quality)  # checks them
         if workers is not None and workers < 1:
             raise ConfigError(f"workers: {workers} should be 1 or more")
-        self._workers = workers or max(1, available_cores() // CORES_OF_AN_IMAGE)
+        # A small image cannot keep many cores busy. The native module obeys this variable, too.
+        self._workers = workers or int(os.environ.get("RAYON_NUM_THREADS") or available_cores())
         self._look = look or read_look()
         for name, asset in self._look.properties["materials"].items():
             if is_blend(asset):

@@ -20,7 +20,7 @@ from clevrhope.images.renderer import Renderer
 from clevrhope.images.stage import stage_title, write_results
 from clevrhope.pipeline.clevr import copy_images
 from clevrhope.pipeline.resolution import Resolved
-from clevrhope.runtime.atomic import FileRecord, WorkingFolder, record, write_whole
+from clevrhope.runtime.atomic import FileRecord, WorkingFolder, record, write_unsynced, write_whole
 from clevrhope.runtime.progress import Advance, Progress
 
 
@@ -36,11 +36,17 @@ class PoolWork:
 
 
 def missing_images(used: Mapping[str, Ints], layout: Layout) -> list[PoolWork]:
-    """For each pool, the scenes whose images are neither in PNG files nor in HDF5."""
+    """For each pool, the scenes whose images are neither in PNG files nor in HDF5.
+
+    Images that wait to be packed are written without waiting for the disk, so they count if they are whole.
+    """
     found = []
     for pool, indices in used.items():
         there = np.union1d(images_in(layout.images_h5(pool)), png_indices(layout.images(pool), pool))
-        there = np.union1d(there, png_indices(layout.image_store(pool), pool))
+        store = layout.image_store(pool)
+        waiting = png_indices(store, pool)
+        is_whole = [is_whole_png(store / layout.image(pool, index).name) for index in waiting.tolist()]
+        there = np.union1d(there, waiting[np.asarray(is_whole, dtype=bool)])
         found.append(PoolWork(pool, indices, np.setdiff1d(indices, there)))
     return found
 
@@ -62,9 +68,10 @@ def render_missing(
         for pool, indices in rendered.items()
         for scene in scenes_of(resolved.layout, pool, indices)
     )
+    write = write_whole if resolved.config.png else write_unsynced
     with progress.stage(stage_title(renderer), total=n_missing, unit="images") as advance:
         images = renderer.render(missing)
-        for _ in write_results(images, lambda path, pixels: write_whole(path, encode_png(pixels))):
+        for _ in write_results(images, lambda path, pixels: write(path, encode_png(pixels))):
             advance(1)
 
 
