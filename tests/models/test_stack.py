@@ -105,7 +105,7 @@ def test_a_program_that_is_no_tree_is_refused() -> None:
 
 def test_a_layer_without_a_form_for_stacked_weights_is_refused() -> None:
     with pytest.raises(TypeError, match="GroupNorm"):
-        run_layers(nn.Sequential(nn.GroupNorm(1, 3)), torch.zeros(2, 3, 4, 4), 2)
+        run_layers(nn.Sequential(nn.GroupNorm(1, 3)), torch.zeros(1, 2, 3, 4, 4))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import Gru, encode
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
-from clevrhope.models.stack import answer_losses, embed, run_gru, run_layers
+from clevrhope.models.stack import answer_losses, by_model, by_question, embed, run_gru, run_layers
 from clevrhope.models.stems import Generators, PixelStem, make_maps, with_coordinates
 from clevrhope.runtime.settings import check_at_least
 
@@ -66,10 +66,10 @@ class FilmBlock(nn.Module):
         self.norm = nn.BatchNorm2d(channels, affine=False)
 
     def forward(self, x: Tensor, scale: Tensor, shift: Tensor, run: Run = run_layer) -> Tensor:
-        """(B, C, H, W) to the same shape; scale and shift are (B, C)."""
+        """(B, C, H, W) to the same shape; scale and shift are (B, C). In a stack all are (B, M, C, ...)."""
         x = torch.relu(run(self.first, with_coordinates(x)))
         normed = run(self.norm, run(self.second, x))
-        return x + torch.relu(normed * scale[:, :, None, None] + shift[:, :, None, None])
+        return x + torch.relu(normed * scale[..., None, None] + shift[..., None, None])
 
 
 class Film(BaseModel):
@@ -127,21 +127,20 @@ class Film(BaseModel):
         """(M,) `loss` of each model of a stack, on its own part of the questions."""
         n_models = len(generators)
         assert isinstance(self.maps, PixelStem)
-
-        def run(layer: nn.Module, x: Tensor) -> Tensor:
-            return run_layers(layer, x, n_models)
-
         words = embed(self.words, batch.questions, n_models)
         last = run_gru(self.reader, words, batch.plan, n_models)
-        maps = run(self.maps.layers, self.maps.images(batch.features, generators))
-        return answer_losses(self._scores(last, maps, run), batch.answers, n_models)
+        images = self.maps.images(batch.features, generators)
+        maps = run_layers(self.maps.layers, by_question(images, n_models))
+        scores = self._scores(by_question(last, n_models), maps, run_layers)
+        return answer_losses(by_model(scores), batch.answers, n_models)
 
     def _scores(self, questions: Tensor, maps: Tensor, run: Run) -> Tensor:
-        """(B, A) scores for (B, H) states of the questions and (B, C, H, W) maps."""
-        film = run(self.steer, questions).view(len(questions), self.config.blocks, 2, self.config.channels)
+        """(B, A) scores for (B, H) states of the questions and (B, C, H, W) maps; in a stack (B, M, ...)."""
+        film = run(self.steer, questions)
+        film = film.view(*questions.shape[:-1], self.config.blocks, 2, self.config.channels)
         x = run(self.stem, with_coordinates(maps))  # (B, C, H, W)
-        for block, (scale, shift) in zip(self.blocks, film.permute(1, 2, 0, 3), strict=True):
+        for block, (scale, shift) in zip(self.blocks, film.movedim((-3, -2), (0, 1)), strict=True):
             x = block(x, 1 + scale, shift, run)
         # torch's pooling layer has no deterministic gradient on a GPU.
-        pooled = run(self.look, with_coordinates(x)).amax((2, 3))
+        pooled = run(self.look, with_coordinates(x)).amax((-2, -1))
         return run(self.classifier, pooled)

@@ -42,46 +42,59 @@ def show_model(model: nn.Module, stack: nn.Module, number: int) -> None:
         own.data = values.detach()[number]
 
 
-def run_layers(layers: nn.Module, x: Tensor, n_models: int) -> Tensor:
+def by_question(x: Tensor, n_models: int) -> Tensor:
+    """(M * B, ...) rows, those of a model behind each other, as (B, M, ...)."""
+    return x.view(n_models, -1, *x.shape[1:]).transpose(0, 1)
+
+
+def by_model(x: Tensor) -> Tensor:
+    """The inverse of `by_question`."""
+    return x.transpose(0, 1).flatten(0, 1)
+
+
+def run_layers(layers: nn.Module, x: Tensor) -> Tensor:
     """Runs layers whose weights are stacked.
 
-    Convolutions are grouped, a group for each model; linear layers are one batched product.
+    Convolutions are grouped, a group for each model; those of single pixels, and linear layers, are batched
+    products, which a GPU computes several times as fast.
 
     Args:
         layers: a layer, or a `Sequential` of layers: 2-d convolutions, linear layers, batch norm, ReLU, max
             pooling and `Flatten`.
-        x: (M * B, C, H, W) maps or (M * B, C) rows, those of a model behind each other.
-        n_models: M.
+        x: (B, M, C, H, W) maps or (B, M, C) rows.
 
     Returns:
-        (M * B, ...) outputs in the same order.
+        (B, M, ...) outputs.
 
     Raises:
         TypeError: another kind of layer.
     """
-    n = len(x) // n_models  # B
-    x = x.view(n_models, n, *x.shape[1:])  # (M, B, ...)
-    if x.ndim == 5:
-        x = x.transpose(0, 1).flatten(1, 2)  # (B, M * C, H, W)
+    n, n_models = x.shape[:2]
     for layer in layers if isinstance(layers, nn.Sequential) else [layers]:
-        if isinstance(layer, nn.Conv2d):
+        if isinstance(layer, nn.Conv2d) and layer.kernel_size == (1, 1):
+            product = torch.matmul(layer.weight.flatten(2), x.flatten(3))
+            if layer.bias is not None:
+                product = product + layer.bias.unsqueeze(2).to(product.dtype)  # as autocast has it
+            x = product.view(n, n_models, -1, *x.shape[3:])
+        elif isinstance(layer, nn.Conv2d):
+            weight = layer.weight.flatten(0, 1)
             bias = None if layer.bias is None else layer.bias.flatten()
-            x = F.conv2d(x, layer.weight.flatten(0, 1), bias, layer.stride, layer.padding, groups=n_models)
-        elif isinstance(layer, nn.BatchNorm2d):
-            x = _batch_norm(layer, x)
+            maps = F.conv2d(x.flatten(1, 2), weight, bias, layer.stride, layer.padding, groups=n_models)
+            x = maps.view(n, n_models, -1, *maps.shape[2:])
+        elif isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):
+            x = _batch_norm(layer, x.flatten(1, 2)).view_as(x)
         elif isinstance(layer, nn.Flatten):
-            x = x.reshape(n, n_models, -1).transpose(0, 1)  # (M, B, C * H * W)
-        elif isinstance(layer, nn.BatchNorm1d):
-            x = _batch_norm(layer, x.transpose(0, 1).flatten(1)).view(n, n_models, -1).transpose(0, 1)
+            x = x.flatten(2)
         elif isinstance(layer, nn.Linear):
-            x = _linear(x, layer.weight, layer.bias)
-        elif isinstance(layer, nn.ReLU | nn.MaxPool2d):
+            x = _linear(x.transpose(0, 1), layer.weight, layer.bias).transpose(0, 1)
+        elif isinstance(layer, nn.ReLU):
             x = layer(x)
+        elif isinstance(layer, nn.MaxPool2d):
+            maps = layer(x.flatten(0, 1))
+            x = maps.view(n, n_models, *maps.shape[1:])
         else:
             raise TypeError(f"{type(layer).__name__} has no form for stacked weights")
-    if x.ndim == 4:
-        x = x.reshape(n, n_models, -1, *x.shape[2:]).transpose(0, 1)  # (M, B, C, H, W)
-    return x.flatten(0, 1)
+    return x
 
 
 def embed(words: nn.Embedding, tokens: Tensor, n_models: int) -> Tensor:

@@ -138,8 +138,9 @@ def make_maps(config: MapsConfig) -> tuple[nn.Module, int]:
 
 
 def with_coordinates(maps: Tensor) -> Tensor:
-    """(B, C, H, W) maps with two more channels: the x and y coordinate of each cell, from -1 to 1."""
-    n, _, height, width = maps.shape
-    across = torch.linspace(-1, 1, width, device=maps.device, dtype=maps.dtype).expand(n, 1, height, width)
-    down = torch.linspace(-1, 1, height, device=maps.device, dtype=maps.dtype)
-    return torch.cat([maps, across, down.unsqueeze(1).expand(n, 1, height, width)], dim=1)
+    """(..., C, H, W) maps with two more channels: the x and y coordinate of each cell, from -1 to 1."""
+    *several, _, height, width = maps.shape
+    across = torch.linspace(-1, 1, width, device=maps.device, dtype=maps.dtype)
+    down = torch.linspace(-1, 1, height, device=maps.device, dtype=maps.dtype).unsqueeze(1)
+    both = [each.expand(*several, 1, height, width) for each in (across, down)]
+    return torch.cat([maps, *both], dim=-3)

@@ -117,7 +117,7 @@ def _block(x: Tensor, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor
 
 
 class _Columns(torch.autograd.Function):
-    """As `columns`; the gradient of a copy of windows would be many additions."""
+    """As `columns`, with a gradient that adds whole windows in float32."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, side: int) -> Tensor:
@@ -128,14 +128,23 @@ class _Columns(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return F.fold(gradients[0], ctx.map_size, ctx.side, padding=ctx.side // 2), None
+        (height, width), side, margin = ctx.map_size, ctx.side, ctx.side // 2
+        windows = gradients[0].view(len(gradients[0]), -1, side, side, height, width)
+        dtype = torch.promote_types(windows.dtype, torch.float32)
+        size = *windows.shape[:2], height + 2 * margin, width + 2 * margin
+        x = torch.zeros(size, dtype=dtype, device=windows.device)
+        for down in range(side):
+            for right in range(side):
+                x[:, :, down : down + height, right : right + width] += windows[:, :, down, right]
+        inside = x[:, :, margin : margin + height, margin : margin + width]
+        return inside.to(windows.dtype).contiguous(), None
 
 
 def columns(x: Tensor, side: int) -> Tensor:
     """`F.unfold` with padding that keeps the size: (n, C, H, W) to (n, C * side * side, H * W), `side` odd.
 
     On a GPU torch's starts a kernel for each of the n maps, where this copies all windows at once. Its
-    gradient, `F.fold`, is a single kernel there too.
+    gradient, `F.fold`, took a quarter of an update of 50 engines there.
     """
     return _Columns.apply(x, side)  # type: ignore[no-any-return]
 

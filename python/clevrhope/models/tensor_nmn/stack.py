@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from clevrhope.errors import ConfigError
-from clevrhope.models.stack import run_layers
+from clevrhope.models.stack import by_model, by_question, run_layers
 from clevrhope.models.stems import Generators, PixelStem
 from clevrhope.models.tensor_nmn.bank import Kernels, ModuleBank
 from clevrhope.models.tensor_nmn.engine import Engine
@@ -56,9 +56,10 @@ def stack_scores(
     """
     stem, n_models = engine.stem, len(generators)
     assert isinstance(stem, PixelStem)
-    maps = run_layers(stem.layers, stem.images(features, generators), n_models)  # (M * B, C, H, W)
+    images = by_question(stem.images(features, generators), n_models)
+    maps = by_model(run_layers(stem.layers, images))  # (M * B, C, H, W)
     indices = plan.on(maps.device)
     models = indices.rows // (len(maps) // n_models)
     modules = indices.tokens + len(engine.arities) * models
     answers = run_gathered(StackedBank(engine.bank), maps, plan, indices._replace(tokens=modules))
-    return run_layers(engine.classifier, answers, n_models)
+    return by_model(run_layers(engine.classifier, by_question(answers, n_models)))
