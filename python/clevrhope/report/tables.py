@@ -6,7 +6,7 @@ paper's numbers the deviation has ddof 0, as theirs.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -30,15 +30,12 @@ class PaperValue:
 
     Attributes:
         value: As printed; a gap that is not over all of the paper's pairs is worked out from tables 4 to 15.
-        deviation: Deviation over seeds, of a gap over pairs and seeds, as printed; None if it is not printed.
-        n_pairs: Number of these pairs.
-        n_all: Number of pairs in the paper.
+        beside: The deviation over seeds, of a gap over pairs and seeds, where it is printed; else the number
+            of the pairs.
     """
 
     value: float
-    deviation: float | None
-    n_pairs: int = 1
-    n_all: int = 1
+    beside: str
 
 
 def models_of(results: Iterable[Result]) -> list[str]:
@@ -61,7 +58,7 @@ def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
         for diversity, hop in _hops(each for each, _ in found):
             of_hop = [(each, value) for each, value in found if each.hop == hop]
             theirs = {
-                size: PaperValue(row.mean_percent, row.std_percent)
+                size: PaperValue(row.mean_percent, _plus_minus(row.std_percent))
                 for size in sizes
                 if (row := printed.get((hop, size_name(size))))
             }
@@ -177,16 +174,8 @@ def _cells(
         )
         if with_paper:
             paper = theirs.get(size)
-            yield _paper_text(paper, signed=signed) if paper else ""
+            yield _point(paper.value, signed=signed) + paper.beside if paper else ""
             yield with_sign(mean_of(values).value - paper.value) if paper and values else ""
-
-
-def _paper_text(theirs: PaperValue, *, signed: bool) -> str:
-    if theirs.deviation is None:
-        beside = f" ({theirs.n_pairs} of {theirs.n_all} pairs)"
-    else:
-        beside = _plus_minus(theirs.deviation)
-    return _point(theirs.value, signed=signed) + beside
 
 
 def greyed(text: str, runs: Sequence[Result]) -> str:
@@ -238,15 +227,10 @@ def _sizes(results: Iterable[Result]) -> list[int | None]:
     return sorted({each.train_size for each in results}, key=lambda size: -1 if size is None else size)
 
 
-@cache
-def _paper_order() -> Mapping[str, int]:
-    return {hop: k for k, hop in enumerate(dict.fromkeys(each.hop for each in paper_results()))}
-
-
 def _hops(results: Iterable[Result]) -> list[tuple[int, str]]:
     """Diversity and name of each HOP, by decreasing diversity, those of the paper in its order."""
     found = {(each.diversity, each.hop) for each in results}
-    order = _paper_order()
+    order = {hop: k for k, hop in enumerate(dict.fromkeys(each.hop for each in paper_results()))}
     return sorted(found, key=lambda each: (-each[0], order.get(each[1], len(order)), name_order(each[1])))
 
 
@@ -297,5 +281,5 @@ def paper_gap(model: str, kind: str, diversity: int, size: int, hops: Collection
     if not printed or not shared or len(shared) < len(set(hops)):
         return None
     if len(shared) == len(of_pairs):
-        return PaperValue(printed[0].mean_percent, printed[0].std_percent, len(shared), len(of_pairs))
-    return PaperValue(float(np.mean(shared)), None, len(shared), len(of_pairs))
+        return PaperValue(printed[0].mean_percent, _plus_minus(printed[0].std_percent))
+    return PaperValue(float(np.mean(shared)), f" ({len(shared)} of {len(of_pairs)} pairs)")
