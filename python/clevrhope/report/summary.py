@@ -79,16 +79,12 @@ class Group:
             found.setdefault(each.sub_dataset, []).append(each)
         return found
 
-    def of_each(self, pick: Pick) -> list[Estimate]:
-        """The mean over the runs on each sub-dataset that has the figure."""
-        found = [[pick(each) for each in runs] for runs in self.sub_datasets.values()]
-        there = [[each for each in of_runs if each is not None] for of_runs in found]
-        return [mean_of_runs(each) for each in there if each]
-
     def estimate(self, pick: Pick) -> Estimate | None:
         """The group's figure; None where no run has it."""
-        of_each = self.of_each(pick)
-        return mean_of_datasets(of_each) if of_each else None
+        found = [[pick(each) for each in runs] for runs in self.sub_datasets.values()]
+        there = [[each for each in of_runs if each is not None] for of_runs in found]
+        means = [mean_of_runs(each) for each in there if each]
+        return mean_of_datasets(means) if means else None
 
     @property
     def transfer(self) -> Estimate | None:
