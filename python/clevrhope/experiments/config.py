@@ -48,11 +48,6 @@ class FeaturesConfig:
     weights: str | None = None
     """A path, or "random"; for a class of one's own, whatever that takes."""
 
-    @property
-    def has_file(self) -> bool:
-        """Whether the weights are a path."""
-        return self.weights not in (None, "random") and ":" not in self.kind
-
 
 @dataclass(frozen=True)
 class DatasetConfig:
@@ -359,7 +354,9 @@ def find_file(file: Path) -> Path:
 def _with_paths(dataset: DatasetConfig, base: Path) -> DatasetConfig:
     """A dataset whose paths in strings and tables are relative to the working directory."""
     features = tuple(
-        replace(each, weights=str(base / str(each.weights))) if each.has_file else each
+        replace(each, weights=str(base / each.weights))
+        if each.weights not in (None, "random") and ":" not in each.kind
+        else each
         for each in dataset.features
     )
     config = _from_folder(dataset.config, _PATHS_OF_BUILD, base.resolve())

@@ -213,7 +213,7 @@ def evaluate(
         "model": info["model"],
         "seed": info["seed"],
         "features": info["features"]["kind"],
-        **_covr_columns(info),
+        **({name: info["covr"][each] for name, each in COVR_COLUMNS.items()} if "covr" in info else {}),
     }
     notes = {
         of: _notes(info["features"]["note"], [asked[part] for part in sets if part.suite == of])
@@ -467,12 +467,6 @@ def _check_own(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
                 f"{path}: a checkpoint of another run ({name} is {shown(about[name])}, not {shown(value)}); "
                 "move it elsewhere, or put the run's own back"
             )
-
-
-def _covr_columns(info: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a run that holds questions about sets of images out, or is as large as one that does."""
-    covr = info.get("covr")
-    return {name: covr[each] for name, each in COVR_COLUMNS.items()} if covr else {}
 
 
 def _has_other_sets(info: Mapping[str, Any], layout: Layout, hop: str) -> bool:

@@ -26,7 +26,7 @@ from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.order import derived_seed
 from clevrhope.training.request import TrainRequest
 
-QUERY = "query_"
+_QUERY = "query_"
 """A question whose program ends with query_color is of the type color; any other, of its last function's."""
 
 _END = 1
@@ -62,11 +62,6 @@ def open_train_set(
     return SplitReader(h5, limit=n_augmented(size), vocab=vocab), vocab, binding
 
 
-def type_of(function: str) -> str:
-    """The type of questions whose programs end with a function: color for query_color, count for count."""
-    return function.removeprefix(QUERY)
-
-
 def kept_rows(
     programs: Ints, drops: Mapping[str, float], *, seed: int, vocab: Vocab
 ) -> npt.NDArray[np.int64]:
@@ -85,7 +80,7 @@ def kept_rows(
         ConfigError: no question is of a type, or none stays.
     """
     ends = programs[:, _END]
-    types = np.asarray([type_of(name) for name in vocab.programs()])[ends]
+    types = np.asarray([name.removeprefix(_QUERY) for name in vocab.programs()])[ends]
     there = sorted(set(types.tolist()))
     draws = np.random.PCG64(derived_seed(seed, "drop-type")).random_raw(len(programs)) / 2.0**64
     stays = np.ones(len(programs), dtype=bool)
