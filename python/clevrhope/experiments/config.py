@@ -10,7 +10,7 @@ from clevrhope.errors import ConfigError, shown
 from clevrhope.metrics.paper import size_name
 from clevrhope.models.names import check_name
 from clevrhope.runtime import assets
-from clevrhope.runtime.settings import check_at_least, naming, read_settings, suggestion
+from clevrhope.runtime.settings import check_at_least, check_known, naming, read_settings
 from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.hops import HOP_GROUPS
@@ -291,11 +291,7 @@ class _File:
         _check_unique(dataset=replicates)
         names = list(dict.fromkeys([*tables, *replicates]))
         for k, model in enumerate(self.model):
-            for name in model.datasets:
-                if name not in names:
-                    raise ConfigError(
-                        f"model[{k}].datasets: no dataset {shown(name)}{suggestion(name, names)}"
-                    )
+            check_known(model.datasets, names, f"model[{k}].datasets: no dataset")
         _check_labels(self.model)
 
 
@@ -343,11 +339,7 @@ def find_file(file: Path) -> Path:
         return file
     known = shipped_experiments()
     name = str(file).removeprefix("experiments/").removesuffix(".toml")
-    if name not in known:
-        raise ConfigError(
-            f"{file}: no such file, nor an experiment of the package{suggestion(name, known)}; "
-            f"there are: {', '.join(known)}"
-        )
+    check_known([name], known, f"{file}: no such file, and the package has no experiment")
     return known[name]
 
 

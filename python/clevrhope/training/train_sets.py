@@ -18,8 +18,8 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.errors import ConfigError, shown
-from clevrhope.runtime.settings import suggestion
+from clevrhope.errors import ConfigError
+from clevrhope.runtime.settings import check_known
 from clevrhope.splits.covr.kinds import COVR_DEV, COVR_TEST, COVR_TRAIN
 from clevrhope.splits.covr.selection import Predicate, Rows, SelectedRows, bind_predicate, select_rows
 from clevrhope.splits.kinds import TRAIN
@@ -84,12 +84,8 @@ def kept_rows(
     there = sorted(set(types.tolist()))
     draws = np.random.PCG64(derived_seed(seed, "drop-type")).random_raw(len(programs)) / 2.0**64
     stays = np.ones(len(programs), dtype=bool)
+    check_known(drops, there, "--drop-type: no question of the train set is of the type")
     for name, share in drops.items():
-        if name not in there:
-            raise ConfigError(
-                f"--drop-type: no question of the train set is of the type {shown(name)}"
-                f"{suggestion(name, there)}; there are: {', '.join(there)}"
-            )
         stays &= (types != name) | (draws >= share)
     if not stays.any():
         raise ConfigError("--drop-type: no question of the train set is left; drop less")
