@@ -76,9 +76,7 @@ def suite_blocks(results: Sequence[SuiteResult], instances: Sequence[Instance] =
                 yield from _tables(on_split, f"{suite} on {split}")
         yield _replies(own, suite)
         yield from coverage_tables(instances, suite)
-        published = _published({part.name for part in _parts(own, "test")})
-        if published:
-            yield published
+        yield from _published({part.name for part in _parts(own, "test")})
 
 
 def _remarks(own: Sequence[SuiteResult]) -> Iterator[Text]:
@@ -270,8 +268,8 @@ def _unread(scores: Scores) -> int:
     return scores.n_unread if isinstance(scores, PairScores) else 0
 
 
-def _published(tests: Iterable[str]) -> Table | None:
-    """What the papers printed for tests of the same kinds as these; None if they have none."""
+def _published(tests: Iterable[str]) -> Iterator[Table]:
+    """What the papers printed for tests of the same kinds as these; nothing if they have none."""
     here: dict[tuple[str, str], list[str]] = {}
     for test in sorted(tests):
         for place in SAME_KIND.get(test, ()):
@@ -288,9 +286,9 @@ def _published(tests: Iterable[str]) -> Table | None:
             row = printed.setdefault((each.paper, each.test, each.model, each.dataset), {})
             row[_PRINTED[each.part, each.measure]] = each
     if not printed:
-        return None
+        return
     papers = dict.fromkeys(_PAPERS[paper] for paper, *_ in printed)
-    return Table(
+    yield Table(
         title="Published results on tests of the same kind, of photographs, per cent",
         head=["the paper's test", "tests here", "model", "images", *_PRINTED.values()],
         rows=[
