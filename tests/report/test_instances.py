@@ -239,7 +239,7 @@ def test_rights_give_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
 
 def test_pairs_of_an_instance_are_those_of_its_kinds_and_halves(dataset: Path, tmp_path: Path) -> None:
     results, _ = measure(find_sources([written(tmp_path, dataset, {1: 0.3})])[0])
-    (one,) = measure_instances(results)
+    (one,) = measure_instances(results, keys=AnswerKey)
     (pairs,) = one.pairs[IID]
     kinds = ("Y/N<-C", "Y/N<-HM", "Y/N<-WK")
     found = [one.pairs_of(IID, [kind], half=half) for kind in kinds for half in HALVES]

@@ -15,7 +15,7 @@ from clevrhope.questions import NO_TEMPLATES, SYNONYMS, template_files
 from clevrhope.questions.suites import ORIGINALS, SUBJECTS, suite_folder, suite_names
 from clevrhope.runtime import assets
 from clevrhope.runtime.own_files import write_own
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import check_known
 from clevrhope.runtime.toml import toml_text
 
 
@@ -95,7 +95,7 @@ def subset_templates(
     known = sorted(path.stem for path in package.glob("*.json") if path.name not in NO_TEMPLATES)
     files = {SYNONYMS: (package / SYNONYMS).read_bytes()}
     ends: set[str] = set()
-    _check_known(where, "templates", names, known)
+    check_known(names, known, f"{where}: no templates")
     for name in names or known:
         content = (package / f"{name}.json").read_bytes()
         if asks or mentions:
@@ -108,8 +108,8 @@ def subset_templates(
                 continue
             content = json.dumps(kept, indent=2).encode()
         files[f"{name}.json"] = content
-    _check_known(where, "question that asks", asks, sorted(ends))
-    _check_known(where, "type that is mentioned", mentions, TYPES)
+    check_known(asks, sorted(ends), f"{where}: no question that asks")
+    check_known(mentions, TYPES, f"{where}: no type that is mentioned")
     return files
 
 
@@ -125,7 +125,7 @@ def subset_suite(suite: str, names: Sequence[str], tests: Sequence[str], where: 
     Raises:
         ConfigError: there is no such suite or test, or no template that the chosen tests take.
     """
-    _check_known(where, "suite", [suite], suite_names())
+    check_known([suite], suite_names(), f"{where}: no suite")
     known: dict[str, None] = {}
     files = {}
     whole = {}
@@ -138,7 +138,7 @@ def subset_suite(suite: str, names: Sequence[str], tests: Sequence[str], where: 
         kept = [_of_templates(entry, names) for entry in entries if not tests or entry["test"] in tests]
         if any(kept):
             files[f"{name}.json"] = json.dumps([each for each in kept if each], indent=2).encode()
-    _check_known(f"{where}.suites", f"test of {suite}", tests, list(known))
+    check_known(tests, known, f"{where}.suites: no test of {suite}")
     if not files:
         raise ConfigError(f"{where}.suites: no test of {suite} is about these templates")
     return {**files, **whole}
@@ -164,9 +164,9 @@ def subset_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, 
     """
     source = assets.blender_assets() / "properties.json"
     properties: dict[str, dict[str, Any]] = json.loads(source.read_bytes())
-    _check_known(where, "values", list(wanted), list(properties))
+    check_known(wanted, properties, f"{where}: no values")
     for kind, names in wanted.items():
-        _check_known(where, kind, names, list(properties[kind]))
+        check_known(names, properties[kind], f"{where}: no {kind}")
         if names:
             properties[kind] = {name: properties[kind][name] for name in names}
     return properties
@@ -188,10 +188,3 @@ def _final_function(template: Mapping[str, Any]) -> str:
     """The function that a template ends with, taken out of a macro if it is in one."""
     end = str(template["nodes"][-1]["type"])
     return next((name for name in ("count", "exist") if end.endswith(f"_{name}")), end)
-
-
-def _check_known(where: str, what: str, names: Sequence[str], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            near = suggestion(name, known)
-            raise ConfigError(f'{where}: no {what} "{name}"{near}; there are: {", ".join(known)}')

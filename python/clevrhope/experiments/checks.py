@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.errors import ClevrhopeError, ConfigError, shown
+from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.config import DatasetConfig, ModelConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
 from clevrhope.models.names import MODELS
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import check_known
 from clevrhope.splits.covr.expression import parse_expression
 from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.hops import NONE
@@ -93,12 +93,8 @@ def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
         table, reason = min(refused.items())
         raise ConfigError(f"{plan.experiment.file}: model[{table}]: {reason}")
     if every_way_is_known:
-        for name in plan.experiment.ways:
-            if name not in ways:
-                raise ConfigError(
-                    f"{plan.experiment.file}: report.ways: no model answers in the way {shown(name)}"
-                    f"{suggestion(name, ways)}; there are: {', '.join(sorted(ways)) or 'none'}"
-                )
+        place = f"{plan.experiment.file}: report.ways"
+        check_known(plan.experiment.ways, sorted(ways), f"{place}: no model answers in the way")
     return frozenset(tables - refused.keys()) if together else frozenset()
 
 

@@ -10,7 +10,7 @@ from clevrhope.errors import ConfigError, shown
 from clevrhope.metrics.paper import size_name
 from clevrhope.models.names import check_name
 from clevrhope.runtime import assets
-from clevrhope.runtime.settings import check_at_least, naming, read_settings, suggestion
+from clevrhope.runtime.settings import check_at_least, check_known, naming, read_settings
 from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.hops import HOP_GROUPS
@@ -47,11 +47,6 @@ class FeaturesConfig:
     size: str | None = None
     weights: str | None = None
     """A path, or "random"; for a class of one's own, whatever that takes."""
-
-    @property
-    def has_file(self) -> bool:
-        """Whether the weights are a path."""
-        return self.weights not in (None, "random") and ":" not in self.kind
 
 
 @dataclass(frozen=True)
@@ -296,11 +291,7 @@ class _File:
         _check_unique(dataset=replicates)
         names = list(dict.fromkeys([*tables, *replicates]))
         for k, model in enumerate(self.model):
-            for name in model.datasets:
-                if name not in names:
-                    raise ConfigError(
-                        f"model[{k}].datasets: no dataset {shown(name)}{suggestion(name, names)}"
-                    )
+            check_known(model.datasets, names, f"model[{k}].datasets: no dataset")
         _check_labels(self.model)
 
 
@@ -348,18 +339,16 @@ def find_file(file: Path) -> Path:
         return file
     known = shipped_experiments()
     name = str(file).removeprefix("experiments/").removesuffix(".toml")
-    if name not in known:
-        raise ConfigError(
-            f"{file}: no such file, nor an experiment of the package{suggestion(name, known)}; "
-            f"there are: {', '.join(known)}"
-        )
+    check_known([name], known, f"{file}: no such file, and the package has no experiment")
     return known[name]
 
 
 def _with_paths(dataset: DatasetConfig, base: Path) -> DatasetConfig:
     """A dataset whose paths in strings and tables are relative to the working directory."""
     features = tuple(
-        replace(each, weights=str(base / str(each.weights))) if each.has_file else each
+        replace(each, weights=str(base / each.weights))
+        if each.weights not in (None, "random") and ":" not in each.kind
+        else each
         for each in dataset.features
     )
     config = _from_folder(dataset.config, _PATHS_OF_BUILD, base.resolve())

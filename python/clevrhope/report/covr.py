@@ -1,11 +1,9 @@
 """The report's section on questions about sets of images: splits by predicates, test sets, templates."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import Path
 
 from clevrhope.errors import ClevrhopeError
-from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.covr.results import CovrCondition, CovrScores, SplitRow
 from clevrhope.metrics.covr.scorer import score_covr
 from clevrhope.metrics.covr.tables import (
@@ -30,10 +28,9 @@ _SETS = "Questions about sets of images (COVR)"
 
 
 def measure_covr(
-    sources: Sequence[Source], *, progress: Progress, keys: Keys | None = None
+    sources: Sequence[Source], *, progress: Progress, keys: Keys
 ) -> tuple[tuple[CovrScores, ...], tuple[str, ...]]:
     """The scores of runs by dataset, and a sentence for each file or dataset that cannot be scored."""
-    keys = keys or cache(AnswerKey)
     skipped: list[str] = []
     usable: dict[Path, list[Source]] = {}
     for source in sources:
@@ -109,14 +106,12 @@ def _sets_table(conditions: Sequence[CovrCondition]) -> Table:
     for each in conditions:
         cells = [accuracy_text(each.splits[split].all) if split in each.splits else "" for split in splits]
         rows.append([*_name(each), *cells])
-    for name in ("maj", "maj_templ"):
+    first = {each.hop: each.splits for each in reversed(conditions)}
+    for name, field in (("Maj", "maj"), ("MajTempl", "maj_templ")):
         for hop in dict.fromkeys(each.hop for each in conditions):
-            first = next(each for each in conditions if each.hop == hop)
-            found = [
-                f"{getattr(first.splits[split], name):.1f}" if split in first.splits else ""
-                for split in splits
-            ]
-            rows.append([{"maj": "Maj", "maj_templ": "MajTempl"}[name], hop, "", *found])
+            of = first[hop]
+            found = [f"{getattr(of[split], field):.1f}" if split in of else "" for split in splits]
+            rows.append([name, hop, "", *found])
     return Table("Test sets", ["model", "HOP", "trained", *splits], rows)
 
 

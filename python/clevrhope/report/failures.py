@@ -108,13 +108,9 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
             hop=result.hop,
             question=sentences[row],
             right=names[int(test_set.answers[row])],
-            given=_in_words(names.get(int(given[row]), NO_ANSWER)),
+            given=names.get(int(given[row]), NO_ANSWER).replace(NO_ANSWER, "no answer"),
             image=None if images is None else images.pixels(int(test_set.images[row])),
         )
-
-
-def _in_words(answer: str) -> str:
-    return "no answer" if answer == NO_ANSWER else answer
 
 
 def _figure(failures: Sequence[Failure]) -> Figure:

@@ -5,13 +5,11 @@ Source: RAD's section 4, and the same of unseen pairs.
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ClevrhopeError
-from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.bootstrap import Floats
 from clevrhope.metrics.means import mean_of
 from clevrhope.metrics.pairs import SAME_KIND, least_squares, reference_results
@@ -115,9 +113,8 @@ class Instance:
         return np.concatenate(original), np.concatenate(partner)
 
 
-def measure_instances(results: Sequence[Result], *, keys: Keys | None = None) -> list[Instance]:
+def measure_instances(results: Sequence[Result], *, keys: Keys) -> list[Instance]:
     """The runs with predictions about suites, by their last weights, except those that cannot be read."""
-    keys = keys or cache(AnswerKey)
     found = []
     for each in results:
         if not each.suites or each.checkpoint != LAST or each.source.after:
@@ -151,16 +148,6 @@ def _in_half(images: Ints, half: int | None) -> Flags:
     return chosen
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A predicted quantity, and what it is predicted from in each configuration."""
-
-    predicted: str
-    instances: str
-    configurations: Sequence[tuple[Floats, Floats]]
-    """(M, 3) features and (M,) targets of the instances; a choice of D, D' and target each."""
-
-
 def regression_blocks(instances: Sequence[Instance], *, draws: bool = False) -> Iterator[Block]:
     """A section with two tables and, if it `draws`, a figure, for models with enough instances."""
     models = dict.fromkeys(each.model for each in instances)
@@ -173,8 +160,8 @@ def regression_blocks(instances: Sequence[Instance], *, draws: bool = False) -> 
 
 def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iterator[Block]:
     own = [each for each in instances if each.model == model]
-    unseen: list[_Row] = []
-    gaps: list[_Row] = []
+    unseen: list[list[str]] = []
+    gaps: list[list[str]] = []
     for name, group in _groups(own):
         unseen += _unseen(name, group)
         gaps += _gaps(name, group)
@@ -183,7 +170,7 @@ def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iter
         yield Table(
             title=f"Accuracy of {model} on questions changed in another way",
             head=_HEAD,
-            rows=[*_rows(unseen), *_published()],
+            rows=[*unseen, *_published()],
             note="In each configuration one of the sets of pairs is the target: the accuracy on its changed "
             f"questions is predicted from D and D' of all other sets ({kinds}). Mean \N{PLUS-MINUS SIGN} "
             "deviation over configurations (ddof 1). Source: Rosenberg et al., section 4. The published rows "
@@ -195,7 +182,7 @@ def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iter
         yield Table(
             title=f"Accuracy of {model} on the held-out pair",
             head=_HEAD,
-            rows=[*_rows(gaps)],
+            rows=gaps,
             note=f"Accuracy(D) is here the accuracy on {IID}, and D and D' of RAD are all sets of "
             f"pairs on {IID} together. The gap is OOD minus IID accuracy. It contains IID accuracy "
             "with a minus sign, so what predicts the gap may still say nothing about OOD accuracy: read "
@@ -215,7 +202,7 @@ def _groups(own: Sequence[Instance]) -> Iterator[tuple[str, Sequence[Instance]]]
         yield "train questions of a type dropped" if of_rad else "pairs, train sizes and seeds", own
 
 
-def _unseen(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
+def _unseen(name: str, group: Sequence[Instance]) -> Iterator[list[str]]:
     """RAD's section 4: one regression a set of pairs, which is the target; needs three sets."""
     kinds = _kinds(group)
     if len(kinds) < 3:
@@ -228,17 +215,18 @@ def _unseen(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
     x, y = np.array(features), np.array(targets)  # (C, M, 3), (C, M)
     there = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=0)
     if there.sum() >= FEWEST:
-        yield _Row("accuracy on the target set", name, [*zip(x[:, there], y[:, there], strict=True)])
+        configurations = [*zip(x[:, there], y[:, there], strict=True)]
+        yield from _rows("accuracy on the target set", name, configurations)
 
 
-def _gaps(name: str, group: Sequence[Instance]) -> Iterator[_Row]:
+def _gaps(name: str, group: Sequence[Instance]) -> Iterator[list[str]]:
     """OOD accuracy and the gap, from what is known in distribution."""
     there = held_out_points(group)
     if len(there) < FEWEST:
         return
     features = np.array([each.features for each in there])
-    yield _Row("OOD accuracy", name, [(features, np.array([each.ood for each in there]))])
-    yield _Row("systematicity gap", name, [(features, np.array([each.gap for each in there]))])
+    yield from _rows("OOD accuracy", name, [(features, np.array([each.ood for each in there]))])
+    yield from _rows("systematicity gap", name, [(features, np.array([each.gap for each in there]))])
 
 
 @dataclass(frozen=True)
@@ -298,21 +286,25 @@ def _percent(part: int, of: int) -> float:
     return 100 * part / of if of else float("nan")
 
 
-def _rows(rows: Sequence[_Row]) -> Iterator[list[str]]:
-    for row in rows:
-        n = len(row.configurations[0][1])
-        for name, columns in FEATURES.items():
-            yield [
-                *(row.predicted, row.instances, str(n), name, _r2(row, columns)),
-                *(_r2(row, columns, left_out=True), _r2(row, columns, intercept=False)),
-            ]
+def _rows(
+    predicted: str, instances: str, configurations: Sequence[tuple[Floats, Floats]]
+) -> Iterator[list[str]]:
+    """Rows of a table; `configurations` are (M, 3) features and (M,) targets for each choice of D, D'."""
+    for name, columns in FEATURES.items():
+        fits = [least_squares(x[:, columns], y, intercept=True) for x, y in configurations]
+        through_0 = [least_squares(x[:, columns], y, intercept=False) for x, y in configurations]
+        r2s = (
+            [each.r2 for each in fits],
+            [each.left_out_r2 for each in fits],
+            [each.r2 for each in through_0],
+        )
+        yield [predicted, instances, str(len(configurations[0][1])), name, *map(_r2, r2s)]
 
 
-def _r2(row: _Row, columns: Sequence[int], *, intercept: bool = True, left_out: bool = False) -> str:
+def _r2(of_each: Sequence[float | None]) -> str:
     """The mean and deviation of R2 over configurations; "" where one has none."""
-    fits = [least_squares(x[:, columns], y, intercept=intercept) for x, y in row.configurations]
-    found = [r2 for fit in fits if (r2 := fit.left_out_r2 if left_out else fit.r2) is not None]
-    if len(found) < len(fits):
+    found = [each for each in of_each if each is not None]
+    if len(found) < len(of_each):
         return ""
     mean = mean_of(found)
     deviation = f" \N{PLUS-MINUS SIGN} {mean.deviation:.3f}" if len(found) > 1 else ""

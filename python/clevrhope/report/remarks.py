@@ -1,6 +1,6 @@
 """What a reader has to know about results: sentences, tables of single runs, and where numbers come from."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import file_digest
 from pathlib import Path
 
@@ -34,21 +34,6 @@ def remarks(results: Sequence[Result]) -> Iterator[Block]:
             f"In italics: the mean {IID} accuracy does not beat the question-only baseline, so the gap says "
             "nothing."
         )
-    yield from _other_sizes(results)
-    missing = [each for each in results if each.n_missing]
-    if missing:
-        n = sum(each.n_missing for each in missing)
-        yield Text(f"{n:,} questions have no prediction and are left out (first: {missing[0].model}, "
-                   f"{missing[0].hop}).")  # fmt: skip
-    for note, names in _models_by_note(results).items():
-        sentence = f"The predictions of {', '.join(names)} come with this note: {note}."
-        if note == NOT_TRAINED:
-            sentence += " Since it is not known what was seen in training, these are not systematicity gaps."
-        yield Text(sentence)
-
-
-def _other_sizes(results: Sequence[Result]) -> Iterator[Block]:
-    """A sentence on results beside which question-only runs of another train size stand."""
     other = {
         f"{each.size} ({size_name(each.blind.train_size)})": None
         for each in results
@@ -59,6 +44,17 @@ def _other_sizes(results: Sequence[Result]) -> Iterator[Block]:
             f"There are no runs of {QUESTION_ONLY} at some train sizes; the nearest one (in brackets) stands "
             f"in for it: {', '.join(other)}."
         )
+    missing = [each for each in results if each.n_missing]
+    if missing:
+        n = sum(each.n_missing for each in missing)
+        yield Text(f"{n:,} questions have no prediction and are left out (first: {missing[0].model}, "
+                   f"{missing[0].hop}).")  # fmt: skip
+    for note in dict.fromkeys(each.note for each in results if each.note):
+        names = dict.fromkeys(each.model for each in results if each.note == note)
+        sentence = f"The predictions of {', '.join(names)} come with this note: {note}."
+        if note == NOT_TRAINED:
+            sentence += " Since it is not known what was seen in training, these are not systematicity gaps."
+        yield Text(sentence)
 
 
 def notes_of(results: Sequence[Result], model: str) -> Iterator[Block]:
@@ -123,13 +119,6 @@ def _unanswered(result: Result, split: str) -> str:
 
 def _run_name(result: Result) -> str:
     return result.run if result.checkpoint == LAST else f"{result.run}, {result.checkpoint}".lstrip(", ")
-
-
-def _models_by_note(results: Sequence[Result]) -> Mapping[str, Sequence[str]]:
-    found: dict[str, list[str]] = {}
-    for note, model in dict.fromkeys((each.note, each.model) for each in results if each.note):
-        found.setdefault(note, []).append(model)
-    return found
 
 
 def provenance_blocks(sources: Sequence[Source]) -> Iterator[Block]:

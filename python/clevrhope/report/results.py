@@ -285,20 +285,10 @@ def _with_question_only(results: Sequence[Result]) -> list[Result]:
         if each.source.model == QUESTION_ONLY and is_last and is_whole and IID in each.accuracies:
             of_place = runs.setdefault(each.sub_dataset, {})
             of_place.setdefault((each.train_size or 0, each.model), []).append(each)
-    blind = {
-        place: {key: _question_only(of_key) for key, of_key in of_place.items()}
-        for place, of_place in runs.items()
-    }
-    return [_beside(each, blind.get(each.sub_dataset, {})) for each in results]
+    return [_beside(each, runs.get(each.sub_dataset, {})) for each in results]
 
 
-def _question_only(runs: Sequence[Result]) -> QuestionOnly:
-    splits = set.intersection(*(set(each.accuracies) for each in runs))
-    means = {split: mean_of_runs([each.accuracies[split] for each in runs]) for split in splits}
-    return QuestionOnly(means, runs[0].train_size)
-
-
-def _beside(result: Result, known: Mapping[tuple[int, str], QuestionOnly]) -> Result:
+def _beside(result: Result, known: Mapping[tuple[int, str], Sequence[Result]]) -> Result:
     """The result with the question-only runs of the nearest train size.
 
     Of two sizes as near, it is the larger; of runs that were trained in different ways, the first by name.
@@ -307,4 +297,7 @@ def _beside(result: Result, known: Mapping[tuple[int, str], QuestionOnly]) -> Re
         return result
     size = result.train_size or 0
     nearest = known[min(known, key=lambda key: (abs(key[0] - size), -key[0], key[1]))]
-    return replace(result, blind=nearest, floor=nearest.accuracies[IID].value, floor_from=QUESTION_ONLY)
+    splits = set.intersection(*(set(each.accuracies) for each in nearest))
+    means = {split: mean_of_runs([each.accuracies[split] for each in nearest]) for split in splits}
+    blind = QuestionOnly(means, nearest[0].train_size)
+    return replace(result, blind=blind, floor=means[IID].value, floor_from=QUESTION_ONLY)

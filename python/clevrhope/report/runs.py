@@ -202,7 +202,9 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
     Raises:
         PredictionsError: the run is incomplete, or not evaluated yet.
     """
-    run = _read_run(folder / RUN_FILE)
+    remedy = "train the run again"
+    run = read_object(folder / RUN_FILE, "a run of clevrhope train", error=PredictionsError, remedy=remedy)
+    check_form(run, _RUN, folder / RUN_FILE, error=PredictionsError, remedy=remedy)
     places = (folder, *sorted((folder / OTHER_HOPS).glob("*/"), key=lambda each: name_order(each.name)))
     found = (path for place in places for path in sorted((place / "predictions").glob("[!.]*")))
     files = [path for path in found if path.suffix in _SUFFIXES and path.is_file()]
@@ -215,7 +217,7 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PredictionsError(
             f"{folder / RUN_FILE}: settings, recipe, features or dataset are not as clevrhope train writes "
-            f"them ({error}); train the run again"
+            f"them ({error}); {remedy}"
         ) from error
     for path in files:
         checkpoint, _, way = path.name.removesuffix(path.suffix).partition(".")
@@ -240,12 +242,6 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
 
 _RUN = Fields({"model": TEXT, "hop": NAME, "size": COUNT, "seed": SEED, "places": Fields({"dataset": TEXT})})
 """The part of a run.json that is read."""
-
-
-def _read_run(path: Path) -> dict[str, Any]:
-    run = read_object(path, "a run of clevrhope train", error=PredictionsError, remedy="train the run again")
-    check_form(run, _RUN, path, error=PredictionsError, remedy="train the run again")
-    return run
 
 
 def _dataset(folder: Path, stated: str) -> Path:

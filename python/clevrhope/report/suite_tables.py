@@ -8,7 +8,7 @@ import numpy as np
 
 from clevrhope.metrics.bootstrap import Floats
 from clevrhope.metrics.pairs import SAME_KIND, PairScores, ReferenceRow, coverage, reference_results
-from clevrhope.metrics.pairs.relations import Flags
+from clevrhope.metrics.suites.rights import PairRights
 from clevrhope.metrics.suites.tables import (
     AGREEMENT,
     ALL_CELLS,
@@ -76,9 +76,7 @@ def suite_blocks(results: Sequence[SuiteResult], instances: Sequence[Instance] =
                 yield from _tables(on_split, f"{suite} on {split}")
         yield _replies(own, suite)
         yield from coverage_tables(instances, suite)
-        published = _published({part.name for part in _parts(own, "test")})
-        if published:
-            yield published
+        yield from _published({part.name for part in _parts(own, "test")})
 
 
 def _remarks(own: Sequence[SuiteResult]) -> Iterator[Text]:
@@ -270,8 +268,8 @@ def _unread(scores: Scores) -> int:
     return scores.n_unread if isinstance(scores, PairScores) else 0
 
 
-def _published(tests: Iterable[str]) -> Table | None:
-    """What the papers printed for tests of the same kinds as these; None if they have none."""
+def _published(tests: Iterable[str]) -> Iterator[Table]:
+    """What the papers printed for tests of the same kinds as these; nothing if they have none."""
     here: dict[tuple[str, str], list[str]] = {}
     for test in sorted(tests):
         for place in SAME_KIND.get(test, ()):
@@ -288,9 +286,9 @@ def _published(tests: Iterable[str]) -> Table | None:
             row = printed.setdefault((each.paper, each.test, each.model, each.dataset), {})
             row[_PRINTED[each.part, each.measure]] = each
     if not printed:
-        return None
+        return
     papers = dict.fromkeys(_PAPERS[paper] for paper, *_ in printed)
-    return Table(
+    yield Table(
         title="Published results on tests of the same kind, of photographs, per cent",
         head=["the paper's test", "tests here", "model", "images", *_PRINTED.values()],
         rows=[
@@ -314,10 +312,12 @@ def coverage_tables(instances: Sequence[Instance], suite: str) -> Iterator[Table
     Runs that dropped types of train questions are left out: they are many instances of one model.
     """
     for split in SPLITS:
-        own = [
-            (each, rights) for each in instances for rights in _right(each, suite, split) if not each.dropped
-        ]
-        found = _mean_coverage(own)
+        found = _mean_coverage([
+            (each.result, rows)
+            for each in instances
+            for rows in each.pairs.get(split, ())
+            if rows.target.suite == suite and not each.dropped
+        ])  # fmt: skip
         names = list(dict.fromkeys(name for name, _ in found))
         if not found or len(names) > _MOST_COVERED:
             continue
@@ -332,33 +332,24 @@ def coverage_tables(instances: Sequence[Instance], suite: str) -> Iterator[Table
         )
 
 
-def _right(each: Instance, suite: str, split: str) -> Iterator[tuple[Flags, Flags]]:
-    """(2K,) flags, of each question of a suite on a split: answered, and right."""
-    for rows in each.pairs.get(split, ()):
-        if rows.target.suite == suite:
-            yield np.tile(rows.answered, 2), np.concatenate([rows.original, rows.partner])
+def _mean_coverage(own: Sequence[tuple[Result, PairRights]]) -> dict[tuple[str, str], float]:
+    """Model i, model j -> mean of the coverage of j's runs by i's, in per cent.
 
-
-def _mean_coverage(own: Sequence[tuple[Instance, tuple[Flags, Flags]]]) -> dict[tuple[str, str], float]:
-    """Model i, model j -> mean of the coverage of j's runs by i's, in per cent."""
-    by_questions: dict[tuple[Path, str], list[tuple[str, Flags, Flags]]] = {}
-    for each, (answered, right) in own:
-        result = each.result
-        place = (result.source.dataset.resolve(), result.hop)
-        by_questions.setdefault(place, []).append((_name(each), answered, right))
+    A model at another train size is another one.
+    """
+    by_questions: dict[tuple[Path, str], list[tuple[str, PairRights]]] = {}
+    names: dict[str, None] = {}
+    for result, rows in own:
+        name = f"{result.model}, {result.size}" if result.size else result.model
+        names[name] = None
+        by_questions.setdefault(result.sub_dataset, []).append((name, rows))
     shares: dict[tuple[str, str], list[float]] = {}
     for runs in by_questions.values():
-        common = np.logical_and.reduce([answered for _, answered, _ in runs])
-        found: Floats = coverage(np.stack([right[common] for *_, right in runs]))
+        common = np.logical_and.reduce([rows.answered for _, rows in runs])
+        right = [np.concatenate([rows.original[common], rows.partner[common]]) for _, rows in runs]
+        found: Floats = coverage(np.stack(right))
         for i, j in product(range(len(runs)), repeat=2):
             if i != j and np.isfinite(found[i, j]):
                 shares.setdefault((runs[i][0], runs[j][0]), []).append(100 * float(found[i, j]))
     # Models in the order in which they come, though no two runs may share their questions.
-    names = list(dict.fromkeys(_name(each) for each, _ in own))
     return {(i, j): float(np.mean(shares[i, j])) for i, j in product(names, repeat=2) if (i, j) in shares}
-
-
-def _name(each: Instance) -> str:
-    """The model with its train size, which makes it another one."""
-    size = each.result.size
-    return f"{each.result.model}, {size}" if size else each.result.model

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from clevrhope.metrics.suites.questions import Replies
 from clevrhope.metrics.suites.tables import CROSSING_MEASURES, GROUP_MEASURES, MEASURES, REPLY_MEASURES
 from clevrhope.report.results import Keys, Result
 from clevrhope.report.runs import LAST
-from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.progress import Progress
 
 Scores = PairScores | CrossingScores | ValueScores | Replies
 
@@ -87,7 +86,7 @@ def count(scores: Scores) -> int:
 
 
 def measure_suites(
-    results: Sequence[Result], *, progress: Progress | None = None, keys: Keys | None = None
+    results: Sequence[Result], *, progress: Progress, keys: Keys
 ) -> tuple[list[SuiteResult], tuple[str, ...]]:
     """The scores of all runs on the suites that their files name, and a sentence for each that has none."""
     files: dict[tuple[Path, str], list[Result]] = {}
@@ -96,10 +95,9 @@ def measure_suites(
             files.setdefault((each.source.path, each.model), []).append(each)
     if not files:
         return [], ()
-    keys = keys or cache(AnswerKey)
     found: list[SuiteResult] = []
     skipped = []
-    with (progress or Silent()).stage("Scoring paired tests", total=len(files), unit="files") as advance:
+    with progress.stage("Scoring paired tests", total=len(files), unit="files") as advance:
         for of_file in files.values():
             for suite in of_file[0].suites:
                 try:

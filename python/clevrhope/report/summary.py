@@ -79,16 +79,12 @@ class Group:
             found.setdefault(each.sub_dataset, []).append(each)
         return found
 
-    def of_each(self, pick: Pick) -> list[Estimate]:
-        """The mean over the runs on each sub-dataset that has the figure."""
-        found = [[pick(each) for each in runs] for runs in self.sub_datasets.values()]
-        there = [[each for each in of_runs if each is not None] for of_runs in found]
-        return [mean_of_runs(each) for each in there if each]
-
     def estimate(self, pick: Pick) -> Estimate | None:
         """The group's figure; None where no run has it."""
-        of_each = self.of_each(pick)
-        return mean_of_datasets(of_each) if of_each else None
+        found = [[pick(each) for each in runs] for runs in self.sub_datasets.values()]
+        there = [[each for each in of_runs if each is not None] for of_runs in found]
+        means = [mean_of_runs(each) for each in there if each]
+        return mean_of_datasets(means) if means else None
 
     @property
     def transfer(self) -> Estimate | None:
@@ -232,7 +228,7 @@ def _sentence(groups: Sequence[Group]) -> str:
 
 def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
     """Accuracies, gaps and transfer by group, and the plain beside the matched gap."""
-    rows = [row for each in groups for row in _with_uncollapsed(each)]
+    rows = [row for each in groups for row in (each, each.without_collapsed()) if row is not None]
     if not rows:
         return
     yield Table(
@@ -245,7 +241,7 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
              *(_cell(each, estimate) for estimate in (
                  each.estimate(accuracy(IID)), each.estimate(accuracy(OOD)),
                  each.estimate(blind(IID)), each.estimate(blind(OOD)))),
-             _cell(each, each.estimate(complex_gap), points=True), _transfer(each, each.transfer),
+             _cell(each, each.estimate(complex_gap), points=True), _cell(each, each.transfer, digits=2),
              "" if each.perfect_transfer is None else f"{each.perfect_transfer:.2f}"]
             for each in rows
         ],
@@ -315,7 +311,7 @@ def runs_table(groups: Sequence[Group]) -> Table:
              f"{each.run}, collapsed" if each.collapsed else each.run,
              *(_cell(of_run, estimate) for estimate in (each.accuracies.get(IID), each.accuracies.get(OOD))),
              *(_cell(of_run, estimate, points=True) for estimate in (complex_gap(each), matched_gap(each))),
-             _transfer(of_run, of_run.transfer)]
+             _cell(of_run, of_run.transfer, digits=2)]
             for each in rows
             for of_run in [Group((each,))]
         ],
@@ -331,24 +327,15 @@ def _place(group: Group) -> list[str]:
     return [min(hops) if len(hops) == 1 else f"{len(hops)} pairs", str(group.diversity), group.size]
 
 
-def _with_uncollapsed(group: Group) -> list[Group]:
-    without = group.without_collapsed()
-    return [group] if without is None else [group, without]
-
-
 def _counts(group: Group) -> str:
     text = f"{len(group.sub_datasets)}, {len(group.results)}"
     return f"{text} without {group.n_collapsed} collapsed" if group.n_collapsed else text
 
 
-def _cell(group: Group, estimate: Estimate | None, *, points: bool = False) -> str:
+def _cell(group: Group, estimate: Estimate | None, *, points: bool = False, digits: int = 1) -> str:
     if estimate is None:
         return ""
-    return greyed(estimate_text(estimate, points=points), group.results)
-
-
-def _transfer(group: Group, estimate: Estimate | None) -> str:
-    return "" if estimate is None else greyed(estimate_text(estimate, digits=2), group.results)
+    return greyed(estimate_text(estimate, points=points, digits=digits), group.results)
 
 
 def estimate_text(estimate: "Estimate | MeanSlope", *, points: bool = False, digits: int = 1) -> str:

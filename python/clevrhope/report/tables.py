@@ -6,7 +6,7 @@ paper's numbers the deviation has ddof 0, as theirs.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -30,15 +30,12 @@ class PaperValue:
 
     Attributes:
         value: As printed; a gap that is not over all of the paper's pairs is worked out from tables 4 to 15.
-        deviation: Deviation over seeds, of a gap over pairs and seeds, as printed; None if it is not printed.
-        n_pairs: Number of these pairs.
-        n_all: Number of pairs in the paper.
+        beside: The deviation over seeds, of a gap over pairs and seeds, where it is printed; else the number
+            of the pairs.
     """
 
     value: float
-    deviation: float | None
-    n_pairs: int = 1
-    n_all: int = 1
+    beside: str
 
 
 def models_of(results: Iterable[Result]) -> list[str]:
@@ -55,22 +52,21 @@ def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
     own = [each for each in results if each.model == model]
     sizes = _sizes(own)
     for split in PAIR_TEST_SPLITS:
-        printed = {(each.hop, each.train_size): each for each in _printed(own, "accuracy", split)}
+        printed = _printed(own, "accuracy", split)
+        means = {
+            (row.hop, row.train_size): PaperValue(row.mean_percent, _plus_minus(row.std_percent))
+            for row in printed
+        }
         found = [(each, each.accuracies[split].value) for each in own if split in each.accuracies]
         rows = []
         for diversity, hop in _hops(each for each, _ in found):
             of_hop = [(each, value) for each, value in found if each.hop == hop]
-            theirs = {
-                size: PaperValue(row.mean_percent, row.std_percent)
-                for size in sizes
-                if (row := printed.get((hop, size_name(size))))
-            }
-            cells = _cells(of_hop, sizes, theirs, with_paper=bool(printed))
-            rows.append([f"{hop} ({diversity})", *cells])
+            theirs = {size: means.get((hop, size_name(size))) for size in sizes}
+            rows.append([f"{hop} ({diversity})", *_cells(of_hop, theirs, with_paper=bool(printed))])
         if rows:
             note = f"Deviations have ddof 0, as in the paper. {difference_note(own)}" if printed else ""
             yield Table(
-                title=f"{_number(printed.values())}Accuracy of {model} on {split}, per cent",
+                title=f"{_number(printed)}Accuracy of {model} on {split}, per cent",
                 head=["held-out pair (diversity)", *_heads(sizes, with_paper=bool(printed))],
                 rows=rows,
                 note=note.strip(),
@@ -90,10 +86,8 @@ def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
             theirs = {}
             for size in sizes:
                 hops = {each.hop for each, _ in of_level if each.train_size == size}
-                name = own[0].source.paper_model
-                if (value := paper_gap(name, kind, diversity, size or 0, hops)) is not None:
-                    theirs[size] = value
-            cells = _cells(of_level, sizes, theirs, with_paper=bool(printed), signed=True)
+                theirs[size] = paper_gap(own[0].source.paper_model, kind, diversity, size or 0, hops)
+            cells = _cells(of_level, theirs, with_paper=bool(printed), signed=True)
             rows.append([str(diversity), *cells])
         if rows:
             note = "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs"
@@ -125,21 +119,16 @@ def unmatched_cells(results: Iterable[Result]) -> list[str]:
     Runs of a pair have the same cells, except for questions without a prediction, so each pair counts once,
     by the run with the most predictions.
     """
-    of_pair: dict[tuple[Path, str], MatchedGap] = {}
+    of_pair: dict[tuple[Path, str], list[MatchedGap]] = {}
     for each in results:
-        key, gap = (each.source.dataset, each.hop), each.matched
-        if gap is not None and (key not in of_pair or _n_questions(gap) > _n_questions(of_pair[key])):
-            of_pair[key] = gap
+        if each.matched is not None:
+            of_pair.setdefault((each.source.dataset, each.hop), []).append(each.matched)
     if not of_pair:
         return ["", ""]
-    matched = of_pair.values()
+    matched = [max(gaps, key=lambda gap: gap.n_ood + gap.n_iid) for gaps in of_pair.values()]
     n_cells, without = sum(each.n_cells for each in matched), sum(each.n_cells_unmatched for each in matched)
     n_ood, alone = sum(each.n_ood for each in matched), sum(each.n_ood_unmatched for each in matched)
     return [f"{without} of {n_cells}", f"{100 * alone / max(n_ood, 1):.1f}%"]
-
-
-def _n_questions(gap: MatchedGap) -> int:
-    return gap.n_ood + gap.n_iid
 
 
 def with_uncollapsed(
@@ -161,32 +150,22 @@ def _printed(own: Sequence[Result], metric: str, split: str) -> list[ResultRow]:
 
 def _cells(
     found: Sequence[tuple[Result, float]],
-    sizes: Sequence[int | None],
-    theirs: Mapping[int | None, PaperValue],
+    theirs: Mapping[int | None, PaperValue | None],
     *,
     with_paper: bool,
     signed: bool = False,
 ) -> Iterator[str]:
     """For each size our value and, if the paper has the table, the paper's value and the difference."""
     text_of = partial(spread, signed=signed, ddof=0 if with_paper else 1)
-    for size in sizes:
+    for size, paper in theirs.items():
         runs = [each for each, _ in found if each.train_size == size]
         values = [value for each, value in found if each.train_size == size]
         yield (
             greyed(with_uncollapsed(values, [each.collapsed for each in runs], text_of), runs) if runs else ""
         )
         if with_paper:
-            paper = theirs.get(size)
-            yield _paper_text(paper, signed=signed) if paper else ""
+            yield _point(paper.value, signed=signed) + paper.beside if paper else ""
             yield with_sign(mean_of(values).value - paper.value) if paper and values else ""
-
-
-def _paper_text(theirs: PaperValue, *, signed: bool) -> str:
-    if theirs.deviation is None:
-        beside = f" ({theirs.n_pairs} of {theirs.n_all} pairs)"
-    else:
-        beside = _plus_minus(theirs.deviation)
-    return _point(theirs.value, signed=signed) + beside
 
 
 def greyed(text: str, runs: Sequence[Result]) -> str:
@@ -238,15 +217,10 @@ def _sizes(results: Iterable[Result]) -> list[int | None]:
     return sorted({each.train_size for each in results}, key=lambda size: -1 if size is None else size)
 
 
-@cache
-def _paper_order() -> Mapping[str, int]:
-    return {hop: k for k, hop in enumerate(dict.fromkeys(each.hop for each in paper_results()))}
-
-
 def _hops(results: Iterable[Result]) -> list[tuple[int, str]]:
     """Diversity and name of each HOP, by decreasing diversity, those of the paper in its order."""
     found = {(each.diversity, each.hop) for each in results}
-    order = _paper_order()
+    order = {hop: k for k, hop in enumerate(dict.fromkeys(each.hop for each in paper_results()))}
     return sorted(found, key=lambda each: (-each[0], order.get(each[1], len(order)), name_order(each[1])))
 
 
@@ -297,5 +271,5 @@ def paper_gap(model: str, kind: str, diversity: int, size: int, hops: Collection
     if not printed or not shared or len(shared) < len(set(hops)):
         return None
     if len(shared) == len(of_pairs):
-        return PaperValue(printed[0].mean_percent, printed[0].std_percent, len(shared), len(of_pairs))
-    return PaperValue(float(np.mean(shared)), None, len(shared), len(of_pairs))
+        return PaperValue(printed[0].mean_percent, _plus_minus(printed[0].std_percent))
+    return PaperValue(float(np.mean(shared)), f" ({len(shared)} of {len(of_pairs)} pairs)")

@@ -142,7 +142,8 @@ def report(
     draws = no_figures is None
     with progress.stage("Writing", total=1, unit="pages") as advance:
         page = [
-            Heading(title or _title(results), 1),
+            # COVR's questions have no gaps: its splits are about composition.
+            Heading(title or ("Systematicity gaps" if results else "Compositional generalisation"), 1),
             *_results_blocks(results, last, groups, sections, question, draws=draws),
             *covr_blocks(covr),
             *suite_blocks([each for each in paired if each.result in shown], instances),
@@ -173,11 +174,6 @@ def report(
         skipped=tuple(skipped),
         without="" if no_figures is None else f"Without figures: {no_figures}.",
     )
-
-
-def _title(results: Sequence[Result]) -> str:
-    # COVR's questions have no gaps: its splits are about composition.
-    return "Systematicity gaps" if results else "Compositional generalisation"
 
 
 def _shown(results: Sequence[Result]) -> list[Result]:

@@ -5,7 +5,7 @@ A dataclass says all that is to be known of its settings: their names, types and
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
@@ -103,6 +103,18 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     """The known name that is meant by another, in brackets; nothing where none is near."""
     near = get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f' (did you mean "{near[0]}"?)' if near else ""
+
+
+def check_known(names: Iterable[str], known: Collection[str], what: str) -> None:
+    """Passes where all names are known; `what` stands before one that is not.
+
+    Raises:
+        ConfigError: one is not; names those that there are.
+    """
+    for name in names:
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise ConfigError(f"{what} {shown(name)}{suggestion(name, known)}; there are: {there}")
 
 
 def join_or(words: Sequence[str]) -> str:

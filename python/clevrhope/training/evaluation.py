@@ -37,7 +37,7 @@ from clevrhope.models.protocol import answer_methods
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import check_known
 from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_TRAIN, is_covr
 from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.splits.palettes import MARK
@@ -213,7 +213,7 @@ def evaluate(
         "model": info["model"],
         "seed": info["seed"],
         "features": info["features"]["kind"],
-        **_covr_columns(info),
+        **({name: info["covr"][each] for name, each in COVR_COLUMNS.items()} if "covr" in info else {}),
     }
     notes = {
         of: _notes(info["features"]["note"], [asked[part] for part in sets if part.suite == of])
@@ -404,12 +404,7 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
         if folder.finished.exists():
             raise DatasetError(f"{folder.root}: its weights are gone; {_WITHOUT_WEIGHTS}")
         raise ConfigError(f"{folder.root}: no weights yet; run its clevrhope train again to resume it")
-    for name in wanted or ():
-        if name not in known:
-            raise ConfigError(
-                f'{folder.root}: no checkpoint "{name}"{suggestion(name, known)}; '
-                f"there are: {', '.join(known)}"
-            )
+    check_known(wanted or (), known, f"{folder.root}: no checkpoint")
     if wanted is None and "last" not in known:
         is_gone = folder.finished.exists()
         what = "its last weights are gone" if is_gone else "not finished, so there are no last weights"
@@ -467,12 +462,6 @@ def _check_own(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
                 f"{path}: a checkpoint of another run ({name} is {shown(about[name])}, not {shown(value)}); "
                 "move it elsewhere, or put the run's own back"
             )
-
-
-def _covr_columns(info: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a run that holds questions about sets of images out, or is as large as one that does."""
-    covr = info.get("covr")
-    return {name: covr[each] for name, each in COVR_COLUMNS.items()} if covr else {}
 
 
 def _has_other_sets(info: Mapping[str, Any], layout: Layout, hop: str) -> bool:

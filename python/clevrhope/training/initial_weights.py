@@ -112,9 +112,9 @@ def load_initial(model: nn.Module, root: Path, vocab: Vocab) -> None:
             "the rows of its weights stand for"
         )
     own = model.state_dict()
-    found = {name: value for name, value in found.items() if name in own or not _joins_images(name)}
+    found = {name: value for name, value in found.items() if name in own or not name.startswith(SET_LAYERS)}
     for name in sorted({*own} ^ {*found}):
-        if not _joins_images(name):
+        if not name.startswith(SET_LAYERS):
             raise ConfigError(
                 f"--init-from: only one of {root} and the model has the weight {name}; give both the same "
                 "settings"
@@ -152,10 +152,6 @@ def _check_same(request: TrainRequest, run: Mapping[str, Any], features: Mapping
                 f"--init-from: {request.init_from} reads other features (their {name} differ); give both the "
                 "same, of one world"
             )
-
-
-def _joins_images(name: str) -> bool:
-    return name.startswith(SET_LAYERS)
 
 
 def _rows(model: nn.Module, vocab: Vocab) -> Mapping[str, Sequence[str]]:

@@ -259,23 +259,18 @@ def _tune_set(
         if covr_split is not None and covr_split.dev is not None:
             reader = SplitRows.of(reader).take(covr_split.dev)
         return reader, store
-    if request.tune_on in (TUNE_SET, TUNE_SET_OF_NONE):
-        hop, split = _tune_split(layout, request)
-        return open_split(layout, hop, split, vocab=vocab), store
-    clevr = Path(request.tune_on)
-    return ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
-
-
-def _tune_split(layout: Layout, request: TrainRequest) -> tuple[str, str]:
-    """The HOP and the split that weights are chosen by, if the folder has it."""
+    if request.tune_on not in (TUNE_SET, TUNE_SET_OF_NONE):
+        clevr = Path(request.tune_on)
+        return ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
     hop = request.hop if request.tune_on == TUNE_SET else NONE
     name = tune_split(hop)
-    if hop in hops_in(layout) and name in splits_in(layout, hop):
-        return hop, name
-    raise ConfigError(
-        f"{layout.root}: --tune-on {request.tune_on}: there is no split {name} of {hop}; build it into the "
-        f"folder with --hop {hop} (with --splits, name {name} as well); files that are there stay as they are"
-    )
+    if hop not in hops_in(layout) or name not in splits_in(layout, hop):
+        raise ConfigError(
+            f"{layout.root}: --tune-on {request.tune_on}: there is no split {name} of {hop}; build it into "
+            f"the folder with --hop {hop} (with --splits, name {name} as well); files that are there stay as "
+            "they are"
+        )
+    return open_split(layout, hop, name, vocab=vocab), store
 
 
 def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, folder: RunFolder) -> Precision:

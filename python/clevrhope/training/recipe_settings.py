@@ -1,12 +1,12 @@
 """Applies a run's settings to its model's recipe."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from clevrhope.errors import ConfigError, shown
+from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Optimiser, OptimiserKind, Precision, Recipe, ScheduleKind, Stage
-from clevrhope.runtime.settings import check_at_least, read_settings, suggestion
+from clevrhope.runtime.settings import check_at_least, check_known, read_settings
 
 Read = TypeVar("Read")
 
@@ -93,8 +93,7 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
     if "stages" in settings:
         chosen = [name.strip() for name in whole.stages.split(",")]
         stages = [stage for stage in stages if stage.name in chosen]
-        for name in chosen:
-            _check_stage(name, names, "stages")
+        check_known(chosen, names, f"{PREFIX}stages: no stage")
     if "precision" in settings:
         recipe = replace(recipe, precision=whole.precision)
     for name, value in settings.items():
@@ -102,7 +101,7 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
         if name in of_recipe:
             continue
         if dot:
-            _check_stage(stage_name, [stage.name for stage in stages], name)
+            check_known([stage_name], [stage.name for stage in stages], f"{PREFIX}{name[:80]}: no stage")
         if field == "clip_norm" and value == "none":
             value = None
         value = getattr(_read(_StageSettings, {field: value}, stage_name + dot), field)
@@ -122,14 +121,6 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
 
 def _read(kind: type[Read], given: Mapping[str, Any], path: str = "") -> Read:
     return read_settings(kind, given, where="settings", path=PREFIX + path, most=MOST)
-
-
-def _check_stage(name: str, known: Sequence[str], setting: str) -> None:
-    if name not in known:
-        raise ConfigError(
-            f"{PREFIX}{setting[:80]}: no stage {shown(name)}{suggestion(name, known)}; there are: "
-            f"{', '.join(known)}"
-        )
 
 
 def _scaled(stages: list[Stage], updates: int) -> list[Stage]:

@@ -109,10 +109,13 @@ class TrainRequest:
                 f"--keep-last: {self.keep_last} checkpoints, but --keep-every does not say how far apart"
             )
         check_train_split(self.split)
-        if self.is_of_sets:
-            check_tune_on_sets(self.tune_on)
-        else:
+        if not self.is_of_sets:
             check_tune_on(self.tune_on)
+        elif self.tune_on not in (None, COVR_DEV):
+            raise ConfigError(
+                f"--tune-on: {shown(self.tune_on)} is not for runs on {COVR_TRAIN}"
+                f"{suggestion(self.tune_on, [COVR_DEV])}; their weights can be chosen by {COVR_DEV}"
+            )
         self._check_covr_split()
         if self.drop_types and self.is_of_sets:
             raise ConfigError(
@@ -188,19 +191,6 @@ def check_train_split(name: str) -> None:
         f"there is {TRAIN.name}, and with questions of a suite {example}, for one, and {COVR_TRAIN}, whose "
         "questions are about sets of images"
     )
-
-
-def check_tune_on_sets(name: str | None) -> None:
-    """Checks that weights of a run on sets of images may be chosen by a set; None for no choice.
-
-    Raises:
-        ConfigError: another set than that for it.
-    """
-    if name not in (None, COVR_DEV):
-        raise ConfigError(
-            f"--tune-on: {shown(name)} is not for runs on {COVR_TRAIN}{suggestion(str(name), [COVR_DEV])}; "
-            f"their weights can be chosen by {COVR_DEV}"
-        )
 
 
 def check_tune_on(name: str | None) -> None:

@@ -131,7 +131,10 @@ class RunFolder:
         kept = set(self.checkpoints())
         for before, after in pairwise(evaluated):
             if min(before["accuracy"], after["accuracy"]) >= percent:
-                names = [_kept_as(each) for each in (before, after)]
+                names = [
+                    "last" if each["update"] == each["of"] else late_checkpoint(each["stage"], each["update"])
+                    for each in (before, after)
+                ]
                 for name in names:
                     if name not in kept:
                         raise DatasetError(
@@ -208,9 +211,3 @@ class RunFolder:
 def late_checkpoint(stage: str, update: int) -> str:
     """The name of a checkpoint that is kept before the end of the last stage."""
     return f"{stage}-{update:07d}"
-
-
-def _kept_as(record: Mapping[str, Any]) -> str:
-    """The checkpoint with the weights that a line of the log is about."""
-    is_end = record["update"] == record["of"]
-    return "last" if is_end else late_checkpoint(record["stage"], record["update"])

@@ -18,15 +18,15 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.errors import ConfigError, shown
-from clevrhope.runtime.settings import suggestion
+from clevrhope.errors import ConfigError
+from clevrhope.runtime.settings import check_known
 from clevrhope.splits.covr.kinds import COVR_DEV, COVR_TEST, COVR_TRAIN
 from clevrhope.splits.covr.selection import Predicate, Rows, SelectedRows, bind_predicate, select_rows
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.order import derived_seed
 from clevrhope.training.request import TrainRequest
 
-QUERY = "query_"
+_QUERY = "query_"
 """A question whose program ends with query_color is of the type color; any other, of its last function's."""
 
 _END = 1
@@ -62,11 +62,6 @@ def open_train_set(
     return SplitReader(h5, limit=n_augmented(size), vocab=vocab), vocab, binding
 
 
-def type_of(function: str) -> str:
-    """The type of questions whose programs end with a function: color for query_color, count for count."""
-    return function.removeprefix(QUERY)
-
-
 def kept_rows(
     programs: Ints, drops: Mapping[str, float], *, seed: int, vocab: Vocab
 ) -> npt.NDArray[np.int64]:
@@ -85,16 +80,12 @@ def kept_rows(
         ConfigError: no question is of a type, or none stays.
     """
     ends = programs[:, _END]
-    types = np.asarray([type_of(name) for name in vocab.programs()])[ends]
+    types = np.asarray([name.removeprefix(_QUERY) for name in vocab.programs()])[ends]
     there = sorted(set(types.tolist()))
     draws = np.random.PCG64(derived_seed(seed, "drop-type")).random_raw(len(programs)) / 2.0**64
     stays = np.ones(len(programs), dtype=bool)
+    check_known(drops, there, "--drop-type: no question of the train set is of the type")
     for name, share in drops.items():
-        if name not in there:
-            raise ConfigError(
-                f"--drop-type: no question of the train set is of the type {shown(name)}"
-                f"{suggestion(name, there)}; there are: {', '.join(there)}"
-            )
         stays &= (types != name) | (draws >= share)
     if not stays.any():
         raise ConfigError("--drop-type: no question of the train set is left; drop less")
