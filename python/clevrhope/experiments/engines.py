@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -24,11 +24,10 @@ from clevrhope.runtime.atomic import disk_errors
 from clevrhope.runtime.lock import wait_until_free
 from clevrhope.training.request import SIDE_BY_SIDE
 
-_SNIPPET = """
-from clevrhope.__main__ import run_command
-from clevrhope.experiments.serving import serve
-serve(run_command)
-"""
+_SNIPPET = (
+    "from clevrhope.__main__ import run_command; from clevrhope.experiments.serving import serve; "
+    "serve(run_command)"
+)
 
 _GRACE_S = 120.0
 """Time for a process to save its state before it is killed."""
@@ -160,7 +159,7 @@ def _run_in(folder: Path, chain: Chain, *, threads: int, per_gpu: int) -> Failur
 def run_chain(
     chain: Chain, *, threads: int, slot: Slot = Slot(), stop: Event | None = None
 ) -> Failure | None:
-    """Runs the steps of a chain that are not done, in order and in one process.
+    """Runs the steps of a chain that are not done, in order; those that see the same GPUs, in one process.
 
     Args:
         chain: the steps.
@@ -172,101 +171,109 @@ def run_chain(
         The first failure, or None.
     """
     n_done = next((number for number, step in enumerate(chain.steps) if not step.done), len(chain.steps))
-    left = chain.steps[n_done:]
-    if not left:
-        return None
-    for step in left:  # those that were done read what the first one makes anew
-        with disk_errors(step.mark):
-            step.mark.unlink(missing_ok=True)
-    with _Server(environment(chain, threads=threads, slot=slot)) as server:
+    left = chain.steps[n_done:]  # all of them: later steps read what the first one makes
+    with ExitStack() as stack:
+        server: _Server | None = None
         for step in left:
             try:
+                with disk_errors(step.mark):
+                    step.mark.unlink(missing_ok=True)
+                with disk_errors(step.log):
+                    step.log.parent.mkdir(parents=True, exist_ok=True)
+                    step.log.write_bytes(b"")
                 if step.holds is not None:  # an earlier process may have been killed just now
                     wait_until_free(step.holds, seconds=_GRACE_S, stop=stop)
+                changes = environment(step, threads=threads, slot=slot)
+                if server is None or server.changes != changes:
+                    stack.close()
+                    server = stack.enter_context(_Server(changes, step.log))
                 failure = server.run(step, stop)
+                if failure is None and not step.made.exists():
+                    failure = Failure(step.name, f"it succeeded, but made no {step.made}")
+                if failure is None:
+                    step.set_done()
             except DatasetError as error:
                 failure = Failure(step.name, str(error))
             if failure is not None:
                 return failure
-            step.set_done()
     return None
 
 
-def environment(chain: Chain, *, threads: int, slot: Slot) -> dict[str, str]:
-    """The variables of a chain's process that differ from ours.
+def environment(step: Step, *, threads: int, slot: Slot) -> dict[str, str]:
+    """The variables of a step's process that differ from ours.
 
-    Steps that name a GPU by its number keep that one, so their process sees all GPUs.
+    A step that names a GPU by its number keeps that one, so its process sees all GPUs.
     """
     limits = dict.fromkeys(
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), str(threads)
     )
     limits[SIDE_BY_SIDE] = str(slot.side_by_side)
-    words = [word for step in chain.steps for word in step.arguments]
-    if slot.gpu is not None and not any(word.startswith("cuda:") for word in words):
+    if slot.gpu is not None and not any(each.startswith("cuda:") for each in step.arguments):
         limits["CUDA_VISIBLE_DEVICES"] = slot.gpu
     # Unbuffered, so that lines keep their order: the last one is reported.
     return {**limits, "PYTHONUNBUFFERED": "1"}
 
 
 class _Server:
-    """A process that runs steps (`serving`), while the context is open."""
+    """A process that runs steps (`serving`), while the context is open.
 
-    def __init__(self, changes: Mapping[str, str]) -> None:
-        """`changes` are variables of its environment."""
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _SNIPPET],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **changes},
-            start_new_session=True,  # so that Ctrl-C reaches it once, through us
-        )
+    Attributes:
+        changes: variables of its environment that differ from ours.
+    """
+
+    def __init__(self, changes: Mapping[str, str], log: Path) -> None:
+        """What goes wrong before the first step is told in `log`."""
+        self.changes = changes
+        with log.open("ab") as file:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _SNIPPET],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                env={**os.environ, **changes},
+                start_new_session=True,  # so that Ctrl-C reaches it once, through us
+            )
         self._answers: SimpleQueue[bytes] = SimpleQueue()
         Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._answers.put(line)
+        with self._process.stdout as answers:  # which ends late if a step left a process that holds it
+            for line in answers:
+                self._answers.put(line)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        _end(self._process)
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            with suppress(BrokenPipeError):
-                pipe.close()
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()  # which tells the process to end
+        _wait_or_kill(self._process)
 
     def run(self, step: Step, stop: Event | None) -> Failure | None:
-        """Runs a step; gives its failure, after which the process has ended.
-
-        Raises:
-            DatasetError: the log cannot be written.
-        """
-        with disk_errors(step.log):
-            step.log.parent.mkdir(parents=True, exist_ok=True)
-            step.log.write_bytes(b"")
+        """Runs a step; gives its failure, after which the process has ended."""
         assert self._process.stdin is not None
+        log = str(step.log.absolute())
         with suppress(BrokenPipeError):  # it has ended, which is told below
-            self._process.stdin.write(json.dumps([str(step.log.absolute()), step.arguments]).encode() + b"\n")
+            self._process.stdin.write(json.dumps([log, step.arguments]).encode() + b"\n")
             self._process.stdin.flush()
-        while True:
+        answer = b""
+        while answer != f"{log}\n".encode():  # others were printed before the step
             try:
-                self._answers.get(timeout=_POLL_S)
-                return None
+                answer = self._answers.get(timeout=_POLL_S)
             except Empty:
                 if self._process.poll() is not None:
                     return Failure(step.name, _last_message(step.log, self._process.returncode))
                 if stop is not None and stop.is_set():
-                    _end(self._process)
+                    self._process.send_signal(signal.SIGTERM)
+                    _wait_or_kill(self._process)
                     return Failure(step.name, "stopped")
+        return None
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Asks a process to save its state and stop; if it does not, kills it and its children."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGTERM)
+def _wait_or_kill(process: "subprocess.Popen[bytes]") -> None:
+    """Waits for a process that was asked to end and saves its state; then kills it and its children."""
     try:
         process.wait(_GRACE_S)
     except subprocess.TimeoutExpired:

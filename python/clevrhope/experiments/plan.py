@@ -129,7 +129,7 @@ class Plan:
 
     Attributes:
         experiment: the experiment.
-        datasets: by name, the chain of each dataset: builds, then features; one chain runs at a time.
+        datasets: by name, the chain of each dataset: builds, then features.
         runs: several of them run in parallel.
         report: the report's folder.
     """

@@ -85,6 +85,7 @@ def run_experiment(
     check_own(plan.report, PAGES)
     with locked(plan.experiment.out):
         with progress.stage("Datasets", total=len(plan.datasets), unit="folders") as advance:
+            advance(sum(chain.done for chain in plan.datasets.values()), there=True)
             for failure in _make_datasets(plan, cores):
                 note(failure)
                 advance(1)
@@ -120,15 +121,17 @@ def run_experiment(
 
 
 def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:
-    """Makes all datasets; gives the failure of each, or None, as they end."""
-    datasets = plan.experiment.datasets
-    for config in datasets:
+    """Makes the datasets that are not done; gives the failure of each, or None, as they end."""
+    places = {config.name: Places(plan.experiment.out, config) for config in plan.experiment.datasets}
+    for config in plan.experiment.datasets:
         if config.folder is None:
-            where = f"{plan.experiment.file}: dataset {config.name}"
-            write_settings(Places(plan.experiment.out, config), where)
-    chains = list(plan.datasets.values())
-    jobs = min(len(chains), max(1, cores // _CORES_OF_A_DATASET))
-    if jobs == 1 or any(map(_uses_blender, datasets)):  # Blender takes all cores and GPUs by itself
+            write_settings(places[config.name], f"{plan.experiment.file}: dataset {config.name}")
+    left = [config for config in plan.experiment.datasets if not plan.datasets[config.name].done]
+    chains = [plan.datasets[config.name] for config in left]
+    jobs = min(len(left), cores // _CORES_OF_A_DATASET)
+    share_a_folder = len({places[config.name].data for config in left}) < len(left)
+    # Blender takes all cores and GPUs by itself.
+    if jobs < 2 or share_a_folder or any(map(_uses_blender, left)):
         for chain in chains:
             yield run_chain(chain, threads=cores)
     else:

@@ -9,45 +9,52 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 
 _READ_BYTES = 1 << 16
 
 
 def serve(run: Callable[[list[str]], int]) -> None:
-    """Runs commands that are asked for on standard input, and exits when one of them fails.
+    """Runs commands that are asked for on standard input, until it ends or one of them fails.
 
-    A line of input is a command in JSON: the file for its output, and its arguments. After each command that
-    succeeds, a line is written to the standard output that the process began with. When the input ends, so
-    does the process, even if a command is running: none survives whoever asked, and keeps its folder locked.
+    A line of input is a command in JSON: the file for its output, and its arguments. The name of that file is
+    a line of the answer, on the standard output that the process began with, when the command has succeeded.
+    If the input ends while a command runs, whoever asked is gone, and the command is stopped.
 
     Args:
         run: runs a command line, and returns its exit code.
     """
-    answers = os.dup(1)
-    asked: SimpleQueue[tuple[str, list[str]]] = SimpleQueue()
+    requests, answers = os.dup(0), os.dup(1)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)  # a command must not read what is meant for the next one
+    asked: SimpleQueue[tuple[str, list[str]] | None] = SimpleQueue()
+    is_running = Event()
 
     def read() -> None:
         rest = b""
-        while part := os.read(0, _READ_BYTES):  # sys.stdin would be locked when Python ends
+        while part := os.read(requests, _READ_BYTES):
             *lines, rest = (rest + part).split(b"\n")
             for line in lines:
                 asked.put(json.loads(line))
-        os.kill(os.getpid(), signal.SIGTERM)
+        asked.put(None)
+        if is_running.is_set():
+            os.kill(os.getpid(), signal.SIGTERM)
 
     Thread(target=read, daemon=True).start()
-    while True:
-        log, arguments = asked.get()
+    while (command := asked.get()) is not None:
+        log, arguments = command
         with Path(log).open("ab") as file:
             for stream in (1, 2):
                 os.dup2(file.fileno(), stream)
+        is_running.set()
         code = _exit_code(run, arguments)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        is_running.clear()
         if code:
             sys.exit(code)
+        if sys.stdout is not None:
+            sys.stdout.flush()
         _free_memory()
-        os.write(answers, b"\n")
+        os.write(answers, f"{log}\n".encode())
 
 
 def _exit_code(run: Callable[[list[str]], int], arguments: list[str]) -> int:

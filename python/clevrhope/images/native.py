@@ -56,7 +56,8 @@ class NativeRenderer(Renderer):
         if workers is not None and workers < 1:
             raise ConfigError(f"workers: {workers} should be 1 or more")
         # A small image cannot keep many cores busy. The native module obeys this variable, too.
-        self._workers = workers or int(os.environ.get("RAYON_NUM_THREADS") or available_cores())
+        threads = os.environ.get("RAYON_NUM_THREADS", "")
+        self._workers = workers or (int(threads) if threads.isdecimal() else 0) or available_cores()
         self._look = look or read_look()
         for name, asset in self._look.properties["materials"].items():
             if is_blend(asset):

@@ -43,7 +43,7 @@ def show_model(model: nn.Module, stack: nn.Module, number: int) -> None:
 
 
 def by_question(x: Tensor, n_models: int) -> Tensor:
-    """(M * B, ...) rows, those of a model behind each other, as (B, M, ...)."""
+    """(M * B, ...) rows, one model's after another's, as (B, M, ...)."""
     return x.view(n_models, -1, *x.shape[1:]).transpose(0, 1)
 
 
@@ -71,7 +71,7 @@ def run_layers(layers: nn.Module, x: Tensor) -> Tensor:
     """
     n, n_models = x.shape[:2]
     for layer in layers if isinstance(layers, nn.Sequential) else [layers]:
-        if isinstance(layer, nn.Conv2d) and layer.kernel_size == (1, 1):
+        if isinstance(layer, nn.Conv2d) and _is_of_single_pixels(layer):
             product = torch.matmul(layer.weight.flatten(2), x.flatten(3))
             if layer.bias is not None:
                 product = product + layer.bias.unsqueeze(2).to(product.dtype)  # as autocast has it
@@ -95,6 +95,10 @@ def run_layers(layers: nn.Module, x: Tensor) -> Tensor:
         else:
             raise TypeError(f"{type(layer).__name__} has no form for stacked weights")
     return x
+
+
+def _is_of_single_pixels(layer: nn.Conv2d) -> bool:
+    return layer.kernel_size == layer.stride == (1, 1) and layer.padding == (0, 0)
 
 
 def embed(words: nn.Embedding, tokens: Tensor, n_models: int) -> Tensor:

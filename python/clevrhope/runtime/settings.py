@@ -106,7 +106,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def check_known(names: Iterable[str], known: Collection[str], what: str) -> None:
-    """Passes where all names are known; `what` stands before one that is not.
+    """Checks that all names are known; `what` begins the message about one that is not.
 
     Raises:
         ConfigError: one is not; names those that there are.

@@ -129,7 +129,8 @@ class _Columns(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (height, width), side, margin = ctx.map_size, ctx.side, ctx.side // 2
-        windows = gradients[0].view(len(gradients[0]), -1, side, side, height, width)
+        n, n_numbers, _ = gradients[0].shape
+        windows = gradients[0].view(n, n_numbers // side**2, side, side, height, width)
         dtype = torch.promote_types(windows.dtype, torch.float32)
         size = *windows.shape[:2], height + 2 * margin, width + 2 * margin
         x = torch.zeros(size, dtype=dtype, device=windows.device)
