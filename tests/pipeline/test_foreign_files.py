@@ -6,12 +6,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from building import Make, request, stamps, tree
 from fake_renderer import FakeRenderer
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
+from clevrhope.dataset.image_store import ImageStore
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.export import export
 from clevrhope.features.extraction import make_features
@@ -149,8 +151,6 @@ def text(text_made: Path, tmp_path: Path) -> Path:
 
 
 STORES = {
-    "images/.clevrhope-train": ("mine.png", "HOPE_val_000001.png", "deep/HOPE_train_000001.png"),
-    "images/.clevrhope-test_ood": ("notes.txt",),
     "passes/train": ("mine.passes", "HOPE_train_x.passes", "HOPE_train_000001.passes/mine"),
     "passes/test_iid": ("notes.txt",),
 }
@@ -170,15 +170,34 @@ def test_build_names_a_users_file_in_a_working_folder_before_anything_starts(fol
         shutil.rmtree(text / folder)
 
 
-def test_build_names_a_link_in_place_of_a_working_folder(text: Path, tmp_path: Path) -> None:
-    files = put(tmp_path / "elsewhere", "HOPE_train_000001.png")
-    (text / "images").mkdir()
-    (text / "images/.clevrhope-train").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(
-        DatasetError, match=r"\.clevrhope-train: it is in the way of a working folder; move it"
-    ):
-        build(request(text, images="h5"), make_renderer=Never)
-    check_there(files)
+@pytest.mark.parametrize("kind", ["a file", "a folder", "a link to images", "a link to nothing"])
+def test_build_names_what_is_in_place_of_the_file_of_waiting_images(
+    kind: str, text: Path, tmp_path: Path
+) -> None:
+    for pool in ("train", "test_ood"):
+        store = text / f"images/.clevrhope-{pool}"
+        elsewhere = tmp_path / f"elsewhere-{pool}"
+        files: dict[Path, str] = {}
+        match kind:
+            case "a file":
+                files = put(store.parent, store.name)
+            case "a folder":
+                files = put(store, "HOPE_train_000001.png")
+            case "a link to images":
+                with ImageStore(elsewhere) as images:
+                    images.add(1, np.zeros((32, 48, 3), dtype=np.uint8))
+                store.parent.mkdir(exist_ok=True)
+                store.symlink_to(elsewhere)
+            case "a link to nothing":
+                store.parent.mkdir(exist_ok=True)
+                store.symlink_to(elsewhere)
+        before = stamps(tmp_path)
+        with pytest.raises(DatasetError, match=f"^{store}: it is in the way of a working file; move it else"):
+            build(request(text, images="h5"), make_renderer=Never)
+        assert os.path.lexists(store)
+        assert stamps(tmp_path) == before
+        check_there(files)
+        store.rename(tmp_path / f"moved-{pool}")
 
 
 def test_build_leaves_a_users_files_and_makes_what_it_makes_without_them(
@@ -243,7 +262,7 @@ def test_images_on_another_disk_are_built_resumed_and_audited(
 
     with pytest.raises(ClevrhopeError, match="worker"):
         build(asked, make_renderer=stopped)
-    assert list(scratch.glob("images/.clevrhope-*/*.png"))
+    assert list(scratch.glob("images/.clevrhope-*"))
     made = make(out, images="h5", passes=("mask",))
     assert 0 < made.n_rendered < made.n_images
     assert tree_through_links(out) == tree(whole)
@@ -393,7 +412,7 @@ def test_the_command_line_says_one_sentence(
             "--passes",
             "mask",
         ],
-        text / "images/.clevrhope-train": ["build", "--hop", HOP, "--seed", "5", "--no-render"],
+        text / "passes/train": ["build", "--hop", HOP, "--seed", "5", "--no-render"],
     }
     for (folder, arguments), out in zip(commands.items(), (tmp_path / "r", text), strict=True):
         files = put(folder, "mine.txt")

@@ -15,6 +15,8 @@ from building import Make, command, request, tree
 from fake_renderer import FakeRenderer
 
 from clevrhope.__main__ import run_command
+from clevrhope.dataset.image_store import stored_images
+from clevrhope.describe.info.overview import read_overview
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Scene
@@ -27,8 +29,14 @@ BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5",
 
 @pytest.mark.parametrize(
     "rendering",
-    [(), ("--no-render",), ("--no-render", "--strictness", "implied"), ("--no-render", "--covr")],
-    ids=["rendered", "no-render", "implied", "covr"],
+    [
+        (),
+        ("--images", "h5"),
+        ("--no-render",),
+        ("--no-render", "--strictness", "implied"),
+        ("--no-render", "--covr"),
+    ],
+    ids=["rendered", "h5", "no-render", "implied", "covr"],
 )
 @pytest.mark.slow
 def test_killed_at_any_point_and_resumed_equals_uninterrupted(
@@ -90,6 +98,48 @@ def test_a_failing_renderer_leaves_what_is_finished(tmp_path: Path, make: Make) 
     make(tmp_path / "failed")
     make(tmp_path / "whole")
     assert tree(tmp_path / "failed") == tree(tmp_path / "whole")
+
+
+def test_killed_while_images_are_rendered_into_hdf5_and_resumed(tmp_path: Path, make: Make) -> None:
+    out = tmp_path / "killed"
+    n_waiting = 0
+    for _ in range(2):
+        running = command(*BUILD, "--images", "h5", "--out", out, delay_s=0.05)
+        deadline = time.monotonic() + 60
+        while len(waiting(out)) < n_waiting + 20:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        running.kill()
+        running.communicate()
+        n_waiting = len(waiting(out))
+    with waiting(out)[-1][0].open("r+b") as file:
+        file.truncate(file.seek(0, 2) - 10)
+    made = make(out, images="h5")
+    whole = make(tmp_path / "whole", images="h5")
+    assert made.n_rendered == whole.n_rendered - n_waiting + 1
+    assert tree(out) == tree(tmp_path / "whole")
+
+
+def waiting(out: Path) -> list[tuple[Path, int]]:
+    """The images of all pools that wait to be packed."""
+    stores = out.glob("images/.clevrhope-*")
+    return [(store, index) for store in stores for index in stored_images(store).tolist()]
+
+
+def test_images_that_wait_and_png_files_are_taken_together(tmp_path: Path, make: Make) -> None:
+    out = tmp_path / "out"
+    for form in ("h5", "png"):
+        with pytest.raises(RenderError, match="it was killed"):
+            build(
+                request(out, images=form),
+                make_renderer=lambda settings, workers: FakeRenderer(settings=settings, fails_on=20),
+            )
+    assert len(waiting(out)) == len(list(out.glob("images/*/*.png"))) == 20
+    assert read_overview(out).n_waiting == 40
+    made = make(out, images="both")
+    whole = make(tmp_path / "whole", images="both")
+    assert made.n_rendered == whole.n_rendered - 40
+    assert tree(out) == tree(tmp_path / "whole")
 
 
 class SetsAside(FakeRenderer):

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from building import stamps, tree
 
 from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.pairs_h5 import read_pairs
@@ -29,6 +31,7 @@ from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.predictions import write_predictions
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline import Request, build
+from clevrhope.pipeline.images import WriteImage
 from clevrhope.pipeline.visual import images as visual_images
 from clevrhope.pipeline.visual.suite import VisualSplit, make_visual_suite
 from clevrhope.programs import execute
@@ -204,18 +207,26 @@ def test_a_run_that_was_killed_is_resumed(
         shutil.copytree(plain, copy)
     else:
         build_small(copy, images=images)
-    write, n_left = visual_images.write_whole, [30]
+    writer, n_left = visual_images.image_writer, [30]
 
-    def killed(path: Path, content: bytes) -> None:
-        n_left[0] -= 1
-        if not n_left[0]:
-            raise KeyboardInterrupt
-        write(path, content)
+    @contextmanager
+    def killed_writer(*arguments: Any, as_png: bool) -> Iterator[WriteImage]:
+        with writer(*arguments, as_png=as_png) as write:
+
+            def killed(path: Path, pixels: ImageArray) -> None:
+                n_left[0] -= 1
+                if not n_left[0]:
+                    raise KeyboardInterrupt
+                write(path, pixels)
+
+            yield killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(visual_images, "write_whole", killed)
+        patched.setattr(visual_images, "image_writer", killed_writer)
         with pytest.raises(KeyboardInterrupt):
             make_visual_suite(copy, N)
+    stores = list((copy / f"hops/{HOP}/suites/visual/images").glob(".clevrhope-*"))
+    assert len(stores) == (images == "h5")
     make_visual_suite(copy, N)
     found, expected = (tree(each / f"hops/{HOP}/suites") for each in (copy, folder))
     if images == "h5":

@@ -1,4 +1,4 @@
-"""The images of a pool in one HDF5 file: made from PNG files, and read.
+"""The images of a pool in one HDF5 file: packed, and read.
 
 | dataset | shape                    | type  | holds |
 |---------|--------------------------|-------|-------|
@@ -15,6 +15,7 @@ the old one, whose packed chunks are copied, and takes its place when it is whol
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from functools import partial
 from operator import call
 from pathlib import Path
@@ -25,8 +26,8 @@ import numpy.typing as npt
 
 from clevrhope.dataset.hdf5 import Array, Schema, damage, open_hdf5, reading_hdf5
 from clevrhope.dataset.hdf5_writer import writing_hdf5
+from clevrhope.dataset.layout import image_filename
 from clevrhope.errors import DatasetError
-from clevrhope.images.png import read_png
 from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.threads import map_in_threads
 
@@ -41,20 +42,40 @@ IMAGES = Schema(
 )
 
 
+@dataclass(frozen=True)
+class PackedImage:
+    """An image as a chunk of `images`."""
+
+    size: tuple[int, int]
+    """Height and width."""
+    chunk: bytes
+
+    @classmethod
+    def of(cls, pixels: ImageArray) -> "PackedImage":
+        """Packs (height, width, 3) uint8 RGB."""
+        height, width, _ = pixels.shape
+        return cls((height, width), zlib.compress(pixels.tobytes(), DEFLATE_LEVEL))
+
+    def pixels(self) -> ImageArray:
+        """(height, width, 3) uint8 RGB."""
+        return np.frombuffer(zlib.decompress(self.chunk), dtype=np.uint8).reshape(*self.size, 3)
+
+
 def aggregate_images(
     path: Path,
     indices: Sequence[int],
-    png_of: Callable[[int], Path],
+    packed_of: Callable[[int], PackedImage],
     *,
     pool: str,
     on_image: Callable[[], None] = lambda: None,
 ) -> bool:
     """Makes `path` hold exactly the images of `indices` (sorted); False when it already does.
 
-    Images that are in the old file are taken from there, others from `png_of(index)`.
+    Images that are in the old file are taken from there, others from `packed_of(index)`, which is
+    called in other threads.
 
     Raises:
-        DatasetError: a PNG file is missing or of another size, or the disk is full or may not be written to.
+        DatasetError: an image is of another size than the rest, or the disk is full or may not be written to.
     """
     wanted, there = np.asarray(indices, dtype=np.int32), images_in(path)
     if not len(wanted) or np.array_equal(wanted, there):
@@ -63,12 +84,21 @@ def aggregate_images(
         temporary = stack.enter_context(whole_file(path))
         old = stack.enter_context(closing(open_hdf5(path, IMAGES)))["images"] if len(there) else None
         packed_before = frozenset(there.tolist())
-        height, width = read_png(png_of(int(wanted[0]))).shape[:2] if old is None else old.shape[1:3]
+        height, width = packed_of(int(wanted[0])).size if old is None else old.shape[1:3]
+
+        def new_chunk(index: int) -> bytes:
+            image = packed_of(index)
+            if image.size != (height, width):
+                raise DatasetError(
+                    f"{image_filename(pool, index)}: {image.size[1]} x {image.size[0]} pixels, but the pool "
+                    f"has {width} x {height}"
+                )
+            return image.chunk
 
         def packing(index: int) -> Callable[[], bytes]:
             """A function for any thread; HDF5 is read here, in the caller's."""
             if old is None or index not in packed_before:
-                return partial(_pack, png_of(index), (height, width))
+                return partial(new_chunk, index)
             with damage(path, IMAGES):
                 chunk: bytes = old.id.read_direct_chunk((index, 0, 0, 0))[1]
             return lambda: chunk
@@ -96,15 +126,6 @@ def create_images(file: h5py.File, n_rows: int, size: tuple[int, int]) -> h5py.D
         compression_opts=DEFLATE_LEVEL,
         track_times=False,
     )
-
-
-def _pack(png: Path, size: tuple[int, int]) -> bytes:
-    pixels = read_png(png)
-    if pixels.shape[:2] != size:
-        raise DatasetError(
-            f"{png}: {pixels.shape[1]} x {pixels.shape[0]} pixels, but the pool has {size[1]} x {size[0]}"
-        )
-    return zlib.compress(pixels.tobytes(), DEFLATE_LEVEL)
 
 
 def images_in(path: Path) -> npt.NDArray[np.int32]:

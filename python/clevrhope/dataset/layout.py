@@ -56,7 +56,7 @@ class Layout:
         return self._of_pools("images", pool) / f"{_folder_name(pool)}.h5"
 
     def image_store(self, pool: str) -> Path:
-        """Images on their way into HDF5, when the folder keeps no PNG files."""
+        """The file of images on their way into HDF5, when the folder keeps no PNG files."""
         return self._of_pools("images", pool) / f"{OWN_PREFIX}{_folder_name(pool)}"
 
     def passes_h5(self, pool: str) -> Path:
@@ -174,6 +174,11 @@ def image_filename(pool: str, index: int) -> str:
     return f"HOPE_{pool}_{index:06d}.png"
 
 
+def image_index(path: Path) -> int:
+    """The scene's index in the path of an image, which ends as `image_filename`."""
+    return int(path.stem.rpartition("_")[2])
+
+
 def numbered_files(folder: Path, begin: str, suffix: str, *, digits: int = 6) -> dict[int, Path]:
     """The files of a folder named `begin`, a number of `digits` to nine digits, and `suffix`, by number.
 
@@ -190,5 +195,5 @@ def images_of(folder: Path, pool: str) -> dict[int, Path]:
 
 
 def own_files(pool: str, suffix: str) -> re.Pattern[str]:
-    """The names of a pool's images or records in a working folder."""
+    """The names of a pool's records in a working folder."""
     return re.compile(rf"HOPE_{re.escape(pool)}_\d{{6,9}}{re.escape(suffix)}")

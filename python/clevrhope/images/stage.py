@@ -21,8 +21,9 @@ T = TypeVar("T")
 
 #: Their files are missing, so the next run begins with them.
 TRY_AGAIN = "; all others are done, and the same command tries again"
-#: Threads that encode and write, so that a disk that is slow to sync does not delay the renderer.
-WRITERS = 2
+#: Threads that encode and write, so that a disk that is slow to sync does not delay the renderer. Packing an
+#: image for HDF5 takes a tenth of the time that one core needs for the native renderer's draft of it.
+WRITERS = 4
 #: Most images or annotations that wait for these threads.
 MAX_UNWRITTEN = 8
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from clevrhope.dataset.clevr_folder import images_folder, scenes_file
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.manifest import BindingError, Manifest
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.images.png import encode_png, open_png
-from clevrhope.runtime.atomic import write_whole
+from clevrhope.images.png import open_png
 from clevrhope.splits.hops import Hop
+
+K = TypeVar("K")
 
 SPLIT = "train"
 """CLEVR's split, and the pool that its scenes become part of."""
@@ -147,17 +148,19 @@ def check_same(existing: Manifest, wanted: Manifest, config: Config, out: Path) 
 
 def copy_images(
     folder: Path,
-    wanted: Sequence[tuple[int, str, Path]],
+    wanted: Sequence[tuple[int, str, K]],
     *,
     size: tuple[int, int],
+    write: Callable[[K, ImageArray], None],
     on_image: Callable[[], None],
 ) -> None:
-    """Copies CLEVR's images into a dataset, as PNG files without opacity so that all images are of one kind.
+    """Copies CLEVR's images into a dataset, without opacity so that all images are of one kind.
 
     Args:
         folder: CLEVR_v1.0.
-        wanted: the index in the pool, CLEVR's file name, and the new path of each image.
+        wanted: the index in the pool, CLEVR's file name, and a key of each image.
         size: (height, width) that the images must have.
+        write: writes an image, with its key; called in other threads.
         on_image: called after each image.
 
     Raises:
@@ -173,10 +176,9 @@ def copy_images(
             f"{', '.join(missing[:MOST_NAMED])}{more}; with --no-render scenes are enough"
         )
 
-    def copy(each: tuple[int, str, Path]) -> None:
-        index, name, path = each
-        if not path.exists():
-            write_whole(path, encode_png(read_published(published / name, index, size)))
+    def copy(each: tuple[int, str, K]) -> None:
+        index, name, key = each
+        write(key, read_published(published / name, index, size))
 
     with ThreadPoolExecutor() as threads:
         try:

@@ -1,27 +1,34 @@
 """Images of the scenes in use, as PNG files and HDF5 files."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from clevrhope.dataset.clevr_folder import image_name
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.image_source import png_indices
-from clevrhope.dataset.images_h5 import aggregate_images, images_in, read_images
-from clevrhope.dataset.layout import Layout, own_files
+from clevrhope.dataset.image_store import ImageStore, remove_store, stored_images
+from clevrhope.dataset.images_h5 import ImageArray, PackedImage, aggregate_images, images_in, read_images
+from clevrhope.dataset.layout import Layout, image_index
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
-from clevrhope.images.png import encode_png, is_whole_png
+from clevrhope.images.png import encode_png, is_whole_png, read_png
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.stage import stage_title, write_results
 from clevrhope.pipeline.clevr import copy_images
 from clevrhope.pipeline.resolution import Resolved
-from clevrhope.runtime.atomic import FileRecord, WorkingFolder, record, write_unsynced, write_whole
+from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Advance, Progress
+
+WriteImage: TypeAlias = Callable[[Path, ImageArray], None]
+"""Writes an image, (height, width, 3) uint8 RGB, named by the path of its PNG file; in any thread."""
 
 
 @dataclass(frozen=True)
@@ -36,46 +43,55 @@ class PoolWork:
 
 
 def missing_images(used: Mapping[str, Ints], layout: Layout) -> list[PoolWork]:
-    """For each pool, the scenes whose images are neither in PNG files nor in HDF5.
-
-    Images that wait to be packed are written without waiting for the disk, so they count if they are whole.
-    """
+    """For each pool, the scenes whose images are in no file: PNG, HDF5, or that of images to be packed."""
     found = []
     for pool, indices in used.items():
         there = np.union1d(images_in(layout.images_h5(pool)), png_indices(layout.images(pool), pool))
-        store = layout.image_store(pool)
-        waiting = png_indices(store, pool)
-        is_whole = [is_whole_png(store / layout.image(pool, index).name) for index in waiting.tolist()]
-        there = np.union1d(there, waiting[np.asarray(is_whole, dtype=bool)])
+        there = np.union1d(there, stored_images(layout.image_store(pool)))
         found.append(PoolWork(pool, indices, np.setdiff1d(indices, there)))
     return found
+
+
+@contextmanager
+def image_writer(layout: Layout, pools: Iterable[str], *, as_png: bool) -> Iterator[WriteImage]:
+    """Writes images of pools, each named by `layout.image`: as PNG files, or to be packed into HDF5."""
+    if as_png:
+        yield lambda path, pixels: write_whole(path, encode_png(pixels))
+        return
+    with ExitStack() as stack:
+        stores = {
+            layout.images(pool): stack.enter_context(ImageStore(layout.image_store(pool))) for pool in pools
+        }
+        yield lambda path, pixels: stores[path.parent].add(image_index(path), pixels)
 
 
 def render_missing(
     work: Sequence[PoolWork], resolved: Resolved, renderer: Renderer, progress: Progress
 ) -> None:
-    """Copies CLEVR's missing images, then renders the others, as PNG files that appear when complete.
+    """Copies CLEVR's missing images, then renders the others.
 
     Raises:
         ScenesFailedError: some scenes gave no image; raised after all others, of all pools, are written.
     """
-    rendered = _copy_published(work, resolved, progress)
-    n_missing = sum(map(len, rendered.values()))
-    if not n_missing:
-        return
-    missing = (
-        (_png_folder(pool, resolved) / scene["image_filename"], scene)
-        for pool, indices in rendered.items()
-        for scene in scenes_of(resolved.layout, pool, indices)
-    )
-    write = write_whole if resolved.config.png else write_unsynced
-    with progress.stage(stage_title(renderer), total=n_missing, unit="images") as advance:
-        images = renderer.render(missing)
-        for _ in write_results(images, lambda path, pixels: write(path, encode_png(pixels))):
-            advance(1)
+    layout, pools = resolved.layout, [each.pool for each in work if len(each.missing)]
+    with image_writer(layout, pools, as_png=resolved.config.png) as write:
+        rendered = _copy_published(work, resolved, write, progress)
+        n_missing = sum(map(len, rendered.values()))
+        if not n_missing:
+            return
+        missing = (
+            (layout.image(pool, scene["image_index"]), scene)
+            for pool, indices in rendered.items()
+            for scene in scenes_of(layout, pool, indices)
+        )
+        with progress.stage(stage_title(renderer), total=n_missing, unit="images") as advance:
+            for _ in write_results(renderer.render(missing), write):
+                advance(1)
 
 
-def _copy_published(work: Sequence[PoolWork], resolved: Resolved, progress: Progress) -> Mapping[str, Ints]:
+def _copy_published(
+    work: Sequence[PoolWork], resolved: Resolved, write: WriteImage, progress: Progress
+) -> Mapping[str, Ints]:
     """Copies the missing images that CLEVR has; gives, by pool, the scenes that remain to be rendered."""
     wanted: list[tuple[int, str, Path]] = []
     rendered = {}
@@ -84,26 +100,18 @@ def _copy_published(work: Sequence[PoolWork], resolved: Resolved, progress: Prog
         rendered[each.pool] = each.missing[published < 0]
         for index, number in zip(each.missing.tolist(), published.tolist(), strict=True):
             if number >= 0:
-                name = resolved.layout.image(each.pool, index).name
-                path = _png_folder(each.pool, resolved) / name
-                wanted.append((index, image_name(number), path))
+                wanted.append((index, image_name(number), resolved.layout.image(each.pool, index)))
     if wanted and resolved.config.clevr is not None:
         size = (resolved.config.rendering.height, resolved.config.rendering.width)
         with progress.stage("Copying CLEVR's images", total=len(wanted), unit="images") as advance:
-            copy_images(resolved.config.clevr, wanted, size=size, on_image=lambda: advance(1))
+            copy_images(resolved.config.clevr, wanted, size=size, write=write, on_image=lambda: advance(1))
     return rendered
-
-
-def _png_folder(pool: str, resolved: Resolved) -> Path:
-    """Where a pool's PNG files are written, to stay or to be packed into HDF5."""
-    layout = resolved.layout
-    return layout.images(pool) if resolved.config.png else layout.image_store(pool)
 
 
 def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
     """Brings a pool's images, all of them made already, into the wanted file formats."""
     layout, pool = resolved.layout, each.pool
-    png_folder, store, h5 = layout.images(pool), layout.image_store(pool), layout.images_h5(pool)
+    h5 = layout.images_h5(pool)
     files: dict[str, FileRecord] = {}
     if resolved.config.png:
         new = {*each.missing.tolist(), *_png_from_elsewhere(each, layout)}
@@ -116,19 +124,9 @@ def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance
             files[name] = listed or record(path)
             advance(1)
     if resolved.config.h5:
-        sources = {
-            index: folder for folder in (store, png_folder) for index in png_indices(folder, pool).tolist()
-        }
-
-        aggregate = partial(
-            aggregate_images,
-            h5,
-            each.used.tolist(),
-            lambda index: sources.get(index, png_folder) / layout.image(pool, index).name,
-            pool=pool,
-        )
+        aggregate = partial(pack_images, layout, pool, each.used.tolist())
         files[layout.relative(h5)] = archive_record(h5, each, aggregate, layout, manifest, advance)
-    image_store(layout, pool).remove()
+    remove_store(layout.image_store(pool))
     entry = {
         "pictures": len(each.used),
         "size": int(each.used[-1]) + 1,
@@ -137,6 +135,20 @@ def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance
         ],
     }
     return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})
+
+
+def pack_images(
+    layout: Layout, pool: str, indices: Sequence[int], *, on_image: Callable[[], None] = lambda: None
+) -> bool:
+    """`aggregate_images` of a pool, from images that wait to be packed and PNG files."""
+    with ImageStore(layout.image_store(pool)) as store:
+
+        def packed(index: int) -> PackedImage:
+            if index in store:
+                return store.packed(index)
+            return PackedImage.of(read_png(layout.image(pool, index)))
+
+        return aggregate_images(layout.images_h5(pool), indices, packed, pool=pool, on_image=on_image)
 
 
 def archive_record(
@@ -193,21 +205,14 @@ def unlisted_archives(pools: Iterable[str], layout: Layout, manifest: Manifest) 
     }
 
 
-def image_store(layout: Layout, pool: str) -> WorkingFolder:
-    """Where a pool's images wait to be packed into HDF5."""
-    return WorkingFolder(layout.image_store(pool), own_files(pool, ".png"))
-
-
 def _png_from_elsewhere(each: PoolWork, layout: Layout) -> list[int]:
-    """Writes the PNG files of images that are only in HDF5 or in the store; gives their scenes' indices."""
-    pool, store = each.pool, layout.image_store(each.pool)
-    missing = np.setdiff1d(each.used, png_indices(layout.images(pool), pool))
-    stored = np.intersect1d(missing, png_indices(store, pool))
-    for index in stored.tolist():
-        path = layout.image(pool, index)
-        write_whole(path, (store / path.name).read_bytes())
-    packed = np.setdiff1d(missing, stored)
-    if len(packed):
-        for index, pixels in read_images(layout.images_h5(pool), packed.tolist()):
+    """Writes the PNG files of images that are only in HDF5 or wait for it; gives their scenes' indices."""
+    pool = each.pool
+    missing: list[int] = np.setdiff1d(each.used, png_indices(layout.images(pool), pool)).tolist()
+    with ImageStore(layout.image_store(pool)) as store:
+        stored = ((index, store.packed(index).pixels()) for index in missing if index in store)
+        packed = [index for index in missing if index not in store]
+        in_h5 = read_images(layout.images_h5(pool), packed) if packed else ()
+        for index, pixels in chain(stored, in_h5):
             write_whole(layout.image(pool, index), encode_png(pixels))
-    return [int(index) for index in missing]
+    return missing

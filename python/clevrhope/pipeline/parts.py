@@ -13,6 +13,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from clevrhope.dataset.image_store import stored_images
+from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import FOLDERS, Layout, images_of, numbered_files
 from clevrhope.dataset.manifest import (
     Manifest,
@@ -24,9 +26,10 @@ from clevrhope.dataset.manifest import (
 )
 from clevrhope.dataset.suite_files import removed_suites
 from clevrhope.errors import ConfigError, DatasetError, WrongFolderError, listed
+from clevrhope.images.png import read_png
 from clevrhope.pipeline.annotations import annotate_missing, missing_passes
 from clevrhope.pipeline.covr import in_covr_order
-from clevrhope.pipeline.images import missing_images, render_missing
+from clevrhope.pipeline.images import image_writer, missing_images, render_missing
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve
 from clevrhope.pipeline.run import (
@@ -46,6 +49,7 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.paths import below, check_links
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import check_regular, reading
+from clevrhope.runtime.threads import map_in_threads
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,8 @@ def merge(
 ) -> Summary:
     """Merges the parts of a request into its folder, which becomes what `build` alone would have made.
 
-    Files are linked where parts and folder are on one disk, and copied otherwise; parts stay as they are.
+    Files are linked where parts and folder are on one disk, and copied otherwise; images that the folder has
+    only in HDF5 are packed. Parts stay as they are.
 
     Raises:
         ClevrhopeError: as `build`; or a part is missing, unfinished, named twice, or of another request.
@@ -150,15 +155,19 @@ def merge(
         manifest = replace(manifest, splits=in_canonical_order(splits, resolved), covr=in_covr_order(covr))
         write_manifest(layout.manifest, manifest)
         for pool, used in scenes_in_use(manifest, resolved).items():
-            to = layout.images(pool) if resolved.config.png else layout.image_store(pool)
             in_use = set(used.tolist())
+            images: dict[int, Path] = {}
             for part_layout in (Layout(folder) for folder, _ in found):
-                images = images_of(part_layout.images(pool), pool)
+                images |= images_of(part_layout.images(pool), pool)
                 passes = numbered_files(part_layout.passes_store(pool), f"HOPE_{pool}_", ".passes")
-                for files_there, target in ((images, to), (passes, layout.passes_store(pool))):
-                    for index, path in sorted(files_there.items()):
-                        if index in in_use:
-                            _place(path, target / path.name)
+                for index in sorted(in_use & passes.keys()):
+                    _place(passes[index], layout.passes_store(pool) / passes[index].name)
+            images = {index: images[index] for index in sorted(in_use & images.keys())}
+            if resolved.config.png:
+                for path in images.values():
+                    _place(path, layout.images(pool) / path.name)
+            else:
+                _add_images(layout, pool, images)
     summary = build(request, make_renderer=make_renderer, progress=progress)
     return replace(summary, suites=removed_suites(before, existing_manifest(layout.manifest)))
 
@@ -269,6 +278,20 @@ def _place(path: Path, to: Path) -> None:
             os.link(path.resolve(), temporary)  # where the part has a link, the file that it leads to
         except OSError:
             shutil.copyfile(path, temporary)
+
+
+def _add_images(layout: Layout, pool: str, images: Mapping[int, Path]) -> None:
+    """Adds PNG files, by the scene's index, to the images that wait to be packed, unless these are packed."""
+    there = {*images_in(layout.images_h5(pool)).tolist(), *stored_images(layout.image_store(pool)).tolist()}
+    missing = [index for index in images if index not in there]
+    if missing:
+        with image_writer(layout, [pool], as_png=False) as write:
+
+            def add(index: int) -> None:
+                write(layout.image(pool, index), read_png(images[index]))
+
+            for _ in map_in_threads(add, missing, threads=None):
+                pass
 
 
 def _size(path: Path) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from clevrhope.audit.leaks.check import LeakCheck
+from clevrhope.dataset.image_store import check_store
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.suite_files import removed_suites, without_damaged_suites
 from clevrhope.errors import DatasetError
@@ -29,7 +30,6 @@ from clevrhope.pipeline.documents import write_documents, write_vocabulary
 from clevrhope.pipeline.images import (
     PoolWork,
     check_images,
-    image_store,
     missing_images,
     render_missing,
     store_images,
@@ -230,10 +230,10 @@ def start_manifest(resolved: Resolved) -> Manifest:
     """Writes the manifest before anything else: bound, and marked as not complete.
 
     Raises:
-        DatasetError: a foreign file lies in a folder that the run would remove.
+        DatasetError: a foreign file is where the run would write or remove its own.
     """
     for pool in dict.fromkeys(job.pool for job in resolved.all_jobs):
-        image_store(resolved.layout, pool).check()
+        check_store(resolved.layout.image_store(pool))
         passes_store(resolved.layout, pool).check()
     there, wanted = resolved.manifest.rendering, resolved.request.rendering
     manifest = replace(

@@ -82,19 +82,6 @@ def write_whole(path: Path, content: bytes, *, option: str = "--out") -> None:
         temporary.write_bytes(content)
 
 
-def write_unsynced(path: Path, content: bytes) -> None:
-    """As `write_whole`, but if the power fails, the file may be lost or cut off.
-
-    This is for the many files of a working folder, of which those that are not whole are made again.
-    """
-    with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = temporary_path(path)
-        temporary.unlink(missing_ok=True)  # writing would follow a link
-        temporary.write_bytes(content)
-        temporary.replace(path)
-
-
 def temporary_path(path: Path, *, writer: str = "") -> Path:
     """The path at which a file is written: hidden, and in the same folder, so that renaming is atomic."""
     return path.with_name(f"{OWN_PREFIX}{path.name}{f'-{writer}' if writer else ''}{TEMPORARY_SUFFIX}")

@@ -7,7 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.layout import Layout, images_of
+import numpy as np
+
+from clevrhope.dataset.image_source import png_indices
+from clevrhope.dataset.image_store import stored_images
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, part_of, read_summary
 from clevrhope.describe.info.additions import Addition, additions
 from clevrhope.describe.info.reproduction import Reproduction, reproduction
@@ -148,17 +152,16 @@ def read_overview(folder: Path) -> Overview:
 
 
 def _n_waiting(layout: Layout, manifest: Manifest) -> int:
-    """PNG files of pools that the manifest lists no images of, in their folders or on their way into HDF5."""
+    """Images of pools that the manifest lists none of, as PNG files or on their way into HDF5."""
     entries = [
         entry for splits in (*manifest.splits.values(), *manifest.covr.values()) for entry in splits.values()
     ]
     return sum(
         len(
-            {
-                index
-                for folder in (layout.images(pool), layout.image_store(pool))
-                for index in images_of(folder, pool)
-            }
+            np.union1d(
+                png_indices(layout.images(pool), pool),
+                stored_images(layout.image_store(pool), checks=False),
+            )
         )
         for pool in {str(entry["pool"]) for entry in entries if "pool" in entry} - manifest.pools.keys()
     )

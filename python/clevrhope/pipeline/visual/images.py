@@ -15,18 +15,19 @@ import numpy.typing as npt
 from clevrhope._core import SceneBatch, edit_scenes, object_ids
 from clevrhope.dataset.clevr_json import read_numbered_rows, read_scene_indices, rows_file, scene_info
 from clevrhope.dataset.image_source import Images, find_images, png_indices
-from clevrhope.dataset.images_h5 import aggregate_images, images_in
+from clevrhope.dataset.image_store import remove_store, stored_images
+from clevrhope.dataset.images_h5 import ImageArray, images_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, image_filename
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_pools import COPY, EDIT, PIXEL_TESTS, visual_index
 from clevrhope.errors import DatasetError
 from clevrhope.images.pixel_edits import SIGMAS, blurred, crop_box, cropped, filled, mask_at
-from clevrhope.images.png import encode_png, is_whole_png
+from clevrhope.images.png import is_whole_png
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.stage import stage_title, write_results
-from clevrhope.pipeline.images import image_store
+from clevrhope.pipeline.images import WriteImage, image_writer, pack_images
 from clevrhope.pipeline.visual.choice import NO_CHANGE, Chosen, SplitReading, kept_objects
-from clevrhope.runtime.atomic import FileRecord, disk_errors, record, write_whole
+from clevrhope.runtime.atomic import FileRecord, disk_errors, record
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.runtime.threads import map_in_threads
 
@@ -95,9 +96,8 @@ class VisualImages:
         """Takes the images' height and width, the color of `fill`, and whether PNG files stay."""
         self._reading, self._plan, self._size, self._rgb = reading, plan, size, rgb
         self._layout, self._keeps_png = reading.layout, keeps_png
-        layout, pool = self._layout, plan.pool
-        self._folder = layout.images(pool) if keeps_png else layout.image_store(pool)
-        self._h5 = layout.images_h5(pool)
+        self._h5 = self._layout.images_h5(plan.pool)
+        self._waiting = self._layout.image_store(plan.pool)
 
     def scene_rows(self) -> dict[int, bytes]:
         """The scene of each image as a JSON row, by index.
@@ -179,13 +179,15 @@ class VisualImages:
     def write_scenes(self, rows: Mapping[int, bytes]) -> None:
         """Makes the scene files hold these rows, after removing images of scenes that change."""
         pool, before = self._plan.pool, self._rows_there()
-        there = {*png_indices(self._folder, pool).tolist(), *images_in(self._h5).tolist()}
+        as_png = png_indices(self._layout.images(pool), pool) if self._keeps_png else ()
+        there = {int(i) for each in (as_png, stored_images(self._waiting), images_in(self._h5)) for i in each}
         changed = [index for index in sorted(there) if before.get(index) != rows.get(index)]
         if changed:
             with disk_errors(self._h5):
                 self._h5.unlink(missing_ok=True)
-                for index in changed:
-                    (self._folder / image_filename(pool, index)).unlink(missing_ok=True)
+                remove_store(self._waiting)
+                for index in changed if self._keeps_png else ():
+                    self._path(index).unlink(missing_ok=True)
         shards = {index // SCENES_A_SHARD for index in rows}
         for path in self._layout.scene_files(pool):
             if int(path.stem) not in shards:
@@ -198,15 +200,13 @@ class VisualImages:
 
     def missing(self) -> list[Planned]:
         """The images that are in no file yet."""
-        packed = set() if self._keeps_png else set(images_in(self._h5).tolist())
-        return [
-            each
-            for each in self._plan.images
-            if each.index not in packed and not is_whole_png(self._path(each.index))
-        ]
+        if self._keeps_png:
+            return [each for each in self._plan.images if not is_whole_png(self._path(each.index))]
+        there = {*images_in(self._h5).tolist(), *stored_images(self._waiting).tolist()}
+        return [each for each in self._plan.images if each.index not in there]
 
     def _path(self, index: int) -> Path:
-        return self._folder / image_filename(self._plan.pool, index)
+        return self._layout.image(self._plan.pool, index)
 
     def make(self, rows: Mapping[int, bytes], renderer: Renderer, progress: Progress) -> None:
         """Makes the missing images.
@@ -215,18 +215,16 @@ class VisualImages:
             DatasetError: an image of the dataset is missing.
             ScenesFailedError: some scenes gave no image; raised after all others are written.
         """
-        if not self._keeps_png:
-            image_store(self._layout, self._plan.pool).check()
         missing = self.missing()
-        pixels = [each for each in missing if each.kind == COPY or each.kind in PIXEL_TESTS]
-        with progress.stage("Editing images", total=len(pixels), unit="images") as advance:
-            self._edit(pixels, advance)
-        scenes = [each for each in missing if each.kind not in (COPY, *PIXEL_TESTS)]
-        tasks = ((self._path(each.index), json.loads(rows[each.index])) for each in scenes)
-        with progress.stage(stage_title(renderer), total=len(scenes), unit="images") as advance:
-            images = renderer.render(tasks)
-            for _ in write_results(images, lambda path, found: write_whole(path, encode_png(found))):
-                advance(1)
+        with image_writer(self._layout, [self._plan.pool], as_png=self._keeps_png) as write:
+            pixels = [each for each in missing if each.kind == COPY or each.kind in PIXEL_TESTS]
+            with progress.stage("Editing images", total=len(pixels), unit="images") as advance:
+                self._edit(pixels, write, advance)
+            scenes = [each for each in missing if each.kind not in (COPY, *PIXEL_TESTS)]
+            tasks = ((self._path(each.index), json.loads(rows[each.index])) for each in scenes)
+            with progress.stage(stage_title(renderer), total=len(scenes), unit="images") as advance:
+                for _ in write_results(renderer.render(tasks), write):
+                    advance(1)
 
     @cached_property
     def _images(self) -> Images:
@@ -241,7 +239,7 @@ class VisualImages:
             )
         return found
 
-    def _edit(self, missing: Sequence[Planned], advance: Advance) -> None:
+    def _edit(self, missing: Sequence[Planned], write: WriteImage, advance: Advance) -> None:
         def tasks() -> Iterator[tuple[list[Planned], npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]:
             blocks = Plan(self._plan.pool, tuple(missing), {}).blocks()
             for block in blocks:
@@ -253,19 +251,18 @@ class VisualImages:
                     source = self._images.pixels(mine[0].question.scene)
                     yield mine, source, rasters[of_image[mine[0].index]]
 
-        for n in map_in_threads(self._edit_question, tasks(), threads=None):
-            advance(n)
+        def edit_question(task: tuple[list[Planned], ImageArray, npt.NDArray[np.uint8]]) -> int:
+            """Writes some images of one question; gives their number."""
+            images, source, raster = task
+            for each in images:
+                image = source
+                if each.kind != COPY:
+                    image = self._edited(each.kind, source, raster, each.question.kept)
+                write(self._path(each.index), image)
+            return len(images)
 
-    def _edit_question(self, task: tuple[list[Planned], npt.NDArray[np.uint8], npt.NDArray[np.uint8]]) -> int:
-        """Writes some images of one question; gives their number."""
-        images, source, raster = task
-        for each in images:
-            if each.kind == COPY:
-                content = self._images.png(each.question.scene)()
-            else:
-                content = encode_png(self._edited(each.kind, source, raster, each.question.kept))
-            write_whole(self._path(each.index), content)
-        return len(images)
+        for n in map_in_threads(edit_question, tasks(), threads=None):
+            advance(n)
 
     def _edited(
         self, kind: str, image: npt.NDArray[np.uint8], raster: npt.NDArray[np.uint8], kept: int
@@ -281,11 +278,10 @@ class VisualImages:
     def store(self) -> dict[str, FileRecord]:
         """Packs the images into HDF5; gives the records of all files of the pool."""
         layout, pool = self._layout, self._plan.pool
-        aggregate_images(self._h5, self._plan.indices, self._path, pool=pool)
+        pack_images(layout, pool, self._plan.indices)
+        remove_store(self._waiting)
         paths = [*layout.scene_files(pool), self._h5]
         paths += [self._path(index) for index in self._plan.indices] if self._keeps_png else []
-        if not self._keeps_png:
-            image_store(layout, pool).remove()
         return {layout.relative(path): record(path) for path in paths}
 
 
