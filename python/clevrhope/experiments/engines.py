@@ -163,7 +163,7 @@ def run_chain(
 
     Args:
         chain: the steps.
-        threads: of the process.
+        threads: of each process.
         slot: its place beside the chains that run meanwhile.
         stop: ends the running step when it is set; that step is then a failure, "stopped".
 
@@ -222,7 +222,7 @@ class _Server:
     """
 
     def __init__(self, changes: Mapping[str, str], log: Path) -> None:
-        """What goes wrong before the first step is told in `log`."""
+        """Starts the process; `log` gets its error output until the first step."""
         self.changes = changes
         with log.open("ab") as file:
             self._process = subprocess.Popen(
@@ -255,11 +255,11 @@ class _Server:
         """Runs a step; gives its failure, after which the process has ended."""
         assert self._process.stdin is not None
         log = str(step.log.absolute())
-        with suppress(BrokenPipeError):  # it has ended, which is told below
+        with suppress(BrokenPipeError):  # the process has ended; the loop below reports that
             self._process.stdin.write(json.dumps([log, step.arguments]).encode() + b"\n")
             self._process.stdin.flush()
         answer = b""
-        while answer != f"{log}\n".encode():  # others were printed before the step
+        while answer != f"{log}\n".encode():  # other lines were printed while the process started
             try:
                 answer = self._answers.get(timeout=_POLL_S)
             except Empty:
