@@ -24,12 +24,12 @@ KILLS = 2
 
 
 def trainer(out: Path) -> int | None:
-    """The process that trains into the folder."""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    """The process that trains into the folder: it has the run's log open."""
+    log = out / "log.jsonl"
+    for path in Path("/proc").glob("[0-9]*/fd/*"):
         with suppress(OSError):
-            words = path.read_bytes().split(b"\0")
-            if b"train" in words and str(out).encode() in words:
-                return int(path.parent.name)
+            if path.readlink() == log:
+                return int(path.parts[2])
     return None
 
 
