@@ -1,5 +1,6 @@
 """Experiments: a grid of datasets, runs and a report from one TOML file; what exists is not made again.
 
-All heavy work is done by commands (`clevrhope build`, `features`, `train`, `evaluate`) in a process for each
-run, so a run that dies takes no other with it, and an interruption loses no more than it costs those commands.
+Commands (`clevrhope build`, `features`, `train`, `evaluate`) do all heavy work. The commands of each run
+have a process of their own, so a run that dies takes no other with it, and an interruption costs no more
+than it would cost the command under way.
 """
