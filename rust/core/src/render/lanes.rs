@@ -3,7 +3,7 @@
 //! Formulas that are written for any `Real` give the same bits either way: each operation treats a lane as it
 //! treats a number by itself. On a processor with AVX2, which `pulp` finds out, eight lanes are one register.
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 use std::fmt::Debug;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
@@ -17,9 +17,29 @@ pub const LANES: usize = 8;
 pub fn dispatch<W: NullaryFnOnce>(work: W) -> W::Output {
     #[cfg(test)]
     if IS_PLAIN.load(std::sync::atomic::Ordering::Relaxed) {
-        return work.call();
+        return plain(work);
     }
-    Arch::new().dispatch(work)
+    Arch::new().dispatch(Widest(work))
+}
+
+/// Does `work` with plain registers.
+///
+/// Never inlined: work on lanes is thousands of short loops before they are unrolled, and the time to compile a
+/// function grows with the square of their number.
+#[inline(never)]
+pub fn plain<W: NullaryFnOnce>(work: W) -> W::Output {
+    work.call()
+}
+
+struct Widest<W>(W);
+
+impl<W: NullaryFnOnce> WithSimd for Widest<W> {
+    type Output = W::Output;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> W::Output {
+        if S::IS_SCALAR { plain(self.0) } else { self.0.call() }
+    }
 }
 
 /// Whether `dispatch` does all work without AVX2; other tests may run meanwhile.
@@ -365,6 +385,7 @@ mod tests {
     use crate::render::shape::{Shape, ShapeSpec};
     use crate::render::vector::{V3, v3};
     use proptest::prelude::*;
+
     fn shapes() -> Vec<Shape> {
         let specs = [
             r#"{"kind": "icosphere", "subdivisions": 3, "catmull_clark_steps": 1}"#,

@@ -405,6 +405,7 @@ mod tests {
     use super::super::far_ground::Patches;
     use super::super::{Effort, lit_stage};
     use super::*;
+    use crate::render::lanes::plain;
     use crate::render::stage::{Placement, Studio};
 
     #[test]
@@ -427,7 +428,7 @@ mod tests {
         for places in sampler.dark.chunk_by(|one, other| one.body == other.body) {
             for places in places.chunks(LANES) {
                 let lamps = || Lamps { lit: &lit, places, samples: &sampler.samples };
-                let (plain, wide) = (lamps().call(), dispatch(lamps()));
+                let (plain, wide) = (plain(lamps()), dispatch(lamps()));
                 for lane in 0..places.len() {
                     let bits = |light: V3| [light.x, light.y, light.z].map(f32::to_bits);
                     assert_eq!(bits(plain.light.lane(lane)), bits(wide.light.lane(lane)));
