@@ -164,6 +164,13 @@ impl Light {
     /// How many places on the light stand for it at a point: more if it fills much of the sky there. CLEVR's never do.
     #[inline]
     pub fn places(&self, point: V3) -> u32 {
+        // Squares tell a light that looks small, without roots and divisions; others are told exactly.
+        if let Self::Area { center, half_u, half_v, .. } = *self {
+            let offset = center - point;
+            if 16.0 * (half_u.dot(half_u) + half_v.dot(half_v)) < 0.99 * offset.dot(offset) {
+                return 1;
+            }
+        }
         let (_, _, spread) = self.middle(point);
         ((8.0 * spread) as u32).clamp(1, MOST_PLACES)
     }

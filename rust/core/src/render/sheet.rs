@@ -207,9 +207,9 @@ impl Sheet {
     /// The plane over a local x; beyond the ends the nearest one.
     #[inline(always)]
     fn piece(&self, x: f32) -> usize {
-        let step = ((x - self.local_x[0]) * STEPS_PER_UNIT).clamp(0.0, (self.first.len() - 1) as f32);
-        let mut number = self.first[step as usize] as usize;
-        while number + 1 < self.begins.len() && self.begins[number + 1] <= x {
+        let step = ((x - self.local_x[0]) * STEPS_PER_UNIT) as u16 as usize;
+        let mut number = self.first[step.min(self.first.len() - 1)] as usize;
+        while self.begins.get(number + 1).is_some_and(|&begin| begin <= x) {
             number += 1;
         }
         number

@@ -95,6 +95,8 @@ pub struct Body<'a> {
     pub color: V3,
     pub location: V3,
     pub radius: f32,
+    /// 1 / radius.
+    per_radius: f32,
     /// Radius of a sphere about the location that holds the body.
     pub bound: f32,
     cos: f32,
@@ -207,6 +209,7 @@ impl Studio {
             color: V3::from_f64(thing.color),
             location: V3::from_f64(thing.location),
             radius,
+            per_radius: 1.0 / radius,
             bound: shape.bound() * radius,
             cos: cos as f32,
             sin: sin as f32,
@@ -298,7 +301,9 @@ impl Body<'_> {
 
     /// Whether a point lies within.
     pub fn contains(&self, point: V3) -> bool {
-        self.shape.contains(self.to_own(point))
+        let offset = point - self.location;
+        // A little more than the bound, for rounding.
+        offset.dot(offset) < 1.01 * self.bound * self.bound && self.shape.contains(self.to_own(point))
     }
 
     /// The shading normal at a point of the surface that a ray of this direction has met.
@@ -325,7 +330,7 @@ impl Body<'_> {
     /// A point of the world in the shape's coordinates.
     #[inline(always)]
     fn to_own<F: Real>(&self, point: V3<F>) -> V3<F> {
-        self.inward(point - V3::all(self.location)) * F::all(1.0 / self.radius)
+        self.inward(point - V3::all(self.location)) * F::all(self.per_radius)
     }
 
     /// From the world's axes to the body's.

@@ -6,7 +6,7 @@
 
 use super::bodies::NOBODY;
 use super::numbers::Numbers;
-use super::shade::{LitStage, OFFSET};
+use super::shade::OFFSET;
 use super::view::View;
 use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::V3;
@@ -37,12 +37,12 @@ struct Corner {
     open: bool,
     local_x: f32,
     normal: V3,
-    /// Of each light: the direction that light flows from, as long as the light is strong.
-    flux: [V3; MOST_LIGHTS],
+    /// How strong each light is where nothing hides it.
+    strength: [f32; MOST_LIGHTS],
     /// Which share of each light is seen.
     clear: [f32; MOST_LIGHTS],
-    /// What the ground throws back of each light, as a multiple of what it does evenly.
-    share: [V3; MOST_LIGHTS],
+    /// Light that is seen and thrown back, as it flows along x, y and z.
+    flow: [V3; 3],
     /// As far as it is thrown back.
     indirect: V3,
     /// All of it, thrown back.
@@ -69,7 +69,7 @@ pub struct Cell<'g> {
 
 enum Kind {
     /// Nothing but a blend of the corners' radiance.
-    Even,
+    Even([V3; 4]),
     /// As that, with a fold: by corner, light's flow along x, y and z, one colour in each vector.
     Folded([[V3; 3]; 4]),
     /// Pixel by pixel.
@@ -93,29 +93,26 @@ impl<'a> Ground<'a> {
         let (x, y) = (column / STEP, row / STEP);
         let at = |x: usize, y: usize| &self.corners[y * self.across + x];
         let corners = [at(x, y), at(x + 1, y), at(x, y + 1), at(x + 1, y + 1)];
-        let mut cell = Cell { ground: self, corners, first: [x * STEP, y * STEP], unsure: 0, kind: Kind::Even };
+        let even = Kind::Even(corners.map(|corner| corner.radiance));
+        let mut cell = Cell { ground: self, corners, first: [x * STEP, y * STEP], unsure: 0, kind: even };
         if !corners.iter().all(|corner| corner.usable) {
             cell.unsure = u32::MAX;
             cell.kind = Kind::Uneven;
             return cell;
         }
-        let lit = self.view.lit;
-        let strength = |light: usize| {
-            let flux = corners[0].flux[light];
-            lit.lights[light].color().mean() * corners[0].normal.dot(flux)
-        };
-        let total: f32 = (0..lit.lights.len()).map(strength).sum();
-        for light in 0..lit.lights.len() {
+        let n_lights = self.view.lit.lights.len();
+        let total: f32 = corners[0].strength[..n_lights].iter().sum();
+        for light in 0..n_lights {
             let seen = corners.map(|corner| corner.clear[light]);
             let differ = seen.iter().fold(0.0, |a: f32, &b| a.max(b)) - seen.iter().fold(1.0, |a: f32, &b| a.min(b));
-            if differ * strength(light) > self.effort.difference * total {
+            if differ * corners[0].strength[light] > self.effort.difference * total {
                 cell.unsure |= 1 << light;
             }
         }
         if cell.unsure != 0 {
             cell.kind = Kind::Uneven;
         } else if !corners.iter().all(|corner| corner.normal == corners[0].normal) {
-            cell.kind = Kind::Folded(corners.map(|corner| flow(lit, corner)));
+            cell.kind = Kind::Folded(corners.map(|corner| corner.flow));
         }
         cell
     }
@@ -135,14 +132,14 @@ impl Cell<'_> {
         let v = (row - self.first[1]) as f32 * (1.0 / STEP as f32);
         let weights = [(1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v];
         match &self.kind {
-            Kind::Even => blend(weights, self.corners.map(|corner| corner.radiance)),
+            Kind::Even(radiance) => blend(weights, radiance),
             Kind::Folded(flows) => {
                 let sheet = self.ground.view.lit.sheet;
                 let x: f32 = (0..4).map(|i| weights[i] * self.corners[i].local_x).sum();
                 let normal = sheet.at(x).1;
-                let along = |axis: usize| blend(weights, std::array::from_fn(|i| flows[i][axis]));
+                let along = |axis: usize| blend(weights, &std::array::from_fn(|i| flows[i][axis]));
                 let light = along(0) * normal.x + along(1) * normal.y + along(2) * normal.z;
-                let indirect = blend(weights, self.corners.map(|corner| corner.indirect));
+                let indirect = blend(weights, &self.corners.map(|corner| corner.indirect));
                 (light + indirect).times(sheet.color) * FRAC_1_PI
             }
             Kind::Uneven => self.by_itself(column, row, weights),
@@ -194,31 +191,25 @@ fn corner(view: &View<'_>, effort: GroundEffort, column: usize, row: usize) -> C
     let rays = effort.corner_rays;
     for (number, lamp) in lit.lights.iter().enumerate() {
         let flux = lamp.flux(point);
-        if normal.dot(flux) > 0.0 {
-            corner.flux[number] = flux;
-            corner.share[number] = lit.sheet.share(normal, -ray.direction, lamp.middle(point).0);
-            corner.clear[number] = lit.clear(number, point + normal * OFFSET, &numbers, rays.min(4), rays);
+        let cos = normal.dot(flux);
+        if cos > 0.0 {
+            corner.strength[number] = lamp.color().mean() * cos;
+            let share = lit.sheet.share(normal, -ray.direction, lamp.middle(point).0);
+            let clear = lit.clear(number, point + normal * OFFSET, &numbers, rays.min(4), rays);
+            corner.clear[number] = clear;
+            let color = lamp.color().times(share) * clear;
+            for (axis, sum) in corner.flow.iter_mut().enumerate() {
+                *sum += color * flux[axis];
+            }
         }
     }
-    let [x, y, z] = flow(lit, &corner);
+    let [x, y, z] = corner.flow;
     let light = x * normal.x + y * normal.y + z * normal.z;
     corner.radiance = (light + corner.indirect).times(lit.sheet.color) * FRAC_1_PI;
     corner
 }
 
-/// Light that is seen, as it flows along x, y and z.
-fn flow(lit: &LitStage<'_>, corner: &Corner) -> [V3; 3] {
-    let mut flow = [V3::ZERO; 3];
-    for (number, lamp) in lit.lights.iter().enumerate() {
-        let color = lamp.color().times(corner.share[number]) * corner.clear[number];
-        for (axis, sum) in flow.iter_mut().enumerate() {
-            *sum += color * corner.flux[number][axis];
-        }
-    }
-    flow
-}
-
 #[inline(always)]
-fn blend(weights: [f32; 4], values: [V3; 4]) -> V3 {
+fn blend(weights: [f32; 4], values: &[V3; 4]) -> V3 {
     values[0] * weights[0] + values[1] * weights[1] + values[2] * weights[2] + values[3] * weights[3]
 }

@@ -10,6 +10,7 @@ use super::pixel::{Pixel, PixelEffort, Sample, Sampler};
 use super::shade::LitStage;
 use super::view::{TILE, View};
 use crate::render::film::{FilterWeights, SrgbTable};
+use crate::render::lanes::dispatch;
 use crate::render::vector::{V3, v3};
 use crate::scene::camera::Camera;
 use rayon::prelude::*;
@@ -64,6 +65,7 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
     let smoothed: Vec<Rows> = (0..bands.len()).into_par_iter().map(|band| noisy.smoothed(band, &kernel)).collect();
     let smoothed = Bands { faces: faces(), light: smoothed.iter().collect(), width, height };
     let kernel = Kernel::new(WINDOW, 1);
+    let middle = [filter.around(0.0); 2];
     let sums: Vec<Sums> = bands
         .par_iter()
         .zip(&starts)
@@ -80,6 +82,7 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
                 let place = [pixel.column, pixel.row - start];
                 let own = averaged.mean(place[0], place[1]);
                 let mut last = (NOBODY, V3::ZERO);
+                let (mut offset, mut weights) = ([0.0; 2], middle);
                 for sample in samples {
                     if sample.body != last.0 {
                         let is_own = sample.body == pixel.mean.body || sample.body == NOBODY;
@@ -87,7 +90,9 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
                         last = (sample.body, if is_own { own } else { beside() });
                     }
                     let light = if sample.body == NOBODY { sample.clean } else { sample.clean + last.1 };
-                    let weights = sample.offset.map(|offset| filter.around(offset));
+                    if sample.offset != offset {
+                        (offset, weights) = (sample.offset, sample.offset.map(|offset| filter.around(offset)));
+                    }
                     sums.add(width, place, weights, light, area);
                 }
             }
@@ -95,16 +100,16 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
         })
         .collect();
 
-    let developer = Developer { srgb: &SRGB, filter: filter.around(0.0), bands: &bands, sums: &sums, width };
+    let developer = Developer { srgb: &SRGB, filter: middle[0], bands: &bands, sums: &sums, width };
     let mut bytes = vec![0; 3 * width * height];
     let rows = bytes.par_chunks_mut(3 * width).with_min_len(TILE).enumerate();
-    rows.for_each(|(row, bytes)| developer.row(row, height, bytes));
+    rows.for_each(|(row, bytes)| dispatch(|| developer.row(row, height, bytes)));
     bytes
 }
 
 /// The rays of some rows.
 fn band(view: &View<'_>, ground: &Ground<'_>, effort: PixelEffort, rows: Range<usize>) -> Band {
-    let (width, height) = (view.width, view.height);
+    let width = view.width;
     let mut band = Band {
         plain: vec![[0.0; 4]; rows.len() * width],
         pixels: Vec::new(),
@@ -113,23 +118,17 @@ fn band(view: &View<'_>, ground: &Ground<'_>, effort: PixelEffort, rows: Range<u
         light: Rows::default(),
     };
     let mut sampler = Sampler::new(view, effort.difference);
-    // Whether all about a pixel show what it shows.
-    let even = |column: usize, row: usize| {
-        let columns = column.saturating_sub(1)..(column + 2).min(width);
-        let own = view.shown(column, row);
-        (row.saturating_sub(1)..(row + 2).min(height)).all(|r| columns.clone().all(|c| view.shown(c, r) == own))
-    };
     for top in rows.clone().step_by(STEP) {
         for left in (0..width).step_by(STEP) {
             let cell = ground.cell(left, top);
             // A tile's bodies are those of the pixels beside it, too.
-            let empty = view.bodies(left, top) == 0;
+            let (is_edge, is_empty) = (cell.is_edge(), view.bodies(left, top) == 0);
             for row in top..(top + STEP).min(rows.end) {
                 for column in left..(left + STEP).min(width) {
                     let place = (row - rows.start) * width + column;
-                    let own = view.shown(column, row);
+                    let own = if is_empty { NOBODY } else { view.shown(column, row) };
                     let rays = match view.lit.bodies.list.get(own) {
-                        _ if (!empty && !even(column, row)) || cell.is_edge() => effort.outline,
+                        _ if is_edge || (!is_empty && !view.is_even(column, row)) => effort.outline,
                         Some(body) if body.shader.is_metal() => effort.metal,
                         Some(_) => effort.matte,
                         None => {
@@ -160,6 +159,7 @@ struct Developer<'a> {
 
 impl Developer<'_> {
     /// The bytes of a row of `height`.
+    #[inline(always)]
     fn row(&self, row: usize, height: usize, bytes: &mut [u8]) {
         let width = self.width;
         let [side, middle, _] = self.filter;
@@ -182,15 +182,17 @@ impl Developer<'_> {
         if within == TILE - 1 && band + 1 < self.sums.len() {
             sampled[2] = of(band + 1, 0);
         }
-        for (column, (around, bytes)) in plain.windows(3).zip(bytes.chunks_mut(3)).enumerate() {
-            let mut sum = weighed_sum(&weighed_sum(&[0.0; 4], &around[1], middle), &around[0], side);
-            sum = weighed_sum(&sum, &around[2], side);
-            for line in sampled {
-                if let Some(own) = line.get(column) {
-                    sum = weighed_sum(&sum, own, 1.0);
-                }
+        let mut sums = vec![[0.0; 4]; width];
+        for (sum, around) in sums.iter_mut().zip(plain.windows(3)) {
+            *sum = weighed_sum(&weighed_sum(&[0.0; 4], &around[1], middle), &around[0], side);
+            *sum = weighed_sum(sum, &around[2], side);
+        }
+        for line in sampled {
+            for (sum, own) in sums.iter_mut().zip(line) {
+                *sum = weighed_sum(sum, own, 1.0);
             }
-            let [r, g, b, weight] = sum;
+        }
+        for ([r, g, b, weight], bytes) in sums.into_iter().zip(bytes.chunks_exact_mut(3)) {
             bytes.copy_from_slice(&self.srgb.bytes(v3(r, g, b) / weight));
         }
     }

@@ -109,16 +109,17 @@ impl<'a> Sampler<'a> {
 
     /// Adds a pixel.
     pub fn add(&mut self, column: usize, row: usize, rays: [u32; 2]) {
-        let first = self.samples.len();
-        self.samples.resize(first + rays[0] as usize, Sample::default());
+        let first = self.pixels.last().map_or(0, |pixel| pixel.samples.end);
         let mean = Mean { body: NOBODY, normal: V3::ZERO, sum: V3::ZERO, count: 0.0 };
         self.pixels.push(Pixel { column, row, samples: first..first + rays[0] as usize, rays, mean });
     }
 
     /// Shoots the rays of all pixels, which are of one band: the first ones, and more where those differ.
     pub fn finish(mut self) -> (Vec<Pixel>, Vec<Sample>) {
-        self.aimed.reserve(self.samples.len());
-        self.dark.reserve(self.samples.len());
+        let n_samples = self.pixels.last().map_or(0, |pixel| pixel.samples.end);
+        self.samples.reserve_exact(n_samples);
+        self.aimed.reserve_exact(n_samples);
+        self.dark.reserve_exact(n_samples);
         for number in 0..self.pixels.len() {
             self.aim(number, 0);
         }
@@ -146,8 +147,7 @@ impl<'a> Sampler<'a> {
                 // They move to the end, where there is room for more.
                 let first = self.samples.len();
                 self.samples.extend_from_within(pixel.samples.clone());
-                self.samples.resize(first + (few + more) as usize, Sample::default());
-                pixel.samples = first..self.samples.len();
+                pixel.samples = first..first + (few + more) as usize;
                 self.aim(number, few);
             }
         }
@@ -156,7 +156,7 @@ impl<'a> Sampler<'a> {
         (self.pixels, self.samples)
     }
 
-    /// Aims a pixel's rays from a number on.
+    /// Aims a pixel's rays from a number on, whose samples come after all that there are.
     fn aim(&mut self, pixel: usize, from: u32) {
         let Pixel { column, row, ref samples, rays, mean } = self.pixels[pixel];
         // The first rays say what the broad lobes see of the foremost body.
@@ -170,8 +170,8 @@ impl<'a> Sampler<'a> {
                 2 => TWO[number as usize],
                 _ => FOUR[number as usize],
             };
-            let sample = samples.start + number as usize;
-            self.samples[sample] = Sample { offset: [u, v], body: NOBODY, ..Sample::default() };
+            let sample = self.samples.len();
+            self.samples.push(Sample { offset: [u, v], body: NOBODY, ..Sample::default() });
             let place = [column as f32 + 0.5 + u, row as f32 + 0.5 + v];
             self.aimed.push(Aim { sample, bodies, known, place, numbers });
         }

@@ -97,6 +97,15 @@ impl<'a> View<'a> {
         self.seen(self.bodies(column, row), place).bodies[0]
     }
 
+    /// Whether all pixels about one show what it shows.
+    #[inline]
+    pub fn is_even(&self, column: usize, row: usize) -> bool {
+        let columns = column.saturating_sub(1)..(column + 2).min(self.width);
+        let own = self.shown[row * self.width + column];
+        let mut rows = row.saturating_sub(1)..(row + 2).min(self.height);
+        rows.all(|row| self.shown[row * self.width..][columns.clone()].iter().all(|&other| other == own))
+    }
+
     /// The body that the middle of each pixel shows, or `EMPTY`, row by row.
     fn all_shown(&self) -> Vec<u8> {
         let mut shown = vec![EMPTY; self.width * self.height];
