@@ -59,7 +59,8 @@ impl Effort {
 
 /// An image as bytes, rows from the top, RGB.
 pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
-    image::image(&lit_stage(stage, patches, effort), &stage.camera, effort.image)
+    // Within the pool from beginning to end: each parallel step that is begun outside it wakes it anew.
+    rayon::scope(|_| image::image(&lit_stage(stage, patches, effort), &stage.camera, effort.image))
 }
 
 /// A stage with the light on its ground.
