@@ -1,11 +1,10 @@
 //! Packs and unpacks HDF5 chunks: bytes shuffled by their place in an element, then deflated.
 //!
-//! These are HDF5's own filters, "shuffle" and "deflate" (HDF5 File Format Specification, filters 2 and 1), so
-//! any HDF5 library can read such files. Here they use all cores, and the compressor's output depends on its input
-//! alone.
+//! These are HDF5's own filters, "shuffle" and "deflate" (HDF5 File Format Specification, filters 2 and 1), so any HDF5
+//! library can read the files. This implementation uses all cores, and its output depends only on its input.
 //!
-//! This module has threads of its own: questions are made in long pieces of work at the same time, and a short one
-//! here would wait for their end.
+//! The module has its own thread pool: the usual one is busy with questions, whose tasks are long, and a short task
+//! here would wait for them to end.
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use rayon::ThreadPool;
@@ -27,25 +26,25 @@ pub enum ChunkError {
     Broken(usize),
 }
 
-/// How an array is cut.
+/// How an array is cut into chunks.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
     /// Bytes of an element.
     pub item: usize,
     /// Bytes of a row.
     pub row: usize,
-    /// Rows of a chunk; the last one is filled up with zeros.
+    /// Rows of a chunk; the last chunk is padded with zeros.
     pub rows: usize,
-    /// From 1, fast, to 12, small.
+    /// Compression level, from 1 (fastest) to 12 (smallest).
     pub level: i32,
 }
 
-/// Most bytes of a chunk before it is packed: HDF5's own limit.
+/// Maximum size of a chunk in bytes before compression: HDF5's own limit.
 const LARGEST_CHUNK: usize = u32::MAX as usize;
-/// How many bytes a byte of deflated data can stand for at most (a match of 258 bytes in two bits), rounded up.
+/// The most bytes that one byte of deflated data can expand to (a match of 258 bytes takes two bits), rounded up.
 const MOST_INFLATED: usize = 1_032;
 
-/// Runs in threads of this module's own, as many as there are cores; if none can be started, in the usual ones.
+/// Runs `work` in this module's thread pool, with one thread per core; in the caller's if the pool cannot be built.
 fn in_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     static THREADS: OnceLock<Option<ThreadPool>> = OnceLock::new();
     match THREADS.get_or_init(|| rayon::ThreadPoolBuilder::new().build().ok()) {
@@ -54,7 +53,7 @@ fn in_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-/// The chunks of an array, in order. Uses all cores.
+/// Packs an array into chunks, in order. Uses all cores.
 pub fn deflate_chunks(bytes: &[u8], cut: Cut) -> Result<Vec<Vec<u8>>, ChunkError> {
     let Cut { item, row, rows, level } = cut;
     let level = CompressionLvl::new(level).map_err(|_| ChunkError::Level(level))?;
@@ -72,7 +71,7 @@ pub fn deflate_chunks(bytes: &[u8], cut: Cut) -> Result<Vec<Vec<u8>>, ChunkError
     in_own_threads(|| bytes.par_chunks(size).map_init(|| (Compressor::new(level), Vec::new()), deflate).collect())
 }
 
-/// All elements' first bytes, then all second ones and so on, of a chunk filled up with zeros.
+/// Writes the first bytes of all elements, then the second bytes and so on; pads the chunk with zeros to `size` bytes.
 fn shuffle(part: &[u8], item: usize, size: usize, shuffled: &mut Vec<u8>) {
     shuffled.clear();
     shuffled.resize(size, 0);
@@ -83,12 +82,12 @@ fn shuffle(part: &[u8], item: usize, size: usize, shuffled: &mut Vec<u8>) {
     }
 }
 
-/// The chunks of an array, each `size` bytes of elements of `item` bytes, unpacked end to end. Uses all cores.
+/// Unpacks the chunks of an array end to end: each gives `size` bytes, in elements of `item` bytes. Uses all cores.
 ///
-/// Room is taken only for what so many bytes can hold, whatever size a file claims.
+/// Memory is allocated only for what the packed bytes can expand to, whatever size a file claims.
 ///
 /// # Errors
-/// `Broken` for a chunk that is cut off, or of another size.
+/// `Broken` for a chunk that is cut off or has another size.
 pub fn inflate_chunks<C: AsRef<[u8]> + Sync>(chunks: &[C], item: usize, size: usize) -> Result<Vec<u8>, ChunkError> {
     if item == 0 || size == 0 || !size.is_multiple_of(item) {
         return Err(ChunkError::Shape { bytes: size, row: size, item });

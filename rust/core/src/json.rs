@@ -8,7 +8,7 @@ use std::fmt;
 /// Reads JSON; `file` names it in messages.
 ///
 /// # Errors
-/// A sentence with file, line and column: broken JSON, or a key that an object has twice.
+/// A sentence with file, line and column, for broken JSON or an object with a duplicate key.
 pub fn read_unique(bytes: &[u8], file: &str) -> Result<Value, String> {
     serde_json::from_slice(bytes).map(|Unique(value)| value).map_err(|error| json_message(file, &error))
 }
@@ -18,7 +18,7 @@ pub(crate) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// A value in which no object has a key twice.
+/// A value whose objects have no duplicate keys.
 struct Unique(Value);
 
 struct UniqueVisitor;

@@ -1,4 +1,4 @@
-//! What the engine uses of the processor that it runs on.
+//! The processor features that the engine uses.
 
 use pulp::Arch;
 

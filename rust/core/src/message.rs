@@ -1,18 +1,17 @@
-//! Parts of messages: values shortened, names that were probably meant, what is wrong with JSON.
+//! Parts of error messages: shortened values, suggested names, causes of JSON errors.
 
 use std::borrow::Cow;
 
-/// Most characters of a value that a message shows.
+/// Maximum number of characters of a value that a message shows.
 pub const MAX_SHOWN: usize = 200;
-/// How many characters of a longer value are shown from its beginning, and from its end.
+/// How many characters of a longer value are shown from its start, and from its end.
 const SHOWN_ENDS: [usize; 2] = [140, 55];
-/// Stands for the characters between.
+/// Replaces the characters in between.
 const LEFT_OUT: &str = " ... ";
-/// Longer names are not compared: nobody means a name and writes this many characters.
+/// Longer names are not compared: nobody who means a name writes this many characters.
 const MAX_COMPARED: usize = 256;
 
-/// A value for a message: unprintable characters are escaped, and the middle of one longer than `MAX_SHOWN` is left
-/// out.
+/// A value for a message: unprintable characters are escaped, and a value longer than `MAX_SHOWN` loses its middle.
 pub fn shown(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| matches!(c, '"' | '\'' | '\\') || c.escape_debug().len() == 1;
     if text.len() <= MAX_SHOWN && text.chars().all(is_plain) {
@@ -46,7 +45,7 @@ pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
     shown(&names.join(", ")).into_owned()
 }
 
-/// ` (did you mean "x"?)` when a candidate is near `name`, else nothing; worded to end a sentence.
+/// ` (did you mean "x"?)` when a candidate is close to `name`, otherwise nothing; worded to end a sentence.
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let length = |text: &str| text.chars().take(MAX_COMPARED + 1).count();
     let n = length(name);
@@ -64,15 +63,15 @@ pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>)
         .unwrap_or_default()
 }
 
-/// The same sentence for every JSON file that does not parse: file, line, column, cause.
+/// The message for any JSON file that does not parse: file, line, column and cause.
 pub fn json_message(file: &str, error: &serde_json::Error) -> String {
     format!("{file}:{}:{}: {}", error.line(), error.column(), json_cause(error))
 }
 
-/// What is wrong with JSON, without the place.
+/// The cause of a JSON error, without its place.
 pub fn json_cause(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    // A quoted value may hold these words, too; the parser's own come last.
+    // A quoted value may contain these words too; the parser's own come last.
     let cause = text.rsplit_once(" at line ").map_or(text.as_str(), |(cause, _)| cause);
     shown(cause).into_owned()
 }

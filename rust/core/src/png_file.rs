@@ -4,11 +4,11 @@ use png::{BitDepth, ColorType, Compression, Encoder, EncodingError, Filter};
 
 /// The PNG file of RGB pixels, three bytes each, rows from the top. The same pixels give the same bytes.
 ///
-/// Rendered images have grain, of which a search for repetitions finds little: Huffman codes that were made
-/// for filtered images take a tenth of the time, for files that are a fifth larger.
+/// Rendered images are noisy, so a search for repetitions finds little in them: the encoder's fixed Huffman codes for
+/// filtered images take a tenth of the time and give files that are a fifth larger.
 ///
 /// # Errors
-/// The pixels are not as many as the size says, or the size is none.
+/// The number of pixels does not match the size, or the size is zero.
 pub fn encode_png(pixels: &[u8], [width, height]: [u32; 2]) -> Result<Vec<u8>, EncodingError> {
     let mut file = Vec::with_capacity(pixels.len() / 4);
     let mut encoder = Encoder::new(&mut file, width, height);

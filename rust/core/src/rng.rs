@@ -6,12 +6,12 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Names a stream: everything that it depends on, hashed.
+/// Names a stream: a hash of everything that it depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamKey([u8; 32]);
 
 impl StreamKey {
-    /// A key from its parts; lengths are hashed too, so ("ab", "c") is not ("a", "bc").
+    /// A key from its parts; lengths are hashed too, so ("ab", "c") differs from ("a", "bc").
     pub fn new(parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("clevrhope stream v1");
         for part in parts {
@@ -21,12 +21,12 @@ impl StreamKey {
         Self(*hasher.finalize().as_bytes())
     }
 
-    /// For streams that are named after this one.
+    /// The key as bytes, from which the keys of other streams are derived.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The generator of one index of this stream.
+    /// The generator for one index of this stream.
     pub fn at(&self, index: u64) -> StreamRng {
         let hash = blake3::keyed_hash(&self.0, &index.to_le_bytes());
         StreamRng(Xoshiro256PlusPlus::from_seed(*hash.as_bytes()))
@@ -76,17 +76,17 @@ impl StreamRng {
     }
 }
 
-/// Rounds of a permutation: six times the binary logarithm of the most places that a pool may have.
+/// Rounds of a permutation: six times the binary logarithm of the largest number of places that a pool may have.
 const ROUNDS: usize = 192;
 
-/// A seeded permutation of `0..n`, an entry at a time and with nothing kept: a swap-or-not shuffle.
+/// A seeded permutation of `0..n` whose entries are computed one at a time, without a table: a swap-or-not shuffle.
 ///
-/// In each round the places are paired so that their sum is a drawn number modulo n, and each pair is swapped or
-/// not by a bit of its own. Source: Hoang, Morris and Rogaway, "An Enciphering Scheme Based on a Card Shuffle"
+/// In each round, two places are paired if their sum is a drawn number modulo n, and each pair has its own bit that
+/// decides whether it is swapped. Source: Hoang, Morris and Rogaway, "An Enciphering Scheme Based on a Card Shuffle"
 /// (2012).
 #[derive(Clone, Debug)]
 pub struct Permutation {
-    /// The sum of each pair, and what its bits are drawn from.
+    /// For each round, the sum of each pair, and the seed of the pairs' bits.
     rounds: Vec<(u32, u64)>,
     n: u32,
 }
@@ -97,7 +97,7 @@ impl Permutation {
         Self { rounds: (0..ROUNDS).map(|_| (rng.below(n), rng.word())).collect(), n }
     }
 
-    /// Where the permutation takes `place`; both are below `n`.
+    /// The place that the permutation moves `place` to; both are below `n`.
     pub fn at(&self, place: u32) -> u32 {
         debug_assert!(place < self.n);
         self.rounds.iter().fold(place, |place, &(sum, bits)| {
@@ -108,13 +108,13 @@ impl Permutation {
     }
 }
 
-/// A generator of one word of state (SplitMix64), for draws that must come out the same each time
-/// that a search passes a state: cheap to start, seeded from what names the state.
+/// A generator with one word of state (SplitMix64), for draws that must come out the same each time that a search
+/// reaches a state: cheap to start, and seeded from what identifies the state.
 #[derive(Clone, Debug)]
 pub struct StateRng(u64);
 
 impl StateRng {
-    /// From a seed and what names the state.
+    /// A generator from a seed and what identifies the state.
     #[inline]
     pub fn new(seed: u64, place: u64, state: u64) -> Self {
         Self(mix(seed ^ mix(place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(state))))
@@ -185,7 +185,7 @@ mod tests {
             taken.sort_unstable();
             assert!(taken.into_iter().eq(0..n), "{n}");
         }
-        // Over many keys, five places go to five places in every way equally often.
+        // Over many keys, all 120 orders of five places are equally frequent.
         let mut counts = std::collections::BTreeMap::new();
         for key in 0..12_000u32 {
             let order = Permutation::new(&StreamKey::new(&[&key.to_le_bytes()]), 5);

@@ -8,18 +8,18 @@ use crate::message::{listed, shown, suggestion};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// Attribute types an object has: size, colour, material, shape.
+/// Number of attribute types: size, colour, material, shape.
 pub const N_TYPES: usize = 4;
-/// Most objects in a scene, since a set of objects is a 32-bit mask.
+/// Maximum number of objects in a scene, since a set of objects is a 32-bit mask.
 pub const MAX_OBJECTS: usize = 32;
-/// Most values over all attribute types, so that value numbers fit in a byte with room to spare.
+/// Maximum number of values over all attribute types, so that value numbers fit in a byte with room to spare.
 pub const MAX_VALUES: usize = 200;
 
 /// Type names, in the order in which questions name them ("large red metal cube").
 pub const TYPE_NAMES: [&str; N_TYPES] = ["size", "color", "material", "shape"];
 /// The keys of the properties file, in the same order.
 const FILE_KEYS: [&str; N_TYPES] = ["sizes", "colors", "materials", "shapes"];
-/// Most characters of a value's name.
+/// Maximum number of characters of a value's name.
 pub const MAX_NAME: usize = 32;
 /// Names that no value may have, in lower case: files, hold-outs and questions use them for something else.
 const RESERVED_NAMES: [&str; 4] = [
@@ -27,10 +27,10 @@ const RESERVED_NAMES: [&str; 4] = [
     "yes no true false",
     // Names of datasets and of lists of them.
     "none all prelim",
-    // An object of no named shape, relations, attribute types: the keys of synonyms.json and of programs.
+    // Objects of any shape, relations and attribute types: the keys of synonyms.json and of programs.
     "thing things object objects left right behind front size color material shape sizes colors materials shapes \
      relation relations",
-    // Words by which questions are read.
+    // Words by which the question reader recognises questions.
     "a an the is are there that either or and not other another",
 ];
 /// Relations, in the order in which programs number them.
@@ -48,13 +48,13 @@ pub enum VocabError {
     Unknown { kind: String, name: String, suggestion: String, known: String },
 }
 
-/// One attribute type: its values' names, and what the file says of each.
+/// One attribute type: the names of its values, and their definitions in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributeType {
     pub name: &'static str,
-    /// Value names in file order; a value's number is its place here.
+    /// Value names in file order; a value's number is its index here.
     pub values: Vec<String>,
-    /// What the file gives for each value: a radius, an RGB triple, the name of a material or mesh.
+    /// The file's definition of each value: a radius, an RGB triple, the name of a material or mesh.
     pub definitions: Vec<Value>,
 }
 
@@ -65,11 +65,11 @@ pub enum Answer {
     Integer(u8),
     /// (attribute type, value number)
     Value(u8, u8),
-    /// A relation's number; the answer of questions about several images alone.
+    /// A relation's number; only questions about several images have this answer.
     Relation(u8),
 }
 
-/// Attribute types with their values, relations and answers of a world.
+/// The attribute types with their values, the relations and the answers of a world.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vocabulary {
     types: Vec<AttributeType>,
@@ -145,7 +145,7 @@ impl Vocabulary {
         RELATION_NAMES.len()
     }
 
-    /// The number of a value counted through all types: row of `SceneGraph::members`.
+    /// The number of a value counted over all types: its row in `SceneGraph::members`.
     #[inline]
     pub fn value_row(&self, kind: usize, value: usize) -> usize {
         usize::from(self.offsets[kind]) + value
@@ -160,13 +160,13 @@ impl Vocabulary {
         self.types[kind].values.iter().position(|v| v == name)
     }
 
-    /// As `value`, with an error that lists the values of the type.
+    /// Like `value`, with an error that lists the type's values.
     pub fn known_value(&self, kind: usize, name: &str) -> Result<u8, VocabError> {
         let unknown = || self.unknown(TYPE_NAMES[kind], name, self.types[kind].values.iter().map(String::as_str));
         self.value(kind, name).map(|value| value as u8).ok_or_else(unknown)
     }
 
-    /// (type, value) of a value's name; names are unique over types.
+    /// The type and number of the value with this name; names are unique over all types.
     pub fn find_value(&self, name: &str) -> Result<(usize, usize), VocabError> {
         (0..N_TYPES)
             .find_map(|kind| self.value(kind, name).map(|value| (kind, value)))
@@ -192,8 +192,8 @@ impl Vocabulary {
         2 + usize::from(self.largest_count) + 1 + self.n_values_in_all()
     }
 
-    /// The number of an answer: yes 0, no 1, then integers, then values in type order. Relations follow, which are no
-    /// answers to questions about one image.
+    /// The number of an answer: yes is 0, no is 1, then come integers, then values in type order. Relations come last;
+    /// they are not answers to questions about one image.
     ///
     /// None for an integer above `largest_count`.
     #[inline]
@@ -209,7 +209,7 @@ impl Vocabulary {
         }
     }
 
-    /// The answer of a number; the inverse of `answer_index`.
+    /// The answer with this number; the inverse of `answer_index`.
     pub fn answer(&self, index: u16) -> Option<Answer> {
         let integers = u16::from(self.largest_count) + 1;
         match index {
@@ -243,7 +243,7 @@ impl Vocabulary {
         (0..self.n_answers() as u16).filter_map(|i| self.answer(i)).map(|a| self.answer_text(a)).collect()
     }
 
-    /// Those of all answers to questions about several images: the same, and relations after them.
+    /// The spellings of all answers to questions about several images: those about one image, then relations.
     pub fn answer_texts_of_sets(&self) -> Vec<String> {
         self.answer_texts().into_iter().chain(RELATION_NAMES.map(str::to_owned)).collect()
     }
@@ -263,15 +263,15 @@ impl Vocabulary {
     }
 }
 
-/// The names of types, as a sentence lists them.
+/// The names of attribute types, joined by "and".
 pub fn type_names(kinds: &[usize]) -> String {
     kinds.iter().map(|&kind| TYPE_NAMES[kind]).collect::<Vec<_>>().join(" and ")
 }
 
-/// What is wrong with a value's name, worded to follow it in a sentence; None for a valid name.
+/// What is wrong with a value's name, worded to follow the name in a sentence; None for a valid name.
 ///
-/// Names become parts of folders' and files' names (`rubber_cylinder-d8`), of tokens (`filter_color[red]`), of
-/// options (`color=red,shape=cube`) and words of questions.
+/// Names become parts of the names of folders and files (`rubber_cylinder-d8`), of tokens (`filter_color[red]`), of
+/// options (`color=red,shape=cube`), and words of questions.
 fn name_problem(name: &str) -> Option<String> {
     let parts = || name.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric()));
     if name.len() > MAX_NAME || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !parts() {
@@ -318,7 +318,7 @@ fn is_rgb(definition: &Value) -> bool {
     definition.as_array().is_some_and(|rgb| rgb.len() == 3 && rgb.iter().all(is_byte))
 }
 
-/// Whether these are the numbers of a material.
+/// Whether these entries are valid parameters of a material.
 fn is_principled(entries: &Map<String, Value>) -> bool {
     let within = |name: &str, least: f64| {
         entries.get(name).and_then(Value::as_f64).is_some_and(|number| (least..=1.0).contains(&number))

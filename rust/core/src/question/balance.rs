@@ -6,25 +6,25 @@
 use super::plan::{AnswerSet, Plan};
 use crate::rng::StreamRng;
 
-/// Number of scenes in a window: the CLEVR generator resets its counters after as many.
+/// Number of scenes in a window: the CLEVR generator resets its counters after this many.
 pub const WINDOW: usize = 250;
 
 /// Lower bound for the median of a family's counts.
 const LEAST_MEDIAN: u32 = 5;
 
-/// A window's counters.
+/// The counters of a window.
 pub struct Balance {
-    /// Number of questions so far, by family; `TAKEN` for families that are not tried at all.
+    /// Number of questions so far, by family; `TAKEN` for families that are never tried.
     questions: Vec<Lanes>,
     families: Vec<Counts>,
-    /// The same for the current scene, where families that were tried are `TAKEN` too.
+    /// The same for the current scene, in which families that were already tried are `TAKEN` too.
     untried: Vec<Lanes>,
     /// The minimum of `untried`, and how often it occurs; unknown while that is 0.
     least: u16,
     n_least: u16,
 }
 
-/// More questions than a family can have in a window.
+/// Marks a family as unavailable: more questions than a family can have in a window.
 const TAKEN: u16 = u16::MAX;
 /// Number of families that are processed at once; the last group is padded.
 const LANES: usize = 16;
@@ -36,7 +36,7 @@ struct Counts {
 }
 
 impl Balance {
-    /// Counters at zero for the families of these plans, of which those in `among` are tried.
+    /// Counters at zero for the families of these plans; only those in `among` are tried.
     pub fn new<'a>(plans: impl Iterator<Item = &'a Plan>, among: &[u16]) -> Self {
         let families: Vec<Counts> = plans.map(|plan| Counts::new(plan.n_answers)).collect();
         let mut questions = vec![[TAKEN; LANES]; families.len().div_ceil(LANES)];
@@ -83,7 +83,7 @@ impl Balance {
         None
     }
 
-    /// The answers that are accepted from a family next.
+    /// The answers that are accepted from the family's next question.
     pub fn acceptable(&self, family: u16) -> AnswerSet {
         self.families[usize::from(family)].acceptable
     }
@@ -104,13 +104,13 @@ impl Counts {
     }
 }
 
-/// Number of families in these lanes that were used this often.
+/// Number of families in these lanes that were used exactly `used` times.
 #[inline]
 fn count(lanes: &Lanes, used: u16) -> u16 {
     lanes.iter().map(|&of_family| u16::from(of_family == used)).sum()
 }
 
-/// The rule for a family's counts by answer. A family with one answer has no second, so it may repeat it.
+/// The answers that a family with these counts accepts. A family with one answer has no second, so it may repeat it.
 pub fn acceptable(counts: &[u32]) -> AnswerSet {
     let (mut first, mut second, mut frequent) = (0, 0, 0);
     for &count in counts {

@@ -5,9 +5,9 @@ use crate::program::catalogue::Function;
 use crate::program::{Program, Step};
 
 impl Family {
-    /// The program for these values of the parameters (None: unset), and the step of each node's output.
+    /// The program for these values of the parameters (None: unset), and the step that gives each node's output.
     ///
-    /// A parameter that a node needs, a relation for one, has to have a value.
+    /// Every parameter that a node needs, such as a relation, must have a value.
     pub fn program(&self, values: &[Option<u8>]) -> (Program, [u8; MAX_NODES]) {
         let mut steps = Vec::with_capacity(24);
         let mut builder = ProgramBuilder::new(&mut steps);
@@ -40,7 +40,7 @@ impl<'a> ProgramBuilder<'a> {
     }
 
     pub(super) fn push(&mut self, kind: NodeKind, inputs: [u8; 2], chosen: &[Option<u8>]) {
-        // Where a node has fewer inputs, this is the first node's output: step 0, as in all steps.
+        // An input that the node does not have becomes the first node's output: step 0, as in all steps.
         let inputs = inputs.map(|input| self.outputs[usize::from(input)]);
         let argument = || chosen.first().copied().flatten().unwrap_or(0);
         let last = match kind {

@@ -1,4 +1,4 @@
-//! Questions on scenes that are not of a pool.
+//! Questions on scenes that do not come from a pool.
 
 use super::instantiate::{Instantiator, Question};
 use super::plan::Plan;
@@ -11,7 +11,7 @@ use crate::scene::SceneView;
 use crate::vocab::Vocabulary;
 use rayon::prelude::*;
 
-/// Makes questions on given scenes, balanced over windows of 250 of them.
+/// Makes questions on given scenes, balanced over windows of 250 scenes.
 pub struct QuestionGenerator<'a> {
     instantiator: Instantiator<'a>,
     key: StreamKey,
@@ -19,7 +19,7 @@ pub struct QuestionGenerator<'a> {
 }
 
 impl<'a> QuestionGenerator<'a> {
-    /// `plans` are those of the templates.
+    /// `plans` are the plans of the templates.
     pub fn new(
         vocab: &'a Vocabulary,
         templates: &'a TemplateSet,
@@ -40,9 +40,9 @@ impl<'a> QuestionGenerator<'a> {
         Self { instantiator: Instantiator::new(vocab, templates, plans, rule, holdout), key, per_scene }
     }
 
-    /// The questions on scenes, given with their indices; the last window may be shorter. Uses all cores.
+    /// The questions on the scenes, which are given with their indices; the last window may be shorter. Uses all cores.
     ///
-    /// The random draws for a scene depend on its index alone.
+    /// The random draws for a scene depend only on its index.
     pub fn generate(&self, scenes: &[(u64, SceneView<'_>)]) -> Vec<Question> {
         let windows = scenes.par_chunks(WINDOW).map_init(
             || self.instantiator.workspace(),

@@ -1,12 +1,12 @@
-//! The keys of a scene, the combinations of values that its objects have, and their groups by set of objects.
+//! The keys of a scene (the combinations of values that its objects have), grouped by the objects that have them.
 //!
 //! Many keys have the same objects ("red", "red cube", "red metal thing"), and whether a search takes a key depends
-//! almost entirely on these.
+//! almost entirely on its objects.
 
 use super::template::Tail;
 use crate::vocab::RELATION_NAMES;
 
-/// Maximum number of keys: those of a scene of 32 objects with 15 each, and the empty one; a power of two.
+/// Maximum number of keys: 15 for each of 32 objects, and the empty one, rounded up to a power of two.
 pub const MAX_KEYS: usize = 1 << 9;
 /// Slots of the hash table of groups: a power of two, more than there are groups.
 const SLOTS: usize = 2 * MAX_KEYS;
@@ -19,13 +19,13 @@ pub struct Key {
     pub combination: u32,
     /// The objects that have it.
     pub objects: u32,
-    /// The types that it names, a bit each.
+    /// The types that it names, one bit each.
     pub types: u8,
     /// The bits of the held-out conjunction that its values have.
     pub bits: u8,
 }
 
-/// A set of objects, and the number of keys that have exactly these.
+/// A set of objects, and the number of keys that have exactly these objects.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
     pub objects: u32,
@@ -33,32 +33,32 @@ pub struct Group {
     first_key: u16,
 }
 
-/// The groups of one scene after another, in the order of their first keys.
+/// The groups of one scene, in the order of their first keys; the buffers are reused for the next scene.
 #[derive(Clone, Debug)]
 pub struct Groups {
     len: usize,
-    /// By group, its objects and number of keys; padded with zeros to a multiple of `LANES`.
+    /// The objects and number of keys of each group; padded with zeros to a multiple of `LANES`.
     objects: Vec<u32>,
     n_keys: Vec<u32>,
     first_key: Vec<u16>,
     last_key: Vec<u16>,
-    /// By key, the next of its group.
+    /// For each key, the next key of its group.
     next_key: Vec<u16>,
-    /// The scene that a slot was last used for, and the group.
+    /// For each slot, the scene that last used it, and the group.
     slots: Vec<(u32, u16)>,
     scene: u32,
 }
 
-/// Number of pairs of a relation of one object and a key, by how many of the key's objects stand in the relation.
+/// Number of (relation of one object, key) pairs, by how many of the key's objects stand in the relation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     pub nothing: u32,
     pub one: u32,
     pub more: u32,
-    /// All of the key's objects, which are one or more.
+    /// All of the key's objects: a single one here, several in `all_more`.
     pub all_one: u32,
     pub all_more: u32,
-    /// Objects that are the only ones left.
+    /// Objects that some pair leaves as the only one.
     pub single_objects: u32,
 }
 
@@ -78,7 +78,7 @@ impl Default for Groups {
 }
 
 impl Leftovers {
-    /// Whether some relation leaves objects of a key.
+    /// Whether any relation leaves objects of a key.
     #[inline]
     pub fn is_something(&self) -> bool {
         self.one + self.more + self.all_one + self.all_more != 0
@@ -94,7 +94,7 @@ impl Leftovers {
         }
     }
 
-    /// Number of trivial options that are offered as well: a tenth of all, a ninth of the others, rounded.
+    /// Number of trivial options that are offered as well: a tenth of all, or a ninth of the others, rounded.
     #[inline]
     pub fn n_trivial_offered(&self, tail: Tail) -> u32 {
         let trivial = if tail == Tail::Unique { self.all_one } else { self.all_one + self.all_more };
@@ -154,7 +154,7 @@ impl Groups {
         })
     }
 
-    /// Number of keys with a single object of a set.
+    /// Number of keys that exactly one object of a set has.
     pub fn singles_on(&self, set: u32) -> u32 {
         self.lanes()
             .map(|(objects, n_keys)| {
@@ -167,9 +167,9 @@ impl Groups {
             .sum()
     }
 
-    /// The leftovers of an object with these relations.
+    /// The leftovers of an object, given the objects that stand in each relation to it.
     pub fn leftovers(&self, related: [u32; RELATION_NAMES.len()]) -> Leftovers {
-        // Without branches, and lane by lane: this runs for most objects of a scene.
+        // Branch-free and lane by lane, since this runs for most objects of a scene.
         let mut sums = [[0u32; LANES]; 6];
         for (objects, n_keys) in self.lanes() {
             for related in &related {

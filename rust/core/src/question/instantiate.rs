@@ -1,7 +1,7 @@
 //! Instantiation of families on scenes: balanced questions with programs, answers and texts.
 //!
-//! On each scene, families are tried from the least used of the window on, each at most once, until the scene has as
-//! many questions as wanted, as in the CLEVR generator.
+//! As in the CLEVR generator, the families used least in the window are tried first on each scene, each family at most
+//! once, until the scene has as many questions as wanted.
 
 use super::balance::Balance;
 use super::expansion::ProgramBuilder;
@@ -19,7 +19,7 @@ use crate::scene::SceneView;
 use crate::vocab::{Answer, Vocabulary};
 use std::ops::Range;
 
-/// Bound on the options of one attempt; real attempts stay far below.
+/// Bound on the number of options in one attempt; real attempts stay far below.
 pub const MAX_OPTIONS: u64 = 1_000_000;
 
 /// A question on a scene.
@@ -32,7 +32,7 @@ pub struct Question {
     pub answer: Answer,
     pub text: String,
     pub program: Program,
-    /// For each `relate` of the program in order, a bit: whether the answer would be different or missing without it.
+    /// One bit for each `relate` of the program, in order: whether the answer would differ or be missing without it.
     pub relation_needed: u32,
     pub n_relations: u8,
 }
@@ -44,7 +44,7 @@ pub struct Instantiator<'a> {
     plans: &'a [Plan],
     /// Families that can satisfy the rule.
     usable: Vec<u16>,
-    /// By family: the weakest rule that implies the split's for it.
+    /// For each family, the weakest rule that implies the split's rule for it.
     rules: Vec<QuestionRule>,
     holdout: Option<&'a Holdout>,
 }
@@ -62,7 +62,7 @@ pub struct Workspace {
     steps: Vec<Step>,
 }
 
-/// A clock for benchmarks: nanoseconds since some moment. It decides nothing.
+/// A clock for benchmarks: nanoseconds since some fixed moment. No data depends on it.
 pub type Stopwatch = fn() -> u64;
 
 impl<'a> Instantiator<'a> {
@@ -106,7 +106,7 @@ impl<'a> Instantiator<'a> {
 
     /// The questions of a window, up to `per_scene` for each of its scenes in order.
     ///
-    /// The random draws for a scene depend on `key` and its index alone.
+    /// The random draws for a scene depend only on `key` and the scene's index.
     pub fn window<'s>(
         &self,
         workspace: &mut Workspace,
@@ -209,13 +209,13 @@ impl<'a> Instantiator<'a> {
 }
 
 impl Workspace {
-    /// The workspace with each attempt timed.
+    /// The same workspace, which times each attempt if there is a stopwatch.
     pub fn timed_by(self, stopwatch: Option<Stopwatch>) -> Self {
         Self { stopwatch, ..self }
     }
 }
 
-/// The answer that a word stands for, by the type of a family's answers.
+/// The answer that a word stands for, given the type of the family's answers.
 pub(crate) fn answer_of(output: Type, word: u32) -> Answer {
     match output {
         Type::Bool => Answer::Bool(word == 1),
@@ -224,7 +224,7 @@ pub(crate) fn answer_of(output: Type, word: u32) -> Answer {
     }
 }
 
-/// For each `relate` of a program, whether its answer (a word) needs it: whether there is another answer or none if
+/// For each `relate` of a program, whether its answer (a word) needs it: whether the answer differs or is missing if
 /// the relation is replaced by the whole scene. Returns the bits, and the number of relations.
 pub fn relations_needed(steps: &[Step], answer: u32, scene: SceneView<'_>, vocab: &Vocabulary) -> (u32, u8) {
     let is_relation = |step: &Step| step.function == Function::Relate;
@@ -232,7 +232,7 @@ pub fn relations_needed(steps: &[Step], answer: u32, scene: SceneView<'_>, vocab
     let mut words = [0; MAX_STEPS];
     run(steps, 0..last, (scene, vocab), &mut words);
     let (mut needed, mut n_relations) = (0, 0);
-    // Backwards from the last relation, so that the steps before each are still those of the program.
+    // From the last relation backwards, so that the steps before each one are still those of the program.
     for at in (0..=last).rev().filter(|&at| is_relation(&steps[at])) {
         words[at] = scene.everything();
         let has_answer = run(steps, at + 1..steps.len(), (scene, vocab), &mut words);
@@ -242,7 +242,7 @@ pub fn relations_needed(steps: &[Step], answer: u32, scene: SceneView<'_>, vocab
     (needed, n_relations)
 }
 
-/// Executes a range of a program's steps, given the outputs of those before; whether all have an output.
+/// Executes a range of a program's steps, given the outputs of the steps before. Returns whether all have an output.
 fn run(steps: &[Step], which: Range<usize>, facts: impl Facts<Word = u32>, words: &mut [u32; MAX_STEPS]) -> bool {
     which.into_iter().all(|i| {
         let Step { function, argument, inputs } = steps[i];

@@ -1,8 +1,8 @@
-//! Writing of questions as rows of a question file: CLEVR's published keys, and a few more.
+//! Writes questions as rows of a question file: CLEVR's published keys, and a few more.
 //!
-//! Added are `template_filename` and `template_index` (the file of the question's family and its position
-//! there) and `relation_needed` (for each `relate` of the program in order, whether the answer would
-//! be different or missing without it).
+//! The additional keys are `template_filename` and `template_index` (the file of the question's family and the family's
+//! position in it) and `relation_needed` (for each `relate` of the program, in order, whether the answer would differ
+//! or be missing without it).
 
 use super::instantiate::Question;
 use super::template::TemplateSet;
@@ -10,7 +10,7 @@ use crate::json::quoted;
 use crate::vocab::Vocabulary;
 use std::io::Write;
 
-/// The entries of a row besides the question itself.
+/// The entries of a row that are not part of the question itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     pub split: &'a str,

@@ -14,16 +14,16 @@ const MOST_WORDS: usize = 1_000;
 /// The words for values, relations, numbers and things.
 #[derive(Clone, Debug)]
 pub struct Lexicon {
-    /// For each attribute type, the words for no value and for each value; then an unused entry for no relation,
-    /// and the words for each relation; then the same for numbers.
+    /// For each attribute type, the words for the unset value and for each value; then an unused entry for the unset
+    /// relation, and the words for each relation; then the same for numbers.
     lists: Vec<Vec<Word>>,
-    /// The same with the name of each attribute's value as the only word for it.
+    /// The same, where an attribute value's name is the only word for it.
     names: Vec<Vec<Word>>,
     /// Start of each type's lists; relations and numbers come last.
     starts: [usize; N_TYPES + 2],
 }
 
-/// One or more words for a value, as questions have them.
+/// One or more words for a value, as they appear in questions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Word {
     /// The text, padded with a chunk of spaces.
@@ -50,7 +50,7 @@ impl Word {
 }
 
 impl Lexicon {
-    /// The lexicon of a map from names to words; a missing name stands for itself.
+    /// The lexicon from a map of names to words; a name that is missing from the map stands for itself.
     pub fn new(vocab: &Vocabulary, mut words: BTreeMap<String, Vec<String>>) -> Result<Self, String> {
         if let Some((name, _)) =
             words.iter().find(|(_, list)| list.is_empty() || list.iter().any(|w| w.trim().is_empty()))
@@ -86,7 +86,7 @@ impl Lexicon {
         Ok(Self { lists, names, starts })
     }
 
-    /// The words for a parameter's value; empty if it is unset and has no word for that.
+    /// The words for a parameter's value; empty if the parameter is unset and there is no word for that.
     #[inline]
     pub fn words(&self, param: &Param, value: Option<u8>) -> &[Word] {
         &self.lists_of(param)[self.starts[place(param.kind)] + value.map_or(0, |value| usize::from(value) + 1)]
@@ -111,8 +111,8 @@ impl Lexicon {
     }
 }
 
-/// Refuses a word for two values or numbers, or for a value and "thing": a question with it would be ambiguous. The
-/// plurals of nouns, which are shapes and "thing", count as well.
+/// Refuses a word that stands for two values or numbers, or for a value and "thing": a question with it would be
+/// ambiguous. The plurals of nouns (shapes and "thing") are checked too.
 fn each_word_says_one_thing(vocab: &Vocabulary, words: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
     let mut name_by_form: BTreeMap<String, &str> = BTreeMap::new();
     let values = vocab.types().iter().enumerate();
@@ -136,7 +136,7 @@ fn each_word_says_one_thing(vocab: &Vocabulary, words: &BTreeMap<String, Vec<Str
     Ok(())
 }
 
-/// The number of a parameter's kind in a lexicon.
+/// The index of a parameter's kind in `Lexicon::starts`.
 #[inline]
 fn place(kind: ParamKind) -> usize {
     match kind {

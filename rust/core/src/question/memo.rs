@@ -3,10 +3,10 @@
 use crate::rng::mix;
 
 const SLOTS: usize = 1 << 11;
-/// Maximum number of states; the set ignores further ones, and the search then only repeats work.
+/// Maximum number of states; the set ignores any more, and then the search only repeats work.
 const MOST: usize = SLOTS / 2;
 
-/// A hash table with open addressing over 64-bit hashes. A slot is in use if it has the current generation.
+/// A hash table with open addressing over 64-bit hashes. A slot is in use if it carries the current generation.
 pub struct Memo {
     slots: Vec<(u32, u64)>,
     generation: u32,
@@ -29,8 +29,8 @@ impl Memo {
         self.len = 0;
     }
 
-    /// The start of a key. Keys are not verified: an attempt rarely has more than a hundred failed states, so two
-    /// collide once in 2^50 attempts, and then only an option is overlooked.
+    /// The key of two words, which `extend` adds to. Keys are not verified: an attempt rarely has more than a hundred
+    /// failed states, so two collide once in 2^50 attempts, and then the search only overlooks an option.
     #[inline]
     pub fn key(a: u64, b: u64) -> u64 {
         Self::extend(a.wrapping_add(1), b)

@@ -1,8 +1,8 @@
 //! The options that a scene offers to choices of a template.
 //!
-//! A combination names a value or none for each type (3 x 9 x 3 x 4 of them in CLEVR). Those that some object has
-//! are the scene's keys. The options of an object's relations with the keys are summed up once a scene, when a
-//! search first needs them, and shared by all searches on the scene.
+//! A combination names a value or none for each type (3 x 9 x 3 x 4 combinations in CLEVR). Those that some object has
+//! are the scene's keys. The options of an object's relations with the keys are counted once per scene, when a search
+//! first needs them, and the counts are shared by all searches on the scene.
 
 use super::groups::{Groups, Key, Leftovers, MAX_KEYS};
 use super::template::Tail;
@@ -29,20 +29,21 @@ pub struct SceneOptions {
     combinations: Combinations,
     n_keys: usize,
     keys: Vec<Key>,
-    /// By combination: the last scene with it as a key, and the key's number there.
+    /// For each combination, the last scene that had it as a key, and the key's number there.
     seen: Vec<(u32, u16)>,
     generation: u32,
     n_singles: usize,
     singles: Vec<u16>,
     pub(super) groups: Groups,
-    /// Keys that name the whole held-out conjunction, whose bits are `full` (no key's bits if nothing is held out).
+    /// Keys that name the whole held-out conjunction, whose bits are `full` (no key has these bits if nothing is held
+    /// out).
     pub(super) held: Vec<u16>,
     full: u8,
-    /// Sizes of the keys' sets, a bit each.
+    /// The sizes of the keys' sets of objects, one bit each.
     pub(super) sizes: u64,
-    /// By object, the leftovers of its relations, once needed.
+    /// For each object, the leftovers of its relations, once they are needed.
     relate: Vec<Option<Leftovers>>,
-    /// By combination: the last drawing that gave it.
+    /// For each combination, the last drawing that gave it.
     drawn: Vec<u32>,
     drawing: u32,
 }
@@ -97,7 +98,7 @@ impl SceneOptions {
         self.relate.resize(scene.n_objects(), None);
     }
 
-    /// Lists the combinations that objects have, in the order in which they occur.
+    /// Lists the combinations that objects have, in the order of their first occurrence.
     fn list_keys(&mut self, scene: SceneView<'_>) {
         let Self { combinations, keys, seen, generation, .. } = self;
         let mut n_keys = 0;
@@ -145,12 +146,12 @@ impl SceneOptions {
         &self.singles[..self.n_singles]
     }
 
-    /// Draws `count` different combinations that no object has, or all of them if there are fewer.
+    /// Draws `count` distinct combinations that no object has, or all of them if there are fewer.
     pub fn draw_absent(&mut self, count: u32, rng: &mut StateRng, out: &mut Vec<u32>) {
         let all = self.combinations.count();
         let absent = all - self.n_keys as u32;
         if 2 * count > absent {
-            // Most of them: list all and shuffle the front.
+            // More than half of them are needed: list all and shuffle the front.
             out.extend((0..all).filter(|&combination| self.seen[combination as usize].0 != self.generation));
             shuffle_front(out, count.min(absent), rng);
             return out.truncate(count as usize);
@@ -166,13 +167,13 @@ impl SceneOptions {
         }
     }
 
-    /// The leftovers of an object's relations, computed once a scene.
+    /// The leftovers of an object's relations, computed once per scene.
     pub fn relate(&mut self, scene: SceneView<'_>, object: usize) -> Leftovers {
         let related = || std::array::from_fn(|relation| scene.related(relation, object));
         *self.relate[object].get_or_insert_with(|| self.groups.leftovers(related()))
     }
 
-    /// Sizes of the keys' sets restricted to each of an object's relations, a bit each.
+    /// The sizes of the keys' sets of objects, restricted to each of an object's relations, one bit each.
     pub fn sizes_related(&self, scene: SceneView<'_>, object: usize) -> u64 {
         let related: [u32; RELATION_NAMES.len()] = std::array::from_fn(|relation| scene.related(relation, object));
         self.groups.iter().fold(0, |sizes, group| {
@@ -181,7 +182,7 @@ impl SceneOptions {
     }
 }
 
-/// Draws the first `count` entries of a list at random from all of it.
+/// Moves a random sample of `count` entries to the front of the list, in random order.
 pub(super) fn shuffle_front(list: &mut [u32], count: u32, rng: &mut StateRng) {
     for i in 0..count as usize {
         let other = i + rng.below((list.len() - i) as u32) as usize;

@@ -6,7 +6,7 @@ use crate::program::catalogue::{Argument, Type};
 /// Maximum number of parameters of a template (a three-hop chain has 19).
 pub const MAX_PARAMS: usize = 40;
 
-/// The kind of value of a parameter: of an attribute type, a relation, or a number.
+/// What a parameter's value is: a value of an attribute type, a relation, or a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     Attribute(u8),
@@ -15,7 +15,7 @@ pub enum ParamKind {
 }
 
 impl ParamKind {
-    /// The kind of parameter that gives a function its argument; None for a function that takes none.
+    /// The kind of parameter that supplies a function's argument; None for a function that takes none.
     pub(super) fn of(argument: Argument) -> Option<Self> {
         match argument {
             Argument::Nothing => None,
@@ -25,7 +25,7 @@ impl ParamKind {
         }
     }
 
-    /// The type of answers that are values of such a parameter; sets for a relation, which no answer is.
+    /// The type of the parameter's values as answers; a relation is not an answer, so it gets `Set`.
     pub(crate) fn values(self) -> Type {
         match self {
             Self::Attribute(kind) => Type::Value(kind),
@@ -39,12 +39,12 @@ impl ParamKind {
 pub struct Param {
     pub name: String,
     pub kind: ParamKind,
-    /// Whether its values are said by their names alone, which are nouns where the other words for them may not be:
-    /// "made of rubber", not "made of matte".
+    /// Whether its values are worded by their names only, which are nouns, while other words for them may be
+    /// adjectives: "made of rubber", not "made of matte".
     pub by_name: bool,
 }
 
-/// The number of a parameter by name; an error suggests a similar name.
+/// The index of the parameter with this name; an error suggests a similar name.
 pub fn find_param(params: &[Param], name: &str) -> Result<u8, String> {
     let number = params.iter().position(|param| param.name == name).map(|number| number as u8);
     number.ok_or_else(|| {

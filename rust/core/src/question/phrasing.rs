@@ -1,6 +1,6 @@
-//! Phrasings of a family's question, and the questions that they give for a choice of values.
+//! The phrasings of a question family, and the questions that they give for chosen values.
 //!
-//! As in CLEVR, each parameter has one synonym, a text in square brackets is kept half of the time, and "other" is
+//! As in CLEVR, each parameter gets one synonym, a text in square brackets is kept half of the time, and "other" is
 //! dropped if the two objects differ anyway.
 
 use super::lexicon::{Lexicon, SHAPE, Word};
@@ -16,10 +16,10 @@ const TWO_OBJECTS: [[&str; 2]; N_TYPES] = [["<Z>", "<Z2>"], ["<C>", "<C2>"], ["<
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Piece {
-    /// Words of the phrasing itself: their start and length.
+    /// Words of the phrasing itself: their start and length in `Cut::words`.
     Text(u16, u16),
     Param(u8),
-    /// A parameter and a space, the most frequent text between two parameters.
+    /// A parameter followed by a space, the most frequent text between two parameters.
     ParamAndSpace(u8),
     /// The start of an optional part, with the index of its end.
     Open(u16),
@@ -30,11 +30,11 @@ enum Piece {
 #[derive(Clone, Debug)]
 struct Cut {
     pieces: Vec<Piece>,
-    /// The phrasing's own words in order, with single white space, padded with a chunk of spaces.
+    /// The phrasing's own words in order, separated by single spaces, then padded with a chunk of spaces.
     words: String,
 }
 
-/// The first optional part that would join other letters, kept or left out: "colo[u]r".
+/// The first optional part within a word, which would join letters whether kept or left out: "colo[u]r".
 fn optional_within_a_word(text: &str) -> Option<&str> {
     let joins = |c: char| !(c.is_whitespace() || c.is_ascii() && is_mark(c as u8));
     let is_letter = |c: &char| !matches!(c, '[' | ']');
@@ -108,7 +108,7 @@ impl Phrasing {
             match *piece {
                 Piece::Text(start, len) => {
                     let own = &cut.words.as_bytes()[usize::from(start)..];
-                    // No double spaces, no space at the start, and none before a mark.
+                    // No double spaces, no leading space, and no space before a punctuation mark.
                     if is_mark(own[0]) {
                         buffer.drop_space();
                     }
@@ -140,8 +140,8 @@ impl Phrasing {
         buffer.finish()
     }
 
-    /// The texts of this phrasing with each optional part kept or left out, and which are kept, a bit each in order;
-    /// with and without "other".
+    /// The texts of this phrasing for each selection of optional parts, with and without "other"; the bits say which
+    /// parts are kept, in order.
     pub fn variants(&self) -> Vec<(String, u32)> {
         let without = self.two_objects.map(|_| without_other(&self.text)).filter(|without| *without != self.text);
         std::iter::once(self.text.clone()).chain(without).flat_map(|text| decided(&text)).collect()
@@ -181,7 +181,7 @@ impl Phrasing {
         tokenize(&text).len()
     }
 
-    /// CLEVR's rule: whether some attribute is given for both objects, and differs ("thing" is a shape).
+    /// CLEVR's rule: whether some attribute is given for both objects and differs ("thing" counts as a shape).
     fn objects_differ(&self, values: &[Option<u8>]) -> bool {
         self.two_objects.is_some_and(|pairs| {
             pairs.iter().enumerate().any(|(kind, [a, b])| {
@@ -192,7 +192,7 @@ impl Phrasing {
     }
 }
 
-/// The parameters of the two objects, if a family has exactly these eight.
+/// The parameters of the two objects, if the family has exactly these eight.
 fn two_objects(params: &[Param]) -> Option<[[u8; 2]; N_TYPES]> {
     let place = |name: &str| params.iter().position(|p| p.name == name).map(|p| p as u8);
     let mut pairs = [[0; 2]; N_TYPES];
@@ -262,12 +262,12 @@ impl Cut {
     }
 }
 
-/// The texts with each optional part kept or left out, and which are kept, a bit each in order.
+/// The texts for each selection of optional parts; the bits say which parts are kept, in order.
 fn decided(text: &str) -> Vec<(String, u32)> {
     let mut texts = vec![(String::new(), 0)];
     let mut rest = text;
     let mut n_parts = 0;
-    // Brackets were found to match when the phrasing was read.
+    // The constructor has checked that the brackets match.
     while let Some((before, optional, after)) = rest
         .split_once('[')
         .and_then(|(before, rest)| Some((before, rest.split_once(']')?)))
@@ -292,7 +292,7 @@ fn without_other(text: &str) -> String {
     // Words end at spaces and brackets, which are kept.
     for part in text.split_inclusive([' ', '[', ']']) {
         let (word, bound) = part.split_at(part.trim_end_matches([' ', '[', ']']).len());
-        // A word with anything else after it, such as a comma, is a different word.
+        // A word followed by anything else, such as a comma, is a different word.
         out.push_str(match (word, bound) {
             ("other", " " | "]") => "",
             ("another", " " | "]") => "a",
@@ -303,7 +303,7 @@ fn without_other(text: &str) -> String {
     out
 }
 
-/// The text with runs of white space replaced by single spaces.
+/// The text, with each run of white space replaced by a single space.
 fn squeeze(text: &str) -> String {
     let mut squeezed = String::with_capacity(text.len());
     for c in text.chars() {
@@ -316,7 +316,7 @@ fn squeeze(text: &str) -> String {
     squeezed
 }
 
-/// Appends a value's word so that the article before it fits: "a object" is wrong. Returns the word written.
+/// Appends a word for a value that agrees with the article before it: "a object" is wrong. Returns the word written.
 #[inline]
 fn push_word<'a>(buffer: &mut TextBuffer, mut word: &'a Word, synonyms: &'a [Word]) -> &'a Word {
     if word.starts_with_vowel && buffer.ends_with_article() {
@@ -329,7 +329,7 @@ fn push_word<'a>(buffer: &mut TextBuffer, mut word: &'a Word, synonyms: &'a [Wor
     word
 }
 
-/// Whether a mark follows a word without a space.
+/// Whether this is a punctuation mark that follows a word without a space.
 fn is_mark(byte: u8) -> bool {
     matches!(byte, b'?' | b',' | b';' | b'.')
 }
@@ -368,7 +368,7 @@ mod tests {
         say_with(&lexicon(PROPERTIES, &["thing", "object"]), text, values)
     }
 
-    /// All questions of 64 draws.
+    /// All questions from 64 draws.
     fn say_with(lexicon: &Lexicon, text: &str, values: &[Option<u8>]) -> Vec<String> {
         let params = two_object_params();
         let phrasing = Phrasing::new(text, &params).unwrap();
@@ -394,10 +394,10 @@ mod tests {
         assert_eq!(say(text, &values), ["Are there other cubes like another cube?"]);
         values[7] = Some(1);
         assert_eq!(say(text, &values), ["Are there cylinders like a cube?"]);
-        // A thing is a shape of its own to the rule.
+        // For this rule, "thing" is a shape of its own.
         values[7] = None;
         assert_eq!(say(text, &values), ["Are there objects like a cube?", "Are there things like a cube?"]);
-        // "Another" leaves an article that fits, and an optional "other" goes too.
+        // When "another" loses its "other", the article agrees with the next word; an optional "other" is dropped too.
         values[1] = Some(1);
         assert_eq!(say("Is it like another <Z> <C> <M> <S>?", &values), ["Is it like an orange cube?"]);
         assert_eq!(say("Are the [other] things gray?", &values), ["Are the things gray?"]);
@@ -432,7 +432,7 @@ mod tests {
 
     #[test]
     fn articles_fit_their_words() {
-        // A parameter keeps the word that the article made it take.
+        // A repeated parameter keeps the word that the article required.
         let lexicon = lexicon(PROPERTIES, &["object", "thing"]);
         assert_eq!(say_with(&lexicon, "A <Z> <C> <M> <S> is a <S>.", &[None; 8]), ["A thing is a thing."]);
         assert_eq!(say("Is there a <Z> <C> <M> <S>?", &[None; 8]), ["Is there a thing?"]);

@@ -1,7 +1,7 @@
-//! Reading of a question back to its phrasing, the values of its parameters, and its wording.
+//! Reads a question back to its phrasing, the values of its parameters, and its wording.
 //!
-//! The family is known, so only its own phrasings are tried. A reading counts only if it gives the question's words
-//! again, and nothing is guessed: where two readings differ in values, both are returned.
+//! The family is known, so only its own phrasings are tried. A reading counts only if it reproduces the question's
+//! words, and nothing is guessed: if two readings differ in their values, both are returned.
 
 use super::lexicon::Lexicon;
 use super::param::{MAX_PARAMS, Param, ParamKind};
@@ -21,7 +21,7 @@ pub struct Reading {
     pub worded: Worded,
 }
 
-/// A phrasing with its optional parts decided.
+/// A phrasing in which each optional part is either kept or left out.
 struct Variant {
     phrasing: u8,
     kept: u32,
@@ -83,7 +83,7 @@ impl<'a> QuestionReader<'a> {
             let mut of_family = Vec::new();
             for (number, phrasing) in family.phrasings.iter().enumerate() {
                 for (text, kept) in phrasing.variants() {
-                    // A phrasing names parameters of its family alone, so none is lost here.
+                    // A phrasing names only parameters of its family, so none is lost here.
                     let parts = tokenize(&text).into_iter().filter_map(&mut part).collect();
                     of_family.push(Variant { phrasing: number as u8, kept, parts });
                 }
@@ -93,7 +93,7 @@ impl<'a> QuestionReader<'a> {
         Self { templates, variants, slots }
     }
 
-    /// The readings of a question of a family, given by its tokens; of those with the same values, the first.
+    /// The readings of a question of a family, given by its tokens; of readings with the same values, only the first.
     pub fn read(&self, family: usize, tokens: &[&str], buffer: &mut TextBuffer) -> Vec<Reading> {
         let Some(variants) = self.variants.get(family) else { return Vec::new() };
         let source = &self.templates.families()[family];
@@ -112,7 +112,7 @@ impl<'a> QuestionReader<'a> {
         readings
     }
 
-    /// Whether a reading gives these tokens.
+    /// Whether a reading reproduces these tokens.
     fn says(&self, family: &Family, reading: &Reading, tokens: &[&str], buffer: &mut TextBuffer) -> bool {
         let text = family.say(reading, self.templates.lexicon(), buffer);
         tokenize(&text) == tokens
@@ -143,7 +143,7 @@ impl<'a> QuestionReader<'a> {
             Part::Param(param, slot) => {
                 let (place, slot) = (usize::from(*param), &self.slots[usize::from(*slot)]);
                 let was_read = is_read[place];
-                // Said again, a parameter has the same value; its word can differ for the sake of an article.
+                // A parameter that occurs again has the same value, but its word may differ to agree with the article.
                 let fits = |value: Option<u8>| !was_read || reading.values[place] == value;
                 is_read[place] = true;
                 let forms = tokens.first().and_then(|token| slot.by_first_token.get(*token));
@@ -167,7 +167,7 @@ impl<'a> QuestionReader<'a> {
 }
 
 impl Family {
-    /// The text of a reading.
+    /// The text of the question that a reading describes.
     pub fn say(&self, reading: &Reading, lexicon: &Lexicon, buffer: &mut TextBuffer) -> String {
         let values = &reading.values[..self.params.len()];
         let phrasing = &self.phrasings[usize::from(reading.phrasing)];
@@ -217,7 +217,7 @@ fn key_of(param: &Param) -> (u8, bool) {
     (kind, param.by_name)
 }
 
-/// Whether a token is the form that an article takes before a vowel.
+/// Whether `token` is the form that the article `word` takes before a vowel.
 fn is_article_of(word: &str, token: &str) -> bool {
     matches!((word, token), ("a", "an") | ("A", "An"))
 }

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 /// Maximum number of nodes of a template; the search keeps its state in arrays of this size.
 pub const MAX_NODES: usize = 16;
-/// Maximum number of raw `relate` nodes of a template: each needs an evaluation of its own for degeneracy.
+/// Maximum number of raw `relate` nodes of a template: the degeneracy test needs a separate evaluation for each.
 pub const MAX_RELATES: usize = 4;
 
 #[derive(Debug, Error)]
@@ -41,7 +41,7 @@ pub enum Tail {
 pub enum NodeKind {
     /// A function without a parameter.
     Plain(Function),
-    /// `relate`, its relation a parameter.
+    /// `relate`, whose relation is a parameter.
     Relate,
     /// A function whose argument is a parameter, such as `filter_<type>`, `verify_<type>` or `count_is`.
     Apply(Function),
@@ -66,7 +66,7 @@ pub enum Constraint {
     Null(u8),
     /// The two nodes' outputs differ.
     OutputsDiffer(u8, u8),
-    /// The two parameters are equal or one has no value yet (CLEVR's "NEQ", as its code reads).
+    /// The two parameters are equal, or one has no value yet (CLEVR's "NEQ" as its code implements it).
     Equal(u8, u8),
 }
 
@@ -98,7 +98,7 @@ pub struct TemplateSet {
     fingerprint: String,
 }
 
-/// A template as a file has it.
+/// A template as it is in a file.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct RawTemplate {
     pub text: Vec<String>,
@@ -122,7 +122,7 @@ pub(crate) struct RawParam {
     #[serde(rename = "type")]
     pub kind: String,
     pub name: String,
-    /// Which words its values have; all of the lexicon if not given.
+    /// Which words its values take; if not given, all of the lexicon's.
     #[serde(default)]
     pub words: Option<Words>,
 }
@@ -131,7 +131,7 @@ pub(crate) struct RawParam {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Words {
-    /// The value's name alone.
+    /// Only the value's name.
     Name,
 }
 
@@ -143,7 +143,7 @@ pub(crate) struct RawConstraint {
 }
 
 impl RawTemplate {
-    /// The template's family, whose file and numbers are not set; `place` names it in messages.
+    /// The template's family, without its file and numbers; `place` names it in messages.
     ///
     /// # Errors
     /// Names what is wrong with the template, and where.
@@ -163,9 +163,9 @@ pub(crate) fn read_templates(file: &str, bytes: &[u8]) -> Result<Vec<RawTemplate
 impl TemplateSet {
     /// Reads template files, given as (name without folder or suffix, bytes).
     ///
-    /// Families are numbered across files in the order of `order`, CLEVR v1.0's for its nine
-    /// files; other files follow in alphabetical order. `synonyms` is a JSON object
-    /// from a value, relation or "thing" to the words for it.
+    /// Families are numbered across files in the order of `order` (CLEVR v1.0's order for its nine files); other files
+    /// follow in alphabetical order. `synonyms` is a JSON object that maps a value, relation or "thing" to the words
+    /// for it.
     pub fn from_files(
         vocab: &Vocabulary,
         files: &[(String, Vec<u8>)],
@@ -229,7 +229,7 @@ impl TemplateSet {
         &self.fingerprint
     }
 
-    /// The functions that programs of these templates' questions can have, each once, in the catalogue's order.
+    /// The functions that can occur in the programs of these templates' questions, each once, in the catalogue's order.
     pub fn functions(&self) -> Vec<Function> {
         let nodes = self.families.iter().flat_map(|family| &family.nodes);
         let mut functions: Vec<Function> = nodes.flat_map(|node| node.kind.functions()).collect();
@@ -365,7 +365,7 @@ impl Reader {
         Ok(places)
     }
 
-    /// A parameter that is neither set nor used in a text is allowed: some of CLOSURE's templates have one.
+    /// A parameter that is neither set nor used in a text is allowed, since some of CLOSURE's templates have one.
     fn check_each_param_is_set_once(
         &self,
         nodes: &[TemplateNode],
@@ -484,7 +484,7 @@ impl NodeKind {
             return Ok(*kind);
         }
         match Function::from_name(name) {
-            // Questions whose answer does not need a relation are left out, which the search does for `relate` alone.
+            // The search drops questions whose answer does not need a relation, but it tests only raw `relate` nodes.
             Ok(Function::Relate) => Ok(Self::Relate),
             Ok(function) if function.origin() == Origin::Covr => Err(format!(
                 "\"{function}\" is a function of questions about several images, which have no templates here"
@@ -530,7 +530,7 @@ impl NodeKind {
         }
     }
 
-    /// Those of its parameters, in order, that have to have a value.
+    /// The parameters that must have a value, in order.
     pub(crate) fn needed_params(self, params: &[u8]) -> &[u8] {
         match self {
             Self::Plain(_) | Self::Filter(_) => &[],
@@ -539,7 +539,7 @@ impl NodeKind {
         }
     }
 
-    /// The functions that programs can have for it.
+    /// The functions that this node can have in programs.
     pub(crate) fn functions(self) -> Vec<Function> {
         let filters = (0..N_TYPES as u8).map(Function::Filter);
         match self {

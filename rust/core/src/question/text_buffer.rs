@@ -3,7 +3,7 @@
 /// Number of bytes that are copied at once; most pieces are shorter.
 pub(super) const CHUNK: usize = 32;
 
-/// A buffer that one question after another is written into.
+/// A buffer that questions are written into, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct TextBuffer {
     bytes: Vec<u8>,
@@ -25,7 +25,7 @@ impl TextBuffer {
         self.len += len;
     }
 
-    /// The same for text of any length, and if the buffer has no room for a chunk.
+    /// The same for text of any length, and for a buffer without room for a chunk.
     fn push_long(&mut self, from: &[u8], len: usize) {
         if self.bytes.len() < self.len + len {
             self.bytes.resize(2 * (self.len + len).max(CHUNK), 0);
@@ -59,7 +59,7 @@ impl TextBuffer {
         self.text().ends_with(b" a ") || self.text() == b"A "
     }
 
-    /// Makes this "a" an "an".
+    /// Turns this "a" into "an".
     pub(super) fn make_article_an(&mut self) {
         self.bytes[self.len - 1] = b'n';
         self.push(&[b' '; CHUNK], 1);

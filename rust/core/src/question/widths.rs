@@ -1,6 +1,6 @@
-//! The widths of a dataset's rows: bounds on the lengths of questions and programs of all families.
+//! The widths of a dataset's rows: upper bounds on the lengths of the questions and programs of all families.
 //!
-//! They hold for all values, so all rows of a folder keep the same width when it is extended.
+//! The bounds hold for all values, so the rows of a folder keep the same width when it is extended.
 
 use super::template::{Constraint, Family, NodeKind, TemplateSet};
 
@@ -38,7 +38,7 @@ impl Family {
         for node in &self.nodes {
             let own = match node.kind {
                 NodeKind::Plain(_) | NodeKind::Relate | NodeKind::Apply(_) => 1,
-                // A relation is a function as each filter is.
+                // A relation counts as a function, as does each filter.
                 NodeKind::Filter(tail) | NodeKind::RelateFilter(tail) => {
                     filters(&node.params) + usize::from(tail.function().is_some())
                 }

@@ -1,18 +1,18 @@
-//! How a question is worded where its phrasing leaves that open: by draws, or as another question was.
+//! How a question is worded where its phrasing leaves a choice: by random draws, or like another question.
 
 use super::param::MAX_PARAMS;
 use crate::rng::StreamRng;
 
 /// Decides the wording of a question.
 pub trait Wording {
-    /// Which of the `n` words for a parameter's value is said.
+    /// Which of the `n` words for a parameter's value is used.
     fn word(&mut self, param: usize, n: u32) -> u32;
 
     /// Whether the next optional part of the phrasing is kept.
     fn keeps_part(&mut self) -> bool;
 }
 
-/// Draws, as the generator makes them.
+/// Random draws, as in the generator.
 impl Wording for StreamRng {
     #[inline]
     fn word(&mut self, _param: usize, n: u32) -> u32 {
@@ -25,16 +25,16 @@ impl Wording for StreamRng {
     }
 }
 
-/// A wording that is known.
+/// A known wording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worded {
-    /// By parameter, the number of the word for its value.
+    /// For each parameter, the number of the word for its value.
     pub words: [u8; MAX_PARAMS],
-    /// By optional part in order, a bit: whether it is kept.
+    /// One bit for each optional part, in order: whether it is kept.
     pub kept: u32,
 }
 
-/// Follows a wording that is known, part by part.
+/// Follows a known wording, part by part.
 pub struct Followed<'a> {
     worded: &'a Worded,
     n_parts: u32,

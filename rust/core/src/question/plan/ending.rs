@@ -9,7 +9,7 @@ use crate::program::facts::Facts;
 use crate::question::template::NodeKind;
 use crate::vocab::Vocabulary;
 
-/// Maximum number of different outputs of a node: a bit of a word each.
+/// Maximum number of distinct outputs of a node: one bit each in a word.
 const MOST_OUTPUTS: usize = 64;
 
 /// A chain of functions from the last choice to the answer.
@@ -17,7 +17,7 @@ const MOST_OUTPUTS: usize = 64;
 pub struct Ending {
     /// Nodes after the choice that do not depend on it, in order.
     pub beside: Vec<u8>,
-    /// From the answer back to the choice.
+    /// The functions from the answer back to the choice.
     links: Vec<Link>,
 }
 
@@ -25,7 +25,7 @@ pub struct Ending {
 #[derive(Clone, Copy, Debug)]
 struct Link {
     node: u8,
-    /// The node of the other input.
+    /// The node that gives the other input.
     other: u8,
     inverse: Inverse,
 }
@@ -33,7 +33,7 @@ struct Link {
 /// How the input that depends on the choice follows from the output.
 #[derive(Clone, Copy, Debug)]
 enum Inverse {
-    /// The output is the input's value of a type, which has this many.
+    /// The output is the input's value of this type, which has this many values.
     Value(u8, u32),
     /// The output is whether the input equals the other one.
     Equal,
@@ -44,7 +44,7 @@ enum Inverse {
 }
 
 impl Ending {
-    /// None if the nodes after the choice are not such a chain, or have more outputs than bits.
+    /// None if the nodes after the choice do not form a chain, or if they have more outputs than a word has bits.
     pub fn new(nodes: &[PlanNode], choice: usize, vocab: &Vocabulary) -> Option<Self> {
         let (mut beside, mut links) = (Vec::new(), Vec::<Link>::new());
         let mut dependent = vec![choice as u8];
@@ -71,8 +71,8 @@ impl Ending {
         answers.then_some(Self { beside, links })
     }
 
-    /// The outcomes of the choice, a bit each, that lead to one of `answers`. `outputs` holds those of the nodes before
-    /// the choice and of those in `beside`.
+    /// The outcomes of the choice, one bit each, that lead to one of `answers`. `outputs` holds the outputs of the
+    /// nodes before the choice and of those in `beside`.
     pub(crate) fn outcomes<F: Facts<Word = u32>>(
         &self,
         nodes: &[PlanNode],
@@ -102,7 +102,7 @@ fn bit(word: u32) -> u64 {
     1u64.checked_shl(word).unwrap_or(0)
 }
 
-/// None for a function that is not inverted.
+/// How a function is inverted at one of its inputs; None if it is not.
 fn inverse(function: Function, place: usize, vocab: &Vocabulary) -> Option<Inverse> {
     let has_bits = |kind: u8| vocab.n_values(usize::from(kind)) <= MOST_OUTPUTS;
     match (function, place) {

@@ -9,15 +9,15 @@ use crate::question::template::MAX_NODES;
 struct Possible {
     /// Values that could be asked of them.
     own: u8,
-    /// Values of the types in which something else could be like them.
+    /// Values of the types in which another object could be like them.
     alike: u8,
 }
 
-/// The domain of what could be known.
+/// The abstract domain of what could be known.
 struct Likenesses<'a>(&'a Holdout);
 
 impl Plan {
-    /// Whether some likeness could carry one of the conjunction's values to another thing.
+    /// Whether some likeness could carry one of the conjunction's values to another object.
     ///
     /// If not, a question that implies the conjunction also mentions it (`holdout::implication`).
     pub fn can_imply(&self, holdout: &Holdout) -> bool {

@@ -80,7 +80,7 @@ impl Plan {
         }
     }
 
-    /// Whether a choice's outcome is a small number, and all that the rest depends on except for raw relations.
+    /// Whether a choice's outcome is a small number, and the rest depends on nothing else except raw relations.
     pub fn judges_by_outcome(&self, at: usize) -> bool {
         match self.nodes[at].output {
             Type::Set | Type::Groups | Type::Images | Type::Value(_) => false,
@@ -105,7 +105,7 @@ impl Plan {
 
     /// The same from node `from` on, given the descriptions of the nodes before it.
     pub fn can_mention_from(&self, from: usize, descriptions: &mut [Description], holdout: &Holdout) -> bool {
-        // Usually some choice can name all of it by itself, and then it does not matter what was asked before.
+        // Usually some choice can name all of it by itself, and then the earlier descriptions do not matter.
         let names_all = |node: &PlanNode| holdout.bits_of_types(node.added_types) == holdout.full();
         self.nodes[from..].iter().any(names_all) || self.can_ask_from(from, descriptions, &Mentions(holdout), holdout)
     }

@@ -4,13 +4,13 @@ use crate::holdout::Domain;
 use crate::program::catalogue::{Effect, Type};
 use crate::question::template::NodeKind;
 
-/// A set of answers, numbered within the family: no 0 and yes 1; an integer; a value's number.
+/// A set of answers, numbered within the family: no is 0 and yes is 1; an integer or a value has its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerSet([u64; 4]);
 
 impl AnswerSet {
     pub const EMPTY: Self = Self([0; 4]);
-    /// Number of answers in a word.
+    /// Number of answers per word.
     pub const WORD: usize = 64;
 
     pub fn first(n: usize) -> Self {
@@ -33,7 +33,7 @@ impl AnswerSet {
         self.0[answer >> 6] &= !(1 << (answer & 63));
     }
 
-    /// The first 64 answers, a bit each.
+    /// The first 64 answers, one bit each.
     #[inline]
     pub fn first_word(self) -> u64 {
         self.0[0]
@@ -53,9 +53,9 @@ pub struct PlanNode {
     pub output: Type,
     /// Its effects on descriptions before and after the chosen values are added.
     pub effects: [Effect; 2],
-    /// Types of the values that it may add, a bit each.
+    /// Types of the values that it may add, one bit each.
     pub added_types: u8,
-    /// Types that must stay unset here, a bit each.
+    /// Types that must stay unset here, one bit each.
     pub forbidden: u8,
     /// Whether states differ if this node's description does: true for sets, and for all nodes to whose description
     /// a later node adds.
@@ -73,20 +73,20 @@ pub struct PlanNode {
 }
 
 impl PlanNode {
-    /// The state of the objects that the node's values are added to, from those of earlier nodes; whether it asks for
-    /// what is held out. For a node without a choice this is all.
+    /// The state of the objects that the node's values are added to, given those of earlier nodes, and whether it asks
+    /// for what is held out. A node without a choice needs nothing else.
     #[inline]
     pub fn before<D: Domain>(&self, domain: &D, states: &[D::State]) -> (D::State, bool) {
         domain.step(self.effects[0], D::Values::default(), self.inputs.map(|input| states[usize::from(input)]))
     }
 
-    /// The state of the node's objects, from that of the objects with its values added.
+    /// The state of the node's objects, once its values are added to `state`.
     #[inline]
     pub fn after<D: Domain>(&self, domain: &D, state: D::State) -> D::State {
         domain.step(self.effects[1], D::Values::default(), [state; 2]).0
     }
 
-    /// The state of the node's objects with these values added; whether it asks for what is held out.
+    /// The state of the node's objects with these values added, and whether it asks for what is held out.
     #[inline]
     pub fn describe<D: Domain>(&self, domain: &D, values: D::Values, states: &[D::State]) -> (D::State, bool) {
         let (before, is_asked) = self.before(domain, states);

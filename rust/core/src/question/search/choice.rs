@@ -1,4 +1,4 @@
-//! What is chosen at a node of a template, and the values that this gives the node's parameters.
+//! The choice at a node of a template, and the values that it gives to the node's parameters.
 
 use crate::holdout::{Combinations, Description};
 use crate::question::template::NodeKind;
@@ -8,7 +8,7 @@ use crate::vocab::N_TYPES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Choice {
     pub relation: u8,
-    /// The combination of values, or the one argument of a function.
+    /// The combination of values, or a function's single argument.
     pub combination: u32,
 }
 
@@ -16,7 +16,7 @@ pub struct Choice {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub choice: Choice,
-    /// Objects of the whole scene that the combination fits.
+    /// Objects of the whole scene that have the combination.
     pub key_objects: u32,
     /// The node's output.
     pub output: u32,

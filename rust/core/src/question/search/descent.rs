@@ -14,7 +14,7 @@ use crate::rng::StreamRng;
 
 /// Number of slots drawn at random before options are listed.
 const DRAWS: u32 = 24;
-/// The same at a last choice after a raw `relate`, where most options degenerate.
+/// The same for a last choice after a raw `relate`, where most options degenerate.
 const DRAWS_AFTER_RELATE: u32 = 4;
 
 /// An attempt under way.
@@ -37,7 +37,7 @@ impl Searcher {
         verdict
     }
 
-    /// Evaluates the nodes from the state up to the next choice, and enters that.
+    /// Evaluates the nodes from the state up to the next choice, then makes that choice.
     fn enter(&mut self, attempt: &mut Attempt<'_, '_>, state: State) -> Verdict {
         let task = attempt.task;
         let State { mut at, mut rows, mut mentioned } = state;
@@ -64,7 +64,7 @@ impl Searcher {
         task.accept.contains(answer) && !degenerate && (task.rule != QuestionRule::With || state.mentioned)
     }
 
-    /// Evaluates a node without a choice; false when the template's own evaluation fails.
+    /// Evaluates a node without a choice; returns false when the template's own evaluation fails.
     fn evaluate(&mut self, task: &Task<'_>, node: &PlanNode, at: usize, rows: &mut u32) -> bool {
         let NodeKind::Plain(function) = node.kind else { return false };
         for row in numbers(*rows) {
@@ -93,7 +93,7 @@ impl Searcher {
         if self.degenerates(task, state) {
             return Verdict::None;
         }
-        // There is only one way to the first choice.
+        // Only one path leads to the first choice.
         let is_shared = task.plan.equal_params.is_empty() && state.at != task.plan.first_choice;
         let key = is_shared.then(|| self.state_key(task, state));
         if key.is_some_and(|key| self.memo.contains(key)) {
@@ -109,8 +109,8 @@ impl Searcher {
         verdict
     }
 
-    /// Whether every question from here degenerates: without one of the relations chosen so far, everything that the
-    /// rest depends on is the same.
+    /// Whether every question from here on degenerates: without one of the relations chosen so far, everything that the
+    /// rest depends on would be the same.
     fn degenerates(&self, task: &Task<'_>, state: State) -> bool {
         let live = &task.plan.nodes[state.at].live;
         numbers(state.rows & !OWN).any(|row| {
@@ -158,7 +158,7 @@ impl Searcher {
         if source.is_empty || live == 0 {
             return Verdict::None;
         }
-        // For implications, an object is not all that the rest depends on: what is known about it matters as well.
+        // For implications, the rest depends not only on which object it is, but also on what is known about it.
         let is_described = node.is_described || node.output == Type::Object && task.implied.is_some();
         let tells_all = by_outcome && !node.after_relate && !is_described;
         let live = LiveOutcomes::new(live, tells_all, task.rule);
@@ -185,8 +185,8 @@ impl Searcher {
         self.try_listed(attempt, state, source, &mut wanted)
     }
 
-    /// Lists the options, or only those with a mention of the conjunction if all that can succeed have one, and tries
-    /// them in random order.
+    /// Lists the options and tries them in random order. Lists only those with a mention of the conjunction if no
+    /// others can succeed.
     fn try_listed(
         &mut self,
         attempt: &mut Attempt<'_, '_>,
@@ -284,7 +284,8 @@ impl Searcher {
                     let inputs = node.inputs.map(|input| self.outputs[row][usize::from(input)]);
                     task.output(function, candidate.choice.combination, inputs)
                 }
-                // Not listed by name, because so few cases are compared one by one, which is faster than a jump table.
+                // The others are not listed by name, since so few cases are compared one by one, which is faster than a
+                // jump table.
                 _ => {
                     debug_assert!(matches!(node.kind, NodeKind::Filter(_) | NodeKind::Plain(_)));
                     Some(candidate.key_objects & input)
@@ -298,7 +299,7 @@ impl Searcher {
         Some(rows)
     }
 
-    /// CLEVR's "NEQ" as implemented there: if both parameters have been given values, these are equal.
+    /// CLEVR's "NEQ" as its code implements it: if both parameters have been given values, these must be equal.
     fn params_are_equal(&mut self, task: &Task<'_>, at: usize, choice: Choice) -> bool {
         for later in &task.plan.params_of[at..] {
             later.iter().for_each(|&p| self.params[usize::from(p)] = None);

@@ -1,5 +1,5 @@
-//! The held-out filter of the search: what the partial question asks for, which choices would ask for what it may not,
-//! and whether it can still ask for what it must.
+//! The hold-out filter of the search: what the partial question asks for, which choices would ask for something
+//! forbidden, and whether the question can still ask for what is required.
 
 use super::choice::{Candidate, Choice};
 use super::searcher::Searcher;
@@ -11,8 +11,8 @@ use crate::question::plan::PlanNode;
 use crate::question::template::NodeKind;
 
 impl Searcher {
-    /// Describes a node without a choice; whether that mentions the conjunction, or None if the question then asks for
-    /// something forbidden.
+    /// Describes a node without a choice. Returns whether that mentions the conjunction, or None if the question then
+    /// asks for something forbidden.
     #[inline]
     pub(super) fn describe(&mut self, task: &Task<'_>, node: &PlanNode, at: usize) -> Option<bool> {
         let mut mentioned = false;
@@ -44,8 +44,9 @@ impl Searcher {
         }
     }
 
-    /// Records the values in the description of a node without a choice; whether something absent is among them.
-    // Most pools have no palette, so this stays out of the way of the others.
+    /// Records the values in the description of a node without a choice. Returns whether something absent is among
+    /// them.
+    // Most pools have no palette, so this stays off the hot path.
     #[cold]
     #[inline(never)]
     fn name(&mut self, absent: &AbsentPairs, node: &PlanNode, at: usize) -> bool {
@@ -62,8 +63,9 @@ impl Searcher {
         self.named[at] = node.describe(absent, values, &self.named).0;
     }
 
-    /// Records what is known about the objects of a node without a choice; whether that implies the conjunction.
-    // Few questions may not imply the pair, so this stays out of the way of the others.
+    /// Records what is known about the objects of a node without a choice. Returns whether that implies the
+    /// conjunction.
+    // Few rules forbid implications, so this stays off the hot path.
     #[cold]
     #[inline(never)]
     fn learn(&mut self, holdout: &Holdout, node: &PlanNode, at: usize) -> bool {
@@ -91,7 +93,7 @@ impl Searcher {
     pub(super) fn must_mention_at(&self, task: &Task<'_>, at: usize) -> bool {
         let node = &task.plan.nodes[at];
         if node.output == Type::Set {
-            // A set's description may be completed later, unless all that follows is of this kind.
+            // A later node may complete a set's description, unless none chooses, joins descriptions or adds a value.
             return node.is_last_choice && !task.plan.joins_after(at);
         }
         let Some(holdout) = task.holdout else { return true };

@@ -1,7 +1,8 @@
 //! The search for a question of a family on a scene that has a wanted answer, drawn uniformly.
 //!
-//! Depth first in random order, as in the CLEVR generator: at each node with a choice, one of the options that lead to
-//! an acceptable question, each equally likely. What makes it fast leaves out nothing that the plain search could find:
+//! The search is depth first in random order, as in the CLEVR generator: each node with a choice takes one of the
+//! options that lead to an acceptable question, each equally likely. The shortcuts lose nothing that the plain search
+//! could find:
 //!
 //! - a few options are drawn at random before all are listed;
 //! - failed options are remembered by what the rest of the search can see of them (an object, a count, a truth

@@ -1,4 +1,4 @@
-//! The searcher: the buffers that its files share, and the states that they pass on.
+//! The searcher: the buffers that this module's files share, and the states that they pass on.
 
 use super::choice::{Candidate, Choice};
 use super::task::{QuestionRule, SearchStats};
@@ -12,7 +12,7 @@ use crate::vocab::Vocabulary;
 
 /// Number of evaluations: the template as it is, and without each of its raw `relate` nodes.
 const ROWS: usize = 1 + MAX_RELATES;
-/// The bit of the first of them.
+/// The bit of the template's own evaluation, which comes first.
 pub(super) const OWN: u32 = 1;
 
 /// A state of the search.
@@ -20,7 +20,7 @@ pub(super) const OWN: u32 = 1;
 pub(super) struct State {
     /// The next node.
     pub(super) at: usize,
-    /// The evaluations that still have a value, a bit each; the first is the template's own.
+    /// The evaluations that still have a value, one bit each; the first is the template's own.
     pub(super) rows: u32,
     pub(super) mentioned: bool,
 }
@@ -32,9 +32,9 @@ pub struct Searcher {
     pub(super) memo: Memo,
     pub(super) outputs: [[u32; MAX_NODES]; ROWS],
     pub(super) descriptions: [Description; MAX_NODES],
-    /// Values of a palette's types in each node's description; maintained only if some may not occur together.
+    /// The values of a palette's types in each node's description; kept up to date only if some may not occur together.
     pub(super) named: [ValueSet; MAX_NODES],
-    /// What is known about each node's objects; maintained only if nothing may be implied.
+    /// What is known about each node's objects; kept up to date only if nothing may be implied.
     pub(super) known: [Knowledge; MAX_NODES],
     pub(super) choices: [Choice; MAX_NODES],
     pub(super) params: [Option<Option<u8>>; MAX_PARAMS],
@@ -45,7 +45,7 @@ pub struct Searcher {
 /// Buffers of one choice.
 #[derive(Default)]
 pub(super) struct Level {
-    /// The trivial options or absent combinations that are offered, once drawn.
+    /// The trivial options or absent combinations that are offered, once they are drawn.
     pub(super) extra: Vec<u32>,
     pub(super) extra_is_drawn: bool,
     pub(super) listed: Vec<Candidate>,
@@ -55,7 +55,7 @@ pub(super) struct Level {
 #[derive(Clone, Copy)]
 pub(super) struct LiveOutcomes {
     pub(super) outcomes: [u64; 2],
-    /// Whether the rest depends on the outcome alone, so that one that failed need not be tried again.
+    /// Whether the rest depends only on the outcome, so that a failed outcome need not be tried again.
     pub(super) counts: bool,
 }
 
@@ -92,7 +92,7 @@ impl Searcher {
     }
 }
 
-/// The numbers of a word's bits.
+/// The positions of a word's set bits.
 #[inline(always)]
 pub(super) fn numbers(mut bits: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -118,7 +118,7 @@ impl LiveOutcomes {
 
     #[inline(always)]
     pub(super) fn has(&self, output: u32, mentioned: bool) -> bool {
-        // Sets are not distinguished as outcomes: then all bits of the word are equal.
+        // Sets are not distinguished as outcomes: for them all bits of the word are equal.
         self.outcomes[usize::from(mentioned)] >> (output & 63) & 1 == 1
     }
 

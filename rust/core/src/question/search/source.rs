@@ -20,9 +20,9 @@ pub(super) struct Source {
     kind: SourceKind,
     /// The node's input: a set, or an object.
     input: u32,
-    /// Slots of keys, with each relation or alone.
+    /// Slots of keys, either alone or with each relation.
     keys: u32,
-    /// Slots after those of keys.
+    /// Slots of other options, which come after the keys.
     others: u32,
     /// Whether no slot holds an option.
     pub is_empty: bool,
@@ -30,13 +30,14 @@ pub(super) struct Source {
 
 #[derive(Clone, Copy)]
 enum SourceKind {
-    /// Keys on a set, all or only those that a single object of the scene has; the others are absent combinations.
+    /// The keys on a set, or only those that a single object of the scene has; the other options are absent
+    /// combinations.
     Keys { tail: Tail, single: bool },
-    /// An object's relations with each key, of which some are options; the others are trivial options.
+    /// An object's relations with each key, only some of which are options; the other options are trivial ones.
     Relations(Tail),
     /// The relations of an object.
     Relation,
-    /// A function on inputs, with each of its arguments.
+    /// A function on given inputs, with each of its arguments.
     Arguments(Function, [u32; 2]),
 }
 
@@ -61,7 +62,7 @@ pub(super) struct Criteria<'a> {
     pub forbidden: u8,
     /// Whether a value must be named.
     pub named: bool,
-    /// The description that the values named add to.
+    /// The description that the named values are added to.
     pub base: Description,
     /// Whether it must lead to a mention of the conjunction.
     pub mention: bool,
@@ -75,7 +76,7 @@ pub(super) struct Criteria<'a> {
 }
 
 impl Searcher {
-    /// Draws at most `draws` slots, until one holds a wanted option.
+    /// Draws up to `draws` slots until one holds a wanted option.
     #[inline]
     pub(super) fn draw(
         &mut self,
@@ -118,7 +119,7 @@ impl Searcher {
         listed.clear();
         match source.kind {
             SourceKind::Keys { .. } => {
-                // A choice that starts a description mentions the conjunction only by keys with all of it.
+                // A choice that starts a description mentions the conjunction only through keys that name all of it.
                 let held_only = wanted.mention && wanted.base == Description::ANYTHING;
                 self.list_keys(wanted, held_only, (0, source.input), |_| true, listed);
             }
@@ -165,7 +166,7 @@ impl Searcher {
         }
     }
 
-    /// A superset of the outcomes that options of a source can have, a bit each; for outputs other than sets.
+    /// A superset of the outcomes that a source's options can have, one bit each; for outputs other than sets.
     pub(super) fn possible_outcomes(&mut self, task: &Task<'_>, source: Source) -> u64 {
         let Source { kind, input, others, .. } = source;
         match kind {
@@ -209,7 +210,7 @@ impl Searcher {
         let (kind, keys, others) = match node.kind {
             NodeKind::Filter(tail) => {
                 let singles = || self.options.groups.singles_on(input);
-                // As in CLEVR: as many absent combinations as there are options (`exist`), or options that leave a
+                // As in CLEVR: as many absent combinations as there are options (`exist`), or as options that leave a
                 // single object (`count`, and sets, which never take the empty filter).
                 let wanted = match tail {
                     Tail::Unique => 0,
@@ -238,7 +239,7 @@ impl Searcher {
         Source { kind, input, keys, others, is_empty: keys + others == 0 }
     }
 
-    /// The option at a position after those of keys.
+    /// The option at a position after the keys.
     fn other(&mut self, source: Source, place: u32, wanted: &Criteria<'_>) -> Option<Candidate> {
         let task = wanted.task;
         match source.kind {
@@ -267,7 +268,8 @@ impl Searcher {
         }
     }
 
-    /// An absent combination or trivial option that is offered, `source.others` in all; they are drawn once a state.
+    /// One of the `source.others` absent combinations or trivial options that are offered; they are drawn once per
+    /// state.
     fn extra(&mut self, source: Source, place: u32, wanted: &Criteria<'_>) -> u32 {
         let level = &mut self.levels[wanted.at];
         if !level.extra_is_drawn {
@@ -294,7 +296,7 @@ impl<'a> Criteria<'a> {
         Self { task, at, tail, forbidden, named, base, mention, mentioned, live, absent: None, known: None }
     }
 
-    /// The node's output for the set that its filters leave; None if it is no live outcome.
+    /// The node's output for the set that its filters leave; None if that outcome is not live.
     #[inline(always)]
     fn outcome(&self, left: u32) -> Option<u32> {
         self.tail.of(left).filter(|&output| self.may_live(output))
@@ -305,7 +307,8 @@ impl<'a> Criteria<'a> {
         self.live.may_have(output, self.mentioned)
     }
 
-    /// The option of a key, with a relation or none; None if it is unwanted. `related` are the objects in relation.
+    /// The option of a key, perhaps with a relation; None if it is unwanted. `related` holds the objects in the
+    /// relation.
     #[inline(always)]
     fn admit_key(&self, relation: u32, key: &Key, related: u32) -> Option<Candidate> {
         self.admit_key_with(relation, key, self.outcome(key.objects & related)?)
@@ -324,7 +327,7 @@ impl<'a> Criteria<'a> {
     /// Whether options other than keys can be wanted.
     #[inline]
     fn others_live(&self, source: Source) -> bool {
-        // On a set these are combinations that no object has.
+        // On a set, these are combinations that no object has.
         !matches!(source.kind, SourceKind::Keys { .. }) || self.outcome(0).is_some()
     }
 }

@@ -7,7 +7,7 @@ use crate::question::plan::{AnswerSet, Plan};
 use crate::scene::SceneView;
 use crate::vocab::Vocabulary;
 
-/// What a question must say of the held-out conjunction.
+/// What a question must or must not say about the held-out conjunction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuestionRule {
     Any,
@@ -20,7 +20,7 @@ pub enum QuestionRule {
 }
 
 impl QuestionRule {
-    /// Whether a program keeps the rule; what a palette lacks, it may not name in any case.
+    /// Whether a program satisfies the rule. In any case it must not name anything that is absent from the palette.
     pub fn allows(self, program: &Program, holdout: Option<&Holdout>) -> bool {
         let Some(holdout) = holdout else { return true };
         let keeps = match self {
@@ -81,9 +81,9 @@ pub struct Task<'a> {
     pub rule: QuestionRule,
     pub max_options: u64,
     pub(super) holdout: Option<&'a Holdout>,
-    /// What questions may not name besides the conjunction.
+    /// What questions must not name besides the conjunction.
     pub(super) absent: Option<&'a AbsentPairs>,
-    /// What questions may not imply.
+    /// What questions must not imply.
     pub(super) implied: Option<&'a Holdout>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Task<'a> {
     }
 
     /// A function's output for an argument, if it has one.
-    // Few families choose a single argument, so this stays out of the way of the others.
+    // Few families choose a single argument, so this stays off the hot path.
     #[inline(never)]
     pub(super) fn output(&self, function: Function, argument: u32, inputs: [u32; 2]) -> Option<u32> {
         function.meaning((self.scene, self.vocab), argument as u8, inputs).ok()
