@@ -1,8 +1,8 @@
 //! Execution of many programs on many scenes, on all cores.
 //!
-//! A thread takes some thousand pairs, sorts them by shape, and runs each instruction on a whole tile of pairs
-//! before the next one. So the function is looked up once a tile instead of once a step, and the many
-//! independent reads of a tile hide each other's latency.
+//! A thread takes thousands of pairs at a time, sorts them by shape, and runs each instruction on a whole tile of pairs
+//! before the next one. So the function is looked up once per tile instead of once per step, and the many independent
+//! reads of a tile hide each other's latency.
 
 use super::encode::{ProgramVocabulary, TokenError};
 use super::execute::{answer, run_to_answer};
@@ -15,16 +15,16 @@ use crate::vocab::Vocabulary;
 use rayon::prelude::*;
 use thiserror::Error;
 
-/// In place of the answer of a program that has none on a scene: a `unique` failed, or a count exceeds the
-/// vocabulary's largest.
+/// Stands for the answer of a program that has none on a scene: a `unique` failed, or a count exceeds the vocabulary's
+/// largest.
 pub const INVALID: u16 = u16::MAX;
-/// In place of the answer of an ill-formed row of tokens.
+/// Stands for the answer of an ill-formed row of tokens.
 pub const ILL_FORMED: u16 = u16::MAX - 1;
 
 /// Pairs that a thread takes at a time: enough to fill tiles of most shapes, few enough that their scenes stay
 /// in its cache when the pairs are ordered by scene.
 const CHUNK: usize = 16_384;
-/// Pairs of a program and a set that a thread takes at a time.
+/// Pairs of a program and a set of scenes that a thread takes at a time.
 const SET_CHUNK: usize = 1024;
 /// Pairs of one shape that are run together; their scenes fit in the level-1 cache.
 const LANES: usize = 64;
@@ -54,8 +54,8 @@ pub enum IllFormed {
     Mark,
 }
 
-/// The answer numbers (`Vocabulary::answer_index`) of (program, scene) pairs in order, computed on all threads of
-/// the current rayon pool; `INVALID` where a program has no answer, or a count that has no number.
+/// The answer numbers (`Vocabulary::answer_index`) of (program, scene) pairs in order, computed on all threads of the
+/// current rayon pool; `INVALID` where a program has no answer, or its answer is a count without a number.
 ///
 /// # Errors
 /// `OutOfRange` names the first pair whose program or scene is not in its table.
@@ -77,13 +77,13 @@ pub fn execute_batch(
     error.map_or(Ok(answers), Err)
 }
 
-/// The same for pairs of a program and a set of scenes, given as rows of scenes' numbers padded with -1.
+/// The same for pairs of a program and a set of scenes; a set is a row of scene numbers, padded with -1.
 ///
-/// A set is only views of its scenes, so it is made for each pair; there are few programs of one shape for each set, so
-/// they are executed one by one.
+/// A set holds only views of its scenes, so it is built for each pair. Each set has few programs of one shape, so
+/// programs are executed one by one.
 ///
 /// # Errors
-/// `OutOfRange` names the first pair whose program or set there is not, `Set` a row that is no set.
+/// `OutOfRange` names the first pair whose program or set does not exist, `Set` a row that is not a set.
 pub fn execute_sets(
     programs: &[Program],
     scenes: &[SceneGraph],
@@ -201,7 +201,7 @@ impl Tile {
         }
         for (i, instruction) in shape.instructions.iter().enumerate() {
             let (earlier, later) = self.words.split_at_mut(i);
-            // The first instruction has no input; the word that stands for one is not read.
+            // The first instruction has no input, so the word that stands in for it is not read.
             let input = |number: usize| earlier.get(usize::from(instruction.inputs[number])).unwrap_or(&[0; LANES]);
             let inputs = [input(0), input(1)];
             let outputs = &mut later[0];
@@ -252,7 +252,7 @@ impl<'a> Apply for Row<'a> {
         let lanes = self.outputs.iter_mut().zip(self.failed).zip(self.inputs[0].iter().zip(self.inputs[1]));
         for (((output, failed), (&a, &b)), pair) in lanes.zip(self.pairs) {
             let place = pair.arguments as usize + usize::from(self.instruction.argument);
-            // For functions without an argument, any byte will do, or none after the last.
+            // A function without an argument ignores this byte, which may lie past the last argument.
             let argument = self.arguments.get(place).copied().unwrap_or(0);
             let result = meaning(self.scenes.scene(pair.scene), argument, a, b);
             *failed |= result.is_err();
@@ -262,8 +262,8 @@ impl<'a> Apply for Row<'a> {
     }
 }
 
-/// The answer numbers of rows of prefix tokens, each on the scene of `scene_numbers`: what
-/// `ProgramVocabulary::decode` and `execute_batch` give, without building the programs.
+/// The answer numbers of rows of prefix tokens, each on its scene in `scene_numbers`: the same as from
+/// `ProgramVocabulary::decode` and `execute_batch`, without building the programs.
 ///
 /// `tokens` holds rows of `width` end to end, as the `programs` of an HDF5 file do.
 ///
@@ -334,7 +334,7 @@ mod tests {
 
     type Grid = (Vocabulary, Vec<Program>, Vec<SceneGraph>, Vec<(u32, u32)>);
 
-    /// Programs, scenes and every pair of both, the scenes of several sizes.
+    /// Programs, scenes and every pair of both; the scenes have several sizes.
     fn grid() -> Grid {
         let vocab = samples::vocabulary();
         let programs: Vec<Program> = (0..300).map(|seed| samples::random_program(&vocab, seed)).collect();

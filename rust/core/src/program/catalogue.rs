@@ -2,14 +2,15 @@
 //!
 //! An entry reads `Variant "name" (inputs) [argument] -> output, effect => |facts, argument, a, b| meaning`, and stands
 //! in the section of its origin. A variant with a number exists once for each attribute type, and its name ends in the
-//! type's (`filter_color`). Type checking, execution (of one program or of many), tracing, JSON, tokens and
-//! held-out checks all use these entries, so a new function is a new entry here. Only the audit has
-//! meanings of its own (`audit::program`), and it does not compile until the new one is added.
+//! type's (`filter_color`). Type checking, execution (of one program or of many), tracing, JSON, tokens and held-out
+//! checks all use these entries, so a new function is a new entry here. Only the audit has its own meanings
+//! (`audit::program`), and it does not compile until the new function is added.
 //!
-//! Meanings are those of CLEVR's question engine (Johnson et al. 2017) and, for several images, of COVR's (Bogin et al.
-//! 2021), on words of 32 bits for one scene and 64 for several: a set is a mask of object numbers, an object its number,
-//! an integer itself, a truth value 0 or 1, an attribute value its number within its type, groups the set of their
-//! members, images a mask of their numbers. The inputs of a meaning have the types that its entry states.
+//! The meanings are those of CLEVR's question engine (Johnson et al. 2017) and, for several images, of COVR's (Bogin et
+//! al. 2021). They work on words of 32 bits for one scene and 64 for several: a set is a mask of object numbers, an
+//! object is its number, an integer is itself, a truth value is 0 or 1, an attribute value is its number within its
+//! type, groups are the set of their members, and images are a mask of their numbers. The inputs of a meaning have the
+//! types that its entry states.
 
 use super::facts::{Apply, Facts, Invalid, Once, Word, WordOf, union};
 use crate::message::{shown, suggestion};
@@ -23,7 +24,7 @@ use std::sync::LazyLock;
 pub enum Type {
     Set,
     Object,
-    /// The members of a set, by image; an image without any has no group.
+    /// The members of a set, by image; an image without members has no group.
     Groups,
     Images,
     Integer,
@@ -34,7 +35,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// Whether a program can end in it: whether its outputs are answers.
+    /// Whether a program can end in this type, that is, whether its outputs are answers.
     #[inline]
     pub const fn is_answer(self) -> bool {
         match self {
@@ -55,31 +56,30 @@ pub enum Argument {
     Number,
 }
 
-/// Whose programs a function is for.
+/// Which programs a function is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// CLEVR's questions use it, so every dataset has its tokens.
     ClevrQuestions,
     /// CLEVR's question engine has it, but no question of CLEVR uses it.
     ClevrEngine,
-    /// Suites of paired tests use it; CLEVR does not know it.
+    /// Suites of paired tests use it; CLEVR does not have it.
     Suites,
-    /// COVR's questions use it, which are about several images; templates of questions about one image do not have it.
+    /// COVR's questions about several images use it; templates, whose questions are about one image, cannot.
     Covr,
-    /// Only this crate's own tests have it.
+    /// Only this crate's own tests use it.
     Tests,
 }
 
 /// How the description of a function's output follows from those of its inputs.
 ///
-/// The description of an object is that of the set that it was taken from. Numbers and truth values have
-/// descriptions too: they may still be about described objects. `holdout` and the audit each read programs by
-/// these effects.
+/// Numbers and truth values have descriptions too, since they may still be about described objects. `holdout` and the
+/// audit each read programs by these effects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// The output's description is empty.
     StartsAnew,
-    /// The output's description is the input's, the first one's if there are two.
+    /// The output's description is the input's; with two inputs, the first one's.
     Keeps,
     /// Adds a value, the function's argument, to the input's description, or to an empty one if there is no input.
     Adds,
@@ -87,7 +87,7 @@ pub enum Effect {
     TakesEither,
     /// The output fits the descriptions of both inputs.
     Joins,
-    /// The output fits the descriptions of both inputs, with a value added, the function's argument.
+    /// The output fits the descriptions of both inputs, and a value, the function's argument, is added.
     JoinsAndAdds,
     /// The output is of objects that have the input's value of this type; its description is otherwise empty.
     Likens(u8),
@@ -108,7 +108,7 @@ pub struct Signature {
     pub output: Type,
 }
 
-/// Writes the enum and the methods that are read off the entries.
+/// Writes the enum and the methods that are derived from the entries.
 macro_rules! catalogue {
     ($($origin:ident {$(
         $(#[$attribute:meta])*
@@ -121,7 +121,7 @@ macro_rules! catalogue {
             $($($(#[$attribute])* $variant $((catalogue!(@number $kind)))?,)*)*
         }
 
-        #[allow(unused_doc_comments)] // An entry's attributes stand at each of its arms.
+        #[allow(unused_doc_comments)] // An entry's attributes are repeated at each of its arms.
         impl Function {
             /// Every function in the catalogue's order, those for tests last.
             fn catalogue() -> &'static [Self] {
@@ -245,10 +245,10 @@ catalogue! {
         /// Whether an object has a value.
         Verify(kind) "verify" (Object) [Value(kind)] -> Bool, Adds
             => |facts, value, object, _| facts.value(kind, object) == value;
-        /// The object itself, with a value named as one that it may have: `offer_color[red]`, `offer_color[blue]`, then
-        /// `query_color` is a question of choice. The values offered are alternatives, but nothing that is held out has
-        /// two values of one type: so adding all of them to the object's description asks for the same as adding each
-        /// to an alternative of its own.
+        /// The object itself, with a value named that it may have: `offer_color[red]`, `offer_color[blue]`, then
+        /// `query_color` is a choice question. The values offered are alternatives, but no held-out conjunction has two
+        /// values of one type, so adding all of them to the object's description asks for the same as adding each to an
+        /// alternative of its own.
         Offer(kind) "offer" (Object) [Value(kind)] -> Object, Adds => |_, _, object, _| object;
         /// Whether an integer is this number.
         CountIs "count_is" (Integer) [Number] -> Bool, StartsAnew => |_, number, n, _| n.number() == usize::from(number);
@@ -266,15 +266,16 @@ catalogue! {
             let has_other = |&object: &_| !(facts.related(relation, object) & others).is_empty();
             union(set.members().filter(has_other).map(Word::single))
         };
-        /// The members of the first set that have the value of another object of their image, one of the second set.
+        /// The members of the first set that share a value with another object of their image that is in the second
+        /// set.
         WithSame(kind) "with_same" (Set, Set) [Nothing] -> Set, JoinsLikeness(kind)
             => |facts, _, set, others| set & union(others.members().map(|other| facts.alike(kind, other)));
-        /// The set itself, if it has a single member.
+        /// The set itself, if it has exactly one member.
         AssertUnique "assert_unique" (Set) [Nothing] -> Set, Keeps
             => |_, _, set, _| if set.n_members() == 1 { set } else { return Err(Invalid) };
         /// Whether all members of the first set are in the second.
         All "all" (Set, Set) [Nothing] -> Bool, Joins => |_, _, scope, condition| (scope & !condition).is_empty();
-        /// Whether a member of the first set is in the second.
+        /// Whether some member of the first set is in the second.
         Some "some" (Set, Set) [Nothing] -> Bool, Joins => |_, _, scope, condition| !(scope & condition).is_empty();
         /// Whether no member of the first set is in the second.
         None "none" (Set, Set) [Nothing] -> Bool, Joins => |_, _, scope, condition| (scope & condition).is_empty();
@@ -286,13 +287,13 @@ catalogue! {
         UniqueImages "unique_images" (Set) [Nothing] -> Images, Keeps => |facts, _, set, _| facts.images(set);
         CountImages "count_images" (Images) [Nothing] -> Integer, StartsAnew => |_, _, images, _| images.n_members();
         GroupByImages "group_by_images" (Set) [Nothing] -> Groups, Keeps => |_, _, set, _| set;
-        /// The groups of as many members as a number says.
+        /// The groups with exactly as many members as the number says.
         KeepIfValuesCountEq "keep_if_values_count_eq" (Groups) [Number] -> Groups, Keeps
             => |facts, number, groups, _| facts.members_by_image(groups, |n| n == u32::from(number));
-        /// Those of at least so many.
+        /// The groups with at least as many members.
         KeepIfValuesCountGeq "keep_if_values_count_geq" (Groups) [Number] -> Groups, Keeps
             => |facts, number, groups, _| facts.members_by_image(groups, |n| n >= u32::from(number));
-        /// Those of at most so many.
+        /// The groups with at most as many members.
         KeepIfValuesCountLeq "keep_if_values_count_leq" (Groups) [Number] -> Groups, Keeps
             => |facts, number, groups, _| facts.members_by_image(groups, |n| n <= u32::from(number));
         /// The images of groups.
@@ -306,14 +307,14 @@ catalogue! {
         /// A value that `choose` may choose.
         Option(kind) "option" () [Value(kind)] -> Type::Value(kind), Adds => |_, value, _, _| u32::from(value);
         /// An object's value of a type, if it is the argument or the second input: `choose_color[red]` of an object and
-        /// `option_color[blue]`. An `offer` never fails; this does if the object has neither value.
+        /// `option_color[blue]`. Unlike `offer`, this fails if the object has neither value.
         Choose(kind) "choose" (Object, Type::Value(kind)) [Value(kind)] -> Type::Value(kind), JoinsAndAdds
             => |facts, value, object, option| match facts.value(kind, object) {
                 chosen if chosen == value || usize::from(chosen) == option.number() => u32::from(chosen),
                 _ => return Err(Invalid),
             };
-        /// Which of a relation and its converse an object has to the only member of a set that is in its image:
-        /// `choose_relation[left]` says left or right.
+        /// Which of a relation and its converse holds between an object and the only member of a set in the object's
+        /// image: `choose_relation[left]` answers left or right.
         ChooseRelation "choose_relation" (Object, Set) [Relation] -> Type::Relation, StartsAnew
             => |facts, relation, object, set| {
                 let others = set & facts.image_of(object);
@@ -370,14 +371,14 @@ impl Function {
         &Self::catalogue()[Self::all().len()..]
     }
 
-    /// The function's output on a scene. `argument` is the value, relation or number, `inputs` are the inputs' outputs (0
-    /// where there are fewer than two).
+    /// The function's output on a scene. `argument` is the value, relation or number; `inputs` are the outputs of the
+    /// steps that it is applied to (0 where there are fewer than two).
     #[inline(always)]
     pub(crate) fn meaning<F: Facts>(self, facts: F, argument: u8, inputs: [F::Word; 2]) -> Result<F::Word, Invalid> {
         self.apply(Once(facts, argument, inputs))
     }
 
-    /// The function of a name as CLEVR's files spell it; an error suggests a similar name.
+    /// The function with this name in CLEVR's files; an error suggests a similar name.
     pub fn from_name(name: &str) -> Result<Self, String> {
         static BY_NAME: LazyLock<FxHashMap<String, Function>> =
             LazyLock::new(|| Function::catalogue().iter().map(|function| (function.to_string(), *function)).collect());
@@ -426,7 +427,7 @@ impl fmt::Display for Function {
     }
 }
 
-/// The name in CLEVR's metadata (`ObjectSet`, `Integer`) if it is there; for a value, the name of its attribute type.
+/// The name in CLEVR's metadata (`ObjectSet`, `Integer`) if it has one; for a value, the name of its attribute type.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

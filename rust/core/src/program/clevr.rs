@@ -1,14 +1,15 @@
-//! The equivalent of a program in CLEVR's own functions, where there is one.
+//! The equivalent of a program in CLEVR's own functions, if it has one.
 //!
-//! Whether the cube is red is whether there is a red cube, if there is one cube; a choice asks for the value that it
-//! offers others of. Programs that join truth values by `and` or `not`, or compare with a number, have no equivalent.
+//! If there is exactly one cube, "is the cube red?" asks whether there is a red cube; a choice question asks for the
+//! attribute whose values it offers. Programs that join truth values by `and` or `not`, or compare with a number, have
+//! no equivalent.
 
 use super::catalogue::{Function, Origin};
 use super::{Program, Step};
 
 impl Program {
     /// A program of CLEVR's functions that gives the same answer on all scenes on which this one has an answer, or this
-    /// one if it has no others; None if there is none.
+    /// one if it has only CLEVR's functions; None if there is no such program.
     pub fn in_clevr(&self) -> Option<Self> {
         let is_known = |function: Function| matches!(function.origin(), Origin::ClevrQuestions | Origin::ClevrEngine);
         if self.steps.iter().all(|step| is_known(step.function)) {
@@ -42,10 +43,10 @@ impl Program {
     }
 }
 
-/// Copies steps, without those that CLEVR does not know.
+/// Copies steps, leaving out those that CLEVR does not have.
 struct Builder<'a> {
     from: &'a [Step],
-    /// By step, its copy.
+    /// For each step, its copy.
     known: Vec<Option<u8>>,
     steps: Vec<Step>,
 }
@@ -56,14 +57,14 @@ impl Builder<'_> {
         (self.steps.len() - 1) as u8
     }
 
-    /// The copy of a step, which is made if it is new.
+    /// The copy of a step, which is made on first use; None if CLEVR has no equivalent.
     fn copy(&mut self, at: u8) -> Option<u8> {
         if let Some(known) = self.known[usize::from(at)] {
             return Some(known);
         }
         let step = self.from[usize::from(at)];
         let copy = match step.function {
-            // The object itself.
+            // An offer gives the object itself.
             Function::Offer(_) => self.copy(step.inputs[0])?,
             function if matches!(function.origin(), Origin::Suites | Origin::Covr) => return None,
             function => {
@@ -78,7 +79,7 @@ impl Builder<'_> {
         Some(copy)
     }
 
-    /// The step of the set whose only member an object is.
+    /// The step of the set whose only member this object is.
     fn members(&self, object: u8) -> Option<u8> {
         let step = self.from[usize::from(object)];
         match step.function {
@@ -88,7 +89,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A copy of the set whose members a truth value tests for.
+    /// A copy of the set that an `exist` tests; None for other truth values.
     fn tested(&mut self, truth: u8) -> Option<u8> {
         let step = self.from[usize::from(truth)];
         if step.function == Function::Exist { self.copy(step.inputs[0]) } else { None }

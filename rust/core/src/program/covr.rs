@@ -1,8 +1,8 @@
-//! Reading and writing of programs in COVR's JSON (Bogin et al. 2021), by its names of operations.
+//! Reads and writes programs in COVR's JSON (Bogin et al. 2021), with COVR's names of operations.
 //!
 //! A program is a list of nodes, each with an operation, the numbers of the nodes that it depends on, and arguments. A
-//! quantifier has a program of its own among its arguments, the condition; here its steps stand before the quantifier's
-//! like any others. COVR has one name for several functions here (`count`), and one node for two steps (`find`).
+//! quantifier has a program of its own among its arguments, the condition; here the condition's steps simply come
+//! before the quantifier's. COVR has one name for several functions (`count`), and one node for two steps (`find`).
 
 use super::Argument;
 use super::json::{Text, read};
@@ -14,9 +14,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// The type whose values COVR calls names; those of the others it calls attributes.
+/// The type whose values COVR calls names; it calls the values of other types attributes.
 const NAME: u8 = SHAPE as u8;
-/// What a relation of two objects with the same value of a type is called, before the type's name.
+/// Begins the name of the relation between two objects with the same value of a type; the type's name follows.
 const SAME: &str = "same_";
 
 const ONE_ONE: &str = "one dependency and one argument";
@@ -87,8 +87,8 @@ impl Program {
         }
     }
 
-    /// Writes the program as COVR's list of nodes, on one line. The steps that only a quantifier's condition needs are a
-    /// program in its arguments; what it shares with other steps is written twice.
+    /// Writes the program as COVR's list of nodes, on one line. The steps that only a quantifier's condition needs form
+    /// a program in its arguments; steps that the condition shares with others are written twice.
     ///
     /// The program must have passed `check`.
     ///
@@ -101,16 +101,16 @@ impl Program {
     }
 }
 
-/// Appends the steps of nodes.
+/// Turns nodes into steps.
 struct Reader<'a> {
     vocab: &'a Vocabulary,
     steps: Vec<Step>,
 }
 
 impl Reader<'_> {
-    /// Appends the steps of a list of nodes; the number of its last step.
+    /// Appends the steps of a list of nodes; returns the number of the last one.
     fn nodes(&mut self, nodes: &[Node<'_>], place: &str) -> Result<u8, ProgramError> {
-        // By node, the step that gives its output.
+        // For each node, the step that gives its output.
         let mut places: Vec<u8> = Vec::with_capacity(nodes.len());
         for (number, node) in nodes.iter().enumerate() {
             let earlier = |&input: &i64| {
@@ -134,14 +134,14 @@ impl Reader<'_> {
         places.last().copied().ok_or_else(|| Fault::Empty.of(place))
     }
 
-    /// Appends the steps of a quantifier's condition; the number of the last one.
+    /// Appends the steps of a quantifier's condition; returns the number of the last one.
     fn condition(&mut self, nodes: &Value, place: &str) -> Result<u8, ProgramError> {
         let nodes = Vec::<Node<'_>>::deserialize(nodes);
         let nodes = nodes.map_err(|error| Fault::Json(json_cause(&error)).of(place))?;
         self.nodes(&nodes, place)
     }
 
-    /// Checks the types that a step of a node gets from other nodes.
+    /// Checks the types of the inputs that a node's step takes from other nodes.
     fn check(&self, step: &Step, node: &Node<'_>, places: &[u8]) -> Result<(), Fault> {
         for (&source, expected) in step.sources().iter().zip(step.function.signature().inputs.into_iter().flatten()) {
             let found = self.kind(source);
@@ -158,7 +158,8 @@ impl Reader<'_> {
         self.steps[usize::from(step)].function.signature().output
     }
 
-    /// Appends the steps of a node, given those of its dependencies and of its condition; the number of the last one.
+    /// Appends the steps of a node, given those of its dependencies and its condition; returns the number of the last
+    /// one.
     fn add(&mut self, node: &Node<'_>, inputs: &[u8], condition: Option<u8>) -> Result<u8, Fault> {
         use Function as F;
         let names: Vec<String> = node.arguments.iter().map(name).collect();
@@ -287,7 +288,7 @@ impl Reader<'_> {
     }
 }
 
-/// An argument as a name: what a string says, or JSON.
+/// An argument as a name: the text of a string, or the JSON of anything else.
 fn name(argument: &Value) -> String {
     argument.as_str().map_or_else(|| argument.to_string(), str::to_owned)
 }
@@ -303,7 +304,7 @@ type Written = (&'static str, Vec<u8>, Vec<String>);
 impl Writer<'_> {
     /// The nodes of those steps that are `members`.
     fn list(&self, members: &[bool]) -> Result<String, Fault> {
-        // A step has a node if it is used by one that has, other than within it, or by none at all.
+        // A step has a node if no step uses it, or if a step with a node uses it other than within that node.
         let (mut is_used, mut has_node) = (vec![false; members.len()], vec![false; members.len()]);
         for at in (0..members.len()).rev().filter(|&at| members[at]) {
             has_node[at] |= !is_used[at];
@@ -330,7 +331,7 @@ impl Writer<'_> {
         Ok(out)
     }
 
-    /// Whether a step's input is no node of its own beside the step's, but part of it.
+    /// Whether a step's input is part of the step's node instead of having a node of its own.
     fn is_within(&self, at: usize, input: usize) -> bool {
         let source = self.steps[usize::from(self.steps[at].inputs[input])].function;
         match self.steps[at].function {
@@ -341,7 +342,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The nodes of a step and of all that it depends on.
+    /// The nodes of a step and of everything that it depends on.
     fn program(&self, at: u8) -> Result<String, Fault> {
         let mut members = vec![false; usize::from(at) + 1];
         members[usize::from(at)] = true;
@@ -503,7 +504,8 @@ mod tests {
             assert_eq!(read_program(&json), Ok(own.clone()));
             assert_eq!(written(&own), Ok(json));
         }
-        // What the condition shares with the scope is written twice, and so is a scene that is more than a name's.
+        // Steps that the condition shares with the scope are written twice, as is a scene that is not only used by a
+        // name.
         let shared = program("scene; filter_shape[cube] 0; filter_color[red] 1; all 1 2");
         let json = written(&shared).unwrap();
         assert_eq!(json.matches("find").count(), 2);

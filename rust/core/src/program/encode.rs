@@ -1,10 +1,10 @@
-//! Encoding of programs as rows of prefix tokens, and decoding.
+//! Encodes programs as rows of prefix tokens, and decodes them.
 //!
-//! The form is that of the HDF5 files of the public CLEVR models (Johnson et al. 2017b,
-//! `preprocess_questions`, prefix mode): `<START>`, the last function, the tokens of its first input,
-//! those of its second, `<END>`, then `<NULL>` up to the row's width. A token is a function's name, with
-//! the argument in square brackets if it takes one: `filter_color[red]`, `count_is[3]`. Each input is written out in full,
-//! so a step that two others share is written twice, and an unused step is left out.
+//! The form is that of the HDF5 files of the public CLEVR models (Johnson et al. 2017b, `preprocess_questions`, prefix
+//! mode): `<START>`, the last function, the tokens of its first input, those of its second, `<END>`, then `<NULL>` up
+//! to the row's width. A token is a function's name, with the argument in square brackets if it takes one:
+//! `filter_color[red]`, `count_is[3]`. Each input is written out in full, so a step that two others share is written
+//! twice, and an unused step is left out.
 
 use super::{Argument, Fault, Function, MAX_STEPS, Origin, Program, Signature, Step, Type};
 use crate::message::shown;
@@ -26,7 +26,7 @@ pub struct ProgramVocabulary {
     names: Vec<String>,
     /// By token number; None for special tokens.
     tokens: Vec<Option<Token>>,
-    /// Token by function number, then argument; `UNKNOWN` where there is none.
+    /// Token number by function number, then argument; `UNKNOWN` where there is no token.
     numbers: Vec<Vec<i32>>,
 }
 
@@ -72,7 +72,7 @@ pub enum TokenFault {
     NoAnswer { function: Function, output: Type },
 }
 
-/// Why a program has no row of tokens.
+/// Why a program cannot be written as a row of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
     #[error("the program needs {needed} tokens with <START> and <END>, the row has room for {width}")]
@@ -97,8 +97,8 @@ impl ProgramVocabulary {
         Self::numbered(tokens.into_iter().map(|(name, token)| (name, Some(token))))
     }
 
-    /// These tokens by the same numbers, then those of `functions` that are not among them, as a suite of questions
-    /// needs them beside a dataset: function by function in the order given, each with its arguments in their order.
+    /// These tokens with the same numbers, then those of `functions` that are missing, as a suite of questions needs
+    /// them beside a dataset: function by function in the order given, each with its arguments in their order.
     pub fn extended(&self, vocab: &Vocabulary, functions: impl IntoIterator<Item = Function>) -> Self {
         let mut known: BTreeSet<String> = self.names.iter().cloned().collect();
         let own = self.names.iter().cloned().zip(self.tokens.iter().copied()).skip(SPECIAL_NAMES.len());
@@ -179,7 +179,7 @@ impl ProgramVocabulary {
     /// function. `row` is the row's number, for messages.
     ///
     /// # Errors
-    /// Names row and position of the first fault, from the end of the program backwards.
+    /// Names the row and the position of the first fault, counted from the end of the program backwards.
     pub fn decode(&self, tokens: &[i32], row: usize) -> Result<Program, TokenError> {
         let mut steps = Vec::new();
         match self.decode_backwards(tokens, &mut steps) {
@@ -194,7 +194,7 @@ impl ProgramVocabulary {
         arguments.get(usize::from(step.argument)).copied().filter(|&token| token != UNKNOWN)
     }
 
-    /// Writes the checked steps of a row in the order opposite to the tokens', so that inputs come first.
+    /// Appends the checked steps of a row in the reverse order of its tokens, so that inputs come first.
     ///
     /// Read backwards, prefix order needs one stack and no look-ahead. An error is (position, fault).
     #[inline]
@@ -204,7 +204,7 @@ impl ProgramVocabulary {
         if end > MAX_STEPS + 1 {
             return Err((MAX_STEPS + 1, TokenFault::TooLong));
         }
-        // Steps that are not used as an input yet, with the position and type of each.
+        // Steps that no step uses as an input yet, with the position and type of each.
         let mut open = [(0u8, 0u16, Type::Set); MAX_STEPS];
         let mut n_open = 0;
         for (position, &number) in row.iter().enumerate().take(end).skip(1).rev() {
@@ -261,10 +261,10 @@ impl Token {
     }
 }
 
-/// Checks that names of tokens by number begin with the special ones; messages speak of a `kind` of token.
+/// Checks that token names, given by number, begin with the special ones; messages speak of a `kind` of token.
 ///
 /// # Errors
-/// Names the first token that is another one.
+/// Names the first token that differs.
 pub fn check_special_names(names: &[&str], kind: &str) -> Result<(), String> {
     for (number, expected) in SPECIAL_NAMES.into_iter().enumerate() {
         let found = names.get(number).copied().unwrap_or("nothing");
@@ -286,7 +286,7 @@ fn tokens_of(function: Function, vocab: &Vocabulary) -> Vec<(String, Token)> {
     }
 }
 
-/// The position of `<END>` in a row that is framed by special tokens as it should be.
+/// The position of `<END>` in a row that special tokens frame correctly.
 #[inline]
 fn framed(row: &[i32]) -> Result<usize, (usize, TokenFault)> {
     match row.first() {
@@ -335,7 +335,7 @@ fn in_listed_order(steps: &[Step]) -> Vec<Step> {
     listed
 }
 
-/// The entry of a list at `index`, after extending the list with `filler` if needed.
+/// The entry of a list at `index`; the list is extended with `filler` first if needed.
 fn grown<T: Clone>(list: &mut Vec<T>, index: usize, filler: T) -> &mut T {
     if list.len() <= index {
         list.resize(index + 1, filler);
@@ -395,7 +395,7 @@ mod tests {
              count_is[9] count_is[10] verify_relation[left] verify_relation[right] verify_relation[behind] \
              verify_relation[front] not verify_shape[cube] verify_shape[sphere] verify_shape[cylinder] and"
         );
-        // It is the vocabulary of its own names, and of a program of CLEVR's functions makes the same row.
+        // The vocabulary can be read back from its names, and encodes a program of CLEVR's functions as the same row.
         let names = suite.names().iter().map(String::as_str);
         assert_eq!(ProgramVocabulary::from_names(&vocab, names), Ok(suite.clone()));
         let program = samples::program("scene; filter_color[red] 0; count 1");
@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(clevr.encode(&program), Err(EncodeError::NoToken(Function::Not)));
         let row = suite.encode(&program).unwrap();
         assert_eq!(suite.decode(&row, 0), Ok(program));
-        // What a vocabulary has already changes nothing.
+        // Adding functions that the vocabulary already has changes nothing.
         assert_eq!(suite.extended(&vocab, [Function::Scene, Function::CountIs]), suite);
     }
 
@@ -429,7 +429,7 @@ mod tests {
             tokens("scene; filter_color[red] 0; count 1; scene; count 3; less_than 2 4"),
             "<START> less_than count filter_color[red] scene count scene <END>"
         );
-        // A step that two share is written for each; one that nobody needs is not.
+        // A step that two others share is written for each; a step that no other needs is left out.
         assert_eq!(
             tokens("scene; count 0; count_is[3] 1; scene; unique 3; verify_size[small] 4; or 2 5; not 6"),
             "<START> not or count_is[3] count scene verify_size[small] unique scene <END>"
@@ -510,12 +510,12 @@ mod tests {
                     let tree = vocabulary.decode(&row, 0).unwrap();
                     prop_assert_eq!(tree.check(&vocab, "tree"), Ok(()));
                     prop_assert_eq!(vocabulary.encode(&tree), Ok(row.clone()));
-                    // A tree in listed order is its own image.
+                    // A tree in listed order decodes to itself.
                     prop_assert_eq!(vocabulary.decode(&row, 0).unwrap(), tree.clone());
                     for scene in 0..20 {
                         let scene = samples::random_scene(&vocab, 4, scene);
                         let answer = execute(&program, scene.view(), &vocab);
-                        // Steps that nobody needs are gone with what they ruled out.
+                        // Steps that no other needs are gone, and so are the failures that they caused.
                         if answer.is_ok() {
                             prop_assert_eq!(execute(&tree, scene.view(), &vocab), answer);
                         }

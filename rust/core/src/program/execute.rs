@@ -73,14 +73,14 @@ impl Facts for (&SceneSet<'_>, &Vocabulary) {
     }
 }
 
-/// The set of the objects below a number, which is at most 64.
+/// The set of the objects with numbers below this one, which is at most 64.
 #[inline(always)]
 fn below(number: u32) -> u64 {
     ((1u128 << number) - 1) as u64
 }
 
-/// The objects of a scene by their numbers in a set in which the scene's first object has the number `start`. (It is 64
-/// for a scene without objects behind 64 others.)
+/// A scene's objects, renumbered for a set of scenes in which the scene's first object has the number `start`. (`start`
+/// is 64 for a scene without objects that follows 64 objects.)
 #[inline(always)]
 fn moved(objects: u32, start: u32) -> u64 {
     u64::from(objects).checked_shl(start).unwrap_or(0)
@@ -89,7 +89,7 @@ fn moved(objects: u32, start: u32) -> u64 {
 /// A step's output.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Output {
-    /// Object numbers, ascending; those of groups too.
+    /// Object numbers, ascending; those of groups are given in this form too.
     Set(Vec<u8>),
     Object(u8),
     /// Image numbers, ascending.
@@ -99,7 +99,7 @@ pub enum Output {
 }
 
 impl Output {
-    /// The output of a type that a word stands for.
+    /// The output that a word of this type stands for.
     fn new<W: Word>(output: Type, word: W) -> Self {
         let members = || word.members().map(|member| member.number() as u8).collect();
         match (answer(output, word), output) {
@@ -129,7 +129,7 @@ pub(super) fn answer<W: Word>(output: Type, word: W) -> Option<Answer> {
 /// Every step is executed, as in CLEVR's question engine, even if the last step does not depend on it.
 ///
 /// # Errors
-/// `Invalid`: a function had no output, as `unique` of a set without exactly one object. This is common and cheap.
+/// `Invalid`: a function had no output, such as `unique` of a set without exactly one object. This is common and cheap.
 ///
 /// # Panics
 /// When the steps would not pass `Program::check`.
@@ -176,8 +176,8 @@ pub fn outputs(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> R
     Ok(words)
 }
 
-/// The outputs of the steps in order, up to the first that has none, as a `unique` that fails: all of them when the
-/// program has an answer.
+/// The outputs of the steps in order, up to the first step without one, such as a `unique` that fails: all of them when
+/// the program has an answer.
 ///
 /// # Panics
 /// When the steps would not pass `Program::check`.
@@ -200,7 +200,7 @@ fn traced<F: Facts>(program: &Program, facts: F) -> Vec<Output> {
     steps.map(|(step, word)| Output::new(step.function.signature().output, word)).collect()
 }
 
-/// Writes the output of each step into `words`; an error is the number of the failed step.
+/// Writes the output of each step into `words`; an error is the number of the step that failed.
 #[inline(always)]
 fn run<F: Facts>(steps: &[Step], facts: F, words: &mut [F::Word; MAX_STEPS]) -> Result<(), usize> {
     for (i, step) in steps.iter().enumerate() {
@@ -430,7 +430,7 @@ mod tests {
         assert_eq!(chosen("choose_relation[right] 6 1"), relation(0));
         assert_eq!(chosen("choose_relation[front] 6 1"), relation(2));
         assert_eq!(chosen("choose_relation[left] 3 4"), relation(1));
-        // The only member in the image is the object itself; there are two; there is none.
+        // The only member in the image is the object itself; then there are two members; then none.
         assert_eq!(chosen("choose_relation[left] 3 2"), None);
         assert_eq!(chosen("choose_relation[left] 3 0"), None);
         assert_eq!(chosen("filter_shape[cylinder] 0; choose_relation[left] 3 7"), None);
@@ -458,7 +458,7 @@ mod tests {
             let (answer, outputs) = run_on_three(&format!("scene; {filter} 0; unique 1; query_size 2"));
             assert_eq!((answer, outputs.len()), (Err(Invalid), 2), "{filter}");
         }
-        // Also where the last step does not depend on it.
+        // This also holds where the last step does not depend on it.
         assert_eq!(run_on_three("scene; unique 0; count 0").0, Err(Invalid));
     }
 }

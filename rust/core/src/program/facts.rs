@@ -1,4 +1,4 @@
-//! The facts that meanings of functions are written in, and how a meaning is applied.
+//! The facts about scenes that the functions' meanings are written in, and how a meaning is applied.
 
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
@@ -27,11 +27,11 @@ pub(crate) trait Word:
     + Send
     + Sync
 {
-    /// The word as a number: of an object or a value, or an integer.
+    /// The word as a number: of an object, of a value, or an integer.
     fn number(self) -> usize;
     /// The set whose only member is the object of this number.
     fn single(self) -> Self;
-    /// The number of the first member of a set that is not empty.
+    /// The number of the first member of a non-empty set.
     fn first(self) -> Self;
     fn n_members(self) -> u32;
 
@@ -86,7 +86,7 @@ macro_rules! word {
 word!(u32);
 word!(u64);
 
-/// What the meaning of a function may ask of one scene, or of several that are asked about together.
+/// What a function's meaning may ask about one scene, or about several scenes of one question.
 pub(crate) trait Facts: Copy {
     type Word: Word;
 
@@ -98,7 +98,7 @@ pub(crate) trait Facts: Copy {
     fn related(self, relation: u8, object: Self::Word) -> Self::Word;
     /// An object's value of an attribute type.
     fn value(self, kind: u8, object: Self::Word) -> u8;
-    /// Number of images; one, unless a set of scenes says otherwise, as below.
+    /// Number of images; one unless a set of scenes overrides this, like the methods below.
     #[inline(always)]
     fn n_images(self) -> u32 {
         1
@@ -114,14 +114,14 @@ pub(crate) trait Facts: Copy {
         self.everything()
     }
 
-    /// The images that members of a set are in, a bit each.
+    /// The images that members of a set are in, one bit each.
     #[inline(always)]
     fn images(self, set: Self::Word) -> Self::Word {
         let images = (0..self.n_images()).filter(|&image| !(set & self.image(image)).is_empty());
         union(images.map(|image| Self::Word::from(image).single()))
     }
 
-    /// The members of a set in images that have such a number of them; an image without any never counts.
+    /// The members of a set in those images whose number of members is kept; an image without members never counts.
     #[inline(always)]
     fn members_by_image(self, set: Self::Word, is_kept: impl Fn(u32) -> bool) -> Self::Word {
         let members = (0..self.n_images()).map(|image| set & self.image(image));
@@ -135,7 +135,7 @@ pub(crate) trait Facts: Copy {
     }
 }
 
-/// The objects that are in any of some sets.
+/// The objects that are in any of the sets.
 #[inline(always)]
 pub(super) fn union<W: Word>(sets: impl Iterator<Item = W>) -> W {
     sets.fold(W::default(), |all, set| all | set)

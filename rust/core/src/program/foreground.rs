@@ -5,10 +5,10 @@ use super::{Invalid, Program, Type};
 use crate::scene::SceneView;
 use crate::vocab::Vocabulary;
 
-/// The objects in the sets that are counted, looked into, or have one member taken out: those that enter `unique`,
-/// `count` and `exist`, or any function that makes something else of a set. As a mask of objects' numbers.
+/// The objects in the sets that are counted, tested for members, or reduced to one member: those that enter `unique`,
+/// `count` and `exist`, or any other function from a set to something else. Returned as a mask of object numbers.
 ///
-/// On these objects alone, a program of CLEVR's has the same answer; callers check it by execution.
+/// On a scene of only these objects, a CLEVR program has the same answer; callers check this by execution.
 ///
 /// # Errors
 /// `Invalid`: the program has no answer on the scene.

@@ -1,4 +1,4 @@
-//! Reading and writing of programs in CLEVR's JSON.
+//! Reads and writes programs in CLEVR's JSON.
 //!
 //! Published files call a node's operation `function` and its arguments `value_inputs`; the original
 //! generator calls them `type` and `side_inputs`, or mixes both. All of these are read; `function` and
@@ -42,7 +42,7 @@ pub struct Node<'a> {
 
 /// Reads JSON; `place` names it in messages.
 ///
-/// Tracking the path to a fault takes time, so it is only done in a second reading.
+/// Tracking the path to a fault takes time, so only a second reading does it.
 pub(super) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8], place: &str) -> Result<T, ProgramError> {
     let error = match serde_json::from_slice(bytes) {
         Ok(content) => return Ok(content),
@@ -103,7 +103,7 @@ impl Program {
             }
             let _ = write!(out, "], \"function\": \"{}\", \"value_inputs\": [", step.function);
             if let Some(name) = step.argument_name(vocab) {
-                // Nor can a string.
+                // Nor can writing a string.
                 let _ = serde_json::to_writer(&mut *out, name);
             }
             out.extend_from_slice(b"]}");

@@ -1,20 +1,20 @@
 //! Execution plans for module networks: the nodes of a batch of programs, grouped into runs of one module call each.
 //!
-//! - Level by level: the level of a node is 0 if it takes no input, else one more than that of its highest input,
-//!   so all nodes of one level can run at once. Within a level, nodes are sorted by number of inputs, then token,
-//!   then row.
+//! - Level by level: the level of a node is 0 if it takes no input, otherwise one more than the highest level of its
+//!   inputs, so all nodes of one level can run at once. Within a level, nodes are sorted by number of inputs, then
+//!   token, then row.
 //! - Token by token: nodes that run together have the same token, on any levels.
 //!
-//! Only the shape of a program matters here, not its types. A row that is not a tree is ill-formed; since models
-//! write such rows, this is not an error.
+//! Only the shape of a program matters here, not its types. A row that is not a tree is ill-formed; this is not an
+//! error, since models write such rows.
 
 use super::Function;
 use super::encode::{END, NULL, SPECIAL_NAMES, START};
 
-/// In place of a node's number where there is no node.
+/// Stands for a node's number where there is no node.
 pub const NO_NODE: i64 = -1;
 
-/// In place of the number of inputs of a token that is not a function.
+/// Stands for the number of inputs of a token that is not a function.
 pub const NO_FUNCTION: i8 = -1;
 
 /// The nodes of a batch of programs in execution order, as parallel lists with an entry for each node.
@@ -23,11 +23,11 @@ pub struct NodePlan {
     pub tokens: Vec<i64>,
     /// The row of each node.
     pub rows: Vec<i64>,
-    /// The nodes that each node takes its inputs from, all earlier ones; `NO_NODE` where there are fewer than two.
+    /// The nodes that each node takes its inputs from, all of them earlier; `NO_NODE` where there are fewer than two.
     pub operands: Vec<[i64; 2]>,
-    /// The start of each group of nodes that run together, and last the number of nodes.
+    /// The start of each group of nodes that run together, and finally the number of nodes.
     pub starts: Vec<i64>,
-    /// By row, the node that gives the answer; `NO_NODE` if the row is ill-formed.
+    /// For each row, the node that gives the answer; `NO_NODE` if the row is ill-formed.
     pub roots: Vec<i64>,
 }
 
@@ -63,7 +63,7 @@ pub fn arities<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<i8>, 
     names.into_iter().enumerate().map(arity).collect()
 }
 
-/// Plans rows of `width` tokens each, given end to end, level by level; `arities` has the number of inputs of each
+/// Plans rows of `width` tokens each, laid end to end, level by level; `arities` has the number of inputs of each
 /// token.
 pub fn plan_levels(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
     let (nodes, roots) = read_rows(rows, width, arities);
@@ -76,15 +76,15 @@ pub fn plan_levels(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
     in_order(&nodes, &order, starts, &roots)
 }
 
-/// As `plan_levels`, but token by token: few, large runs that need one module each.
+/// Like `plan_levels`, but token by token: few, large runs that need one module each.
 ///
-/// A node waits for others of its token. Of the tokens with nodes whose inputs are ready, the next one is a token
-/// that no later node has, if there is one; then the one farthest from a program's end; then the one with the
-/// most ready nodes.
+/// A node waits for others with its token. Of the tokens that have nodes with all inputs ready, the next one is a token
+/// that no later node has, if there is one; then the one farthest from a program's end; then the one with the most
+/// ready nodes.
 pub fn plan_runs(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
     let (nodes, roots) = read_rows(rows, width, arities);
-    // The node that takes each node's output, and the distance from the end of the program. Programs are trees, so
-    // there is one taker, which comes after the node in reading order.
+    // The node that takes each node's output, and the distance from the end of the program. Programs are trees, so each
+    // output has a single taker, which comes after the node in reading order.
     let mut takers = vec![None; nodes.len()];
     let mut distances = vec![0_usize; nodes.len()];
     for (taker, node) in nodes.iter().enumerate().rev() {
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_token_that_nobody_asks_for_later_is_first() {
-        // 7(4) and 5(5(4)): `7` is nearer to its end, but no other `7` comes.
+        // 7(4) and 5(5(4)): `7` is nearer to its end, but no other `7` follows.
         let made = plan_runs(&[[1, 7, 4, 2, 0, 0, 0, 0], [1, 5, 5, 4, 2, 0, 0, 0]].concat(), 8, &ARITIES);
         assert_eq!(made.tokens, [4, 4, 7, 5, 5]);
         assert_eq!(made.starts, [0, 2, 3, 4, 5]);
@@ -253,12 +253,12 @@ mod tests {
     #[test]
     fn a_row_that_is_no_tree_leaves_no_nodes() {
         let ill_formed = [
-            [1, 2, 0, 0, 0, 0, 0, 0],  // nothing in it
+            [1, 2, 0, 0, 0, 0, 0, 0],  // no program
             [0, 4, 2, 0, 0, 0, 0, 0],  // no <START>
             [1, 4, 4, 4, 4, 4, 4, 4],  // no <END>
-            [1, 4, 2, 4, 0, 0, 0, 0],  // goes on after <END>
+            [1, 4, 2, 4, 0, 0, 0, 0],  // continues after <END>
             [1, 5, 2, 0, 0, 0, 0, 0],  // an input is missing
-            [1, 6, 4, 2, 0, 0, 0, 0],  // one of two
+            [1, 6, 4, 2, 0, 0, 0, 0],  // one input of two
             [1, 4, 4, 2, 0, 0, 0, 0],  // two programs
             [1, 5, 3, 4, 2, 0, 0, 0],  // a special token among functions
             [1, 8, 4, 2, 0, 0, 0, 0],  // no such token

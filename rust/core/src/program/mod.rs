@@ -1,8 +1,9 @@
 //! Programs: typed functions over a scene, their execution and their forms in files.
 //!
 //! `catalogue` has an entry for each function: its types, its meaning and what it says about objects. Programs are read
-//! from JSON or tokens (`json`, `covr`, `encode`), checked (`typecheck`) and executed on scenes, or on sets of scenes for
-//! questions over several images: one program on one of them (`execute`) or many on many (`batch`). `levels` plans how a network of modules runs a batch of them.
+//! from JSON or tokens (`json`, `covr`, `encode`), checked (`typecheck`) and executed, on scenes or, for questions
+//! about several images, on sets of scenes: one program on one of them (`execute`) or many on many (`batch`). `levels`
+//! plans how a network of modules runs a batch of programs.
 
 pub mod batch;
 pub mod catalogue;
@@ -32,15 +33,15 @@ pub use levels::{NodePlan, plan_levels, plan_runs};
 pub use table::{ProgramTable, SceneTable};
 pub use typecheck::{Fault, ProgramError};
 
-/// Maximum number of steps of a program, since a step names its inputs in a byte.
+/// Maximum number of steps of a program, since a step refers to its inputs by bytes.
 pub const MAX_STEPS: usize = 256;
 
 /// One step: a function applied to earlier steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Step {
     pub function: Function,
-    /// Number of the value (of `filter`) or relation (of `relate`), or the number itself (of `count_is`); 0 for functions
-    /// that take none.
+    /// The number of the value (such as `filter`'s) or relation (such as `relate`'s), or the number itself
+    /// (`count_is`); 0 for functions that take no argument.
     pub argument: u8,
     /// Numbers of earlier steps: as many as the function takes, the rest 0.
     pub inputs: [u8; 2],
@@ -48,8 +49,8 @@ pub struct Step {
 
 /// Steps in an order in which inputs come first; the last step gives the answer.
 ///
-/// Programs that are read from a file or made by the search are well typed. All others have to pass
-/// `Program::check` before they are executed or encoded.
+/// Programs that are read from a file or made by the search are well typed. All others must pass `Program::check`
+/// before they are executed or encoded.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Program {
     pub steps: Vec<Step>,

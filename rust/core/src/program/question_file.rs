@@ -1,4 +1,4 @@
-//! Reading of CLEVR question files.
+//! Reads CLEVR question files.
 
 use super::json::{Node, Text, read};
 use super::{Program, ProgramError};
@@ -54,7 +54,7 @@ pub fn read_questions(bytes: &[u8], vocab: &Vocabulary, file: &str) -> Result<Ve
     let records = content.questions.into_iter().enumerate().map(|(i, entry)| {
         let place = || format!("{file}.questions[{i}].program");
         let program = match &entry.program {
-            // The place is only written out for a program that has a fault.
+            // The place is only formatted for a program with a fault.
             Some(nodes) => Some(Program::from_nodes(nodes, vocab, "").map_err(|error| error.under(&place()))?),
             None => None,
         };

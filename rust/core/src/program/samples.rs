@@ -57,18 +57,18 @@ pub fn program(text: &str) -> Program {
     Program { steps: steps.collect() }
 }
 
-/// A well-typed program of up to 20 steps, of any functions that the types allow.
+/// A well-typed program of up to 20 steps, with any functions that the types allow.
 pub fn random_program(vocab: &Vocabulary, seed: u64) -> Program {
     random_program_of(Function::all(), vocab, seed)
 }
 
-/// The same of some functions, and of filters.
+/// The same with only these functions, and filters.
 pub fn random_program_of(functions: &[Function], vocab: &Vocabulary, seed: u64) -> Program {
     let mut rng = StreamKey::new(&[b"test program"]).at(seed);
     let length = 2 + rng.below(18);
     let mut steps = vec![Step { function: Function::Scene, argument: 0, inputs: [0, 0] }];
     while (steps.len() as u32) < length || !ends_in_an_answer(&steps) {
-        // Filters are drawn often, or few programs would get far.
+        // Filters are drawn often, because few programs would get far otherwise.
         let function = if rng.below(3) == 0 { Function::Filter(rng.below(4) as u8) } else { any(&mut rng, functions) };
         steps.extend(random_step(function, &steps, vocab, &mut rng));
     }

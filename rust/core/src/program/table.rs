@@ -10,7 +10,7 @@ use crate::scene::SceneView;
 use crate::vocab::{N_TYPES, Vocabulary};
 use rustc_hash::FxHashMap;
 
-/// Scenes in one block of words, each at the same distance from the one before.
+/// Scenes in one block of words, at equal distances.
 #[derive(Clone, Debug)]
 pub struct SceneTable {
     words: Vec<u32>,
@@ -18,15 +18,15 @@ pub struct SceneTable {
     n_scenes: usize,
 }
 
-/// The layout of a scene's words: the set of all objects; the sets of each value; the sets of each relation
-/// and object; each object's values, a byte each.
+/// The layout of a scene's words: the set of all objects; the set of each value; the set of each relation and object;
+/// each object's values, one byte each.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     /// Start of the sets of each attribute type's values.
     having: [u32; N_TYPES],
     related: usize,
     attributes: usize,
-    /// Number of objects of the largest scene, but at least one: after a failed `unique`, object 0 is used.
+    /// Number of objects of the largest scene, but at least one, since object 0 is used after a failed `unique`.
     n_places: usize,
     stride: usize,
 }
@@ -124,7 +124,7 @@ pub struct ProgramTable {
     pub(super) arguments: Vec<u8>,
 }
 
-/// A program of a table.
+/// A program in a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub shape: u32,
@@ -145,14 +145,14 @@ pub(super) struct Instruction {
     pub operation: Operation,
     /// Numbers of earlier instructions, as in `Step`.
     pub inputs: [u8; 2],
-    /// Position of its first argument among the program's.
+    /// Position of its first argument among those of the program.
     pub argument: u16,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Operation {
     Function(Function),
-    /// Up to four consecutive filters; their arguments are numbers of words of the scene, 0 where there are fewer.
+    /// Up to four consecutive filters; their arguments are numbers of the scene's words, 0 where there are fewer.
     Filters,
 }
 
@@ -181,7 +181,7 @@ impl ProgramTable {
     }
 }
 
-/// The instructions of steps; their arguments are appended to `arguments`.
+/// The instructions for these steps; their arguments are appended to `arguments`.
 fn lower(vocab: &Vocabulary, steps: &[Step], arguments: &mut Vec<u8>) -> Vec<Instruction> {
     let mut uses = vec![0; steps.len()];
     for source in steps.iter().flat_map(Step::sources) {
@@ -189,7 +189,7 @@ fn lower(vocab: &Vocabulary, steps: &[Step], arguments: &mut Vec<u8>) -> Vec<Ins
     }
     let start = arguments.len();
     let mut instructions: Vec<Instruction> = Vec::with_capacity(steps.len());
-    // The instruction that gives each step's output, and the number of filters in it.
+    // For each step, the instruction that gives its output, and the number of filters in that instruction.
     let mut places: Vec<(u8, usize)> = Vec::with_capacity(steps.len());
     for step in steps {
         let [a, b] = step.inputs.map(usize::from);

@@ -27,7 +27,7 @@ pub enum Fault {
     /// The text names the function and suggests a similar one.
     #[error("{0}")]
     UnknownFunction(String),
-    /// The text says what is wrong with an operation of COVR's.
+    /// The text says what is wrong with a COVR operation.
     #[error("{0}")]
     Operation(String),
     #[error("\"{function}\" takes {expected} inputs, got {found}")]
@@ -46,26 +46,26 @@ pub enum Fault {
 }
 
 impl ProgramError {
-    /// The same fault with `outer` put before its place.
+    /// The same fault, with `outer` prepended to its place.
     pub(super) fn under(self, outer: &str) -> Self {
         Self { place: format!("{outer}{}", self.place), fault: self.fault }
     }
 }
 
 impl Fault {
-    /// The error of a node of the program at `place`.
+    /// The error for a node of the program at `place`.
     pub(super) fn at(self, place: &str, node: usize) -> ProgramError {
         ProgramError { place: format!("{place}[{node}]"), fault: self }
     }
 
-    /// The error of the program as a whole.
+    /// The error for the program as a whole.
     pub(super) fn of(self, place: &str) -> ProgramError {
         ProgramError { place: place.to_owned(), fault: self }
     }
 }
 
 impl Argument {
-    /// The names of the values, relations or numbers that it can be, by number; empty for `Nothing`.
+    /// The names of the values, relations or numbers that are possible, by number; empty for `Nothing`.
     pub fn names(self, vocab: &Vocabulary) -> Vec<&str> {
         match self {
             Self::Nothing => Vec::new(),
@@ -75,7 +75,7 @@ impl Argument {
         }
     }
 
-    /// Number of the arguments that it can be; a function that takes none has the argument 0.
+    /// Number of possible arguments; a function that takes none has just the argument 0.
     pub fn n_choices(self, vocab: &Vocabulary) -> usize {
         match self {
             Self::Nothing => 1,
@@ -85,7 +85,7 @@ impl Argument {
         }
     }
 
-    /// The number of a name.
+    /// The number of the argument with this name.
     ///
     /// # Errors
     /// `UnknownValue` suggests a similar name, or says of which type the value is.
