@@ -1,13 +1,13 @@
 //! Values and pairs of values that are absent from a palette, and the programs that ask for one.
 //!
-//! If a pair is held out in a pool with a palette, questions may not name anything that no object of the pool can
-//! be: two values of the palette's types that never occur together, or a value that never occurs. "Naming" is
-//! defined as for the held-out pair (`holdout::pair`), by the alternatives of a node's description. An alternative
-//! with two values of one type names everything that either of them gives.
+//! If a pair is held out in a pool with a palette, questions must not name anything that no object of the pool can be:
+//! two values of the palette's types that never occur together, or a value that never occurs. "Naming" is defined as
+//! for the held-out pair (`holdout::mention`), by the alternatives of a node's description. An alternative with two
+//! values of one type names everything that either of them gives.
 //!
-//! Whether one more value makes a description name something absent depends only on the set of values in all of
-//! its alternatives: a filter adds its value to each alternative, and an intersection joins each with each. So a
-//! set of values is all the state that is needed, as long as nothing absent was named.
+//! Whether one more value makes a description name something absent depends only on the set of values in all of its
+//! alternatives: a filter adds its value to each alternative, and an intersection joins each with each. So a set of
+//! values is a sufficient state, as long as nothing absent has been named.
 
 use super::combinations::Combinations;
 use super::domain::Domain;
@@ -25,11 +25,11 @@ pub struct AbsentPairs {
     kinds: [usize; 2],
     /// Number of values of the first type, whose bits come before those of the second.
     n_first: usize,
-    /// By the number of a value's bit: the values of the other type that it never occurs with.
+    /// For each value, by the number of its bit: the values of the other type that it never occurs with.
     never_with: Vec<ValueSet>,
     /// Values that never occur.
     alone: ValueSet,
-    /// By combination of all types, as `Combinations` numbers them, its values of the two types.
+    /// For each combination of all types, as `Combinations` numbers them, its values of the two types.
     named: Vec<ValueSet>,
 }
 

@@ -1,4 +1,4 @@
-//! Numbers of the combinations of values, with one value or none of each type.
+//! Numbers for all combinations of values, with one value or none of each type.
 
 use crate::vocab::{N_TYPES, Vocabulary};
 
@@ -15,7 +15,7 @@ pub struct Combinations {
 pub struct Combination {
     /// The value of each type; None if it is unset.
     pub values: [Option<u8>; N_TYPES],
-    /// The types that are set, a bit each.
+    /// The types that are set, one bit each.
     pub types: u8,
     /// The bits of the held-out conjunction that its values have.
     pub bits: u8,
@@ -57,7 +57,7 @@ impl Combinations {
         &self.table[combination as usize]
     }
 
-    /// By set of types (a bit each), the combination of an object's values of these types.
+    /// For each set of types (one bit each), the combination of an object's values of these types.
     #[inline]
     pub(crate) fn of_object(&self, values: [u8; N_TYPES]) -> [u32; 1 << N_TYPES] {
         let mut all = [0; 1 << N_TYPES];

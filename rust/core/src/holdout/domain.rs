@@ -4,7 +4,7 @@ use crate::program::{Argument, Effect, Program, Step};
 
 /// The abstract domain of one check: a state for the objects that a step gives.
 ///
-/// Operations that can ask for more than their inputs did also return whether that is what is held out.
+/// An operation that can ask for more than its inputs did also returns whether that is what is held out.
 pub trait Domain {
     type State: Copy;
     /// A set of values to add; empty by default.
@@ -33,7 +33,8 @@ pub trait Domain {
     }
 
     /// The state of a function's output, and whether it asks for what is held out.
-    // The search takes a step at each node, nearly always by one of these effects; the others stay out of the way.
+    // The search takes a step at each node, nearly always with one of these effects, so the others are kept out of
+    // line.
     #[inline(always)]
     fn step(&self, effect: Effect, values: Self::Values, [a, b]: [Self::State; 2]) -> (Self::State, bool) {
         if effect == Effect::StartsAnew {
@@ -81,7 +82,7 @@ pub trait Domain {
         let state = |input: u8| states.get(usize::from(input)).copied().unwrap_or(Self::ANYTHING);
         let inputs = match *step.sources() {
             [] => [Self::ANYTHING; 2],
-            // A function that compares the members of its only input compares it with itself.
+            // A function that compares the members of its only input is treated as comparing that input with itself.
             [input] => [state(input); 2],
             [first, second, ..] => [state(first), state(second)],
         };

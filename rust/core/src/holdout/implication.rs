@@ -22,7 +22,7 @@ use crate::vocab::N_TYPES;
 pub struct Knowledge {
     /// About themselves: alternatives of values, including those that they share with others.
     pub own: Description,
-    /// By type: the alternatives of all things that have the same value of it.
+    /// For each type, the alternatives of all things that have the same value of it.
     alike: [Description; N_TYPES],
 }
 

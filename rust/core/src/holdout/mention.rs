@@ -85,7 +85,7 @@ impl Description {
         if self == Self::ANYTHING {
             return Self(1 << (bits & 15));
         }
-        // By bit, the alternatives that have it.
+        // For each bit, the alternatives that have it.
         const HAVING: [u16; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
         let with_one = |set: u16, bit: usize| {
             let adds = u16::from(bits >> bit & 1) * !0;
@@ -101,7 +101,7 @@ impl Description {
         Self(self.alternatives().fold(0, |set, a| set | other.with(a as u8).0))
     }
 
-    /// Both lists of alternatives, as of a union.
+    /// The alternatives of both lists, as of a union.
     #[inline]
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)

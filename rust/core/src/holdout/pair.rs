@@ -14,15 +14,15 @@ pub struct Holdout {
     values: [Option<u8>; N_TYPES],
     /// The conjunction's bit for each type.
     bits: [u8; N_TYPES],
-    /// By set of types, their bits of the conjunction.
+    /// For each set of types, the conjunction's bits of these types.
     bits_of_types: [u8; 1 << N_TYPES],
     full: u8,
-    /// What questions may not name either, in pools with a palette.
+    /// What else questions must not name, in pools with a palette.
     absent: Option<Arc<AbsentPairs>>,
 }
 
 impl Holdout {
-    /// The conjunction of values given by name, of which there are at least two.
+    /// The conjunction of at least two values, given by name.
     pub fn new(vocab: &Vocabulary, names: &[&str]) -> Result<Self, HoldoutError> {
         if names.len() < 2 {
             return Err(HoldoutError::TooFew(names.len()));
@@ -64,7 +64,7 @@ impl Holdout {
         Ok(Self { absent: Some(Arc::new(AbsentPairs::new(vocab, palette)?)), ..self })
     }
 
-    /// What questions may not name besides the conjunction; None without a palette.
+    /// What questions must not name besides the conjunction; None without a palette.
     #[inline]
     pub fn absent(&self) -> Option<&AbsentPairs> {
         self.absent.as_deref()

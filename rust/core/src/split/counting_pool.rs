@@ -1,13 +1,13 @@
 //! Sets of six images in which 0, 1, ... 5 objects have a value, and the questions that count them.
 //!
-//! CLEVR-HOPE's preliminary sets (Berlot-Attwell et al., appendix B) ask for one value at a time, before pairs of
-//! them are held out: existence, as a minimal set of one type (`MinimalPool`), and counting, here. Five objects
-//! stand at the same five positions in every image of every set. A set is one draw of camera, lights, rotations,
-//! and the objects' other values; each image has one more object with the value than the one before it, and
+//! CLEVR-HOPE's preliminary sets (Berlot-Attwell et al., appendix B) ask for one value at a time, before pairs of them
+//! are held out: existence questions, as a minimal set of one type (`MinimalPool`), and counting questions, as here.
+//! Five objects stand at the same five positions in every image of every set. A set is one draw of camera, lights,
+//! rotations and the objects' other values; each image gives the value to one more object than the image before it, and
 //! nothing else changes.
 //!
-//! The paper says neither where the positions are nor what the other objects have; both are chosen here. An object
-//! without the value has another one of its type, each equally likely, and keeps it until it is its turn.
+//! The paper states neither the positions nor the values of the other objects; both are chosen here. An object without
+//! the value has another value of the same type, each equally likely, and keeps it until its turn comes.
 
 use super::error::SplitError;
 use super::plain_question::PlainQuestion;
@@ -19,21 +19,21 @@ use crate::scene::{Directions, Pool, Scene, SceneError, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
 use std::ops::Range;
 
-/// Right and behind, as the camera sees it without its jitter, of each position, in units of `UNIT`.
+/// The offset of each position to the right and to the back, as seen by the camera without jitter, in units of `UNIT`.
 ///
-/// A square with its middle, turned so that no two are level along either direction: at least one unit apart
-/// along both, and the square root of five between centres.
+/// They form a square and its centre, turned so that no two positions are level along either direction: they are at
+/// least one unit apart along both, and at least the square root of five units apart in the plane.
 const POSITIONS: [[f64; 2]; 5] = [[0.0, 0.0], [1.0, -2.0], [2.0, 1.0], [-1.0, 2.0], [-2.0, -1.0]];
-/// A share of the range of positions on the ground; whatever the camera, the outermost positions stay in range.
+/// A fraction of the range of positions on the ground; whatever the camera, the outermost positions stay in range.
 const UNIT: f64 = 0.4;
-/// Scenes of a pool have numbers that fit in 31 bits, as the files' arrays have them.
+/// Bound on a pool's scene numbers, since the files' arrays hold them in 31 bits.
 const MOST_SCENES: u64 = 1 << 31;
-/// Images of a set: none of the objects has the value, one, ... all.
+/// Images of a set: no objects have the value, then one, ... then all.
 const IMAGES: usize = POSITIONS.len() + 1;
 
 /// The pool of counting images of an attribute type: how its scenes are numbered.
 ///
-/// Scene `(set * values of the type + value) * 6 + objects with the value`; sets have no end.
+/// Scene numbers are `(set * values of the type + value) * 6 + objects with the value`; there is no last set.
 #[derive(Clone, Debug)]
 pub struct CountingPool {
     kind: usize,
@@ -41,10 +41,10 @@ pub struct CountingPool {
 }
 
 impl CountingPool {
-    /// The pool of a type.
+    /// The pool of an attribute type.
     ///
     /// # Errors
-    /// `Impossible` for a type of one value: all objects would have it.
+    /// `Impossible` for a type with a single value, which all objects would have.
     pub fn new(vocab: &Vocabulary, kind: usize) -> Result<Self, SplitError> {
         let pool = Self { kind, n_values: vocab.n_values(kind) as u64 };
         if pool.n_values < 2 {
@@ -54,7 +54,7 @@ impl CountingPool {
         Ok(pool)
     }
 
-    /// The pool of a name, `counting_<type>`, in a world without a palette; None for other names.
+    /// The pool with this name, `counting_<type>`, in a world without a palette; None for other names.
     pub fn named(world: &World, name: &str) -> Option<Result<Self, SplitError>> {
         let name = name.strip_prefix("counting_").filter(|_| world.palette().is_none())?;
         let kind = TYPE_NAMES.iter().position(|kind| *kind == name)?;
@@ -66,12 +66,12 @@ impl CountingPool {
         format!("counting_{}", TYPE_NAMES[self.kind])
     }
 
-    /// Images of a set.
+    /// Number of images in a set.
     pub fn images(&self) -> usize {
         IMAGES
     }
 
-    /// Where objects stand on the ground of a world: x and y of each.
+    /// Where the objects stand on the ground of a world: x and y of each.
     pub fn positions(world: &World) -> [[f64; 2]; POSITIONS.len()] {
         let camera = &world.look().camera;
         let directions = Directions::from_camera(camera.location, camera.target);
@@ -82,7 +82,7 @@ impl CountingPool {
         })
     }
 
-    /// The scenes of some indices, in their order.
+    /// The scenes with these indices, in the same order.
     pub fn scenes_at(&self, world: &World, seed: u64, indices: &[u64]) -> Result<Vec<Scene>, SceneError> {
         let pool = Pool::new(world, seed, &self.name());
         let ground = Self::positions(world);
@@ -90,7 +90,7 @@ impl CountingPool {
         pool.arranged(indices, IMAGES as u64, |_| ground.to_vec(), draw)
     }
 
-    /// The questions of some sets of a value: each set's images with none, one, ... all, asked the same.
+    /// The questions of some sets about a value: for each set, one question about its images with none, one, ... all.
     pub fn questions(
         &self,
         templates: &TemplateSet,
@@ -116,7 +116,7 @@ impl CountingPool {
         Ok(questions)
     }
 
-    /// The objects' values in each image of a set; `place` is the set's number and its value's, in one.
+    /// The objects' values in each image of a set; `place` combines the numbers of the set and of its value.
     fn draw_set(&self, vocab: &Vocabulary, place: u64, rng: &mut StreamRng) -> Vec<Vec<[u8; N_TYPES]>> {
         let value = (place % self.n_values) as u8;
         let without: [[u8; N_TYPES]; POSITIONS.len()] = std::array::from_fn(|_| {

@@ -1,9 +1,9 @@
 //! The palette that a train set of a given diversity sees.
 //!
-//! Diversity K is the number of combinations of the pair's two types that are used, the pair itself among them
-//! (Berlot-Attwell et al., section 4.4), so K - 1 are seen. Whatever K is, each of the pair's values is seen with
-//! one partner, and these partners together: the four corners of a grid of two values by two, of which minimal
-//! sets are made. So the lowest diversity is 4.
+//! Diversity K is the number of combinations of the pair's two types that are used, including the pair itself
+//! (Berlot-Attwell et al., section 4.4), so K - 1 are seen. Whatever K is, each of the pair's values is seen with one
+//! partner, and so are the two partners together: with the pair, these are the four corners of a grid of two values by
+//! two, which minimal sets are made of. So the lowest diversity is 4.
 
 use super::error::SplitError;
 use crate::holdout::Holdout;
@@ -14,9 +14,9 @@ use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary, type_names};
 /// Which combinations are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiversityMode {
-    /// The first ones in a seeded order, so that a higher diversity sees all that a lower one sees.
+    /// The first ones in a seeded order, so that a higher diversity sees everything that a lower one sees.
     Nested,
-    /// All those of a grid of some values of one type by some of the other.
+    /// All combinations in a grid of some values of one type by some of the other.
     Grid,
 }
 
@@ -26,16 +26,16 @@ struct Chooser<'a> {
     name: String,
     /// The pair's types, ascending.
     kinds: [usize; 2],
-    /// By type, its values: the pair's first, then all others in a seeded order.
+    /// For each type, its values: the pair's first, then all others in a seeded order.
     values: [Vec<u8>; 2],
     key: StreamKey,
 }
 
-/// What a train set of this diversity sees: `diversity - 1` combinations, all equally likely.
+/// The palette that a train set of this diversity sees: `diversity - 1` combinations, all equally likely.
 ///
 /// # Errors
-/// `Diversity` for more or fewer than two held-out values, and for a number that is too low, higher than the number
-/// of combinations, or (`Grid`) that no grid has.
+/// `Diversity` unless exactly two values are held out, and for a number that is too low, higher than the number of
+/// combinations, or (`Grid`) that no grid has.
 pub fn seen_palette(
     vocab: &Vocabulary,
     holdout: &Holdout,
@@ -65,8 +65,8 @@ pub fn seen_palette(
     Ok(Palette::of_combinations(name, &chooser.kinds, seen)?)
 }
 
-/// Refuses a palette with which a pair could not be held out: one of other types than the pair's, one that has the
-/// pair, or one that never shows each of its values without the other.
+/// Refuses a palette under which a pair could not be held out: one of types other than the pair's, one that contains
+/// the pair, or one that does not show each of its values with a partner, and two of these partners together.
 ///
 /// # Errors
 /// `Diversity`, with what is missing.
@@ -111,7 +111,7 @@ pub fn check_seen(vocab: &Vocabulary, holdout: &Holdout, palette: &Palette) -> R
     Ok(())
 }
 
-/// The pair and the three other corners of a grid.
+/// The pair and the other three corners of a grid.
 const LEAST: usize = 4;
 
 impl<'a> Chooser<'a> {
@@ -213,7 +213,7 @@ mod tests {
         seen_palette(&vocab, &Holdout::new(&vocab, pair).unwrap(), diversity, mode, seed, "x")
     }
 
-    /// Every pair of values of two types, and every diversity that it can have.
+    /// Every pair of values of two types, with every diversity that it can have.
     fn cases() -> Vec<([String; 2], usize)> {
         let vocab = vocab();
         let values: Vec<(usize, &String)> =

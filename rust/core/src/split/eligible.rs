@@ -1,4 +1,4 @@
-//! The scenes of a pool that a split may ask about, in order: those that satisfy its predicate, perhaps thinned.
+//! The scenes of a pool that a split may ask about, in order: those that satisfy its predicate, possibly thinned.
 
 use super::error::SplitError;
 use super::object_counts::{BLOCK, EmptyBlocks, by_number, thin};
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many scenes are looked at for one window before a split is given up as starved.
+/// How many scenes are scanned for one window before a split is given up as starved.
 const MOST_SCANNED_FOR_A_WINDOW: u64 = 500_000;
 /// How many scenes in a row may be ineligible before a split is given up.
 const MOST_SCANNED_FOR_NOTHING: u64 = 50_000;
@@ -24,21 +24,21 @@ pub enum SceneRule {
     With,
 }
 
-/// The eligible scenes of a pool that wait to be asked about.
+/// The eligible scenes of a pool that are waiting for questions.
 pub struct EligibleScenes {
     scan: Arc<PoolScan>,
-    /// Of the split, for messages.
+    /// The split's name, for messages.
     name: String,
     scenes: SceneRule,
     holdout: Option<Holdout>,
-    /// Names the draws of scenes that stay when they are thinned until all numbers of objects are equally frequent;
-    /// None where they are not.
+    /// Names the draws by which scenes are thinned until all numbers of objects are equally frequent; None if scenes
+    /// are not thinned.
     matching: Option<StreamKey>,
     /// The next scene of the pool to look at.
     next: u64,
-    /// In order; windows are cut from the front.
+    /// In order; windows are taken from the front.
     waiting: VecDeque<Eligible>,
-    /// Scenes looked at since the last window was whole.
+    /// Scenes looked at since the last window became complete.
     looked_at: u64,
     /// Blocks that thinning left empty.
     empty_blocks: EmptyBlocks,
@@ -58,7 +58,7 @@ impl Eligible {
 }
 
 impl EligibleScenes {
-    /// Scenes are thinned if there is a key for it.
+    /// Scenes are thinned if `matching` is given.
     pub fn new(
         scan: Arc<PoolScan>,
         name: &str,
@@ -87,7 +87,7 @@ impl EligibleScenes {
         self.holdout.as_ref()
     }
 
-    /// How many windows are whole and wait to be asked about.
+    /// Number of complete windows that are waiting for questions.
     pub fn waiting_windows(&self) -> usize {
         self.waiting.len() / WINDOW
     }
@@ -98,7 +98,7 @@ impl EligibleScenes {
         if let Some((number, times, blocks)) = self.empty_blocks.too_many() {
             return Err(self.no_scenes_of(number, times, blocks));
         }
-        // Whole blocks are counted where scenes are thinned.
+        // Where scenes are thinned, empty blocks are counted instead.
         let is_nothing = found == 0 && self.matching.is_none();
         let most = if is_nothing { MOST_SCANNED_FOR_NOTHING } else { MOST_SCANNED_FOR_A_WINDOW };
         if self.looked_at >= most {
@@ -144,13 +144,12 @@ impl EligibleScenes {
         }
     }
 
-    /// Passes over the next windows, at most `count` and at most those that are whole; gives the indices of their
-    /// scenes, in order.
+    /// Skips the next windows, at most `count` and only complete ones. Returns the indices of their scenes, in order.
     pub fn skip_windows(&mut self, count: usize) -> Vec<u64> {
         self.take_windows(count).map(|scene| scene.index).collect()
     }
 
-    /// The scenes of the next windows, at most `count` and at most those that are whole.
+    /// The scenes of the next windows, at most `count` and only complete ones.
     pub fn take_windows(&mut self, count: usize) -> impl Iterator<Item = Eligible> {
         self.waiting.drain(..count.min(self.waiting_windows()) * WINDOW)
     }
@@ -174,7 +173,7 @@ impl EligibleScenes {
         self.holdout.as_ref().map_or_else(|| "nothing".to_owned(), |h| h.describe(self.scan.world().vocab()))
     }
 
-    /// What scenes have to be, worded to follow "scenes that".
+    /// The property that scenes must have, worded to follow "scenes that".
     fn predicate(&self) -> String {
         match self.scenes {
             SceneRule::Any => "are any".to_owned(),

@@ -1,16 +1,15 @@
 //! The pool of one-object images of some attribute types, and the questions that tell them apart.
 //!
-//! For each grid of values (two of each type), each combination of the other attributes and each copy
-//! there is a place: one draw of position, rotation, camera and lights, shown with each corner of
-//! the grid. Each corner is the match of one group: its pair of values is asked for on the corner's own
-//! image and on those where one value or both are changed. CLEVR-HOPE's minimal sets follow
-//! (Berlot-Attwell et al., section 3), with their numbers. With one type a grid is two of its values, a group two
-//! images: the existence questions of the preliminary sets (appendix B), where `MinimalKind::Ood` of a single
-//! value is what is asked for.
+//! Each grid of values (two of each type), combination of the other attributes, and copy has a place: one draw of
+//! position, rotation, camera and lights, shown with each corner of the grid. Each corner is the match of one group,
+//! which asks for the corner's pair of values on the corner's own image and on those where one value or both are
+//! changed. This is how CLEVR-HOPE's minimal sets are made (Berlot-Attwell et al., section 3), with the paper's
+//! numbers. With one type, a grid is two of its values and a group is two images: the existence questions of the
+//! preliminary sets (appendix B), of which `MinimalKind::Ood` with a single value asks for that value.
 //!
-//! Where a train set sees only a palette, the grids are those of which it sees three or four corners; the fourth
-//! may be the held-out pair. Questions are about what was seen, on images that show what was seen, the pair's
-//! group apart, whose three other images show what was seen. So there are fewer grids, and more copies of each.
+//! If a train set sees only a palette, the grids are those with three or four corners in the palette; the fourth corner
+//! may be the held-out pair. Questions ask for what was seen, on images that show what was seen. The exception is the
+//! pair's group, whose other three images show what was seen. So there are fewer grids, and more copies of each.
 
 use super::diversity::check_seen;
 use super::error::SplitError;
@@ -21,7 +20,7 @@ use crate::question::template::TemplateSet;
 use crate::scene::{Palette, Pool, Scene, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
 
-/// How many groups hold the pair at the paper's size, as near as whole copies come to it from below.
+/// Most places of a pool at the paper's size, which consists of whole copies of all grids and combinations.
 const GROUPS_OF_A_PAIR: usize = 960;
 
 /// Which of the two minimal sets.
@@ -33,22 +32,22 @@ pub enum MinimalKind {
 
 /// The pool of one-object images of some attribute types: how its scenes are numbered.
 ///
-/// Scene `((grid * combinations + combination) * copies + copy) * corners + corner`, where `copies` is
-/// the paper's number, whatever number of them a dataset uses.
+/// Scene numbers are `((grid * combinations + combination) * copies + copy) * corners + corner`, where `copies` is the
+/// paper's number, however many of them a dataset uses.
 #[derive(Clone, Debug)]
 pub struct MinimalPool {
     kinds: Vec<usize>,
     /// For each grid, the two values of each kind.
     grids: Vec<Vec<[u8; 2]>>,
-    /// For each combination, the values of the other types (`kinds` ones are 0).
+    /// For each combination, the values of the other types (0 for the types in `kinds`).
     others: Vec<[u8; N_TYPES]>,
     copies: usize,
-    /// What is seen; everything but the pair when None.
+    /// What is seen; if None, everything but the pair.
     palette: Option<Palette>,
 }
 
 impl MinimalPool {
-    /// The pool of the types that a conjunction holds out; with a palette, for what it lets be seen.
+    /// The pool for the types that a conjunction holds out; with a palette, only for the grids that the palette shows.
     ///
     /// # Errors
     /// `Diversity` for a palette with which the conjunction could not be held out.
@@ -60,8 +59,8 @@ impl MinimalPool {
         Self::of_types(vocab, kinds, palette)
     }
 
-    /// The pool of a name, `minimal_<type>_<type>`, in a world with a palette `minimal_<type>_<type>-<palette>`;
-    /// None for other names.
+    /// The pool with this name: `minimal_<type>_<type>`, or `minimal_<type>_<type>-<palette>` in a world with a
+    /// palette. None for other names.
     pub fn named(world: &World, name: &str) -> Option<Result<Self, SplitError>> {
         let (vocab, palette) = (world.vocab(), world.palette());
         let name = match palette {
@@ -74,7 +73,7 @@ impl MinimalPool {
         kinds.is_sorted_by(|a, b| a < b).then(|| Self::of_types(vocab, kinds, palette))
     }
 
-    /// `kinds` ascending; a palette is of just these.
+    /// `kinds` must ascend; a palette must be of exactly these types.
     fn of_types(vocab: &Vocabulary, kinds: Vec<usize>, palette: Option<&Palette>) -> Result<Self, SplitError> {
         let mut grids: Vec<Vec<[u8; 2]>> = vec![Vec::new()];
         for &kind in &kinds {
@@ -108,7 +107,8 @@ impl MinimalPool {
         Ok(Self { kinds, grids, others, copies, palette: palette.cloned() })
     }
 
-    /// The pool's name: `minimal_<type>_<type>`, types in the order in which questions name them, and the palette.
+    /// The pool's name: `minimal_<type>_<type>`, with the types in the order in which questions name them, then the
+    /// palette.
     pub fn name(&self) -> String {
         let name = Self::name_of(&self.kinds);
         self.palette.as_ref().map_or(name.clone(), |palette| format!("{name}-{}", palette.name()))
@@ -118,12 +118,12 @@ impl MinimalPool {
         kinds.iter().fold("minimal".to_owned(), |name, &kind| format!("{name}_{}", TYPE_NAMES[kind]))
     }
 
-    /// Images of a place.
+    /// Number of images of a place.
     pub fn corners(&self) -> usize {
         1 << self.kinds.len()
     }
 
-    /// Copies of each grid and combination at the paper's size.
+    /// Number of copies of each grid and combination at the paper's size.
     pub fn copies(&self) -> usize {
         self.copies
     }
@@ -136,7 +136,7 @@ impl MinimalPool {
         self.others.len()
     }
 
-    /// Places of the whole pool.
+    /// Number of places in the whole pool.
     pub fn n_places(&self) -> u64 {
         (self.grids.len() * self.others.len() * self.copies) as u64
     }
@@ -170,7 +170,7 @@ impl MinimalPool {
         self.held_corner(place, holdout).or_else(|| (0..self.corners()).find(is_absent))
     }
 
-    /// The scenes of some indices, in their order.
+    /// The scenes with these indices, in the same order.
     ///
     /// # Errors
     /// `Impossible` for an index beyond the pool.
@@ -186,8 +186,8 @@ impl MinimalPool {
         Ok(pool.arranged(indices, corners, |rng| vec![pool.draw_position(rng)], |place, _| draw(place))?)
     }
 
-    /// The questions of a set on some places: group by group, the match first, then the images with
-    /// the first value changed, the second, both.
+    /// The questions of a set about some places: group by group, the match first, then the images with the first value
+    /// changed, with the second changed, and with both changed.
     pub fn questions(
         &self,
         templates: &TemplateSet,
@@ -226,7 +226,7 @@ impl MinimalPool {
     }
 }
 
-/// Values with those of `kinds` at a corner of a grid.
+/// These values, with those of `kinds` taken from a corner of a grid.
 fn at_corner(values: [u8; N_TYPES], kinds: &[usize], grid: &[[u8; 2]], corner: usize) -> [u8; N_TYPES] {
     let sides = kinds.iter().zip(grid).enumerate();
     sides.fold(values, |values, (bit, (&kind, pair))| with_value(values, kind, pair[corner >> bit & 1]))

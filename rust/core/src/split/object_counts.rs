@@ -1,17 +1,17 @@
 //! Thins eligible scenes until all numbers of objects are equally frequent.
 //!
-//! A predicate on scenes changes how many objects they have: the more there are, the likelier one of them is
-//! the held-out pair. So splits that hold something out are emptier than others, and splits that ask for it
-//! are fuller. Thinned, all have the numbers of objects of the pool itself.
+//! A predicate on scenes changes how many objects they have: the more objects there are, the likelier one of them is
+//! the held-out pair. So the scenes of splits that hold something out have fewer objects than others, and the scenes of
+//! splits that ask for it have more. After thinning, all have the numbers of objects of the pool itself.
 
 use crate::rng::StreamKey;
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
-/// How many scenes of a pool are thinned together, apart from those before and after; a multiple of a scan's chunk.
+/// How many scenes of a pool are thinned together, separately from all others; a multiple of a scan's chunk.
 pub const BLOCK: u64 = 2_000;
 
-/// The places of the scenes with each number of objects of a range.
+/// The positions of the scenes with each number of objects in a range.
 pub fn by_number<T>(
     scenes: &[T],
     n_objects: impl Fn(&T) -> usize,
@@ -26,7 +26,7 @@ pub fn by_number<T>(
     found
 }
 
-/// Keeps as many scenes of each number of objects as the rarest number has, drawn at random; the order stays.
+/// Keeps as many scenes of each number of objects as the rarest number has, drawn at random and in their old order.
 pub fn thin<T>(scenes: Vec<T>, mut by_number: BTreeMap<usize, Vec<usize>>, key: &StreamKey, block: u64) -> Vec<T> {
     let of_each = by_number.values().map(Vec::len).min().unwrap_or(0);
     let mut rng = key.at(block);
@@ -44,17 +44,17 @@ pub fn thin<T>(scenes: Vec<T>, mut by_number: BTreeMap<usize, Vec<usize>>, key: 
 /// How many blocks in a row may be left empty before a split is given up.
 pub const MOST_EMPTY_BLOCKS: u64 = 50;
 
-/// The empty blocks since the last one that was not.
+/// The run of empty blocks so far; in each, no eligible scene has some number of objects.
 #[derive(Clone, Debug, Default)]
 pub struct EmptyBlocks {
     first: u64,
     n: u64,
-    /// By number of objects, how many of these blocks have no eligible scene with so many.
+    /// For each number of objects, how many of these blocks have no eligible scene with that number.
     missing: BTreeMap<usize, u64>,
 }
 
 impl EmptyBlocks {
-    /// Counts a block by its eligible scenes with each number of objects.
+    /// Counts a block, given its eligible scenes by number of objects.
     pub fn count(&mut self, block: u64, found: &BTreeMap<usize, Vec<usize>>) {
         if !found.values().any(Vec::is_empty) {
             *self = Self::default();
@@ -69,7 +69,7 @@ impl EmptyBlocks {
         }
     }
 
-    /// Once there are too many: the number of objects that most blocks lack, how many blocks lack it, and the blocks.
+    /// If the run is too long: the number of objects that most blocks lack, how many blocks lack it, and the blocks.
     pub fn too_many(&self) -> Option<(usize, u64, Range<u64>)> {
         let (&number, &times) =
             self.missing.iter().max_by_key(|(number, times)| (**times, std::cmp::Reverse(**number)))?;

@@ -1,6 +1,6 @@
 //! Questions about the whole scene: whether, or how many, objects have some attribute values.
 //!
-//! What CLEVR-HOPE's minimal and preliminary sets ask: zero_hop's existence ("Are there any cyan matte
+//! CLEVR-HOPE's minimal and preliminary sets ask these questions: zero_hop's existence ("Are there any cyan matte
 //! things?") and its count ("What number of cyan objects are there?"), in all their phrasings.
 
 use super::error::SplitError;
@@ -19,7 +19,7 @@ pub enum PlainQuestion {
     Count,
 }
 
-/// Words such questions in the phrasings of a family.
+/// Words these questions in the phrasings of a family.
 pub struct PlainQuestions<'t> {
     function: Function,
     templates: &'t TemplateSet,
@@ -28,7 +28,7 @@ pub struct PlainQuestions<'t> {
 }
 
 impl PlainQuestion {
-    /// In the first family that asks this about the whole scene, without constraints; for a pool of a seed.
+    /// Uses the first family that asks only this about the whole scene, without constraints, for a pool with a seed.
     ///
     /// # Errors
     /// `Impossible` when there is no such family.
@@ -50,7 +50,8 @@ impl PlainQuestion {
 }
 
 impl PlainQuestions<'_> {
-    /// The question about values given by type, as a function of a scene and its answer; `index` decides the words.
+    /// The question about values given by type, as a function of a scene and its answer; `index` determines the
+    /// wording.
     pub fn question(&self, values: &[Option<u8>; N_TYPES], index: u64) -> impl Fn(u64, Answer) -> Question {
         let (family, mut rng) = (self.family, self.key.at(index));
         let mut steps = vec![Step { function: Function::Scene, argument: 0, inputs: [0, 0] }];

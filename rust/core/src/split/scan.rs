@@ -1,19 +1,19 @@
-//! The scenes of a pool as graphs, made once and in order for every split that asks.
+//! The scenes of a pool as graphs, made once, in order, for all splits over the pool.
 
 use crate::scene::{Pool, Scene, SceneError, SceneGraph, World};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Scenes made at a time: enough to keep all cores busy, few enough to be interrupted.
+/// Scenes made at a time: enough to keep all cores busy, few enough that the work can be interrupted.
 pub const CHUNK: u64 = 250;
 
-/// How many of a pool's first scenes are kept whole, in some 700 MB: to make them again for their files would take a
-/// tenth of the time of a dataset's text. Of later ones only the graphs are kept.
+/// How many of a pool's first scenes are kept whole, in some 700 MB: making them again for their files would take a
+/// tenth of the time of a dataset's text. Of later scenes, only the graphs are kept.
 const MOST_KEPT: u64 = 600_000;
 
-/// Some scenes, one after the other.
+/// A run of consecutive scenes.
 struct Chunk {
     graphs: Arc<Vec<SceneGraph>>,
-    /// Empty where they are not kept.
+    /// Empty if the scenes are not kept.
     scenes: Vec<Arc<Scene>>,
 }
 
@@ -42,7 +42,7 @@ impl PoolScan {
         &self.pool
     }
 
-    /// The graphs of the scenes from `number * CHUNK` on; made now, with those before them, if they were not yet.
+    /// The graphs of the scenes from `number * CHUNK` on; they and all scenes before them are made on first use.
     pub fn chunk(&self, number: u64) -> Result<Arc<Vec<SceneGraph>>, SceneError> {
         // A thread that panicked while it held the lock left only whole chunks.
         let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +59,7 @@ impl PoolScan {
         Ok(Arc::clone(&chunks[number as usize].graphs))
     }
 
-    /// Scenes by index, in the order given; those that were not kept are made again.
+    /// Scenes by index, in the order given; scenes that were not kept are made again.
     pub fn scenes(&self, indices: &[u64]) -> Result<Vec<Arc<Scene>>, SceneError> {
         let kept: Vec<Option<Arc<Scene>>> = {
             let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! A split as a stream: the questions of a rule on a pool's scenes, window by window.
 //!
-//! A window is 250 consecutive scenes of the pool that satisfy the rule's scene predicate. Windows know
-//! nothing of each other, so they are made in parallel, and a longer split only extends a shorter one.
+//! A window is 250 consecutive scenes of the pool that satisfy the rule's scene predicate. Windows do not depend on
+//! each other, so they are made in parallel, and a longer split only extends a shorter one.
 
 use super::eligible::{Eligible, EligibleScenes, SceneRule};
 use super::error::SplitError;
@@ -26,13 +26,13 @@ pub struct SplitRule {
     pub name: String,
     pub scenes: SceneRule,
     pub questions: QuestionRule,
-    /// Questions wanted on a scene; one that gives fewer contributes fewer.
+    /// Questions wanted on each scene; a scene that gives fewer contributes fewer.
     pub per_scene: u32,
-    /// Eligible scenes are thinned until all numbers of objects are equally frequent.
+    /// Whether eligible scenes are thinned until all numbers of objects are equally frequent.
     pub match_objects: bool,
 }
 
-/// A run of windows: their questions in order, and what they took.
+/// A run of windows: their questions in order, and the work that they took.
 #[derive(Clone, Debug, Default)]
 pub struct Windows {
     pub questions: Vec<Question>,
@@ -60,7 +60,7 @@ impl SplitStream {
     /// In a pool with a palette, a split that holds something out names only what the palette has.
     ///
     /// # Errors
-    /// `Impossible` when no template can say what the rule asks for.
+    /// `Impossible` if no template can say what the rule asks for.
     pub fn new(
         scan: Arc<PoolScan>,
         templates: Arc<TemplateSet>,
@@ -85,13 +85,13 @@ impl SplitStream {
         Ok(stream)
     }
 
-    /// Has each attempt timed from now on, for benchmarks; questions stay the same.
+    /// Times each attempt from now on, for benchmarks; the questions stay the same.
     pub fn time_attempts(&mut self, stopwatch: Stopwatch) {
         self.stopwatch = Some(stopwatch);
     }
 
-    /// The questions of the next windows, at most `count` and at most those that are whole. Uses all cores; what it
-    /// returns does not depend on their number.
+    /// The questions of the next windows, at most `count` and only complete ones. Uses all cores; the result does not
+    /// depend on their number.
     pub fn ask(&mut self, count: usize) -> Result<Windows, SplitError> {
         let scenes: Vec<Eligible> = self.scenes.take_windows(count).collect();
         let windows: Vec<&[Eligible]> = scenes.chunks_exact(WINDOW).collect();
@@ -141,7 +141,7 @@ impl SplitStream {
     }
 }
 
-/// Names the stream of a split's questions: all that decides them but the scenes' own indices.
+/// Names the stream of a split's questions: everything that determines them except the scenes' own indices.
 fn question_key(scan: &PoolScan, templates: &TemplateSet, rule: &SplitRule, holdout: Option<&Holdout>) -> StreamKey {
     let vocab: &Vocabulary = scan.world().vocab();
     let holdout = holdout.map(|h| h.describe(vocab)).unwrap_or_default();
