@@ -31,7 +31,7 @@ pub struct Camera {
     pub lens: Lens,
 }
 
-/// Where a point falls: right and down in pixels from the image's top left corner, and its depth.
+/// Where a point falls: pixels right and down from the image's top left corner, and depth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Projected {
     pub u_px: f64,
@@ -61,7 +61,7 @@ impl Camera {
         }
     }
 
-    /// The ray through a place in the image: a direction whose depth is 1.
+    /// The ray through a point in the image: a direction whose depth is 1.
     #[inline]
     pub fn ray(&self, u_px: f64, v_px: f64) -> Vec3 {
         let x = (u_px - 0.5 * f64::from(self.lens.width_px)) / self.lens.focal_px;

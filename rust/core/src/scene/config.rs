@@ -23,9 +23,9 @@ pub struct SceneConfig {
     pub max_objects: u32,
     /// Least gap between two objects: distance of their centres on the ground less both radii.
     pub min_distance: f64,
-    /// Along each direction, two objects are level or at least so far apart.
+    /// Along each direction, two objects are either exactly level or at least this far apart.
     pub margin: f64,
-    /// Positions tried for an object before the scene starts again.
+    /// Positions tried for an object before the scene is restarted.
     pub tries_per_object: u32,
     /// x and y are uniform in `-position_range..position_range`.
     pub position_range: f64,
@@ -34,7 +34,7 @@ pub struct SceneConfig {
     pub width: u32,
     pub height: u32,
     pub directions: DirectionsFrom,
-    /// Times that a scene may start again before it is given up with an error.
+    /// How often a scene may be restarted before it fails with an error.
     pub max_restarts: u32,
 }
 
@@ -56,11 +56,11 @@ impl Default for SceneConfig {
     }
 }
 
-/// Most pixels along a side of an image, so that a pixel's place fits in 16 bits.
+/// Maximum number of pixels along a side of an image, so that a pixel's place fits in 16 bits.
 pub const MAX_SIDE: u32 = 8192;
 
 impl SceneConfig {
-    /// Reads constraints from JSON; what is left out has its default. `file` names it in messages.
+    /// Reads constraints from JSON; those that are left out have their defaults. `file` names it in messages.
     pub fn from_json(bytes: &[u8], file: &str) -> Result<Self, SceneError> {
         let config: Self =
             serde_json::from_slice(bytes).map_err(|e| SceneError::Json(crate::message::json_message(file, &e)))?;
@@ -68,7 +68,7 @@ impl SceneConfig {
         Ok(config)
     }
 
-    /// Errors with the first constraint that no scene could be sampled under, and its remedy.
+    /// Fails with the first constraint that no scene could be sampled under, and its remedy.
     pub fn validate(&self) -> Result<(), SceneError> {
         let most = MAX_OBJECTS as u32;
         let n_pixels = self.width.saturating_mul(self.height);

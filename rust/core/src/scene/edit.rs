@@ -1,4 +1,4 @@
-//! Scenes with some of the objects of another scene, perhaps with other values; all else stays as it was.
+//! Scenes with some of the objects of another scene, perhaps with other values; everything else stays the same.
 
 use super::geometry::Vec3;
 use super::rejections::Rejections;
@@ -8,13 +8,13 @@ use crate::vocab::N_TYPES;
 use std::sync::Arc;
 
 impl Pool<'_> {
-    /// A scene of this pool's name with `objects`, numbers and values, of a scene of this world.
+    /// A scene in this pool's name, made from a scene of this world: `objects` are numbers of its objects, with values.
     ///
-    /// Camera, lights, places on the ground and rotations stay. What is seen of each object is counted again. The scene is
-    /// of no stream, since the stream of this name does not have it.
+    /// Camera, lights, positions on the ground and rotations stay; visibility is computed again. The scene belongs to
+    /// no stream, since the stream of this name does not contain it.
     ///
-    /// None where an object would stand too near to another, or too little would be seen of one; or where the scene does
-    /// not say where its camera stands.
+    /// None if an object would stand too near to another, if too little of one would be seen, or if the scene does not
+    /// say where its camera stands.
     pub fn edited(&self, scene: &Scene, index: u64, objects: &[(usize, [u8; N_TYPES])]) -> Option<Scene> {
         let staging = scene.staging.as_ref()?;
         let stage = Stage {

@@ -5,7 +5,7 @@ pub type Vec3 = [f64; 3];
 
 /// Rounds to the 6 decimals in which scene files hold lengths and angles; never gives -0.
 ///
-/// Exact for numbers below a thousand million.
+/// Exact for numbers below 10^9.
 #[inline]
 pub fn round6(x: f64) -> f64 {
     nearest(x * 1e6) as f64 / 1e6
@@ -19,16 +19,16 @@ pub fn round9(x: f64) -> f64 {
 
 /// The nearest integer, halves away from zero.
 ///
-/// Casts, since `f64::round` and `f64::ceil` are calls into a library on plain x86-64.
+/// Uses casts, since `f64::round` and `f64::ceil` are library calls on plain x86-64.
 #[inline]
 pub fn nearest(x: f64) -> i64 {
     (x + 0.5_f64.copysign(x)) as i64
 }
 
-/// The least integer from 0 to `most` that is not below `x`; `most` if all are.
+/// The least integer from 0 to `most` that is not below `x`; `most` if there is none.
 #[inline]
 pub fn ceil_within(x: f64, most: u32) -> u32 {
-    let below = x as u32; // Saturates, so what is negative or not a number gives 0.
+    let below = x as u32; // Saturates, so negative numbers and NaN give 0.
     (below + u32::from(f64::from(below) < x && below < most)).min(most)
 }
 

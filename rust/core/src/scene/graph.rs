@@ -17,7 +17,7 @@ pub struct SceneView<'a> {
     pub attributes: &'a [[u8; N_TYPES]],
     /// By value row (`Vocabulary::value_row`): the objects that have the value.
     pub members: &'a [u32],
-    /// By `relation * n_objects + object`: the objects that stand so to the object.
+    /// By `relation * n_objects + object`: the objects that stand in the relation to the object.
     pub related: &'a [u32],
 }
 

@@ -1,8 +1,7 @@
 //! The height of the ground sheet under a point.
 //!
-//! The sheet rises behind the objects, so a few rows of pixels at an object's foot are hidden by
-//! it. It is convex (it rises ever more steeply), and so what stands above it of a convex solid
-//! is convex too.
+//! The sheet rises behind the objects, so it hides a few rows of pixels at an object's foot. It is convex (it rises
+//! ever more steeply), so the part of a convex solid above it is convex too.
 
 use serde::Deserialize;
 
@@ -15,7 +14,7 @@ pub struct GroundSpec {
     pub profile_x_z: Vec<[f64; 2]>,
 }
 
-/// Height over x and y of the world: the highest of some planes.
+/// Height as a function of the world's x and y: the highest of several planes.
 #[derive(Clone, Debug)]
 pub struct Ground {
     /// Local x in the world is `along . (x, y) + start`.
@@ -47,7 +46,7 @@ impl Plane {
 }
 
 impl Ground {
-    /// Errors, as the end of a sentence, for a profile that is not ascending or not convex.
+    /// Fails for a profile that is not ascending or not convex; the error is worded to end a sentence.
     pub fn new(spec: &GroundSpec) -> Result<Self, String> {
         if spec.profile_x_z.len() < 2 {
             return Err("profile_x_z: expected at least two points".into());
@@ -59,7 +58,7 @@ impl Ground {
             if !(x1 > x0 && slope.is_finite()) {
                 return Err(format!("profile_x_z: x has to ascend, but {x1} follows {x0}"));
             }
-            // A sheet that was measured with few digits may bend down by as much as they say.
+            // A sheet that was measured with few digits may bend down by as much as its precision allows.
             if pieces.last().is_some_and(|last| slope < 0.8 * last.slope - 1e-3) {
                 return Err(format!("profile_x_z: the sheet has to rise ever more steeply, but does not at x = {x0}"));
             }
@@ -70,7 +69,7 @@ impl Ground {
         Ok(Self { along: [cos, sin], start, pieces })
     }
 
-    /// Planes whose highest is the ground within `reach` of (x, y): one or a few.
+    /// Lists the planes, one or a few, of which the highest is the ground within `reach` of (x, y).
     pub fn planes(&self, x: f64, y: f64, reach: f64, planes: &mut Vec<Plane>) {
         let local = self.along[0] * x + self.along[1] * y + self.start;
         let piece_at = |x: f64| self.pieces.partition_point(|piece| piece.begin <= x).max(1) - 1;

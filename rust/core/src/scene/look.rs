@@ -1,7 +1,7 @@
 //! The parts of a look file that decide scenes: camera, places of lights, ground, and solids by name.
 //!
-//! Blender and the native renderer read the same file for everything else (colours, powers, shaders, settings), so
-//! keys that are unknown here are not a fault.
+//! Blender and the native renderer read the same file for everything else (colours, powers, shaders, settings), so keys
+//! that are unknown here are not an error.
 
 use super::SceneError;
 use super::camera::{Camera, Lens};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug)]
 pub struct Look {
     pub camera: CameraSpec,
-    /// Lights that have a place, in file order; the sun has none.
+    /// Lights that have a position, in file order; the sun has none.
     pub lights: Vec<LightSpec>,
     pub ground: Ground,
     shapes: Assets<Solid>,
@@ -32,7 +32,7 @@ pub struct CameraSpec {
     pub sensor_width_mm: f64,
     /// Nearest and farthest depth.
     pub clip: [f64; 2],
-    /// Each coordinate moves by a uniform amount of at most this.
+    /// Each coordinate moves by a uniform amount of at most this much.
     pub jitter: f64,
 }
 
@@ -70,7 +70,7 @@ impl<'a> LookFile<'a> {
         self.section(key).and_then(|_| typed(&self.root[key]).map_err(|e| self.fault(key, e)))
     }
 
-    /// What `build` makes of each entry of a section.
+    /// The results of `build` for all entries of a section.
     pub fn entries<T>(
         &self,
         key: &str,
@@ -107,7 +107,7 @@ impl<T> Assets<T> {
         self.0.iter().map(|(names, _)| names[0].as_str()).collect()
     }
 
-    /// The asset of a name or alias; else the end of a sentence that says which there are.
+    /// The asset with this name or alias; otherwise the end of a sentence that lists the known ones.
     pub fn find(&self, name: &str, kind: &str) -> Result<&T, String> {
         let found = self.0.iter().find(|(names, _)| names.iter().any(|known| known == name));
         found.map(|(_, asset)| asset).ok_or_else(|| {
@@ -130,7 +130,7 @@ impl Look {
         Ok(Self { camera, lights, ground, shapes, materials })
     }
 
-    /// The solid of a shape's asset, by name or alias; else the end of a sentence that says what is known.
+    /// The solid of a shape's asset, by name or alias; otherwise the end of a sentence that lists the known ones.
     pub fn solid(&self, name: &str) -> Result<&Solid, String> {
         self.shapes.find(name, "shape")
     }
@@ -188,7 +188,7 @@ fn light_spec(name: &str, light: &Value) -> Result<Option<LightSpec>, String> {
     Ok(Some(LightSpec { name: name.to_owned(), location, jitter }))
 }
 
-/// A value of a look as a type.
+/// Converts a value of a look to a type.
 pub fn typed<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     T::deserialize(value).map_err(|e| json_cause(&e))
 }

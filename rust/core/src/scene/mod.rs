@@ -59,7 +59,7 @@ pub enum SceneError {
     Exhausted { pool: String, seed: u64, index: u64, n_objects: usize, rejections: Rejections },
 }
 
-/// What is wrong with a scene of a file, and where in it.
+/// What is wrong with a scene in a file, and where.
 struct Fault {
     place: String,
     problem: String,
@@ -75,17 +75,17 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
     pub origin: Arc<Origin>,
-    /// Index in its pool, which never moves.
+    /// Index in its pool, which never changes.
     pub index: u64,
-    /// None: the name that `image_filename` makes of pool and index.
+    /// If None, the name is made from the pool and the index.
     pub image_filename: Option<Box<str>>,
-    /// The name of the image that the scene was published with, for one from elsewhere.
+    /// The name under which the image was published, for a scene from elsewhere.
     pub source: Option<Box<str>>,
     pub objects: Vec<Object>,
-    /// By `relation * n_objects + object`: the objects that stand so to the object.
+    /// By `relation * n_objects + object`: the objects that stand in the relation to the object.
     pub related: Vec<u32>,
     pub directions: Directions,
-    /// Where the image is taken from and lit from; published CLEVR scenes do not say.
+    /// Where the image is taken from and lit from; published CLEVR scenes do not record it.
     pub staging: Option<Staging>,
 }
 
@@ -94,13 +94,13 @@ pub struct Scene {
 pub struct Origin {
     /// The pool's name; `split` in scene files.
     pub pool: String,
-    /// What the scenes are a function of, with their index; None for scenes from elsewhere.
+    /// What the scenes are a function of, together with their index; None for scenes from elsewhere.
     pub stream: Option<StreamId>,
-    /// Names of the lights that have a place.
+    /// Names of the lights that have a position.
     pub lights: Vec<String>,
 }
 
-/// A stream of scenes, of the pool of its name.
+/// What a pool's stream of scenes depends on besides the pool's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamId {
     /// Fingerprint of the world.
@@ -108,7 +108,7 @@ pub struct StreamId {
     pub seed: u64,
 }
 
-/// What of camera and lights differs from scene to scene.
+/// The parts of the camera and the lights that differ from scene to scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Staging {
     pub camera: Vec3,
@@ -123,10 +123,10 @@ pub struct Object {
     /// Its centre.
     pub position: Vec3,
     pub rotation_deg: f64,
-    /// Where its centre falls in the image, right and down, and how deep it lies.
+    /// Where its centre falls in the image, right and down, and its depth.
     pub pixel: [i32; 2],
     pub depth: f64,
-    /// What is seen of it; published CLEVR scenes do not say.
+    /// What is seen of it; published CLEVR scenes do not record it.
     pub sight: Option<Seen>,
 }
 
@@ -134,13 +134,13 @@ pub struct Object {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     pub visible_px: u32,
-    /// Share of the pixels that it would have if no other object were there.
+    /// The visible share of the pixels that it would have if no other object were there.
     pub visible_fraction: f64,
-    /// Tight box of the visible pixels: x and y of the first, x and y behind the last.
+    /// Tight box of the visible pixels: x and y of the first pixel, x and y one past the last.
     pub bbox: [u16; 4],
 }
 
-/// The name that a pool's images have.
+/// The file name of an image of a pool.
 pub fn image_filename(pool: &str, index: u64) -> String {
     format!("HOPE_{pool}_{index:06}.png")
 }

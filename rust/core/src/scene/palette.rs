@@ -1,10 +1,10 @@
 //! Palettes: the combinations of attribute values that a pool's objects can have.
 //!
-//! A palette is a list of rows, each a list of combinations of values of some types. An object's values are
-//! drawn in two steps, a row and then a combination of it, each uniform; the types that the palette says
-//! nothing of are uniform too, and the number of objects has nothing to do with it. With one row every
-//! combination is as likely as any other (controlled diversity); CoGenT's files have a row a shape, so that
-//! shapes are equally likely, as the original generator draws them (Johnson et al. 2017, section 4.7).
+//! A palette is a list of rows, each a list of combinations of values of some types. An object's values are drawn in
+//! two steps, first a row and then one of its combinations, each uniform. Types that the palette does not limit are
+//! uniform too, and the number of objects is drawn independently. With one row, all combinations are equally likely
+//! (controlled diversity); CoGenT's files have a row for each shape, so that shapes are equally likely, as the original
+//! generator draws them (Johnson et al. 2017, section 4.7).
 
 use super::SceneError;
 use crate::json::read_unique;
@@ -24,23 +24,24 @@ pub struct Palette {
     name: String,
     /// The types whose values it limits, ascending.
     kinds: Vec<usize>,
-    /// Sorted, so that files that say the same give the same scenes.
+    /// Sorted, so that files with the same content give the same scenes.
     rows: Vec<Vec<Combination>>,
 }
 
 impl Palette {
-    /// From combinations of values of `kinds`, all equally likely; `name` is for pools and messages.
+    /// A palette of combinations of values of `kinds`, all equally likely; `name` is for pools and messages.
     ///
     /// # Errors
-    /// `Invalid` for none at all.
+    /// `Invalid` if there are no combinations.
     pub fn of_combinations(name: &str, kinds: &[usize], combinations: Vec<Combination>) -> Result<Self, SceneError> {
         Self::checked(name, name, kinds.to_vec(), vec![combinations])
     }
 
     /// Reads a palette; `file` names it in messages.
     ///
-    /// Either an object of lists, value -> values of another type that go with it, as CoGenT's files have it
-    /// (`{"cube": ["gray", "blue"], ...}`), a row each; or `{"types": [...], "rows": [[[value, ...], ...], ...]}`.
+    /// The file is either an object that maps a value to the values of another type that go with it, as in CoGenT's
+    /// files (`{"cube": ["gray", "blue"], ...}`), with a row for each entry; or `{"types": [...], "rows": [[[value,
+    /// ...], ...], ...]}`.
     ///
     /// # Errors
     /// `Invalid` for unknown names, combinations of different types, or nothing allowed, with the place in the file.
@@ -140,7 +141,7 @@ impl Palette {
         self.rows.iter().any(|row| row.contains(&own))
     }
 
-    /// An object's values.
+    /// Draws an object's values.
     pub fn draw(&self, vocab: &Vocabulary, rng: &mut StreamRng) -> [u8; N_TYPES] {
         let row = &self.rows[rng.below(self.rows.len() as u32) as usize];
         let combination = row[rng.below(row.len() as u32) as usize];
@@ -150,7 +151,7 @@ impl Palette {
         })
     }
 
-    /// By names, in the form with types and rows: what fingerprints are made of, and what `from_json` reads.
+    /// The palette by names, in the form with types and rows: fingerprints are made of it, and `from_json` reads it.
     pub fn to_json(&self, vocab: &Vocabulary) -> Value {
         let types: Vec<&str> = self.kinds.iter().map(|&kind| TYPE_NAMES[kind]).collect();
         let named = |combination: &Combination| -> Vec<&str> {
@@ -160,7 +161,7 @@ impl Palette {
         json!({"types": types, "rows": rows})
     }
 
-    /// Only the values of the palette's own types.
+    /// The values of the palette's own types; 0 for the others.
     fn own(&self, values: [u8; N_TYPES]) -> Combination {
         std::array::from_fn(|kind| if self.kinds.contains(&kind) { values[kind] } else { 0 })
     }

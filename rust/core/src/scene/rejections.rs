@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// How often each constraint turned something down while scenes were sampled.
+/// How often each constraint rejected something while scenes were sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Rejections {
     /// Positions too near to another object.
     pub distance: u64,
     /// Positions nearly level with another object.
     pub margin: u64,
-    /// Scenes with an object that found no position in its number of tries.
+    /// Scenes in which an object found no position in its number of tries.
     pub placement: u64,
-    /// Scenes with an object that too little is seen of.
+    /// Scenes in which too little of an object is seen.
     pub visibility: u64,
 }
 
 impl Rejections {
-    /// Scenes that started again.
+    /// Number of times that a scene was restarted.
     pub fn restarts(&self) -> u64 {
         self.placement + self.visibility
     }

@@ -6,7 +6,7 @@ use crate::vocab::RELATION_NAMES;
 /// How much further along a direction an object must be to stand in the relation.
 pub const RELATION_THRESHOLD: f64 = 0.2;
 
-/// Unit vectors that relations are measured along.
+/// Unit vectors along which relations are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Directions {
     /// In the order of `RELATION_NAMES`.

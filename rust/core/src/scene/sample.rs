@@ -1,7 +1,7 @@
-//! Samples the scenes of a pool, so that each meets every constraint.
+//! Samples the scenes of a pool so that each meets every constraint.
 //!
-//! A scene is a function of its index alone, so any of them can be made anywhere, in any order.
-//! What is tested is what the file will say: every number is rounded before it decides anything.
+//! A scene is a function of its index alone, so any scene can be made anywhere, in any order. Constraints are tested on
+//! what the file will say: every number is rounded before it decides anything.
 
 use super::clevr::{self, Places};
 use super::config::DirectionsFrom;
@@ -27,19 +27,19 @@ pub struct Pool<'w> {
     pub(super) origin: Arc<Origin>,
     scenes: StreamKey,
     places: StreamKey,
-    /// Where scenes from elsewhere are, in a pool that has some.
+    /// Which indices have scenes from elsewhere, in a pool that has some.
     imported: Option<Places<'w>>,
     pub(super) lens: Lens,
 }
 
-/// Camera and lights of a scene, and what follows from them.
+/// A scene's camera and lights, and what follows from them.
 pub(super) struct Stage {
     pub(super) camera: Camera,
     pub(super) directions: Directions,
     pub(super) staging: Staging,
 }
 
-/// An object before it is seen.
+/// An object before its visibility is known.
 #[derive(Clone, Copy)]
 pub(super) struct Placed {
     attributes: [u8; N_TYPES],
@@ -66,7 +66,7 @@ impl<'w> Pool<'w> {
             lights: world.look().lights.iter().map(|light| light.name.clone()).collect(),
         });
         let lens = world.look().camera.lens(world.config().width, world.config().height);
-        // CLEVR's scenes never go into a pool that is not trained on.
+        // Only the pool that is trained on takes scenes from CLEVR.
         let import = world.import().filter(|_| name == clevr::POOL);
         let imported = import.map(|import| Places::new(import, &stream(b"imported scene"), name));
         Self { world, seed, origin, scenes: stream(b"scene"), places: stream(b"place"), imported, lens }
@@ -77,7 +77,7 @@ impl<'w> Pool<'w> {
         self.world
     }
 
-    /// The published index of the CLEVR scene that is at an index of the pool; None for a scene of its own.
+    /// The published index of the CLEVR scene at this index of the pool; None for a scene of the pool's own.
     pub fn published_index(&self, index: u64) -> Option<u32> {
         let scenes = self.world.import()?.scenes();
         self.imported.as_ref()?.number_at(index).map(|number| scenes.published_index(number))
@@ -88,21 +88,21 @@ impl<'w> Pool<'w> {
         self.sample(index, &mut Workspace::default())
     }
 
-    /// Many scenes, in the order of their indices given, on all cores.
+    /// Many scenes, in the order of the given indices, on all cores.
     ///
-    /// Errors with the first of them that cannot be sampled.
+    /// Fails with the error of the first scene that cannot be sampled.
     pub fn scenes(&self, indices: impl IntoIterator<Item = u64>) -> Result<Vec<Scene>, SceneError> {
         self.map_scenes(indices, |scene| scene)
     }
 
-    /// What `look_at` makes of each of many scenes, on all cores, so that scenes need not be kept.
+    /// Applies `look_at` to each of many scenes, on all cores, so that the scenes need not be kept.
     pub fn map_scenes<T: Send>(
         &self,
         indices: impl IntoIterator<Item = u64>,
         look_at: impl Fn(Scene) -> T + Sync,
     ) -> Result<Vec<T>, SceneError> {
         let indices: Vec<u64> = indices.into_iter().collect();
-        // Scenes after one that failed need not be made, but those before it do, so that the first error is the same
+        // Scenes after a failed one need not be made, but those before it must be, so that the first error is the same
         // with any number of threads.
         let first_failed = AtomicUsize::new(usize::MAX);
         let results: Vec<Option<Result<T, SceneError>>> = indices
@@ -122,10 +122,10 @@ impl<'w> Pool<'w> {
         results.into_iter().flatten().collect()
     }
 
-    /// Images by index, `n_images` of them to a place: objects at the same positions on the ground, with one draw of
+    /// Images by index, `n_images` for each place: objects at the same positions on the ground, with one draw of
     /// rotations, camera and lights. `ground` draws the positions, `draw` the objects' values in each image of a place.
     ///
-    /// Drawn again until all images of a place satisfy every constraint.
+    /// A place is drawn again until all its images satisfy every constraint.
     pub fn arranged(
         &self,
         indices: &[u64],
@@ -133,7 +133,7 @@ impl<'w> Pool<'w> {
         ground: impl Fn(&mut StreamRng) -> Vec<[f64; 2]> + Sync,
         draw: impl Fn(u64, &mut StreamRng) -> Vec<Vec<[u8; N_TYPES]>> + Sync,
     ) -> Result<Vec<Scene>, SceneError> {
-        // A place is drawn once for a run of its images.
+        // Consecutive images of one place share a single draw of it.
         let runs: Vec<&[u64]> = indices.chunk_by(|a, b| a / n_images == b / n_images).collect();
         let scenes = runs.par_iter().map(|run| {
             let place = run[0] / n_images;
@@ -181,7 +181,7 @@ impl<'w> Pool<'w> {
         Err(self.exhausted(place, n_objects, rejections))
     }
 
-    /// Puts objects where they are to stand; false when two of them are too near, or nearly level.
+    /// Puts objects at given positions; returns false if two of them are too near, or nearly level.
     pub(super) fn stand<'a>(
         &self,
         standing: impl Iterator<Item = ((&'a [u8; N_TYPES], &'a [f64; 2]), &'a f64)>,
@@ -208,8 +208,8 @@ impl<'w> Pool<'w> {
         }
         let config = self.world.config();
         let mut rng = self.scenes.at(index);
-        // The number of objects and the stage stay when a scene starts again, so that hard scenes
-        // are not replaced by easier ones.
+        // The number of objects and the stage stay when a scene is restarted, so that hard scenes are not replaced by
+        // easier ones.
         let n_objects = (config.min_objects + rng.below(config.max_objects - config.min_objects + 1)) as usize;
         let stage = self.draw_stage(&mut rng);
         let mut rejections = Rejections::default();
@@ -247,7 +247,7 @@ impl<'w> Pool<'w> {
         }
     }
 
-    /// Size, colour, material and shape of an object, each uniform over the vocabulary, or as the palette has it.
+    /// Size, colour, material and shape of an object: each uniform over the vocabulary, or drawn from the palette.
     fn draw_attributes(&self, rng: &mut StreamRng) -> [u8; N_TYPES] {
         if let Some(palette) = self.world.palette() {
             return palette.draw(self.world.vocab(), rng);
@@ -261,7 +261,7 @@ impl<'w> Pool<'w> {
         [round6(rng.uniform(-range, range)), round6(rng.uniform(-range, range))]
     }
 
-    /// Places all objects of a scene; false when one found no position.
+    /// Places all objects of a scene; returns false if one of them finds no position.
     fn place(
         &self,
         n_objects: usize,
@@ -290,7 +290,7 @@ impl<'w> Pool<'w> {
         Placed { attributes, position, rotation_deg, turn: turn(rotation_deg) }
     }
 
-    /// Whether a new object keeps its distance and its margin to all that are there.
+    /// Whether a new object keeps its distance and its margin to all objects placed so far.
     fn fits(
         &self,
         [x, y]: [f64; 2],
@@ -303,7 +303,7 @@ impl<'w> Pool<'w> {
         let (right, behind) = (directions.right(), directions.behind());
         for other in placed {
             let (dx, dy) = (x - other.position[0], y - other.position[1]);
-            // Left and front are right and behind with the sign turned.
+            // Left and front are right and behind with the opposite sign.
             let level = |along: Vec3| {
                 let offset = (dx * along[0] + dy * along[1]).abs();
                 0.0 < offset && offset < config.margin
@@ -321,7 +321,7 @@ impl<'w> Pool<'w> {
         true
     }
 
-    /// Looks at the objects placed; None when too little is seen of one.
+    /// Finds what is seen of the placed objects; None if too little is seen of one.
     pub(super) fn finish(&self, index: u64, stage: &Stage, workspace: &mut Workspace<'w>) -> Option<Scene> {
         let Workspace { placed, bodies, viewer } = workspace;
         bodies.clear();

@@ -8,7 +8,7 @@ pub const MAX_IMAGES: usize = 5;
 /// Most objects of a set, since a set of objects is a 64-bit mask.
 pub const MAX_SET_OBJECTS: usize = 64;
 
-/// Why scenes are not a set.
+/// Why scenes cannot form a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SceneSetError {
     #[error("a set of no images; it has at least one")]
@@ -23,18 +23,18 @@ pub enum SceneSetError {
     Missing { number: i64, available: usize },
 }
 
-/// One to five scenes of one vocabulary, whose objects are numbered through, image by image. Nothing is copied: whoever
-/// asks for objects of the set gets those of each scene, moved by as many bits as there are objects before it.
+/// One to five scenes of one vocabulary, whose objects are numbered consecutively, image by image. Nothing is copied: a
+/// request for objects of the set reads those of each scene, shifted by the number of objects before it.
 #[derive(Clone, Copy, Debug)]
 pub struct SceneSet<'a> {
     views: [SceneView<'a>; MAX_IMAGES],
     n_images: usize,
-    /// The number of each image's first object, and behind the last image the number of all objects.
+    /// The number of each image's first object, and after the last image the number of all objects.
     starts: [u32; MAX_IMAGES + 1],
 }
 
 impl<'a> SceneSet<'a> {
-    /// The set of some scenes, which the caller knows to be distinct.
+    /// The set of these scenes, which the caller knows to be distinct.
     ///
     /// # Errors
     /// `Empty`, `TooManyImages`, `TooManyObjects`.
@@ -60,10 +60,10 @@ impl<'a> SceneSet<'a> {
         }
     }
 
-    /// The set of the scenes of a row of numbers, which is padded with -1.
+    /// The set of the scenes whose numbers are in a row, which is padded with -1.
     ///
     /// # Errors
-    /// As `new`; `Missing` for a number that is no scene's, `Repeated` for one that occurs twice.
+    /// As `new`; `Missing` for a number without a scene, `Repeated` for one that occurs twice.
     #[inline]
     pub fn of_row(scenes: &'a [SceneGraph], row: &[i32]) -> Result<Self, SceneSetError> {
         let end = row.iter().rposition(|&number| number != -1).map_or(0, |last| last + 1);

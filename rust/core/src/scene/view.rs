@@ -1,4 +1,4 @@
-//! The object-id raster of a finished scene: the one on which visibility was counted when it was sampled.
+//! The object-id raster of a finished scene, on which visible pixels were counted when the scene was sampled.
 
 use super::geometry::Vec3;
 use super::visibility::{Body, Viewer};

@@ -1,4 +1,4 @@
-//! Everything that decides a scene but its seed, pool and index, with a fingerprint.
+//! Everything that determines a scene except its seed, pool and index, with a fingerprint.
 
 use super::SceneError;
 use super::clevr::ClevrImport;
@@ -15,17 +15,17 @@ pub const SIZE: usize = 0;
 pub const COLOR: usize = 1;
 pub const MATERIAL: usize = 2;
 pub const SHAPE: usize = 3;
-/// CLEVR's largest integer answer; a world of more objects counts further.
+/// CLEVR's largest integer answer; a world with more objects can count further.
 const CLEVR_LARGEST_COUNT: u32 = 10;
 
-/// Bytes, and the file's name for messages.
+/// A file's bytes, and its name for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset<'a> {
     pub file: &'a str,
     pub bytes: &'a [u8],
 }
 
-/// Everything that decides a scene but seed, pool and index.
+/// Everything that determines a scene except seed, pool and index.
 #[derive(Clone, Debug)]
 pub struct World {
     vocab: Vocabulary,
@@ -35,15 +35,15 @@ pub struct World {
     radii: Vec<f64>,
     /// Solid of each shape.
     solids: Vec<Solid>,
-    /// What objects can be; all combinations of values when None.
+    /// The combinations of values that objects can have; all of them if None.
     palette: Option<Palette>,
-    /// Scenes from elsewhere that its train pool holds.
+    /// Scenes from elsewhere that the train pool holds.
     import: Option<ClevrImport>,
     fingerprint: String,
 }
 
 impl World {
-    /// Joins the three; errors when a constraint is impossible or an asset is not in the look.
+    /// Combines the three; fails if a constraint is impossible or an asset is not in the look.
     pub fn new(properties: Asset<'_>, look: Asset<'_>, config: SceneConfig) -> Result<Self, SceneError> {
         config.validate()?;
         let largest_count = config.max_objects.max(CLEVR_LARGEST_COUNT) as u8;
@@ -68,7 +68,7 @@ impl World {
             .map(|(place, asset)| look.solid(asset.unwrap_or_default()).cloned().map_err(|e| (place, e)))
             .collect::<Result<_, _>>()
             .map_err(fault)?;
-        // A material that is written out in numbers is in no look.
+        // A material that is given by numbers is not in the look.
         for (place, asset) in named(MATERIAL, "materials") {
             asset.map_or(Ok(()), |asset| look.material(asset)).map_err(|e| fault((place, e)))?;
         }
@@ -76,7 +76,7 @@ impl World {
         Ok(Self { vocab, look, config, radii, solids, palette: None, import: None, fingerprint })
     }
 
-    /// The same world with objects of a palette only: another world, with a fingerprint of its own.
+    /// The same world with objects of this palette only: a different world, with its own fingerprint.
     pub fn with_palette(&self, palette: Palette) -> Self {
         let json = palette.to_json(&self.vocab).to_string();
         let parts = [self.fingerprint.as_bytes(), json.as_bytes()];
@@ -84,7 +84,7 @@ impl World {
         Self { palette: Some(palette), fingerprint, ..self.clone() }
     }
 
-    /// The same world with published scenes in its train pool: another world, with a fingerprint of its own.
+    /// The same world with published scenes in its train pool: a different world, with its own fingerprint.
     pub fn with_import(&self, import: ClevrImport) -> Self {
         let parts =
             [self.fingerprint.as_bytes(), import.scenes().digest().as_bytes(), &import.share_ppm().to_le_bytes()];
@@ -100,12 +100,12 @@ impl World {
         &self.look
     }
 
-    /// What objects can be; None for all combinations of values.
+    /// The palette of objects; None if all combinations of values are allowed.
     pub fn palette(&self) -> Option<&Palette> {
         self.palette.as_ref()
     }
 
-    /// Published scenes that its train pool holds.
+    /// Published scenes that the train pool holds.
     pub fn import(&self) -> Option<&ClevrImport> {
         self.import.as_ref()
     }
@@ -125,7 +125,7 @@ impl World {
         &self.solids[usize::from(shape)]
     }
 
-    /// BLAKE3 of vocabulary, look and constraints, in hex: the same for files that say the same.
+    /// BLAKE3 of vocabulary, look and constraints, in hex: the same for files with the same content.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }

@@ -1,8 +1,8 @@
 //! CLEVR's published train scenes, and the places of a train pool that they take.
 //!
-//! Some of the paper's train images come from CLEVR. Here a pool's places are divided into runs of `1 / share`; in
-//! each run one place, drawn at random, has a published scene, the next of a seeded permutation of them. So every
-//! prefix of the pool holds the same share of them, give or take one, whatever the size asked for.
+//! Some of the paper's train images come from CLEVR. Here a pool's places are divided into runs of `1 / share`; in each
+//! run, one place, drawn at random, has a published scene, the next in a seeded permutation. So every prefix of the
+//! pool holds the same share of published scenes, give or take one, whatever size was asked for.
 
 mod read;
 
@@ -14,9 +14,9 @@ use crate::rng::{Permutation, StreamKey};
 use crate::vocab::Vocabulary;
 use std::sync::Arc;
 
-/// The one pool that published scenes go into.
+/// The only pool that published scenes go into.
 pub const POOL: &str = "train";
-/// The one split of CLEVR that they come from.
+/// The only split of CLEVR that they come from.
 pub const SPLIT: &str = "train";
 
 /// The scenes of CLEVR's train split, by their published indices.
@@ -24,7 +24,7 @@ pub const SPLIT: &str = "train";
 pub struct ClevrScenes {
     /// Objects of the scenes with their published indices, which ascend.
     scenes: Vec<(u32, Vec<Object>)>,
-    /// Those of the camera before its jitter, which all published scenes have.
+    /// The directions of the camera before its jitter, which all published scenes have.
     directions: Directions,
     digest: String,
 }
@@ -85,7 +85,7 @@ impl ClevrScenes {
         &self.digest
     }
 
-    /// The published index of the scene with a number.
+    /// The published index of the scene with this number.
     pub fn published_index(&self, number: usize) -> u32 {
         self.scenes[number].0
     }
@@ -114,7 +114,7 @@ impl ClevrImport {
         self.share_ppm
     }
 
-    /// How many of a pool's first places the scenes are spread over; after these there are none.
+    /// How many of a pool's first places the scenes are spread over; later places have none.
     pub fn reach(&self) -> u64 {
         self.run_begins(self.scenes.n_scenes() as u64)
     }

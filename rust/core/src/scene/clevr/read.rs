@@ -1,6 +1,6 @@
 //! Reads CLEVR_train_scenes.json as a stream, and refuses what is not CLEVR's.
 //!
-//! The published file is one line of some 200 MB: it is parsed scene by scene and never whole in memory.
+//! The published file is one line of some 200 MB, so it is parsed scene by scene and is never whole in memory.
 
 use super::{ClevrScenes, SPLIT, image_name};
 use crate::message::{json_cause, shown};
@@ -18,16 +18,16 @@ use std::io::{BufReader, Read};
 
 /// How far published directions and heights may be from this world's: they are rounded to 32-bit floats.
 const NEAR: f64 = 1e-4;
-/// Bytes taken from the input at once: a hundredth of a second's parsing.
+/// Bytes read from the input at once: they take a hundredth of a second to parse.
 const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// Reads the scenes of CLEVR's train split; `file` names it in messages.
 ///
 /// # Errors
-/// `Config` for a world whose directions are not CLEVR's. `Import` for a file that cannot be read, breaks off, has
-/// no scenes or says that they are of another split. `Scene`, with its number, for one of another split, with a
-/// name, value, size or number of objects that this world has not, or with relationships or directions that are
-/// not CLEVR's.
+/// `Config` for a world whose directions are not CLEVR's. `Import` for a file that cannot be read, breaks off, has no
+/// scenes or says that they are of another split. `Scene`, with its number, for a scene of another split, with a name,
+/// value, size or number of objects that this world does not have, or with relationships or directions that are not
+/// CLEVR's.
 pub fn read_clevr(input: impl Read, file: &str, world: &World) -> Result<ClevrScenes, SceneError> {
     if world.config().directions != DirectionsFrom::Clevr {
         return Err(SceneError::Config {
@@ -92,7 +92,7 @@ struct RawObject {
     pixel_coords: (i32, i32, f64),
 }
 
-// The fields of the next two stand in the order of `RELATION_NAMES`.
+// The fields of the next two types are in the order of `RELATION_NAMES`.
 #[derive(Deserialize)]
 struct RawRelationships {
     left: Vec<Vec<u32>>,
@@ -115,16 +115,16 @@ fn fault(place: impl Into<String>, problem: impl Into<String>) -> Fault {
     Fault { place: place.into(), problem: problem.into() }
 }
 
-/// What is known while the file passes by.
+/// What is known so far while the file is parsed.
 struct Reading<'a> {
     file: &'a str,
     world: &'a World,
-    /// Of the scene that is being read.
+    /// The number of the scene that is being read.
     number: Cell<Option<usize>>,
     has_list: Cell<bool>,
     scenes: RefCell<Vec<(u32, Vec<Object>)>>,
     directions: Cell<Option<Directions>>,
-    /// What is wrong, where that is more than the parser knows.
+    /// The fault that was found, if it says more than the parser's error.
     fault: RefCell<Option<SceneError>>,
 }
 
@@ -210,7 +210,7 @@ impl Reading<'_> {
 const ONLY_TRAIN: &str =
     "only scenes of CLEVR's train split may be trained on, since models are tuned on its val and tested on its test";
 
-/// The file's lists are what coordinates and directions give.
+/// Checks that the file's lists follow from coordinates and directions.
 fn check_relationships(raw: &RawRelationships, related: &[u32], n_objects: usize) -> Result<(), Fault> {
     let by_relation = [&raw.left, &raw.right, &raw.behind, &raw.front];
     for (relation, (name, lists)) in RELATION_NAMES.iter().zip(by_relation).enumerate() {
@@ -229,7 +229,7 @@ fn check_relationships(raw: &RawRelationships, related: &[u32], n_objects: usize
     Ok(())
 }
 
-/// The whole file: an object with `scenes`, before or behind `info`.
+/// The whole file: an object with `scenes`, before or after `info`.
 struct FileSeed<'a>(&'a Reading<'a>);
 /// The list of scenes.
 struct ListSeed<'a>(&'a Reading<'a>);

@@ -23,7 +23,7 @@ pub fn read_scenes(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Vec<S
     Ok(scenes)
 }
 
-/// Reads only what programs and questions see, so scenes without places and images do too.
+/// Reads only what programs and questions see, so scenes without positions and images can be read too.
 ///
 /// Relations are the file's `relationships`; where there are none, they follow from `3d_coords`
 /// and `directions`.
@@ -46,7 +46,7 @@ pub fn read_graphs(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Vec<S
     scenes.iter().enumerate().map(|(index, raw)| graph(raw).map_err(|fault| fault.at(file, index))).collect()
 }
 
-/// The scenes of a file, not looked into.
+/// The scenes of a file, not examined yet.
 fn raw_scenes(bytes: &[u8], file: &str) -> Result<Vec<Value>, SceneError> {
     let root: Value = serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message(file, &e)))?;
     match root {
@@ -60,7 +60,7 @@ fn raw_scenes(bytes: &[u8], file: &str) -> Result<Vec<Value>, SceneError> {
     }
 }
 
-/// An object of the file, and its place there.
+/// An object in the file, and its place there.
 struct Fields<'a> {
     place: String,
     entries: &'a Map<String, Value>,
@@ -84,7 +84,7 @@ impl<'a> Fields<'a> {
         self.entries.get(key).map(|value| read(value).map_err(fault)).transpose()
     }
 
-    /// What `read` makes of an object that may be missing.
+    /// The result of `read` for an object that may be missing.
     fn object<T>(&self, key: &str, read: impl FnOnce(Fields<'a>) -> Result<T, Fault>) -> Result<Option<T>, Fault> {
         let object = |value| read(Fields::within(format!("{}{key}", self.place), value)?);
         self.entries.get(key).map(object).transpose()

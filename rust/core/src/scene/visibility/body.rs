@@ -3,7 +3,7 @@
 use super::solid::Solid;
 use crate::scene::geometry::Vec3;
 
-/// A solid of the world: unit solid, scaled by `radius`, turned about Z, moved.
+/// A solid in the world: a unit solid, scaled by `radius`, turned about Z, then moved.
 #[derive(Clone, Copy, Debug)]
 pub struct Body<'a> {
     pub solid: &'a Solid,

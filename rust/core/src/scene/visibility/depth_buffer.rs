@@ -10,14 +10,14 @@ use super::solid::Solid;
 use crate::scene::camera::Camera;
 use crate::scene::ground::Ground;
 
-/// What each pixel shows: 0 for no body, else 1 + its number; and each body's pixels if it stood alone.
+/// What each pixel shows (0 for no body, otherwise 1 + its number), and the pixels of each body if it stood alone.
 pub struct DepthBuffer {
     pub ids: Vec<u8>,
     alone_px: Vec<u32>,
     width: usize,
 }
 
-/// Whether a body's rows of pixels may have gaps, so that outlines do not tell what is seen.
+/// Whether a body's rows of pixels may have gaps, in which case outlines do not tell what is seen.
 pub fn has_hollows(bodies: &[Body<'_>]) -> bool {
     bodies.iter().any(|body| matches!(body.solid, Solid::Mesh(_)))
 }

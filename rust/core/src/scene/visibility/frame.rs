@@ -13,7 +13,7 @@ pub struct Frame<'a> {
     rows: [[f64; 4]; 3],
     /// The ground's planes: height above each as a linear form.
     planes: &'a [[f64; 4]],
-    /// The ground reaches no higher than this within the body's footprint.
+    /// Upper bound on the ground's height within the body's footprint.
     ground_below: f64,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Frame<'a> {
         [linear(&self.rows[0], p) * scale, linear(&self.rows[1], p) * scale]
     }
 
-    /// Whether something as low as z may be below the ground.
+    /// Whether a point at height z may be below the ground.
     #[inline]
     pub fn may_be_cut(&self, z: f64) -> bool {
         z < self.ground_below

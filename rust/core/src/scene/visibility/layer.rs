@@ -1,6 +1,6 @@
 //! The pixels whose centres a mesh of any form covers, and its depth in each of them.
 //!
-//! Slow beside outlines: each triangle is filled by itself, and the nearest one kept in each pixel.
+//! This is slow compared with outlines: each triangle is filled separately, and each pixel keeps the nearest one.
 
 use super::body::Body;
 use super::mesh::Mesh;
@@ -14,12 +14,12 @@ use crate::scene::ground::{Ground, Plane};
 pub struct Layer {
     first: [u16; 2],
     width: usize,
-    /// Depth in each pixel of the window, row by row; infinite where the body is not.
+    /// Depth in each pixel of the window, row by row; infinite outside the body.
     depths: Vec<f64>,
 }
 
 impl Layer {
-    /// What the ground leaves of a body of a mesh. One that reaches behind the camera has no pixels.
+    /// The pixels of a mesh body above the ground. A body that reaches behind the camera has no pixels.
     pub fn of(mesh: &Mesh, body: &Body<'_>, camera: &Camera, ground: &Ground) -> Self {
         let offset = sub(body.position, camera.location);
         if dot(offset, camera.forward) - 2.0 * body.radius <= camera.lens.near {
@@ -42,7 +42,7 @@ impl Layer {
         layer
     }
 
-    /// An empty window that holds some triangles.
+    /// An empty window that covers these triangles.
     fn around(seen: &[[Projected; 3]], camera: &Camera) -> Self {
         let mut low = [f64::INFINITY; 2];
         let mut high = [f64::NEG_INFINITY; 2];
@@ -57,7 +57,7 @@ impl Layer {
         Self { first: begin.map(|x| x as u16), width, depths: vec![f64::INFINITY; width * height] }
     }
 
-    /// Takes over the pixels in which a triangle is nearer than what was there, and above the ground.
+    /// Fills the pixels in which a triangle is above the ground and nearer than what was there before.
     fn fill(&mut self, triangle: &[Vec3; 3], corners: &[Projected; 3], camera: &Camera, ground: &[Plane]) {
         let [a, b, c] = *triangle;
         let normal = cross(sub(b, a), sub(c, a));
@@ -81,7 +81,7 @@ impl Layer {
             let [begin, end] = span(left, right, camera.lens.width_px);
             for column in begin..end {
                 let ray = camera.ray(f64::from(column) + 0.5, v_px);
-                // Of a triangle that is seen from its edge the plane tells nothing.
+                // The plane of a triangle that is seen edge-on does not determine the depth.
                 let depth = (above / dot(normal, ray)).clamp(least, most);
                 let depth = if depth.is_finite() { depth } else { least };
                 let point: Vec3 = std::array::from_fn(|i| camera.location[i] + depth * ray[i]);
@@ -103,8 +103,8 @@ impl Layer {
     }
 }
 
-/// Where an edge crosses the middle of a row, if it does. The same for either direction of the edge, so that
-/// triangles beside each other leave no pixel out.
+/// Where an edge crosses the middle of a row, if it does. The result does not depend on the edge's direction, so
+/// adjacent triangles leave no pixel out.
 fn crossing(a: &Projected, b: &Projected, v_px: f64) -> Option<f64> {
     let (top, bottom) = if (a.v_px, a.u_px) <= (b.v_px, b.u_px) { (a, b) } else { (b, a) };
     (top.v_px <= v_px && v_px < bottom.v_px)

@@ -12,7 +12,7 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// Errors, as the end of a sentence, for invalid faces. A face's corners go round a convex polygon.
+    /// Fails for invalid faces; the error is worded to end a sentence. A face's corners go round a convex polygon.
     pub fn new(vertices: &[Vec3], faces: &[Vec<usize>]) -> Result<Self, String> {
         let mut triangles = Vec::with_capacity(2 * faces.len());
         for (number, face) in faces.iter().enumerate() {
@@ -27,7 +27,7 @@ impl Mesh {
     }
 }
 
-/// Errors, as the end of a sentence, for a face that is not three or more of `n_vertices`.
+/// Fails for a face that does not consist of three or more of `n_vertices`; the error is worded to end a sentence.
 pub fn check_face(number: usize, face: &[usize], n_vertices: usize) -> Result<(), String> {
     if face.len() >= 3 && face.iter().all(|&vertex| vertex < n_vertices) {
         return Ok(());

@@ -1,8 +1,7 @@
 //! Which of two bodies can hide the other.
 //!
-//! Bodies whose footprints are apart have an upright plane between them, so the one on the
-//! camera's side is in front in every pixel that both cover. Footprints that touch (the corners
-//! of two cubes can) leave it to the depth in each pixel.
+//! Bodies whose footprints are apart have a vertical plane between them, so the one on the camera's side is in front in
+//! every pixel that both cover. If footprints touch (the corners of two cubes can), the depth in each pixel decides.
 
 use super::body::Body;
 use super::solid::{Revolved, Solid};
@@ -29,8 +28,8 @@ pub fn order(first: &Body<'_>, second: &Body<'_>, camera: Vec3) -> Order {
     if let Some(order) = by_axis(centre_line) {
         return order;
     }
-    // Two convex polygons that are apart have an edge of one of them between them; with a disc it
-    // may also be the line from its centre to a corner.
+    // Convex polygons that are apart are separated along the normal of an edge of one of them; a polygon and a disc may
+    // also be separated along the line from the disc's centre to a corner.
     let corners = [first, second].map(footprint);
     let edges = corners.iter().flat_map(|polygon| {
         polygon.iter().zip(polygon.iter().cycle().skip(1)).map(|(a, b)| [b[1] - a[1], a[0] - b[0]])
@@ -43,7 +42,7 @@ pub fn order(first: &Body<'_>, second: &Body<'_>, camera: Vec3) -> Order {
     edges.chain(to_corners).find_map(by_axis).unwrap_or(Order::ByPixel)
 }
 
-/// The order of two bodies if a plane upright on `axis` (of any length) lies between them.
+/// The order of two bodies if a vertical plane perpendicular to `axis` (of any length) lies between them.
 fn separated(first: &Body<'_>, second: &Body<'_>, axis: [f64; 2], camera: Vec3) -> Option<Order> {
     let ([first_low, first_high], [second_low, second_high]) = (extent(first, axis), extent(second, axis));
     let eye = axis[0] * camera[0] + axis[1] * camera[1];
@@ -57,7 +56,7 @@ fn separated(first: &Body<'_>, second: &Body<'_>, axis: [f64; 2], camera: Vec3) 
     Some(if (eye < plane) == first_is_low { Order::FirstInFront } else { Order::SecondInFront })
 }
 
-/// The least and greatest of a footprint along an axis.
+/// The least and greatest coordinate of a footprint along an axis.
 fn extent(body: &Body<'_>, axis: [f64; 2]) -> [f64; 2] {
     let middle = axis[0] * body.position[0] + axis[1] * body.position[1];
     match body.solid {
@@ -87,7 +86,7 @@ fn footprint(body: &Body<'_>) -> Vec<[f64; 2]> {
     solid.footprint.iter().map(corner).collect()
 }
 
-/// How far along rays from one place a body begins.
+/// How far along rays from the camera a body begins.
 pub struct Depth<'a> {
     solid: &'a Solid,
     radius: f64,
@@ -112,7 +111,7 @@ impl<'a> Depth<'a> {
         Self { solid, radius, turn, eye, facing }
     }
 
-    /// The depth at which a ray of depth 1 enters; infinite, or behind the body, where it misses.
+    /// The depth at which a ray of depth 1 enters the body; infinite, or behind the body, if it misses.
     pub fn along(&self, ray: Vec3) -> f64 {
         let ray = own(self.turn, self.radius, ray);
         match self.solid {
@@ -122,8 +121,8 @@ impl<'a> Depth<'a> {
                 let discriminant = b * b - a * c;
                 if discriminant < 0.0 { f64::INFINITY } else { (-b - discriminant.sqrt()) / a }
             }
-            // A convex body is entered through the plane that is met last. Fractions are compared
-            // crosswise, for there are many planes.
+            // A convex body is entered through the plane that the ray meets last. Fractions are compared by
+            // cross-multiplication, since there are many planes.
             Solid::Polyhedron(_) => {
                 let (mut outside, mut towards) = (0.0, 1.0);
                 for &(normal, far) in &self.facing {
@@ -138,7 +137,7 @@ impl<'a> Depth<'a> {
                 outside / towards
             }
             Solid::Revolved(solid) => entry_revolved(solid, self.eye, ray),
-            Solid::Mesh(_) => f64::INFINITY, // fills pixels by itself
+            Solid::Mesh(_) => f64::INFINITY, // pixels are filled from the mesh's own layer
         }
     }
 }

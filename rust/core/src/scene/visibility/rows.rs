@@ -14,7 +14,7 @@ pub struct Outline {
     pub spans: Vec<Span>,
     /// Number of pixels.
     pub area: u32,
-    /// Tight box: x and y of the first pixel, x and y behind the last. All 0 without pixels.
+    /// Tight box: x and y of the first pixel, x and y one past the last. All 0 if there are no pixels.
     pub bbox: [u16; 4],
 }
 
@@ -42,7 +42,7 @@ impl Outline {
     }
 }
 
-/// The pixels of a row whose centres lie between two places.
+/// The pixels of a row whose centres lie between two points.
 #[inline]
 pub fn span(left: f64, right: f64, width_px: u32) -> Span {
     let begin = ceil_within(left - 0.5, width_px);
@@ -79,7 +79,7 @@ impl Rows {
         }
     }
 
-    /// Widens the rows whose centres an edge crosses; its ends are places in the image.
+    /// Widens the rows whose centres an edge crosses; its ends are points in the image.
     #[inline]
     pub fn edge(&mut self, a: [f64; 2], b: [f64; 2]) {
         let (top, bottom) = if a[1] <= b[1] { (a, b) } else { (b, a) };

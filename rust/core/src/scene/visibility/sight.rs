@@ -7,6 +7,6 @@ pub struct Sight {
     pub visible_px: u32,
     /// Pixels of the image that it would have if it stood alone on the ground.
     pub total_px: u32,
-    /// Tight box of the visible pixels: x and y of the first, x and y behind the last. All 0 if none.
+    /// Tight box of the visible pixels: x and y of the first, x and y one past the last. All 0 if there are none.
     pub bbox: [u16; 4],
 }

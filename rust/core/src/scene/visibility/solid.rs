@@ -27,7 +27,7 @@ pub enum ShapeSpec {
         vertices: Vec<Vec3>,
         faces: Vec<Vec<usize>>,
     },
-    /// The same of any form: closed or not, with hollows and holes.
+    /// The same for any form: closed or not, with hollows and holes.
     Mesh {
         vertices: Vec<Vec3>,
         faces: Vec<Vec<usize>>,
@@ -93,11 +93,11 @@ pub struct Edge {
 const TOLERANCE: f64 = 0.0006;
 /// Pieces that a rounded cube's profile is cut into up to its diagonal.
 const BEVEL_PIECES: usize = 4;
-/// Meshes of up to so many faces are tested for convexity, each face against each vertex.
+/// Meshes with at most this many faces are tested for convexity, each face against each vertex.
 const MOST_OUTLINED_FACES: usize = 4096;
 
 impl Solid {
-    /// Errors, as the end of a sentence, for a shape that is not a convex solid.
+    /// Fails for an invalid shape, such as a polyhedron that is not convex; the error is worded to end a sentence.
     pub fn new(spec: &ShapeSpec) -> Result<Self, String> {
         match spec {
             ShapeSpec::Icosphere { outline_radius } if !(*outline_radius > 0.0 && *outline_radius <= 2.0) => {

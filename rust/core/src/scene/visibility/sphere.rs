@@ -37,7 +37,7 @@ pub fn trace_sphere(radius: f64, centre: Vec3, camera: &Camera, ground: &[Plane]
     bury_sphere(centre, power, camera, ground, outline);
 }
 
-/// Takes the pixels away in which the sphere is met below the ground; they are the lowest ones.
+/// Removes the pixels in which the ray meets the sphere below the ground; they are the lowest ones.
 fn bury_sphere(centre: Vec3, power: f64, camera: &Camera, ground: &[Plane], outline: &mut Outline) {
     let first_row = outline.first_row;
     for (row, span) in outline.spans.iter_mut().enumerate().rev() {

@@ -17,7 +17,7 @@ struct Run {
     span: Span,
 }
 
-/// Finds what is seen; holds its buffers, so that one serves many scenes.
+/// Finds what is seen; holds its buffers, so one viewer serves many scenes.
 #[derive(Clone, Debug, Default)]
 pub struct Viewer {
     tracer: Tracer,
@@ -32,7 +32,7 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// What is seen of each body, in order; stops with None when one has fewer than `min_pixels`.
+    /// What is seen of each body, in order; None if one of them has fewer than `min_pixels`.
     pub fn view(&mut self, bodies: &[Body<'_>], camera: &Camera, ground: &Ground, min_pixels: u32) -> Option<&[Sight]> {
         if has_hollows(bodies) {
             self.sights = DepthBuffer::new(bodies, camera, ground, &mut self.tracer).sights();
@@ -185,7 +185,7 @@ fn boxes_overlap(a: &Outline, b: &Outline) -> bool {
     ax0 < bx1 && bx0 < ax1 && ay0 < by1 && by0 < ay1
 }
 
-/// First pixel, end and number of the pixels of a span that none of the taken ones hold.
+/// First pixel, end and number of the pixels of a span that are in none of the taken spans.
 #[inline]
 fn remaining(span: Span, taken: &mut [Span]) -> [u16; 3] {
     match taken {
@@ -260,7 +260,7 @@ mod tests {
         distance.is_finite().then_some((distance, stands))
     }
 
-    /// The image asked ray by ray, without outlines, spans or order.
+    /// The image found ray by ray, without outlines, spans or order.
     fn ids_by_rays(bodies: &[Body<'_>], camera: &Camera, ground: &Ground) -> Vec<u8> {
         let depths: Vec<Depth<'_>> = bodies.iter().map(|body| Depth::new(body, camera.location)).collect();
         let lens = &camera.lens;
