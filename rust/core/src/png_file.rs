@@ -4,8 +4,8 @@ use png::{BitDepth, ColorType, Compression, Encoder, EncodingError, Filter};
 
 /// The PNG file of RGB pixels, three bytes each, rows from the top. The same pixels give the same bytes.
 ///
-/// Rendered images are noisy, so a search for repetitions finds little in them: the encoder's fixed Huffman codes for
-/// filtered images take a tenth of the time and give files that are a fifth larger.
+/// Rendered images are noisy, so a search for repetitions finds little in them: Huffman codes made for filtered images
+/// take a tenth of the time and give files that are a fifth larger.
 ///
 /// # Errors
 /// The number of pixels does not match the size, or the size is zero.

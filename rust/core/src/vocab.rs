@@ -177,7 +177,7 @@ impl Vocabulary {
         TYPE_NAMES.iter().position(|t| *t == name).ok_or_else(|| self.unknown("attribute type", name, TYPE_NAMES))
     }
 
-    /// Largest integer answer.
+    /// The largest integer answer.
     pub fn largest_count(&self) -> u8 {
         self.largest_count
     }

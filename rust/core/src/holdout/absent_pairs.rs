@@ -16,7 +16,7 @@ use crate::program::Program;
 use crate::scene::Palette;
 use crate::vocab::{N_TYPES, Vocabulary};
 
-/// A set of values of a palette's two types, a bit each.
+/// A set of values of a palette's two types, one bit each.
 pub type ValueSet = u64;
 
 /// The values and pairs that are absent from a palette of two types.
@@ -103,7 +103,7 @@ impl Domain for AbsentPairs {
     type Values = ValueSet;
     const ANYTHING: ValueSet = 0;
 
-    /// The bit of a value; empty for other types.
+    /// The bit of a value; 0 for values of other types.
     #[inline]
     fn value(&self, kind: usize, value: u8) -> ValueSet {
         if kind == self.kinds[0] {

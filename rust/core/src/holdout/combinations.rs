@@ -6,7 +6,7 @@ use crate::vocab::{N_TYPES, Vocabulary};
 #[derive(Clone, Debug)]
 pub struct Combinations {
     stride: [u32; N_TYPES],
-    /// By combination.
+    /// For each combination number, the combination.
     table: Vec<Combination>,
 }
 

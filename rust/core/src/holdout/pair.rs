@@ -112,7 +112,7 @@ impl Holdout {
         self.bits[kind]
     }
 
-    /// The bits of the conjunction's values of these types (a bit each).
+    /// The bits of the conjunction's values of these types (one bit each).
     #[inline]
     pub fn bits_of_types(&self, types: u8) -> u8 {
         self.bits_of_types[usize::from(types) % (1 << N_TYPES)]

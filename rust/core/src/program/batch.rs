@@ -48,9 +48,9 @@ pub enum BatchError {
 /// How ill-formed rows of tokens are handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IllFormed {
-    /// The call fails and names the first one; for files.
+    /// The call fails and names the first ill-formed row; meant for files.
     Refuse,
-    /// The row's answer is `ILL_FORMED`; for programs that a model wrote.
+    /// The row's answer is `ILL_FORMED`; meant for programs that a model wrote.
     Mark,
 }
 
@@ -187,7 +187,7 @@ impl Workbench {
 struct Tile {
     /// Each instruction's outputs.
     words: Vec<[u32; LANES]>,
-    /// By program, whether it has no answer.
+    /// For each program, whether it has no answer.
     failed: Vec<bool>,
 }
 

@@ -64,7 +64,7 @@ impl Builder<'_> {
         }
         let step = self.from[usize::from(at)];
         let copy = match step.function {
-            // An offer gives the object itself.
+            // An offer does not change the object.
             Function::Offer(_) => self.copy(step.inputs[0])?,
             function if matches!(function.origin(), Origin::Suites | Origin::Covr) => return None,
             function => {

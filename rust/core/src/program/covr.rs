@@ -504,7 +504,8 @@ mod tests {
             assert_eq!(read_program(&json), Ok(own.clone()));
             assert_eq!(written(&own), Ok(json));
         }
-        // Steps that the condition shares with the scope are written twice, as is a scene that is not only used by a
+        // Steps that the condition shares with the scope are written twice; so is a scene that is used by more than a
+        // name.
         // name.
         let shared = program("scene; filter_shape[cube] 0; filter_color[red] 1; all 1 2");
         let json = written(&shared).unwrap();

@@ -24,7 +24,7 @@ pub const SPECIAL_NAMES: [&str; 4] = ["<NULL>", "<START>", "<END>", "<UNK>"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramVocabulary {
     names: Vec<String>,
-    /// By token number; None for special tokens.
+    /// For each token number, its token; None for special tokens.
     tokens: Vec<Option<Token>>,
     /// Token number by function number, then argument; `UNKNOWN` where there is no token.
     numbers: Vec<Vec<i32>>,

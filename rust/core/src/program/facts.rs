@@ -121,7 +121,7 @@ pub(crate) trait Facts: Copy {
         union(images.map(|image| Self::Word::from(image).single()))
     }
 
-    /// The members of a set in those images whose number of members is kept; an image without members never counts.
+    /// The members of a set in the images whose number of members satisfies `is_kept`; images without members never do.
     #[inline(always)]
     fn members_by_image(self, set: Self::Word, is_kept: impl Fn(u32) -> bool) -> Self::Word {
         let members = (0..self.n_images()).map(|image| set & self.image(image));

@@ -19,7 +19,7 @@ pub struct QuestionGenerator<'a> {
 }
 
 impl<'a> QuestionGenerator<'a> {
-    /// `plans` are the plans of the templates.
+    /// `plans` are those of `templates`.
     pub fn new(
         vocab: &'a Vocabulary,
         templates: &'a TemplateSet,

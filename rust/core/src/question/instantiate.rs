@@ -52,7 +52,7 @@ pub struct Instantiator<'a> {
 /// The buffers of one thread.
 pub struct Workspace {
     pub searcher: Searcher,
-    /// The work of all attempts.
+    /// The work of all attempts so far.
     pub stats: SearchStats,
     /// The duration of each attempt, if there is a stopwatch.
     pub attempt_ns: Vec<u64>,

@@ -29,7 +29,7 @@ impl Memo {
         self.len = 0;
     }
 
-    /// The key of two words, which `extend` adds to. Keys are not verified: an attempt rarely has more than a hundred
+    /// A key from two words; `extend` adds another. Keys are not verified: an attempt rarely has more than a hundred
     /// failed states, so two collide once in 2^50 attempts, and then the search only overlooks an option.
     #[inline]
     pub fn key(a: u64, b: u64) -> u64 {

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 pub struct Reading {
     /// The number of the phrasing within its family.
     pub phrasing: u8,
-    /// By parameter; None for one that is unset.
+    /// For each parameter, its value; None if it is unset.
     pub values: [Option<u8>; MAX_PARAMS],
     pub worded: Worded,
 }
@@ -50,7 +50,7 @@ struct Form {
 /// Reads questions of one set of templates.
 pub struct QuestionReader<'a> {
     templates: &'a TemplateSet,
-    /// By family.
+    /// The variants of each family's phrasings.
     variants: Vec<Vec<Variant>>,
     slots: Vec<Slot>,
 }
@@ -174,7 +174,7 @@ impl Family {
         phrasing.question(&self.params, values, lexicon, &mut reading.worded.follow(), buffer)
     }
 
-    /// The number of a parameter by name.
+    /// The index of the parameter with this name.
     pub fn param(&self, name: &str) -> Option<u8> {
         self.params.iter().position(|param: &Param| param.name == name).map(|place| place as u8)
     }
@@ -207,7 +207,7 @@ impl Slot {
     }
 }
 
-/// A number for each kind of parameter, and whether its values are said by name.
+/// A number for each kind of parameter, and whether its values are worded by name.
 fn key_of(param: &Param) -> (u8, bool) {
     let kind = match param.kind {
         ParamKind::Attribute(kind) => kind,

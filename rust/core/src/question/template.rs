@@ -465,7 +465,7 @@ impl Tail {
         }
     }
 
-    /// Its output for the set that the filters leave; None if it has none.
+    /// The output for the set that the filters leave; None if there is none.
     #[inline(always)]
     pub(super) fn of(self, set: u32) -> Option<u32> {
         match self {
@@ -478,7 +478,7 @@ impl Tail {
 }
 
 impl NodeKind {
-    /// The kind of a name in template files; an error suggests a similar name.
+    /// The kind of node with this name in template files; an error suggests a similar name.
     fn from_name(name: &str) -> Result<Self, String> {
         if let Some((_, kind)) = MACROS.iter().find(|(known, _)| *known == name) {
             return Ok(*kind);
@@ -501,7 +501,7 @@ impl NodeKind {
         }
     }
 
-    /// What a choice does with the set that its relation and filters leave.
+    /// What a choice here does with the set that its relation and filters leave.
     #[inline]
     pub(super) fn tail(self) -> Tail {
         match self {
@@ -521,7 +521,7 @@ impl NodeKind {
         }
     }
 
-    /// The types of the values that it can add, a bit each.
+    /// The types of the values that it can add, one bit each.
     pub(super) fn added_types(self) -> u8 {
         match self {
             Self::Plain(_) | Self::Relate => 0,

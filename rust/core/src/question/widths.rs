@@ -22,7 +22,7 @@ impl TemplateSet {
 }
 
 impl Family {
-    /// By parameter: whether a constraint keeps it unset.
+    /// For each parameter, whether a constraint keeps it unset.
     fn always_unset(&self) -> Vec<bool> {
         let is_null = |param: usize| {
             self.constraints.iter().any(|c| matches!(c, Constraint::Null(p) if usize::from(*p) == param))

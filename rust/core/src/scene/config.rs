@@ -21,7 +21,7 @@ pub struct SceneConfig {
     /// The number of objects is uniform in `min_objects..=max_objects`.
     pub min_objects: u32,
     pub max_objects: u32,
-    /// Least gap between two objects: distance of their centres on the ground less both radii.
+    /// Minimum gap between two objects: the distance of their centres on the ground minus both radii.
     pub min_distance: f64,
     /// Along each direction, two objects are either exactly level or at least this far apart.
     pub margin: f64,
@@ -29,7 +29,7 @@ pub struct SceneConfig {
     pub tries_per_object: u32,
     /// x and y are uniform in `-position_range..position_range`.
     pub position_range: f64,
-    /// Least number of visible pixels of each object in an image of `width` x `height`.
+    /// Minimum number of visible pixels of each object in an image of `width` x `height`.
     pub min_pixels: u32,
     pub width: u32,
     pub height: u32,

@@ -1,4 +1,4 @@
-//! All that programs and questions see of a scene: its objects and relations as bit sets.
+//! Everything that programs and questions see of a scene: its objects and relations as bit sets.
 
 use crate::vocab::{MAX_OBJECTS, N_TYPES, Vocabulary};
 

@@ -1,4 +1,4 @@
-//! The parts of a look file that decide scenes: camera, places of lights, ground, and solids by name.
+//! The parts of a look file that determine scenes: camera, positions of lights, ground, and solids by name.
 //!
 //! Blender and the native renderer read the same file for everything else (colours, powers, shaders, settings), so keys
 //! that are unknown here are not an error.
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The parts of a look that decide a scene.
+/// The parts of a look that determine a scene.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub camera: CameraSpec,

@@ -120,7 +120,7 @@ pub struct Staging {
 pub struct Object {
     /// Value number by attribute type.
     pub attributes: [u8; N_TYPES],
-    /// Its centre.
+    /// The position of its centre.
     pub position: Vec3,
     pub rotation_deg: f64,
     /// Where its centre falls in the image, right and down, and its depth.

@@ -3,9 +3,9 @@
 use super::graph::{SceneGraph, SceneView};
 use thiserror::Error;
 
-/// Most images of a set.
+/// Maximum number of images of a set.
 pub const MAX_IMAGES: usize = 5;
-/// Most objects of a set, since a set of objects is a 64-bit mask.
+/// Maximum number of objects of a set, since a set of objects is a 64-bit mask.
 pub const MAX_SET_OBJECTS: usize = 64;
 
 /// Why scenes cannot form a set.

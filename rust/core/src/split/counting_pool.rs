@@ -90,7 +90,8 @@ impl CountingPool {
         pool.arranged(indices, IMAGES as u64, |_| ground.to_vec(), draw)
     }
 
-    /// The questions of some sets about a value: for each set, one question about its images with none, one, ... all.
+    /// The questions of some sets about a value: for each set, the same question about its images with none, one, ...
+    /// all.
     pub fn questions(
         &self,
         templates: &TemplateSet,

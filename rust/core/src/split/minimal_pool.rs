@@ -1,11 +1,11 @@
 //! The pool of one-object images of some attribute types, and the questions that tell them apart.
 //!
-//! Each grid of values (two of each type), combination of the other attributes, and copy has a place: one draw of
-//! position, rotation, camera and lights, shown with each corner of the grid. Each corner is the match of one group,
-//! which asks for the corner's pair of values on the corner's own image and on those where one value or both are
-//! changed. This is how CLEVR-HOPE's minimal sets are made (Berlot-Attwell et al., section 3), with the paper's
-//! numbers. With one type, a grid is two of its values and a group is two images: the existence questions of the
-//! preliminary sets (appendix B), of which `MinimalKind::Ood` with a single value asks for that value.
+//! A place is one draw of position, rotation, camera and lights, shown with each corner of a grid of values (two of
+//! each type). There is a place for each grid, each combination of the other attributes, and each copy. Each corner is
+//! the match of one group, which asks for the corner's pair of values on the corner's own image and on those where one
+//! value or both are changed. This is how CLEVR-HOPE's minimal sets are made (Berlot-Attwell et al., section 3), with
+//! the paper's numbers. With one type, a grid is two of its values and a group is two images: the existence questions
+//! of the preliminary sets (appendix B), of which `MinimalKind::Ood` with a single value asks for that value.
 //!
 //! If a train set sees only a palette, the grids are those with three or four corners in the palette; the fourth corner
 //! may be the held-out pair. Questions ask for what was seen, on images that show what was seen. The exception is the

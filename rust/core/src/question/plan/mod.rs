@@ -1,8 +1,8 @@
 //! Plans: what the search needs to know about a family before it sees a scene.
 //!
-//! For each node: the types that must stay unset, the outputs that must differ from its own, the earlier outputs that
-//! still matter (so that two ways to the same state count as one), and whether any later node has a choice. For the
-//! family: the possible answers.
+//! For each node, a plan lists the types that must stay unset, the outputs that must differ from its own, the earlier
+//! outputs that still matter (so that two ways to the same state count as one), and whether any later node has a
+//! choice. For the family, it lists the possible answers.
 
 mod ending;
 mod likeness;

@@ -50,7 +50,7 @@ impl Source {
     }
 }
 
-/// The criteria that an option of a choice must meet to be taken.
+/// The criteria that an option of a choice must meet.
 #[derive(Clone, Copy)]
 pub(super) struct Criteria<'a> {
     pub task: &'a Task<'a>,

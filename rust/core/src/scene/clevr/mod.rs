@@ -51,7 +51,7 @@ pub fn image_name(index: u32) -> String {
 }
 
 impl ClevrScenes {
-    /// From scenes with their published indices, ascending.
+    /// `scenes` have their published indices, which ascend.
     fn new(vocab: &Vocabulary, scenes: Vec<(u32, Vec<Object>)>, directions: Directions) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("clevrhope CLEVR scenes v1");
         for number in directions.relations.as_flattened() {

@@ -78,7 +78,7 @@ impl<'a> Frame<'a> {
         self.planes.iter().map(|plane| linear(plane, p)).fold(f64::INFINITY, f64::min)
     }
 
-    /// Where the line between two points meets the ground, if one is above it and the other not.
+    /// Where the segment between two points meets the ground, if one of them is above it and the other is not.
     #[inline]
     pub fn crossing(&self, a: Vec3, b: Vec3) -> Option<Vec3> {
         let (above_a, above_b) = (self.above_ground(a), self.above_ground(b));

@@ -1,7 +1,7 @@
 //! How much of each body is seen: an object-id raster, exact at pixel centres.
 //!
-//! Bodies are convex, so each covers one span of a row, and a body hides another by removing its own span from the
-//! other's. No image is filled in unless the ids are asked for, or a body is a mesh with hollows.
+//! A convex body covers one span of each row, and hides another body by removing its own span from the other's. No
+//! image is filled in unless the ids are asked for, or a body is a mesh that may have hollows.
 
 mod body;
 mod depth_buffer;

@@ -45,14 +45,14 @@ impl Tracer {
                     trace_polyhedron(solid, &frame, &mut self.facing, &mut self.rows);
                     self.rows.close(camera.lens.width_px, outline);
                 }
-                Solid::Mesh(_) => {} // has no outline of one span a row: see `depth_buffer`
+                Solid::Mesh(_) => {} // has no outline of one span per row: see `depth_buffer`
             }
         }
         outline.measure();
     }
 }
 
-/// The turn about Z that brings the x axis of what stands at `offset` from the camera towards it.
+/// The turn about Z that points the x axis of a body at `offset` from the camera towards the camera.
 fn towards(offset: Vec3) -> [f64; 2] {
     let distance = (offset[0] * offset[0] + offset[1] * offset[1]).sqrt();
     if distance > 0.0 { [-offset[0] / distance, -offset[1] / distance] } else { [1.0, 0.0] }

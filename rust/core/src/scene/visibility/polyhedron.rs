@@ -5,8 +5,8 @@ use super::rows::Rows;
 use super::solid::Polyhedron;
 use crate::scene::geometry::dot;
 
-/// Draws the edges between faces that face the camera and faces that do not, and where the ground
-/// cuts the former. `facing` is a buffer.
+/// Draws the edges between faces that face the camera and faces that do not, and where the ground cuts the faces that
+/// do. `facing` is a buffer.
 pub fn trace_polyhedron(solid: &Polyhedron, frame: &Frame<'_>, facing: &mut Vec<bool>, rows: &mut Rows) {
     facing.clear();
     facing.extend(solid.planes.iter().map(|&(normal, offset)| dot(normal, frame.eye) > offset));

@@ -41,9 +41,9 @@ impl Circle {
 
 /// Draws the outline of a solid in a frame that is turned so that the camera stands over its x axis.
 pub fn trace_revolved(solid: &Revolved, frame: &Frame<'_>, circle: &Circle, rows: &mut Rows) {
-    // How many segments of each facet face the camera, on each side of the x axis: the top, then
-    // the facet below each ring, the bottom last. A ring is outline along the segments that one of
-    // its facets shows and the other hides.
+    // How many segments of each facet face the camera, on each side of the x axis: the top first, then the facet below
+    // each ring, with the bottom last. A ring is part of the outline along the segments that one of its facets shows
+    // and the other hides.
     let (away, up) = (frame.eye[0], frame.eye[2]);
     let all_if = |facing: bool| if facing { HALF_SEGMENTS } else { 0 };
     let mut above = all_if(solid.rings.first().is_some_and(|top| up > top.z));
@@ -75,8 +75,8 @@ pub fn trace_revolved(solid: &Revolved, frame: &Frame<'_>, circle: &Circle, rows
     }
 }
 
-/// Draws where the ground cuts the solid, along the segments that face the camera and one more: what
-/// is not outline lies within it, and so closes the gap to where the outline meets the ground.
+/// Draws where the ground cuts the solid, along the segments that face the camera and one more. What is drawn inside
+/// the outline does no harm, and closes the gap to where the outline meets the ground.
 fn trace_cut(rings: &[Ring], facing: usize, frame: &Frame<'_>, circle: &Circle, rows: &mut Rows) {
     for mirror in [1.0, -1.0] {
         let crossing = |end: usize| {

@@ -51,12 +51,12 @@ impl Viewer {
         Some(&self.sights)
     }
 
-    /// The whole image, row by row: 0 where no body is, else 1 + the number of the nearest.
+    /// The whole image, row by row: 0 where there is no body, otherwise 1 + the number of the nearest body.
     pub fn ids(&mut self, bodies: &[Body<'_>], camera: &Camera, ground: &Ground) -> Vec<u8> {
         if has_hollows(bodies) {
             return DepthBuffer::new(bodies, camera, ground, &mut self.tracer).ids;
         }
-        // With no least number of pixels the outlines are always found.
+        // Without a minimum number of pixels, the outlines are always found.
         let _ = self.outline(bodies, camera, ground, 0);
         self.fill(bodies, camera)
     }
@@ -236,7 +236,7 @@ mod tests {
         shapes.iter().map(|json| Solid::new(&serde_json::from_str(json).unwrap()).unwrap()).collect()
     }
 
-    /// Where a ray meets a body above the ground, and how deep that is; Some(false) below it.
+    /// The depth at which a ray meets a body, and whether that is above the ground; None if it misses the body.
     fn meets(
         body: &Body<'_>,
         depth: &Depth<'_>,
