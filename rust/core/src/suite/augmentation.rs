@@ -1,6 +1,6 @@
-//! Questions that are added to a train set: a partner of one of its questions after every so many of them.
+//! Questions added to a train set: after every `every` questions, a partner of one of the questions so far.
 //!
-//! What is added after a question depends on the questions before it alone, so a larger set extends a smaller one.
+//! An added question depends only on the questions before it, so a larger set extends a smaller one.
 
 use super::error::SuiteError;
 use super::expression::Substitute;
@@ -12,8 +12,8 @@ use crate::scene::SceneView;
 use crate::vocab::Answer;
 use std::collections::BTreeMap;
 
-/// Picks partners for a train set. Tests take turns: the one that was used least comes first, and of its originals the
-/// latest that was not used. Yes and no are answers of its partners equally often, as far as there are originals.
+/// Picks partners for a train set. Tests take turns: the least used test comes first, and uses the latest of its unused
+/// originals. As far as the originals permit, its partners are answered yes as often as no.
 pub struct Augmentation<'a> {
     maker: &'a PairMaker<'a>,
     originals: &'a [(Original, SceneView<'a>)],
@@ -25,22 +25,22 @@ pub struct Augmentation<'a> {
     pub pairs: Vec<Pair>,
 }
 
-/// What a test has added, and what it has left.
+/// The partners that a test has added, and the originals that it has left.
 struct Turns {
     key: StreamKey,
     n_added: usize,
-    /// Partners answered no, and yes.
+    /// The numbers of partners answered no and yes.
     n_answered: [usize; 2],
-    /// Originals that were not looked at yet, the latest last.
+    /// Originals that were not examined yet, the latest last.
     unread: Vec<usize>,
-    /// Originals whose partners are answered no, and yes.
+    /// Originals whose partners are answered no and yes.
     read: [Vec<usize>; 2],
-    /// By type of answer, how much more often each value was asked for with yes than with no: 0 or 1.
+    /// By type of answer, how many more partners that ask for each value were answered yes than no: 0 or 1.
     owed: BTreeMap<Option<u8>, [u32; 256]>,
 }
 
 impl<'a> Augmentation<'a> {
-    /// Nothing is added yet; `texts` are those of the originals, and `every` is at least 1.
+    /// Starts with no pairs; `texts` are the texts of the originals, and `every` is at least 1.
     pub fn new(
         maker: &'a PairMaker<'a>,
         originals: &'a [(Original, SceneView<'a>)],
@@ -59,7 +59,7 @@ impl<'a> Augmentation<'a> {
         Self { maker, originals, texts, every, tests, buffer: TextBuffer::default(), pairs: Vec::new() }
     }
 
-    /// The number of pairs that there will be: one for each `every` originals.
+    /// The number of pairs in the end: one for each `every` originals.
     pub fn n_blocks(&self) -> usize {
         self.originals.len() / self.every
     }
@@ -118,7 +118,7 @@ impl<'a> Augmentation<'a> {
         }
     }
 
-    /// The pair of an original, if there is one; and whether its answer is chosen here, which makes it final.
+    /// The pair of an original, if it has one, and whether its answer was chosen here and is therefore final.
     fn pair(&mut self, test: usize, place: usize) -> Result<(Option<Pair>, bool), SuiteError> {
         let (original, scene) = &self.originals[place];
         let turns = &mut self.tests[test];
@@ -129,7 +129,7 @@ impl<'a> Augmentation<'a> {
         let (substitute, is_drawn) = match found {
             Found::Ready(substitute) => (substitute, false),
             Found::Truth(..) => (None, false),
-            Found::Group(_) => return Ok((None, false)), // Partners that belong together are for tests.
+            Found::Group(_) => return Ok((None, false)), // Partners that belong together are only used in tests.
             Found::Waits(waiting) => {
                 let owed = turns.owed.entry(waiting.kind()).or_insert([0; 256]);
                 let mut values = StreamKey::new(&[b"values", turns.key.as_bytes()]).at(original.row as u64);
@@ -141,15 +141,15 @@ impl<'a> Augmentation<'a> {
             }
         };
         let Some(Ok(case)) = self.maker.case(test as u16, original, *scene) else { return Ok((None, false)) };
-        let _ = rng.coin(); // As where whole files are balanced.
+        let _ = rng.coin(); // Balancing a whole file also draws a coin here.
         let given = Given { place, original, scene: *scene, text: &self.texts[place], substitute };
         let made = self.maker.pair(test as u16, case, given, &mut rng, &mut self.buffer)?;
         Ok((made.ok(), is_drawn))
     }
 }
 
-/// What a partner asks for: a value that was asked for with yes and not yet with no, if it is a foil here, or else the
-/// answer. None if that was asked for with yes more often than with no already.
+/// The value that a partner asks for: one that was asked for with yes and not yet with no, if it is a foil here, and
+/// otherwise the answer. None if the answer was already asked for with yes more often than with no.
 fn balanced(owed: &mut [u32; 256], answer: u8, foils: &[u8], rng: &mut StreamRng) -> Option<Substitute> {
     let total: u32 = foils.iter().map(|&foil| owed[usize::from(foil)]).sum();
     let mut drawn = if total > 0 { rng.below(total) } else { 0 };

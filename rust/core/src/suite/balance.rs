@@ -1,18 +1,18 @@
-//! Which value stands in the place of an answer, so that neither yes and no nor a value tell anything.
+//! Chooses the values that partners ask for, so that neither a constant answer nor the value predicts the answer.
 //!
-//! Of the originals of a group, a coin picks those whose partners are answered yes: they ask for the answer itself. The
-//! others ask for values that are taken from the answers of the first, so each value is asked for as often with yes as
-//! with no; what finds no counterpart is left out.
+//! In each group of originals, a coin picks those whose partners are answered yes: they ask for the answer itself. The
+//! others ask for values taken from the answers of the former, so each value is asked for as often with yes as with no.
+//! Originals without a counterpart are left out.
 
 use crate::rng::StreamRng;
 
 /// An original of a group.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    /// Whether its partner is to be answered yes.
+    /// Whether the partner is to be answered yes.
     pub yes: bool,
     pub answer: u8,
-    /// Values that it can ask for with the answer no.
+    /// Values that the partner can ask for with the answer no.
     pub foils: Vec<u8>,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn assign(candidates: &[Candidate], rng: &mut StreamRng) -> Vec<Optio
     asked.iter().for_each(|&value| left[usize::from(value)] += 1);
     let mut values: Vec<Option<u8>> = vec![None; candidates.len()];
     for (value, candidate) in values.iter_mut().zip(candidates).filter(|(_, candidate)| !candidate.yes) {
-        // A value is as likely as it is frequent among those that are left.
+        // A value is drawn with its frequency among those that are left.
         let total: u32 = candidate.foils.iter().map(|&foil| left[usize::from(foil)]).sum();
         let mut drawn = rng.below(total);
         for &foil in candidate.foils.iter().filter(|_| total > 0) {
@@ -37,7 +37,7 @@ pub(super) fn assign(candidates: &[Candidate], rng: &mut StreamRng) -> Vec<Optio
             drawn -= n;
         }
     }
-    // Answers that nobody asks for with no are not asked for with yes; which of their originals go is drawn.
+    // An answer that no partner asks for with no is not asked for with yes either; which originals go is drawn.
     let mut yes: Vec<usize> = (0..candidates.len()).filter(|&place| candidates[place].yes).collect();
     rng.shuffle(&mut yes);
     for place in yes {

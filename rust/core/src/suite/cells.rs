@@ -1,4 +1,4 @@
-//! Which cells a test can have pairs in: who of the two questions mentions what is held out.
+//! The cells in which a test can have pairs: which of the two questions mention the held-out values.
 
 use super::completion::AskedObject;
 use super::entry::N_CELLS;
@@ -9,24 +9,24 @@ use crate::question::param::{MAX_PARAMS, ParamKind};
 use crate::question::search::QuestionRule;
 use crate::question::template::{Constraint, Family};
 
-/// A cell's number: 2 if the original mentions what is held out, plus 1 if the partner does.
+/// A cell's number: 2 if the original mentions the held-out values, plus 1 if the partner does.
 pub(super) type Cell = usize;
 
-/// What a search for originals of a test came to.
+/// The result of a search for originals of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchResult {
     pub test: u16,
-    /// By cell, whether the test can have pairs in it at all.
+    /// By cell, whether the test can have pairs in it.
     pub is_possible: [bool; N_CELLS],
-    /// By cell, the pairs that it lacks.
+    /// By cell, the number of pairs that are missing.
     pub lacks: [u32; N_CELLS],
 }
 
-/// The cells that pairs of a case can be in, before sides are swapped. Where nothing is held out or no question may
-/// mention it, that is the first alone, and no value completes what is held out.
+/// The cells that pairs of a case can be in, before sides are swapped. If nothing is held out or no question may
+/// mention it, only the first cell is possible, and no value completes the held-out combination.
 ///
-/// A question's mention depends on which of its values are held out, so each way to have those values is tried. What
-/// images and answers exclude besides is not known here.
+/// Whether a question mentions the combination depends on which of its values are held out, so each assignment of those
+/// values is tried. Images and answers may exclude further cells, which is not known here.
 pub(super) fn possible_cells(case: &Case, source: &Family, at: Surroundings<'_>) -> [bool; N_CELLS] {
     let mut possible = [false; N_CELLS];
     let foil_kind = case.values.iter().find(|value| matches!(value, Expression::Unseen | Expression::Seen));
@@ -37,7 +37,7 @@ pub(super) fn possible_cells(case: &Case, source: &Family, at: Surroundings<'_>)
     if is_same(case, source) {
         return [true, false, false, true];
     }
-    // By parameter of the original, the values that it can have, as far as they matter.
+    // By parameter of the original, its possible values, one for all those that are not held out.
     let mut choices: Vec<(usize, Vec<Option<u8>>)> = Vec::new();
     let mut values = [None; MAX_PARAMS];
     for (place, param) in source.params.iter().enumerate() {
@@ -90,7 +90,7 @@ pub(super) fn possible_cells(case: &Case, source: &Family, at: Surroundings<'_>)
                 possible[usize::from(by_original) * 2 + usize::from(by_partner)] = true;
             }
         }
-        // The next way to have values, like the next number.
+        // The next assignment, counting up digit by digit.
         let Some(place) = (0..counter.len()).find(|&place| counter[place] + 1 < choices[place].1.len()) else { break };
         counter[..place].fill(0);
         counter[place] += 1;
@@ -101,13 +101,13 @@ pub(super) fn possible_cells(case: &Case, source: &Family, at: Surroundings<'_>)
     possible
 }
 
-/// Whether the partner is worded otherwise, and that alone.
+/// Whether the partner differs from the original only in its wording.
 fn is_same(case: &Case, source: &Family) -> bool {
     let is_kept = |(place, value): (usize, &Expression)| *value == Expression::Param(place as u8);
     u32::from(case.target) == source.index && case.values.iter().enumerate().all(is_kept)
 }
 
-/// The values that can stand in the place of the answer, as far as they matter.
+/// The values that can replace the answer, one for all those that are not held out.
 fn foils(case: &Case, target: &Family, at: Surroundings<'_>) -> Vec<u8> {
     let kind = case.values.iter().position(Expression::needs_foil).map(|place| target.params[place].kind);
     let Some(ParamKind::Attribute(kind)) = kind else { return vec![0] };
@@ -117,7 +117,7 @@ fn foils(case: &Case, target: &Family, at: Surroundings<'_>) -> Vec<u8> {
     held.into_iter().chain(others.first().copied()).collect()
 }
 
-/// The partner's values, with one value in the place of answers and foils, and of the others of them.
+/// The partner's values, with `foil` as every answer, every foil and every other value of a larger type.
 fn partner_values(case: &Case, original: &[Option<u8>; MAX_PARAMS], foil: u8) -> [Option<u8>; MAX_PARAMS] {
     let mut values = [None; MAX_PARAMS];
     for (place, expression) in case.values.iter().enumerate() {

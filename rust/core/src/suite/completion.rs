@@ -1,10 +1,10 @@
-//! Values that complete what is held out, together with what a question says of the object that it asks about.
+//! Values that complete the held-out combination, given the description of the object that a question asks about.
 
 use crate::holdout::{Description, Holdout};
 use crate::program::{Function, Program};
 use crate::vocab::Answer;
 
-/// What a question that asks for a value of an object says of this object.
+/// The description of the object about whose value a question asks.
 pub(super) struct AskedObject<'a> {
     holdout: &'a Holdout,
     /// The attribute type that is asked for.
@@ -13,25 +13,26 @@ pub(super) struct AskedObject<'a> {
 }
 
 impl<'a> AskedObject<'a> {
-    /// None for a question that asks for something else, or where nothing is held out.
+    /// None if the question asks for something else, or if nothing is held out.
     pub fn of(program: &Program, holdout: Option<&'a Holdout>) -> Option<Self> {
         let holdout = holdout?;
         let last = program.steps.last()?;
         let Function::Query(kind) = last.function else { return None };
-        // `unique` keeps the description of its set.
+        // `unique` keeps the description of its input set.
         let unique = program.steps.get(usize::from(last.inputs[0])).filter(|step| step.function == Function::Unique)?;
         let description = holdout.description(program, usize::from(unique.inputs[0]))?;
         Some(Self { holdout, kind, description })
     }
 
-    /// Whether a value of the type that is asked for completes what is held out; never where all of it is said.
+    /// Whether a value of the type asked for completes the held-out combination; false if the description already has it.
     pub fn is_completed_by(&self, value: u8) -> bool {
         let with_value = self.description.with(self.holdout.bits(usize::from(self.kind), value));
         !self.holdout.is_mentioned_by(self.description) && self.holdout.is_mentioned_by(with_value)
     }
 }
 
-/// Whether what a question asks for and its answer are what is held out, which the question does not say of the object.
+/// Whether an answer, with the question's description of the object, makes up the held-out combination that the
+/// description lacks.
 pub(super) fn completes(program: &Program, answer: Answer, holdout: Option<&Holdout>) -> bool {
     let Answer::Value(_, value) = answer else { return false };
     AskedObject::of(program, holdout).is_some_and(|asked| asked.is_completed_by(value))

@@ -1,4 +1,4 @@
-//! What an original has to be like, so that a test's relation follows.
+//! The conditions that an original must meet for a test's relation to hold.
 
 use super::entry::{SetOfNode, When};
 use super::expression::answer_value;
@@ -11,7 +11,7 @@ use crate::question::template::NodeKind;
 use crate::scene::SceneView;
 use crate::vocab::{Answer, Vocabulary};
 
-/// The conditions of a test on originals of one family; all have to hold.
+/// The conditions of a test on originals of one family; all of them must hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Condition {
     pub answers: Vec<Answer>,
@@ -24,13 +24,13 @@ pub(super) struct Condition {
     pub unset: Vec<u8>,
 }
 
-/// The objects that the values of a node fit.
+/// The objects that have the values of a node.
 #[derive(Clone, Debug)]
 struct Described {
     node: u8,
     /// Parameters whose values are left out.
     without: Vec<u8>,
-    /// Whether they are looked for in the whole image, not in what the node is given.
+    /// Whether they are searched for in the whole image instead of the node's input.
     in_image: bool,
 }
 
@@ -140,7 +140,7 @@ impl Condition {
     }
 }
 
-/// Type and value of each attribute that a filter of an original names.
+/// The type and value of each attribute that a filter of an original names.
 fn values_of<'a>(node: u8, original: &'a Original, source: &'a Family) -> impl Iterator<Item = (u8, u8)> + 'a {
     source.nodes[usize::from(node)].params.iter().filter_map(|&param| {
         let value = original.reading.values[usize::from(param)]?;

@@ -1,4 +1,4 @@
-//! The entries of a suite's files, as JSON has them.
+//! The entries of a suite's JSON files.
 
 use super::error::SuiteError;
 use super::form::form_message;
@@ -42,15 +42,15 @@ pub(super) struct Entry {
     pub relation: RawRelation,
     #[serde(default)]
     pub sides: Sides,
-    /// Who mentions what is held out, such as "10" for the original alone; empty for anybody.
+    /// Which questions mention the held-out values, such as "10" for only the original; empty allows every cell.
     #[serde(default)]
     pub cell: Vec<Cell>,
-    /// The test beside which the partners of this one stand for comparison.
+    /// The test with whose partners those of this one are compared.
     #[serde(default)]
     pub control_of: Option<String>,
 }
 
-/// Whether an original and its partner mention what is held out.
+/// Whether an original and its partner mention the held-out values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(super) enum Cell {
     #[serde(rename = "00")]
@@ -67,46 +67,46 @@ pub(super) enum Cell {
 pub(super) const N_CELLS: usize = 4;
 
 impl Cell {
-    /// 2 if the original mentions it, plus 1 if the partner does.
+    /// 2 if the original mentions the held-out values, plus 1 if the partner does.
     pub fn number(self) -> usize {
         self as usize
     }
 }
 
-/// What an original has to be like.
+/// The conditions that an original must meet.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct When {
-    /// Its answer is one of these.
+    /// The answer is one of these.
     #[serde(default)]
     pub answer: Vec<String>,
-    /// The sets of these nodes have one object each.
+    /// The set of each of these nodes has exactly one object.
     #[serde(default)]
     pub single: Vec<SetOfNode>,
-    /// The values of these nodes fit one object of the whole image each.
+    /// Exactly one object of the whole image has the values of each of these nodes.
     #[serde(default)]
     pub alone: Vec<SetOfNode>,
     /// These parameters have a value.
     #[serde(default)]
     pub set: Vec<String>,
-    /// Each value of these nodes is on some object of the image.
+    /// Some object of the image has each value of these nodes.
     #[serde(default)]
     pub plausible: Vec<usize>,
-    /// No two of these nodes are such that one's values are among the other's.
+    /// For no two of these nodes are the values of one all among the values of the other.
     #[serde(default)]
     pub apart: Vec<usize>,
-    /// These parameters have different values, of which one is the answer.
+    /// These parameters have different values, one of which is the answer.
     #[serde(default)]
     pub offered: Vec<String>,
-    /// At least one of these has.
+    /// At least one of these parameters has a value.
     #[serde(default)]
     pub any_set: Vec<String>,
-    /// These have none.
+    /// These parameters have no value.
     #[serde(default)]
     pub unset: Vec<String>,
 }
 
-/// The set of a node, before it is counted or its only member taken.
+/// The set of a node, before it is counted or its only member is taken.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum SetOfNode {
@@ -129,11 +129,11 @@ pub(super) struct NextNode {
     pub side_inputs: Vec<String>,
 }
 
-/// How a partner is worded where it has the original's family.
+/// How a partner of the original's own family is worded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum WordingRule {
-    /// As the original, as far as values are the same.
+    /// Like the original, wherever the values are the same.
     #[default]
     Keep,
     /// In another phrasing, with the same words for values.
@@ -142,7 +142,7 @@ pub(super) enum WordingRule {
     Synonyms,
 }
 
-/// Which side of a pair is the question of the dataset.
+/// Which side of a pair is the dataset's question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Sides {

@@ -1,4 +1,4 @@
-//! What can be wrong with a suite.
+//! Errors in a suite.
 
 use crate::question::TemplateError;
 use thiserror::Error;
@@ -9,12 +9,12 @@ pub enum SuiteError {
     Json(String),
     #[error("{place}: {problem}")]
     Entry { place: String, problem: String },
-    /// The nodes or texts of a partner of its own.
+    /// The nodes or texts of a family that an entry makes, or a template file.
     #[error(transparent)]
     Template(#[from] TemplateError),
     #[error(transparent)]
     Refuted(Box<Refutation>),
-    /// A train set is to have a question of the suite after every so many, and there is none.
+    /// A train set should have a question of the suite after every n questions, and none can be made.
     #[error(
         "the suite {suite} has no partner for any of the first {n} questions, of which one should follow them; a train \
          split needs a suite for questions of most families"

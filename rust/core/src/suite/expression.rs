@@ -1,4 +1,4 @@
-//! What a parameter of a partner is: a parameter of the original, its answer, a foil, or something made of these.
+//! Expressions for a partner's parameters: a parameter of the original, its answer, a foil, or a function of these.
 
 use super::original::Original;
 use crate::message::{shown, suggestion};
@@ -15,30 +15,30 @@ pub(super) enum Expression {
     Param(u8),
     /// The original's answer, which has the parameter's type.
     Answer,
-    /// Another value than the original's answer.
+    /// A value other than the original's answer.
     Foil,
-    /// By a coin the answer or a foil.
+    /// The answer or a foil, as a coin decides.
     AnswerOrFoil,
-    /// By the same coin the other one of the two.
+    /// The other of the two, by the same coin.
     FoilOrAnswer,
     /// The opposite of the original's relation.
     Converse(u8),
-    /// The other value of a type that has two.
+    /// The other value of a type that has two values.
     Other(u8),
-    /// Another value of a type that has more.
+    /// Another value of a type that has more than two.
     Another(u8),
-    /// A foil that completes what is held out, together with what the original says of the object it asks about.
+    /// A foil that completes the held-out combination with the original's description of the object it asks about.
     Unseen,
-    /// A foil that does not, for an original that has one that does.
+    /// A foil that does not, for an original that also has one that does.
     Seen,
-    /// Each value of the type, in a partner of its own.
+    /// Every value of the type, each in a partner of its own.
     Each,
 }
 
-/// What stands in the place of an answer.
+/// The value that replaces an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Substitute {
-    /// What the coin says: whether `AnswerOrFoil` is the answer.
+    /// The coin's result: whether `AnswerOrFoil` is the answer.
     pub is_answer: bool,
     pub foil: u8,
 }
@@ -108,7 +108,7 @@ impl Expression {
         }
     }
 
-    /// The value for an original, and the number of the word for it where that is the original's.
+    /// The value for an original, and the number of its word if the word is the original's.
     pub fn value(&self, original: &Original, substitute: Option<Substitute>) -> (Option<u8>, Option<u8>) {
         let answer = answer_value(original.answer);
         let foil = substitute.map(|substitute| substitute.foil);
@@ -127,17 +127,17 @@ impl Expression {
         }
     }
 
-    /// Whether the value is one that has to be found for each original.
+    /// Whether the value has to be searched for in each original.
     pub fn needs_foil(&self) -> bool {
         self.is_drawn() || matches!(self, Self::AnswerOrFoil | Self::FoilOrAnswer)
     }
 
-    /// Whether it is such a value in any case, and leaves nothing to a coin.
+    /// Whether the value is searched for in any case, without a coin.
     pub fn is_drawn(&self) -> bool {
         matches!(self, Self::Foil | Self::Another(_) | Self::Unseen | Self::Seen | Self::Each)
     }
 
-    /// Whether it is or replaces the original's answer, which has to be a value of the parameter's type.
+    /// Whether it is or replaces the original's answer, which must be a value of the parameter's type.
     pub fn is_of_answer(&self) -> bool {
         matches!(self, Self::Answer | Self::AnswerOrFoil | Self::FoilOrAnswer | Self::Unseen | Self::Seen | Self::Each)
     }

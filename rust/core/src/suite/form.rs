@@ -1,8 +1,8 @@
-//! What is wrong with the form of an entry, in words for its author.
+//! Messages for the author of an entry whose form is wrong.
 
 use crate::message::{json_cause, shown, suggestion};
 
-/// What serde finds wrong with a value, with the names that are known and a near one.
+/// Rephrases serde's error about a value; adds the known names and the nearest one.
 pub(super) fn form_message(error: &serde_json::Error) -> String {
     let cause = json_cause(error);
     for (begin, what) in [("unknown field `", "unknown key"), ("unknown variant `", "unknown value")] {

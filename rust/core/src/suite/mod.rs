@@ -1,9 +1,9 @@
-//! Suites of paired tests: for questions of a dataset, partners whose answers follow from theirs by a rule in data.
+//! Suites of paired tests: questions of a dataset, and partners whose answers follow from theirs by a rule in a file.
 //!
 //! A suite is a list of tests (`entry`), each prepared for the families that it applies to (`test`). An original is a
-//! question that was read back to its parameters; a partner is made from it by substitution (`partner`). Pairs of a
-//! test on a whole file are balanced (`balance`) and executed before they are given out (`pairs`). Visual tests ask the
-//! same question about an edited image (`visual`).
+//! question whose parameters were read back from its text; its partner is made by substitution (`partner`). The pairs
+//! of a test on a whole file are balanced (`balance`) and executed before they are returned (`pairs`). Visual tests ask
+//! the same question about an edited image (`visual`).
 
 mod augmentation;
 mod balance;

@@ -11,7 +11,7 @@ use crate::vocab::{Answer, Vocabulary};
 use rayon::prelude::*;
 use thiserror::Error;
 
-/// A question of a dataset with its parameters.
+/// A question of a dataset, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Original {
     /// Its row in the split's file.
@@ -20,11 +20,11 @@ pub struct Original {
     pub answer: Answer,
     pub reading: Reading,
     pub program: Program,
-    /// The step that gives the output of each of the family's nodes.
+    /// The program step that computes the output of each of the family's nodes.
     pub(super) outputs: [u8; MAX_NODES],
 }
 
-/// Why a row is not a question of the templates.
+/// Why a row is not a question made from the templates.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OriginalError {
     #[error("question {row}, \"{}\", is not worded by family {family} of these templates", shown(text))]
@@ -54,7 +54,7 @@ pub struct OriginalReader<'a> {
     vocab: &'a Vocabulary,
     reader: QuestionReader<'a>,
     programs: &'a ProgramVocabulary,
-    /// By number, the names of words and answers in vocab.json.
+    /// The words in vocab.json, by number.
     words: &'a [String],
     answers: Vec<Option<Answer>>,
 }
@@ -87,7 +87,7 @@ impl<'a> OriginalReader<'a> {
         questions.zip(programs).zip(columns).enumerate().map_init(TextBuffer::default, read).collect()
     }
 
-    /// The question of a row: numbers of its tokens, program tokens, family and answer.
+    /// The question of a row, given the numbers of its tokens, program tokens, family and answer.
     ///
     /// # Errors
     /// The row was not made from these templates.

@@ -1,15 +1,15 @@
-//! Checks of the texts and functions that an entry brings along.
+//! Checks the texts and functions that an entry adds.
 
 use super::entry::{Entry, Tier};
 use crate::message::shown;
 use crate::program::Function;
 use crate::question::template::Family;
 
-/// What stands for a source's noun phrases in a text.
+/// The placeholder for a source's noun phrases in a text.
 const SUBJECT: &str = "{X}";
 
-/// Checks the family that an entry makes: `functions` are those of the dataset, and `texts` the entry's with a noun
-/// phrase each.
+/// Checks the family that an entry makes: `functions` are the dataset's, and `texts` are the entry's, with noun phrases
+/// filled in.
 pub(super) fn check_own(
     entry: &Entry,
     family: &Family,

@@ -28,7 +28,7 @@ pub struct Pair {
     pub test: u16,
     /// The original's place in the list of originals; 0 for one that was searched for.
     pub original: usize,
-    /// The original, if it was searched for, and its image's place in the list of images.
+    /// If the original was searched for: the original, and the place of its image in the list of images.
     pub found: Option<Box<(Original, usize)>>,
     pub original_text: String,
     /// The partner's family among those of the suite's templates.
@@ -36,39 +36,39 @@ pub struct Pair {
     pub text: String,
     pub program: Program,
     pub answer: Answer,
-    /// Of the partner's answer to the original's.
+    /// How the partner's answer follows from the original's.
     pub relation: Relation,
-    /// Whether the partner counts as the original of the pair.
+    /// Whether the two sides are exchanged, so that the partner counts as the original.
     pub is_swapped: bool,
     pub touches: Touches,
 }
 
-/// How a pair touches what is held out.
+/// How a pair involves the held-out values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Touches {
-    /// The original mentions it.
+    /// The original mentions them together.
     pub by_original: bool,
     pub by_partner: bool,
-    /// The image shows it.
+    /// The image shows an object that has all of them.
     pub in_image: bool,
-    /// What the original asks for and its answer are it together, and the original does not say so of the object.
+    /// The original's answer completes them: the description of the object it asks about lacks only this value.
     pub by_answer: bool,
 }
 
-/// How many originals of each test were skipped, by reason.
+/// The number of originals of each test that were skipped, by reason.
 pub type SkipCounts = BTreeMap<(u16, Skip), u64>;
 
-/// Pairs in the order of tests and originals, and how many originals have none.
+/// Pairs in the order of tests and originals, and the number of originals without one.
 #[derive(Clone, Debug, Default)]
 pub struct Pairs {
     pub pairs: Vec<Pair>,
     pub skipped: SkipCounts,
-    /// What the search for originals of each test came to.
+    /// The result of the search for originals of each test.
     pub searches: Vec<SearchResult>,
 }
 
 impl Pairs {
-    /// Puts pairs in the order of tests; in each, those of searched originals are the last.
+    /// Sorts the pairs by test; within a test, those whose originals were searched for come last.
     pub fn sort(&mut self) {
         self.pairs.sort_by_key(|pair| (pair.test, pair.found.is_some()));
     }
@@ -81,28 +81,28 @@ pub struct PairMaker<'a> {
     pub(super) key: StreamKey,
 }
 
-/// An original, and what is known of it.
+/// An original with its scene and text.
 pub(super) struct Given<'a> {
     pub place: usize,
     pub original: &'a Original,
     pub scene: SceneView<'a>,
     pub text: &'a str,
-    /// What stands in the place of its answer.
+    /// The value that replaces its answer.
     pub substitute: Option<Substitute>,
 }
 
-/// What stands in the place of an original's answer, if anything does; or why it has no partner.
+/// The value that replaces an original's answer, if the test needs one; or why the original has no partner.
 type Asked = Result<Option<Substitute>, Skip>;
 
-/// Within it, values are balanced: the type of the answer, and whether the original mentions what is held out.
+/// The group within which values are balanced: the answer's type, and whether the original mentions held-out values.
 type Group = (Option<u8>, bool);
 
-/// What a first look at an original finds.
+/// The result of a first look at an original.
 pub(super) enum Found {
     Ready(Option<Substitute>),
-    /// One whose partner says whether there is anything: its answer, and whether the original mentions what is held out.
+    /// The partner asks whether a number is above 0: its answer, and whether the original mentions the held-out values.
     Truth(bool, bool),
-    /// Of each partner, where there are several.
+    /// The values of the several partners of one original.
     Group(Vec<Substitute>),
     Waits(Waiting),
 }
@@ -114,14 +114,14 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// The type of its answer; None for a number.
+    /// The attribute type of its answer; None for a number.
     pub fn kind(&self) -> Option<u8> {
         self.group.0
     }
 }
 
 impl<'a> PairMaker<'a> {
-    /// `rule` is what partners may say of what is held out; `key` names the draws of the file.
+    /// `rule` says whether partners may mention the held-out values; `key` is the stream of the file's draws.
     pub fn new(
         suite: &'a Suite,
         vocab: &'a Vocabulary,
@@ -132,7 +132,7 @@ impl<'a> PairMaker<'a> {
         Self { suite, at: Surroundings { templates: &suite.templates, vocab, rule, holdout }, key }
     }
 
-    /// The pairs on originals, each with its scene; uses all cores.
+    /// Makes the pairs of all tests on originals with their scenes; uses all cores.
     ///
     /// # Errors
     /// The relation of an entry does not hold for one of them.
@@ -154,7 +154,7 @@ impl<'a> PairMaker<'a> {
         originals.par_iter().map_init(TextBuffer::default, say).collect()
     }
 
-    /// Adds the pairs of one test to `all`; `texts` are those of the originals.
+    /// Adds the pairs of one test to `all`; `texts` are the texts of the originals.
     ///
     /// # Errors
     /// As `make`.
@@ -174,9 +174,9 @@ impl<'a> PairMaker<'a> {
                 (Err(skip), _) | (_, Some(Err(skip))) => return Ok(Some(Err(skip))),
                 (_, None) => return Ok(None),
             };
-            // Partners of one original draw the same numbers, so they have the same words but for the values.
+            // Partners of one original draw the same numbers, so their words differ only in the values.
             let mut rng = key.at(original.row as u64);
-            let _ = rng.coin(); // The coin that decided on yes or no.
+            let _ = rng.coin(); // This coin decided between yes and no.
             let given = Given { place, original, scene: *scene, text: &texts[place], substitute };
             self.pair(test, case, given, &mut rng, buffer).map(Some)
         };
@@ -191,7 +191,7 @@ impl<'a> PairMaker<'a> {
         Ok(())
     }
 
-    /// What names the draws of a test. A control has those of the test that it stands beside.
+    /// The key of a test's draws. A control shares the draws of the test that it is compared with.
     pub(super) fn key_of(&self, test: u16) -> StreamKey {
         let test = &self.suite.tests[usize::from(test)];
         let name = test.control_of.as_ref().unwrap_or(&test.name).as_bytes();
@@ -206,12 +206,13 @@ impl<'a> PairMaker<'a> {
         self.suite.tests.len()
     }
 
-    /// Whether a test has originals of a family.
+    /// Whether a test takes originals of a family.
     pub(super) fn takes(&self, test: u16, family: u16) -> bool {
         self.suite.tests[usize::from(test)].cases.contains_key(&family)
     }
 
-    /// The case of a test that an original meets; an error is the reason why there is none.
+    /// The case of a test whose condition an original meets, or why there is none; None if the test does not take the
+    /// original's family.
     pub(super) fn case(&self, test: u16, original: &Original, scene: SceneView<'_>) -> Option<Result<&Case, Skip>> {
         let source = &self.at.templates.families()[usize::from(original.family)];
         let cases = self.suite.tests[usize::from(test)].cases.get(&original.family)?;
@@ -219,7 +220,7 @@ impl<'a> PairMaker<'a> {
         Some(case.ok_or(Skip::Condition))
     }
 
-    /// Looks for what an original's partner would need; None for an original that the test does not take.
+    /// Looks for the value that an original's partner needs; None if the test does not take the original's family.
     pub(super) fn find(
         &self,
         test: u16,
@@ -256,7 +257,7 @@ impl<'a> PairMaker<'a> {
                 Found::Waits(Waiting { candidate: Candidate { yes: is_answer, answer, foils }, group })
             }
             None => {
-                // The words of the partner go on with the stream of the coin.
+                // The partner's words continue the stream of the coin, so the foil has a stream of its own.
                 let mut rng = StreamKey::new(&[b"foil", key.as_bytes()]).at(original.row as u64);
                 let foil = foils[rng.below(foils.len() as u32) as usize];
                 Found::Ready(Some(Substitute { is_answer, foil }))
@@ -264,7 +265,7 @@ impl<'a> PairMaker<'a> {
         }))
     }
 
-    /// For each partner the place of its original, and what stands in the place of the answer; or why there is none.
+    /// For each partner, the place of its original and the value that replaces the answer, or why there is no partner.
     /// Originals that the test does not take are left out.
     fn substitutes(&self, test: u16, originals: &[(Original, SceneView<'_>)], key: &StreamKey) -> Vec<(usize, Asked)> {
         let find = |original| self.find(test, original, key);
@@ -309,7 +310,7 @@ impl<'a> PairMaker<'a> {
         asked
     }
 
-    /// A pair, or why there is none.
+    /// Makes a pair, or says why the original has none.
     ///
     /// # Errors
     /// The relation of the entry does not hold.
@@ -360,14 +361,14 @@ impl<'a> PairMaker<'a> {
             .map_or_else(Touches::default, |holdout| Touches::of(original, partner, scene, holdout, self.at.vocab))
     }
 
-    /// Whether what a question asks for and its answer are what is held out, which it does not say of the object.
+    /// Whether a question's answer completes the held-out values.
     pub(super) fn is_completed(&self, program: &Program, answer: Answer) -> bool {
         completes(program, answer, self.at.holdout)
     }
 }
 
 impl Touches {
-    /// How a pair of an original and a program touches what is held out; `scene` is the original's.
+    /// How an original and its partner's program involve the held-out values; `scene` is the original's.
     pub fn of(
         original: &Original,
         partner: &Program,
@@ -383,7 +384,7 @@ impl Touches {
         }
     }
 
-    /// A bit each, in the order of the fields.
+    /// One bit for each field, in their order, the lowest first.
     pub fn bits(&self) -> u8 {
         let bits = [self.by_original, self.by_partner, self.in_image, self.by_answer];
         (0..).zip(bits).fold(0, |all, (place, bit)| all | u8::from(bit) << place)
@@ -391,7 +392,7 @@ impl Touches {
 }
 
 impl Pair {
-    /// Both questions, the original of the pair first; `scene_index` is their scene's index in its pool.
+    /// Both questions, the pair's original first; `scene_index` is their scene's index in its pool.
     pub fn questions(
         &self,
         (original, scene): (&Original, SceneView<'_>),
@@ -406,7 +407,7 @@ impl Pair {
         both
     }
 
-    /// The question that was made.
+    /// The partner as a question; `scene_index` is its scene's index in its pool.
     pub fn partner(&self, scene: SceneView<'_>, scene_index: u64, vocab: &Vocabulary) -> Question {
         of_parts(self.family, &self.text, &self.program, self.answer, scene, scene_index, vocab)
     }
@@ -437,7 +438,7 @@ fn of_parts(
     Question { scene: scene_index, family, answer, text, program, relation_needed, n_relations }
 }
 
-/// The word that stands for an answer.
+/// The number that encodes an answer.
 pub(super) fn word_of(answer: Answer) -> u32 {
     match answer {
         Answer::Bool(truth) => u32::from(truth),

@@ -1,4 +1,4 @@
-//! A partner for an original.
+//! Makes the partner of an original.
 
 use super::completion::AskedObject;
 use super::entry::WordingRule;
@@ -24,11 +24,11 @@ use crate::vocab::{Answer, Vocabulary};
 /// Why an original has no partner in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Skip {
-    /// It does not meet the test's conditions.
+    /// The original does not meet the test's conditions.
     Condition,
-    /// A value would be the wrong way: unset where one is needed, or set where none may be.
+    /// A parameter has no value where the family needs one, or has one where none is allowed.
     Value,
-    /// No value could stand in the place of the answer.
+    /// No value can replace the answer.
     NoFoil,
     /// The partner would break the split's rule.
     Rule,
@@ -36,13 +36,13 @@ pub enum Skip {
     NoAnswer,
     /// The partner would have the original's words.
     Unchanged,
-    /// It is one too many for the answers to be balanced.
+    /// It was left out to balance the answers.
     Surplus,
-    /// The pair would be of a cell that the test does not take.
+    /// The pair would be in a cell that the test does not take.
     Cell,
 }
 
-/// Everything that partners of one file depend on.
+/// Everything, apart from the originals, that the partners of one file depend on.
 #[derive(Clone, Copy)]
 pub(super) struct Surroundings<'a> {
     pub templates: &'a TemplateSet,
@@ -63,13 +63,13 @@ pub(super) struct Draft {
 }
 
 impl Case {
-    /// Whether its partners ask for the answer or for a foil, so that values have to be balanced. Where both are named, or
-    /// the foil alone, there is nothing to balance.
+    /// Whether its partners ask for either the answer or a foil, so that values have to be balanced. If a partner names
+    /// both, or only the foil, there is nothing to balance.
     pub fn is_balanced(&self) -> bool {
         self.values.contains(&Expression::AnswerOrFoil) && !self.values.contains(&Expression::FoilOrAnswer)
     }
 
-    /// The values that can stand in the place of the answer: whether the answer itself can, and the foils.
+    /// The values that a partner can ask for: whether it can ask for the answer itself, and the foils.
     pub fn foils(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> (bool, Vec<u8>) {
         let Some(place) = self.values.iter().position(Expression::needs_foil) else { return (false, Vec::new()) };
         let answer = answer_value(original.answer);
@@ -93,7 +93,7 @@ impl Case {
         (others.first().is_some_and(|&foil| answer.is_some() && fits(true, foil)), others)
     }
 
-    /// All values of a type, each for a partner of its own; None if one of these cannot be.
+    /// All values of a type, each for a partner of its own; None if one of these partners is not possible.
     pub fn each(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> Option<Vec<Substitute>> {
         let place = self.values.iter().position(|value| *value == Expression::Each)?;
         let answer = answer_value(original.answer);
@@ -104,7 +104,7 @@ impl Case {
         (0..self.n_values(place, at)).map(with).collect()
     }
 
-    /// The number of values that could stand in the place of the answer, with the answer.
+    /// The number of values that could replace the answer, including the answer.
     pub fn n_foils(&self, at: Surroundings<'_>) -> u8 {
         self.values.iter().position(Expression::needs_foil).map_or(0, |place| self.n_values(place, at))
     }
@@ -118,7 +118,7 @@ impl Case {
         }
     }
 
-    /// The partner with a value in the place of the answer, if the test has one.
+    /// The partner, with `substitute` in place of the answer if the test needs a value there.
     pub fn draft(
         &self,
         original: &Original,
@@ -167,7 +167,7 @@ impl Case {
         })
     }
 
-    /// Words a partner; `Unchanged` where no other words can be found.
+    /// Words a partner; the error is `Unchanged` if it has the same words as the original.
     pub fn word(
         &self,
         draft: &mut Draft,
@@ -192,10 +192,10 @@ impl Case {
         if text == original_text { Err(Skip::Unchanged) } else { Ok(text) }
     }
 
-    /// Checks that the answers go together as the entry says.
+    /// Checks that the two answers are related as the entry says.
     ///
     /// # Errors
-    /// They do not: the entry is wrong, and says of which question.
+    /// They are not, so the entry is wrong; the error names the two questions.
     pub fn check(
         &self,
         original: &Original,
@@ -219,7 +219,7 @@ impl Case {
     }
 }
 
-/// Draws the words that are not the original's, or other words for all values.
+/// Draws the words that are not taken from the original, or, with `others`, different words for all values.
 fn draw_words(draft: &mut Draft, family: &Family, lexicon: &Lexicon, others: bool, rng: &mut StreamRng) {
     for (place, param) in family.params.iter().enumerate() {
         let n = lexicon.words(param, draft.reading.values[place]).len() as u32;
@@ -232,7 +232,7 @@ fn draw_words(draft: &mut Draft, family: &Family, lexicon: &Lexicon, others: boo
     }
 }
 
-/// Whether parameters have values where the family needs them, and none where it allows none.
+/// Whether parameters have values where the family needs them, and no values where it allows none.
 pub(super) fn may_have(family: &Family, values: &[Option<u8>; MAX_PARAMS]) -> bool {
     let is_set = |param: &u8| values[usize::from(*param)].is_some();
     let needed = family.nodes.iter().all(|node| node.kind.needed_params(&node.params).iter().all(is_set));

@@ -1,4 +1,4 @@
-//! How the answers of a pair go together: the partner's as a function of the original's.
+//! How the answers of a pair are related: the partner's as a function of the original's.
 
 use crate::vocab::Answer;
 
@@ -14,7 +14,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// The partner's answer; None for an original whose answer is of another kind.
+    /// The partner's answer; None if the original's answer is of the wrong kind.
     pub fn partner(self, original: Answer) -> Option<Answer> {
         match (self, original) {
             (Self::Same, answer) => Some(answer),

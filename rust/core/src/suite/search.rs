@@ -1,11 +1,11 @@
-//! Originals that a suite searches for on a split's images: of families of its own, which no dataset asks, and of the
-//! dataset's where a test is rare among its questions.
+//! Originals that a suite searches for on a split's images: of its own families, which no dataset has, and of the
+//! dataset's families where a test is rare among the dataset's questions.
 //!
-//! Pairs of a test are in four cells, by who of the two mentions what is held out. Each is filled up to a number of
-//! pairs, by attempts that go over the images again and again. An attempt is for one cell and one family: it looks for a
-//! question with an answer that keeps the answers of the family in the cell balanced, by CLEVR's rule, and makes its
-//! partner, or all its partners: a crossing has its control beside it, and a group has a pair for each value. Attempts
-//! are made in blocks, whose results are taken in order: so the result does not depend on threads.
+//! Pairs of a test are in four cells, by which of the two questions mention the held-out values. Each cell is filled up
+//! to a number of pairs, by attempts that cycle through the images. An attempt is for one cell and one family: it looks
+//! for a question whose answer keeps the family's answers in the cell balanced, by CLEVR's rule, and makes its partner
+//! or partners: a crossing also gets its control, and a group has a pair for each value. Attempts are made in blocks,
+//! whose results are taken in order, so the result does not depend on threads.
 
 use super::cells::{Cell, SearchResult, possible_cells};
 use super::entry::N_CELLS;
@@ -31,65 +31,66 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
-/// Attempts of a block.
+/// Attempts in a block.
 const BLOCK: u64 = 256;
-/// Attempts in a row without a pair after which a cell is given up.
+/// The search gives up a cell after this many attempts in a row without a pair.
 const MOST_IN_VAIN: u64 = 16 * BLOCK;
 
-/// What is searched for on the images of a file.
+/// A search for originals on the images of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchTask<'a> {
-    /// The images of the split's questions, each once: index and scene.
+    /// The index and scene of each image of the split's questions, without repetitions.
     pub images: &'a [(u64, SceneView<'a>)],
-    /// By family of the suite's templates.
+    /// One plan for each family that originals can have.
     pub plans: &'a [Plan],
-    /// How many pairs each cell of a test is to have.
+    /// The number of pairs wanted in each cell of a test.
     pub per_cell: u32,
     /// Whether originals of the dataset's families are searched for as well.
     pub of_dataset: bool,
 }
 
-/// A question's image and program, by which two questions ask the same, whatever their families.
+/// A question's image and program: two questions that agree in both are the same question, whatever their families.
 type Known = (u64, Program);
 
-/// The questions of a split, which are not searched for again.
+/// The questions of a split; the search does not return them again.
 #[derive(Clone, Debug, Default)]
 pub struct KnownQuestions(FxHashSet<Known>);
 
 impl KnownQuestions {
-    /// Those of a split, whose images are given by index.
+    /// Collects the questions of a split, each with the index of its image.
     pub fn new<'a>(questions: impl Iterator<Item = (&'a Original, u64)>) -> Self {
         Self(questions.map(|(each, image)| (image, each.program.clone())).collect())
     }
 }
 
-/// Pairs that wait for one with the other answer: the type of the values asked for, the cell, and the value; or both
-/// values, the smaller one first, if the two questions of a pair ask for different ones.
+/// The queue of pairs that wait for one with the other answer: the type of the values asked for, the cell, and the two
+/// values, the smaller one first; they are equal unless the two questions of a pair ask for different values.
 type Queue = (Option<u8>, Cell, u8, u8);
 
-/// What an attempt made of one original.
+/// The result of a successful attempt: an original and its pairs.
 struct Found {
-    /// Of the original.
+    /// The original's family.
     family: u16,
-    /// A pair with those of its controls, or a group.
+    /// A pair and the pairs of its controls, or a group.
     pairs: Vec<Pair>,
     /// The original and its first partner.
     known: [Known; 2],
-    /// The cell in files, and before sides were swapped. That of a group is the last one in which it has a pair.
+    /// The cell as written in files, and `unswapped` before sides were swapped. A group's cell is the last in which it
+    /// has a pair.
     cell: Cell,
     unswapped: Cell,
-    /// The answer among those of its family.
+    /// The number of the answer among its family's answers.
     answer: u32,
-    /// Where values are balanced: the queue, and whether the partner is answered yes.
+    /// If values are balanced: the queue, and whether the pair waits in it (true) or completes a waiting pair.
     queue: Option<(Queue, bool)>,
 }
 
-/// A family of originals of a test.
+/// A family from which a test takes originals.
 struct Source {
     family: u16,
-    /// By cell, the answers that originals can have there; empty where there can be none.
+    /// By cell, the answers that originals can have; empty if the cell cannot have any.
     answers: [Vec<u32>; N_CELLS],
-    /// By cell and answer, how many originals there are.
+    /// By cell and answer, the number of originals found.
     counts: [Vec<u32>; N_CELLS],
     /// The controls that an original can have.
     controls: Vec<u16>,
@@ -118,7 +119,7 @@ struct Worker {
 }
 
 impl<'a> TestSearch<'a> {
-    /// A search for originals of a test, of which `made` has the pairs so far.
+    /// Starts a search for originals of a test; `made` has the test's pairs so far.
     pub fn new(
         maker: &'a PairMaker<'a>,
         task: SearchTask<'a>,
@@ -134,8 +135,8 @@ impl<'a> TestSearch<'a> {
             .filter(|(_, other)| other.control_of.as_ref() == Some(&paired.name))
             .map(|(n, _)| n)
             .collect();
-        // Pairs of controls are found with those that they stand beside, but values cannot be balanced in several tests
-        // at once.
+        // Pairs of controls are found together with the pairs that they are compared with, but values cannot be balanced
+        // in several tests at once.
         let is_searched = paired.control_of.is_none()
             && (controls.is_empty()
                 || ![test].iter().chain(&controls).any(|&each| tests[usize::from(each)].is_balanced()));
@@ -169,7 +170,7 @@ impl<'a> TestSearch<'a> {
         }
     }
 
-    /// Makes the attempts of a block and adds their pairs; whether anything is left to look for. Uses all cores.
+    /// Makes the attempts of a block and adds their pairs; false if nothing was left to search for. Uses all cores.
     ///
     /// # Errors
     /// The relation of an entry does not hold for a pair.
@@ -192,7 +193,7 @@ impl<'a> TestSearch<'a> {
         Ok(true)
     }
 
-    /// What the search came to, where `made` has the pairs of all tests.
+    /// The result of the search; `made` has the pairs of all tests.
     pub fn result(&self, made: &Pairs) -> SearchResult {
         let counts = counts_of(made, self.test);
         let lacks =
@@ -204,7 +205,7 @@ impl<'a> TestSearch<'a> {
         self.is_possible[cell] && self.counts[cell] < self.task.per_cell && self.in_vain[cell] < MOST_IN_VAIN
     }
 
-    /// One attempt; its draws depend on its number alone, which stands for an image and a round over all images.
+    /// Makes one attempt; its draws depend only on its number, which determines the image.
     fn attempt(&self, worker: &mut Worker, number: u64, open: &[Cell]) -> Result<Option<Found>, SuiteError> {
         let mut rng = self.key.at(number);
         let (image, scene) = self.task.images[(number % self.task.images.len() as u64) as usize];
@@ -237,7 +238,7 @@ impl<'a> TestSearch<'a> {
         let mut pairs = Vec::new();
         for (test, case, substitute) in partners {
             let given = Given { place: 0, original: &original, scene, text: &text, substitute };
-            // Partners of one original draw the same numbers, so they have the same words but for the values.
+            // Partners of one original draw the same numbers, so their words differ only in the values.
             let Ok(mut pair) = self.maker.pair(test, case, given, &mut rng.clone(), &mut worker.buffer)? else {
                 return Ok(None);
             };
@@ -257,8 +258,8 @@ impl<'a> TestSearch<'a> {
         Ok((made == Some(cell)).then_some(Found { family, pairs, known, cell, unswapped, answer, queue }))
     }
 
-    /// Whether an original that asks whether an object has a value could ask for another one as well: or whoever knows the
-    /// split's rule would know the answer.
+    /// Whether an original that asks whether an object has a value could also ask for another value. If not, the
+    /// split's rule would give away the answer.
     fn has_other_value(&self, original: &Original) -> bool {
         let Some((kind, value)) = verified(&original.program) else { return true };
         let mut program = original.program.clone();
@@ -268,7 +269,7 @@ impl<'a> TestSearch<'a> {
         })
     }
 
-    /// For each control of an original what stands in the place of its answer; None where one of them cannot be.
+    /// For each control of an original, the value that replaces the answer; None if one of the controls is impossible.
     #[allow(clippy::type_complexity)] // Test, case and substitute.
     fn controls_of(
         &self,
@@ -289,7 +290,8 @@ impl<'a> TestSearch<'a> {
         source.controls.iter().map(&mut control).collect()
     }
 
-    /// A question of a family that mentions what is held out as originals of a cell do, and its answer's number.
+    /// Searches for a question of a family that mentions the held-out values if originals of the cell do; also returns
+    /// the number of its answer.
     fn question(
         &self,
         worker: &mut Worker,
@@ -335,8 +337,8 @@ impl<'a> TestSearch<'a> {
         Some((Original { row: number as usize, family, answer, reading, program, outputs }, word))
     }
 
-    /// What stands in the place of an original's answer, for each pair of a group or for one pair that is in a cell; None
-    /// where nothing can.
+    /// The values that replace an original's answer, one for each pair of a group, or one for a single pair in the
+    /// cell; None if no value can.
     #[allow(clippy::type_complexity)] // Substitutes if the test needs them, and the queue if values are balanced.
     fn substitutes(
         &self,
@@ -372,7 +374,7 @@ impl<'a> TestSearch<'a> {
         }
         let answer = answer_value(original.answer).filter(|_| answer_fits)?;
         let kind = if let Answer::Value(kind, _) = original.answer { Some(kind) } else { None };
-        // A foil is one that was asked for with yes before, and waits for its no.
+        // The foils that were asked for with yes before, and wait for a no.
         let waits = |&foil: &u8| self.waiting.get(&(kind, cell, foil, foil)).is_some_and(|queue| !queue.is_empty());
         let as_no: Vec<u8> = foils
             .iter()
@@ -388,12 +390,12 @@ impl<'a> TestSearch<'a> {
         is_in_cell(yes).then_some((vec![Some(yes)], Some(((kind, cell, answer, answer), true))))
     }
 
-    /// Takes what an attempt made, if it is still wanted.
+    /// Takes the result of an attempt, if it is still wanted.
     fn take(&mut self, found: Found, all: &mut Pairs) {
         let (cell, unswapped) = (found.cell, found.unswapped);
         let source = self.sources.iter_mut().find(|source| source.family == found.family);
         let Some(source) = source.filter(|source| source.acceptable(unswapped).contains(found.answer)) else { return };
-        // The same two questions the other way round are no other pair.
+        // A pair of the same two questions with their sides exchanged is not a new pair.
         let is_known = |each: &Known| self.known.0.contains(each) || self.seen.contains(each);
         let is_known = found.known.iter().any(is_known);
         if self.counts[cell] >= self.task.per_cell || is_known {
@@ -432,7 +434,7 @@ impl Source {
         let source = &maker.at.templates.families()[usize::from(family)];
         for case in cases {
             let possible = possible_cells(case, source, maker.at);
-            // An answer that completes what is held out leaves no other value to complete it.
+            // If the answer completes the held-out combination, no other value of its type can.
             let is_crossing = case.values.iter().any(|value| matches!(value, Expression::Unseen | Expression::Seen));
             let completes = |answer| match (answer, maker.at.holdout) {
                 (Answer::Value(kind, value), Some(holdout)) => {
@@ -462,7 +464,7 @@ impl Source {
         Self { family, answers, counts, controls: controls.iter().filter(can_have).copied().collect() }
     }
 
-    /// The answers that are accepted in a cell next.
+    /// The answers that a cell accepts next.
     fn acceptable(&self, cell: Cell) -> AnswerSet {
         let among = acceptable(&self.counts[cell]);
         let mut set = AnswerSet::EMPTY;
@@ -482,23 +484,23 @@ impl Source {
 }
 
 impl Pair {
-    /// Its cell in files.
+    /// The pair's cell as written in files.
     pub fn cell(&self) -> Cell {
         let cell = usize::from(self.touches.by_original) * 2 + usize::from(self.touches.by_partner);
         if self.is_swapped { exchanged(cell) } else { cell }
     }
 }
 
-/// Type and value, if a program asks whether an object has a value.
+/// The type and value, if a program asks whether an object has a value.
 fn verified(program: &Program) -> Option<(u8, u8)> {
     let step = program.steps.last()?;
     if let Function::Verify(kind) = step.function { Some((kind, step.argument)) } else { None }
 }
 
 impl Case {
-    /// The queue of a pair of questions that ask whether an object has a value, and the pair's side in it. So each value
-    /// is asked for as often with yes as with no: if the two questions ask for different values, the sides differ in
-    /// which of these the object has.
+    /// The queue of a pair of questions that ask whether an object has a value, and the pair's side in it. The sides
+    /// ensure that each value is asked for as often with yes as with no: if the two questions ask for different values,
+    /// the sides differ in which of these the object has.
     fn queue_of_verified(&self, original: &Original, partner: &Program, cell: Cell) -> Option<(Queue, bool)> {
         let ((kind, own), (_, other)) = (verified(&original.program)?, verified(partner)?);
         if own == other && !self.condition.answers.is_empty() {
@@ -510,7 +512,7 @@ impl Case {
     }
 }
 
-/// By cell, the pairs of a test.
+/// By cell, the number of pairs of a test.
 fn counts_of(made: &Pairs, test: u16) -> [u32; N_CELLS] {
     let mut counts = [0; N_CELLS];
     made.pairs.iter().filter(|pair| pair.test == test).for_each(|pair| counts[pair.cell()] += 1);

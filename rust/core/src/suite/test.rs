@@ -1,4 +1,4 @@
-//! Tests prepared for the families of a dataset.
+//! The tests of a suite, prepared for the families of a dataset.
 
 use super::condition::Condition;
 use super::entry::{Entry, N_CELLS, NextNode, RawRelation, Sides, Tier, WordingRule, read_entries};
@@ -15,17 +15,17 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A test of pairs: originals of some families, each with a partner.
+/// A paired test: originals of some families, each with a partner.
 #[derive(Clone, Debug)]
 pub struct PairTest {
     pub name: String,
     pub tier: Tier,
-    /// The type of question, by which scores are grouped; may be empty.
+    /// The question type by which scores are grouped; may be empty.
     pub kind: String,
     pub(super) sides: Sides,
-    /// The test beside which its partners stand for comparison.
+    /// The test with whose partners its own are compared.
     pub control_of: Option<String>,
-    /// By source family; an original takes the first whose condition it meets.
+    /// By source family; the first case whose condition an original meets applies.
     pub(super) cases: BTreeMap<u16, Vec<Case>>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Case {
     pub place: String,
     /// The family of the partners.
     pub target: u16,
-    /// By the target's parameters.
+    /// One for each of the target's parameters.
     pub values: Vec<Expression>,
     pub condition: Condition,
     pub wording: WordingRule,
@@ -58,7 +58,7 @@ pub(super) enum RelationRule {
     Same,
     Flip,
     Positive,
-    /// The value of this parameter of the target.
+    /// Whether the answer is the value of this parameter of the target.
     Is(u8),
 }
 
@@ -67,19 +67,19 @@ pub(super) enum RelationRule {
 pub struct Suite {
     pub name: String,
     pub tests: Vec<PairTest>,
-    /// The dataset's templates, behind them the suite's own of originals, and then the families that entries make.
+    /// The dataset's templates, then the suite's own templates of originals, and then the families that entries make.
     pub templates: Arc<TemplateSet>,
-    /// The families of the dataset, and those of originals: these and the dataset's.
+    /// The number of the dataset's families; `n_of_originals` also counts the suite's own families of originals.
     pub(super) n_of_dataset: usize,
     pub(super) n_of_originals: usize,
 }
 
-/// The file of a suite with templates of originals that no dataset has.
+/// The file in a suite that has templates of originals that no dataset has.
 const ORIGINALS: &str = "originals";
 
 impl Suite {
-    /// Reads the files of a suite, lists of entries, for the templates of a dataset, which are given both as files and
-    /// as a set. `subjects` maps a family, such as "one_hop 3", to noun phrases that stand for `{X}` in texts.
+    /// Reads the files of a suite, which are lists of entries, for the templates of a dataset, given both as files and
+    /// as a set. `subjects` maps a family, such as "one_hop 3", to noun phrases that replace `{X}` in texts.
     ///
     /// # Errors
     /// Names the file, the entry and the place in it.
@@ -136,13 +136,13 @@ impl Suite {
 }
 
 impl Suite {
-    /// The plans of the families that originals can have, by number.
+    /// The plans of the families that originals can have, by family number.
     pub fn plans(&self, vocab: &Vocabulary) -> Vec<Plan> {
         self.templates.families()[..self.n_of_originals].iter().map(|family| Plan::new(family, vocab)).collect()
     }
 }
 
-/// Checks that each test that is a control has a test of the suite to stand beside.
+/// Checks that the suite has the test with which each control is compared.
 fn check_controls(tests: &[PairTest], suite: &str) -> Result<(), SuiteError> {
     for test in tests {
         let Some(name) = &test.control_of else { continue };
@@ -162,15 +162,15 @@ fn words_of(family: &Family, templates: &TemplateSet) -> Vec<String> {
 /// Reads entries for one set of templates.
 struct SuiteReader<'a> {
     name: &'a str,
-    /// The dataset's, and behind them the suite's own of originals.
+    /// The dataset's templates, and then the suite's own templates of originals.
     templates: &'a TemplateSet,
     n_of_dataset: usize,
     vocab: &'a Vocabulary,
-    /// The templates as their files have them, by file and number.
+    /// The raw templates, by file and number in the file.
     sources: BTreeMap<(String, u32), RawTemplate>,
     subjects: &'a BTreeMap<String, Vec<String>>,
     words: BTreeSet<String>,
-    /// Those of the dataset's questions.
+    /// The functions in the dataset's questions.
     functions: Vec<Function>,
     /// The families that entries make.
     own: Vec<Family>,
@@ -227,7 +227,7 @@ impl<'a> SuiteReader<'a> {
         Ok(())
     }
 
-    /// The families of a name: "one_hop 3", "one_hop" for all of a file, "all" for all of the dataset.
+    /// The families that a name stands for: "one_hop 3"; "one_hop", all of a file; "all", all of the dataset.
     fn families(&self, name: &str) -> Result<Vec<&'a Family>, String> {
         let templates = self.templates;
         let all = || templates.families().iter();
@@ -309,7 +309,7 @@ impl<'a> SuiteReader<'a> {
         };
         let mut condition =
             Condition::read(&entry.when, source, self.vocab).map_err(|problem| fault("when", problem))?;
-        // In a type of three values or more, a thing that does not have one need not have the other that is drawn.
+        // If a type has three or more values, an object that lacks one value need not have the other value drawn.
         if relation == RelationRule::Flip && values.iter().any(|value| matches!(value, Expression::Another(_))) {
             condition.answers = vec![Answer::Bool(true)];
         }
@@ -324,7 +324,7 @@ impl<'a> SuiteReader<'a> {
         Ok(case)
     }
 
-    /// The number of the family of an entry's partners, which is made where there is none.
+    /// The number of the family of an entry's partners, which is made if it does not exist.
     fn target(&mut self, entry: &Entry, source: &Family, place: &str) -> Result<usize, SuiteError> {
         let fault = |problem: String| SuiteError::entry(place, problem);
         if let Some(name) = &entry.family {
@@ -344,7 +344,7 @@ impl<'a> SuiteReader<'a> {
         self.own(entry, source, &name_of(source), place)
     }
 
-    /// A family of the entry's own, on the nodes of a known one.
+    /// Makes a family for an entry from the nodes of a known family, and returns its number.
     fn own(&mut self, entry: &Entry, base: &Family, source: &str, place: &str) -> Result<usize, SuiteError> {
         let fault = |problem: String| SuiteError::entry(place, problem);
         let number = self.templates.families().len() + self.own.len();
@@ -367,7 +367,7 @@ impl<'a> SuiteReader<'a> {
         Ok(number)
     }
 
-    /// Checks that a test in distribution has no words that the dataset's questions lack; `at` names the texts.
+    /// Checks that an in-distribution test only has words of the dataset's questions; `at` names the texts in messages.
     fn check_words(&self, entry: &Entry, family: &Family, at: &str) -> Result<(), String> {
         let words = if entry.tier == Tier::In { words_of(family, self.templates) } else { Vec::new() };
         words.iter().find(|word| !self.words.contains(*word)).map_or(Ok(()), |word| {
@@ -378,7 +378,7 @@ impl<'a> SuiteReader<'a> {
         })
     }
 
-    /// The entry's texts, with each of the source's subjects in the place of `{X}`.
+    /// The entry's texts, with `{X}` replaced by each of the source's noun phrases.
     fn texts(&self, entry: &Entry, source: &str) -> Result<Vec<String>, String> {
         if entry.text.is_empty() {
             return Err("text: \"then\" needs texts".to_owned());
@@ -399,7 +399,7 @@ impl<'a> SuiteReader<'a> {
     }
 }
 
-/// Changes of parameters, with `<*2>` written out for each attribute type: `<Z2>`, `<C2>`, `<M2>` and `<S2>`.
+/// Changes of parameters, with `<*2>` expanded for each attribute type: `<Z2>`, `<C2>`, `<M2>` and `<S2>`.
 fn of_each_type(change: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     let mut written = BTreeMap::new();
     for (name, value) in change {
@@ -418,8 +418,8 @@ fn of_each_type(change: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     written
 }
 
-/// Appends nodes to a template, whose last node is left out unless one of them takes it as "last"; "asked" is the input
-/// of that node, and "previous" the node appended before.
+/// Appends nodes to a template, and removes its last node unless an appended node takes it as "last"; "asked" is the
+/// input of that last node, and "previous" the node appended before.
 fn follow(template: &mut RawTemplate, then: &[NextNode]) -> Result<(), String> {
     let is = |name: &str, input: &Value| input.as_str() == Some(name);
     let Some(last) = template.nodes.last() else { return Ok(()) };
@@ -447,8 +447,8 @@ fn follow(template: &mut RawTemplate, then: &[NextNode]) -> Result<(), String> {
     Ok(())
 }
 
-/// An error about a family of an entry's own, with its place in the entry; `n_known` nodes and parameters are those of
-/// the family that it follows.
+/// Changes the place in an error about a family that an entry makes to the place in the entry; `n_known` counts the
+/// nodes and parameters that come from the known family.
 fn in_entry(error: TemplateError, entry: &str, n_known: [usize; 2]) -> TemplateError {
     let TemplateError::Invalid { mut place, problem } = error else { return error };
     for ((list, own), n_known) in [(".nodes[", "then"), (".params[", "params")].into_iter().zip(n_known) {
@@ -462,12 +462,12 @@ fn in_entry(error: TemplateError, entry: &str, n_known: [usize; 2]) -> TemplateE
     TemplateError::Invalid { place, problem }
 }
 
-/// The name by which entries call a family.
+/// The name of a family in entries.
 fn name_of(family: &Family) -> String {
     format!("{} {}", file_of(family), family.index_in_file)
 }
 
-/// The name by which entries call a family's file, without the folder of a suite.
+/// The name of a family's file in entries, without the folder of a suite.
 fn file_of(family: &Family) -> &str {
     family.file.rsplit('/').next().unwrap_or(&family.file)
 }

@@ -1,4 +1,4 @@
-//! Checks that what partners say can be read back as what they ask.
+//! Checks that the texts of partners can be read back as their programs.
 
 use super::error::SuiteError;
 use super::pairs::Pair;
@@ -10,10 +10,10 @@ use crate::question::tokens::tokenize;
 use rayon::prelude::*;
 
 impl Suite {
-    /// Checks that the words of each partner, read again, mean the program that gave its answer; uses all cores.
+    /// Checks that the text of each partner, read back, has the program that gave its answer; uses all cores.
     ///
     /// # Errors
-    /// Names the entry and the first text that they do not.
+    /// Names the entry and the first text that does not.
     pub fn check_texts(&self, pairs: &[Pair]) -> Result<(), SuiteError> {
         let reader = QuestionReader::new(&self.templates);
         let check = |buffer: &mut TextBuffer, pair: &Pair| {

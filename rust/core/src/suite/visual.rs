@@ -13,7 +13,7 @@ use crate::split::SceneRule;
 use crate::vocab::{Answer, N_TYPES, Vocabulary};
 use rayon::prelude::*;
 
-/// One value of one object of a scene, changed.
+/// A change of one value of one object of a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueEdit {
     pub object: usize,
@@ -26,16 +26,16 @@ pub struct ValueEdit {
 #[derive(Clone, Copy, Debug)]
 pub struct EditSearch<'a> {
     pub vocab: &'a Vocabulary,
-    /// Of edited scenes; its world says what objects can be, how near they stand and how much is seen of them.
+    /// The pool of edited scenes; its world defines the palette, the distances between objects and their visibility.
     pub pool: &'a Pool<'a>,
     pub holdout: Option<&'a Holdout>,
-    /// Whether the scenes of the split show what is held out.
+    /// Whether the scenes of the split must show the held-out values, must not, or may.
     pub rule: SceneRule,
 }
 
 impl EditSearch<'_> {
-    /// An edit after which the question has the other answer, uniform over those that the split's rule, the palette and the
-    /// world's constraints allow; None where there is none, or the answer is not yes or no.
+    /// Draws an edit that exchanges yes and no, uniformly from those that the split's rule, the palette and the world's
+    /// constraints allow; None if there is none, or the answer is not yes or no.
     pub fn find(&self, original: &Original, scene: &Scene, rng: &mut StreamRng) -> Option<ValueEdit> {
         let Answer::Bool(truth) = original.answer else { return None };
         let mut edits = self.edits(scene);
@@ -48,7 +48,7 @@ impl EditSearch<'_> {
         })
     }
 
-    /// Every other value of every type of every object.
+    /// All edits: for each type of each object, every other value.
     fn edits(&self, scene: &Scene) -> Vec<ValueEdit> {
         let mut edits = Vec::new();
         for (object, of) in scene.objects.iter().enumerate() {
@@ -75,7 +75,7 @@ impl EditSearch<'_> {
         execute(&original.program, self.graph(scene, objects).view(), self.vocab)
     }
 
-    /// Whether the palette has an object of these values, and the split's rule a scene of these objects.
+    /// Whether the palette allows an object with these values, and the split's rule a scene with these objects.
     fn may_show(&self, edited: [u8; N_TYPES], scene: &Scene, objects: &[(usize, [u8; N_TYPES])]) -> bool {
         let in_palette = self.pool.world().palette().is_none_or(|palette| palette.allows(edited));
         let is_shown = |holdout: &Holdout| holdout.members(self.vocab, self.graph(scene, objects).view()) != 0;
@@ -89,7 +89,7 @@ impl EditSearch<'_> {
 }
 
 impl ValueEdit {
-    /// Number and values of each of a scene's objects after the edit.
+    /// The number and values of each of a scene's objects after the edit.
     pub fn objects(&self, scene: &Scene) -> Vec<(usize, [u8; N_TYPES])> {
         let mut objects: Vec<_> = scene.objects.iter().map(|object| object.attributes).enumerate().collect();
         objects[self.object].1[self.kind] = self.value;
@@ -97,7 +97,7 @@ impl ValueEdit {
     }
 }
 
-/// Questions of the dataset, each asked about a scene, which has an index in its pool; uses all cores.
+/// Asks questions of the dataset about other scenes, each given with its index in its pool; uses all cores.
 ///
 /// # Errors
 /// The place in the list of the first question without an answer on its scene.
