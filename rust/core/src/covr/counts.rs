@@ -1,4 +1,4 @@
-//! Questions about numbers of objects and images, and about whether there are any.
+//! Questions that count or compare objects or images, or ask whether there are any.
 
 use super::distractors::{Distractors, ImageSet, Kinds};
 use super::matching::Pattern;
@@ -9,10 +9,10 @@ use super::schedule::MOST_COUNTED;
 use super::subgraph::{Structure, Subgraph};
 use crate::rng::StreamRng;
 
-/// How often two counts are drawn until they compare as they are to.
+/// Maximum number of times that a set is drawn until its two counts compare as required.
 const COMPARISONS: u32 = 16;
 
-/// A subgraph, and how many objects it describes in each scene of the window.
+/// A subgraph, and the number of objects that it describes in each scene of the window.
 struct Found {
     g: Subgraph,
     pattern: Pattern,
@@ -59,7 +59,7 @@ impl Attempt<'_, '_> {
         })
     }
 
-    /// Numbers of images that have so many objects, asked for or verified.
+    /// Asks for or verifies the number of images that have a given number of objects.
     pub(super) fn count_groups(
         &mut self,
         structure: Structure,
@@ -81,7 +81,7 @@ impl Attempt<'_, '_> {
             let count = usize::from(counts[question]);
             let mut set = with_images(rng, &hits, count, n)?;
             for _ in 0..rng.below((n - count) as u32 + 1) {
-                // Where there are none, distractors take their place.
+                // If no image is added, a distractor takes its place.
                 let _ = add(rng, &mut set, &misses);
             }
             Some(set)
@@ -130,7 +130,7 @@ impl Attempt<'_, '_> {
         let meaning = Meaning::VerifyLogic { g: a.g, g2: b.g, connective };
         self.finish(meaning, &distractors, false, |rng, _, question| {
             let mut set = ImageSet::default();
-            // Both, one of the two, or neither.
+            // The set shows both subgraphs, one of the two, or neither.
             let [first, second] = if rng.coin() { [&only_a, &only_b] } else { [&only_b, &only_a] };
             let n_shown = match (connective, question) {
                 (Connective::And, 0) => 2,
@@ -144,7 +144,7 @@ impl Attempt<'_, '_> {
         })
     }
 
-    /// A subgraph of a drawn scene that may be asked about.
+    /// Draws a subgraph from a random scene; None if it may not be asked about.
     fn found(&mut self, structure: Structure, meaning: &impl Fn(Subgraph) -> Meaning) -> Option<Found> {
         let first = self.scene(|_| true)?;
         let (view, wanted) = (self.view(first), self.wanted(structure, None));
@@ -158,7 +158,7 @@ impl Attempt<'_, '_> {
         Found { g, pattern, numbers: numbers.map(|set| set.count_ones() as u8).collect() }
     }
 
-    /// A subgraph of a drawn scene, and one with a part of it edited.
+    /// Draws a subgraph from a random scene, and edits one of its parts for the other subgraph.
     fn two(&mut self, structure: Structure, meaning: impl Fn(Subgraph, Subgraph) -> Meaning) -> Option<(Found, Found)> {
         let first = self.scene(|_| true)?;
         let (view, wanted) = (self.view(first), self.wanted(structure, None));
@@ -169,7 +169,7 @@ impl Attempt<'_, '_> {
         self.may_ask(&meaning(a, b)).then(|| (self.numbered(a), self.numbered(b)))
     }
 
-    /// The scenes with the first subgraph alone, with the second alone, and with both.
+    /// The scenes that show only the first subgraph, only the second, and both.
     fn shared_out(&self, a: &Found, b: &Found) -> [Vec<u8>; 3] {
         let has = |found: &Found, scene: usize| found.numbers[scene] > 0;
         [(true, false), (false, true), (true, true)]
@@ -181,7 +181,7 @@ impl Attempt<'_, '_> {
         (0..=MOST_COUNTED).map(|n| self.scenes(|scene| n > 0 && numbers[scene] == n)).collect()
     }
 
-    /// Distractors of scenes that have none of some subgraphs.
+    /// Distractors for some subgraphs, from scenes that have none of them.
     fn distractors_of(&mut self, found: &[&Found]) -> Distractors {
         let mut kinds = Kinds::default();
         for each in found {
@@ -192,7 +192,7 @@ impl Attempt<'_, '_> {
     }
 }
 
-/// Images with so many objects in all, of a drawn number of images below `n`.
+/// Draws fewer than `n` images that have `count` objects in all.
 fn with_objects(rng: &mut StreamRng, by_number: &[Vec<u8>], count: usize, n: usize) -> Option<ImageSet> {
     let mut set = ImageSet::default();
     if count == 0 {
@@ -207,7 +207,7 @@ fn with_objects(rng: &mut StreamRng, by_number: &[Vec<u8>], count: usize, n: usi
     Some(set)
 }
 
-/// So many images of a list.
+/// Draws `count` images from a list.
 fn with_images(rng: &mut StreamRng, list: &[u8], count: usize, n: usize) -> Option<ImageSet> {
     let mut set = ImageSet::default();
     if count > n {

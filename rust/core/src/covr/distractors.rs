@@ -1,21 +1,21 @@
-//! The images of a set that do not show what a question describes, but something close to it.
+//! Distractors: images of a set that do not show what a question describes, but something close to it.
 
 use super::matching::{Part, Pattern, Rows};
 use crate::rng::StreamRng;
 use crate::scene::{MAX_IMAGES, MAX_SET_OBJECTS, SceneView};
 
-/// Most scenes of a window that are looked at for distractors of a question.
+/// Maximum number of scenes of a window that are searched for a question's distractors.
 const MOST_LOOKED_AT: usize = 160;
-/// So many scenes with a distractor are enough.
+/// The search ends after this many distractors.
 const ENOUGH: usize = 40;
-/// Most kinds of distractors, so that a mask of them is a small number.
+/// Maximum number of kinds of distractors, so that a mask of them has 16 bits.
 const MOST_KINDS: usize = 16;
 
 /// The scenes of a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowScenes<'a> {
     pub views: &'a [SceneView<'a>],
-    /// Whether an object has the held-out values.
+    /// By scene, whether an object has the held-out values.
     pub have_pair: &'a [bool],
 }
 
@@ -23,9 +23,9 @@ pub(super) struct WindowScenes<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Distractor {
     scene: u8,
-    /// The kinds of distractor that it is, a bit each.
+    /// The kinds of distractor that the scene is, a bit each.
     kinds: u16,
-    /// For each of the two questions, whether what it shows also contradicts the answer.
+    /// For each of the two questions, whether the scene also contradicts the answer.
     contradicts: [bool; 2],
 }
 
@@ -36,12 +36,12 @@ pub(super) struct Distractors {
     n_kinds: u32,
 }
 
-/// The kinds of distractors of subgraphs: with one of their parts contradicted, or two.
+/// The kinds of distractors of subgraphs, with one or two of their parts contradicted.
 #[derive(Debug, Default)]
 pub(super) struct Kinds(Vec<Pattern>);
 
 impl Kinds {
-    /// Adds the kinds of a subgraph: each part alone, then two drawn ones together, up to half of all kinds.
+    /// Adds the kinds of a subgraph: each single part, then random pairs of parts, up to half of the maximum number.
     pub fn add(&mut self, rng: &mut StreamRng, pattern: &Pattern, parts: impl Iterator<Item = Part>) {
         let parts: Vec<Part> = parts.collect();
         let most = self.0.len() + MOST_KINDS / 2;
@@ -58,8 +58,8 @@ impl Kinds {
 }
 
 impl Distractors {
-    /// Looks through a window, from a drawn scene on, for distractors among the scenes that `is_free` of what the
-    /// question describes. `contradicts` is given a scene and the objects that a contradicted pattern describes.
+    /// Searches a window, starting from a random scene, for distractors. `is_free` tells whether a scene lacks what the
+    /// question describes. `contradicts` gets a scene and the objects that a contradicted pattern describes.
     pub fn find(
         rng: &mut StreamRng,
         scenes: WindowScenes<'_>,
@@ -92,7 +92,7 @@ impl Distractors {
         Self { found, n_kinds: kinds.0.len() as u32 }
     }
 
-    /// Any scenes of a window that are free of what the question describes: COVR's easy variant.
+    /// Takes any scenes of a window that lack what the question describes: COVR's easy variant.
     pub fn random(rng: &mut StreamRng, scenes: WindowScenes<'_>, is_free: impl Fn(usize) -> bool) -> Self {
         let n = scenes.views.len();
         let first = rng.below(n as u32) as usize;
@@ -101,13 +101,13 @@ impl Distractors {
         Self { found: found.collect(), n_kinds: 1 }
     }
 
-    /// Whether one of a question's distractors can be asked to contradict its answer.
+    /// Whether one of a question's distractors contradicts its answer.
     pub fn some_contradicts(&self, question: usize) -> bool {
         self.found.iter().any(|each| each.contradicts[question])
     }
 
-    /// Fills a set up to `n` images, taking from each kind in turn; the first one contradicts the answer of this
-    /// question if it must, and shows the held-out values if it must.
+    /// Fills a set up to `n` images with distractors of each kind in turn. The first contradicts the answer of the
+    /// question if `contradicts`, and shows the held-out values if `shows_pair`.
     pub fn fill(
         &self,
         rng: &mut StreamRng,
@@ -140,7 +140,7 @@ impl Distractors {
         Some(())
     }
 
-    /// Adds one of those that a test selects and that are not in the set yet, each as likely.
+    /// Adds a uniformly drawn distractor that passes a test and is not in the set yet.
     fn take(&self, rng: &mut StreamRng, set: &mut ImageSet, is_wanted: impl Fn(&Distractor) -> bool) -> Option<()> {
         let is_new = |each: &&Distractor| is_wanted(each) && !set.has(each.scene);
         let n = self.found.iter().filter(is_new).count() as u32;
@@ -152,7 +152,7 @@ impl Distractors {
     }
 }
 
-/// Some scenes of a window, by number.
+/// A set of scenes of a window, given by number.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ImageSet {
     scenes: [u8; MAX_IMAGES],
@@ -182,14 +182,14 @@ impl ImageSet {
         Some(())
     }
 
-    /// Puts the scenes into a drawn order; gives the new place of the first one.
+    /// Shuffles the scenes and returns the new place of the first one.
     pub fn shuffle(&mut self, rng: &mut StreamRng) -> usize {
         let first = self.scenes[0];
         rng.shuffle(&mut self.scenes[..self.n]);
         self.scenes().iter().position(|&scene| scene == first).unwrap_or(0)
     }
 
-    /// Whether the scenes have no more objects than a set may have.
+    /// Whether the scenes have at most as many objects as a set may have.
     pub fn fits(&self, scenes: WindowScenes<'_>) -> bool {
         let n_objects = self.scenes().iter().map(|&scene| scenes.views[usize::from(scene)].n_objects());
         n_objects.sum::<usize>() <= MAX_SET_OBJECTS

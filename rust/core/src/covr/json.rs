@@ -1,4 +1,4 @@
-//! Writing of questions over several images as rows of a question file.
+//! Writes questions over several images as entries of a question file.
 
 use super::pairs::SetQuestion;
 use super::phrasing::Phrasings;
@@ -7,7 +7,7 @@ use crate::scene::image_filename;
 use crate::vocab::Vocabulary;
 use std::io::Write;
 
-/// The entries of a row besides the question itself.
+/// The fields of an entry other than the question itself.
 #[derive(Clone, Copy, Debug)]
 pub struct SetPlace<'a> {
     pub split: &'a str,
@@ -29,7 +29,7 @@ impl SetQuestion {
         text
     }
 
-    /// Appends the question as one JSON object in one line; the program is COVR's list of nodes.
+    /// Appends the question as a JSON object on one line; the program is COVR's list of nodes.
     pub fn write_json(&self, place: SetPlace<'_>, phrasings: &Phrasings, vocab: &Vocabulary, out: &mut Vec<u8>) {
         let names: Vec<String> = self.indices().iter().map(|&index| image_filename(place.pool, index)).collect();
         // Writing to a vector cannot fail, and COVR has all functions of these programs.

@@ -1,4 +1,4 @@
-//! Where a subgraph occurs in a scene, and where it occurs with one of its parts contradicted.
+//! Finds a subgraph in a scene, or the subgraph with some of its parts contradicted.
 
 use super::subgraph::{Object, Relation, Structure, Subgraph};
 use crate::scene::SceneView;
@@ -10,12 +10,12 @@ use crate::vocab::{CONVERSE, Vocabulary};
 pub(super) enum Part {
     /// The shape of an object.
     Shape(usize),
-    /// The other value of an object.
+    /// The named value, other than the shape, of an object.
     Attribute(usize),
     Relation(usize),
 }
 
-/// A subgraph that scenes are tested for, perhaps with some of its parts contradicted.
+/// A subgraph to search scenes for, perhaps with some of its parts contradicted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pattern {
     structure: Structure,
@@ -23,7 +23,7 @@ pub(super) struct Pattern {
     relations: [RelationTest; 2],
 }
 
-/// The values that an object is to have: rows of `SceneView::members`, and all bits where it is not to have it.
+/// Tests of an object's values: a row of `SceneView::members`, and a mask of all bits if it must not have the value.
 #[derive(Clone, Copy, Debug, Default)]
 struct ObjectTest {
     values: [Option<(usize, u32)>; 2],
@@ -80,7 +80,7 @@ impl RelationTest {
         }
     }
 
-    /// The members of a set that have this relation to some of the others.
+    /// The members of `set` that have this relation to some member of `others`.
     #[inline]
     fn with(self, scene: SceneView<'_>, rows: &Rows, set: u32, others: u32) -> u32 {
         if set == 0 {
@@ -183,7 +183,7 @@ impl Subgraph {
         self.structure.n_relations() + 1
     }
 
-    /// Its parts that a distractor can contradict.
+    /// The parts that a distractor can contradict.
     pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
         let objects = self.objects;
         let of_object = move |i: usize| {
@@ -193,7 +193,7 @@ impl Subgraph {
         (0..self.n_objects()).flat_map(of_object).chain((0..self.structure.n_relations()).map(Part::Relation))
     }
 
-    /// The same without its last relation and object; None for an object alone.
+    /// The subgraph without its last relation and object; None for a single object.
     pub(super) fn cut(&self) -> Option<Self> {
         let structure = match self.structure {
             Structure::Single => return None,
@@ -207,7 +207,8 @@ impl Subgraph {
         Some(cut)
     }
 
-    /// Whether no two of its objects are described alike, and no object names what a relation leaves unnamed.
+    /// Whether no two objects have the same description, no object names the value that a `Same` relation leaves
+    /// unnamed, and no relation is redundant.
     pub(super) fn is_well_said(&self) -> bool {
         let objects = &self.objects[..self.n_objects()];
         let distinct = objects.iter().enumerate().all(|(i, object)| !objects[..i].contains(object));
@@ -222,8 +223,8 @@ impl Subgraph {
         distinct && unnamed && !self.says_one_thing_twice()
     }
 
-    /// Whether the root is said to have one relation to two objects, of which one is described by a part of the other's
-    /// description: what is left of a metal cube is left of a cube.
+    /// Whether the root has the same relation to two objects, one of which is described by a part of the other's
+    /// description: whatever is left of a metal cube is also left of a cube.
     fn says_one_thing_twice(&self) -> bool {
         let [_, second, third] = self.objects;
         let is_part = |of: Object, whole: Object| {
@@ -237,7 +238,7 @@ impl Subgraph {
 }
 
 impl Object {
-    /// Whether a value of a type is named.
+    /// Whether the description names a value of a type.
     pub(super) fn names(&self, kind: u8) -> bool {
         if usize::from(kind) == SHAPE {
             self.shape.is_some()

@@ -1,4 +1,4 @@
-//! What a question asks, from which its program and its text follow.
+//! The meaning of a question, which determines its program and its texts.
 
 use super::subgraph::{Object, Relation, Structure, Subgraph};
 use super::template::Template;
@@ -15,7 +15,7 @@ pub enum Counted {
 pub enum Bound {
     Exactly,
     AtLeast,
-    /// Of objects of an image, at least one and at most so many: images without any do not count.
+    /// For the objects of an image, at least one and at most this number: images without any do not count.
     AtMost,
 }
 
@@ -52,19 +52,19 @@ pub enum Quantifier {
     None,
 }
 
-/// What a quantifier says of the members of its scope.
+/// What a quantifier claims about the members of its scope.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Condition {
-    /// They have a value of a type.
+    /// They have this value of this type (type, value).
     Value(u8, u8),
-    /// They are related to an object, which itself may be related to another one.
+    /// They are related to an object, which may itself be related to another one.
     Related(Relation, Object, Option<(Relation, Object)>),
 }
 
-/// A question without its words: the template and what fills it. Subgraphs are written `g`, and `g2` the second one.
+/// A question without its wording: the template and its arguments. `g` and `g2` are the first and second subgraph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Meaning {
-    /// Whether the only `g` has a value.
+    /// Whether the only object that `g` describes (below: the only `g`) has a value.
     VerifyAttr {
         g: Subgraph,
         kind: u8,
@@ -81,7 +81,7 @@ pub enum Meaning {
         g: Subgraph,
         kind: u8,
     },
-    /// Whether there are more, fewer or as many `g` as `g2`, or images that have them.
+    /// Whether there are more, fewer or as many `g` as `g2`, or images with them.
     CompareCount {
         g: Subgraph,
         g2: Subgraph,
@@ -98,7 +98,7 @@ pub enum Meaning {
         bound: Bound,
         number: u8,
     },
-    /// The number of images with so many `g` (`of_image`).
+    /// The number of images whose number of `g` is within the bound `of_image`.
     CountGroupBy {
         g: Subgraph,
         of_image: (Bound, u8),
@@ -138,7 +138,7 @@ pub enum Meaning {
         g: Subgraph,
         relation: Relation,
     },
-    /// Which of two shapes it has.
+    /// Which of two shapes that object has.
     ChooseObject {
         g: Subgraph,
         relation: Relation,
@@ -173,7 +173,7 @@ impl Meaning {
         }
     }
 
-    /// The structure of all that the question describes: of its subgraph, with what is related to it outside of that.
+    /// The structure of everything that the question describes: its subgraph, and the objects outside related to it.
     pub fn structure(&self) -> Structure {
         let with_edge = |g: &Subgraph| if g.structure == Structure::Single { Structure::Edge } else { Structure::V };
         match self {

@@ -1,8 +1,8 @@
 //! Questions over sets of images: COVR (Bogin et al. 2021) on the scenes of a pool.
 //!
-//! A question is about a subgraph (`subgraph`) of a source image, put into one of fifteen templates (`template`). The
-//! other images of its set are distractors, chosen so that a wrong reading of the question gives a wrong answer.
-//! `schedule` says which cell comes next; `pairs` makes its two questions from the scenes of a window.
+//! A question puts a subgraph (`subgraph`) of a source image into one of fifteen templates (`template`). The other
+//! images of its set are distractors, chosen so that a wrong reading of the question gives a wrong answer. `schedule`
+//! chooses the next cell; `pairs` makes the cell's two questions from the scenes of a window.
 
 mod counts;
 mod distractors;

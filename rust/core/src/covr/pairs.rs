@@ -1,4 +1,4 @@
-//! Makes a pair of questions: one text, two sets of images, two answers.
+//! Makes pairs of questions: one text, two sets of images, two different answers.
 
 use super::distractors::{Distractors, ImageSet, Kinds, WindowScenes};
 use super::matching::{Pattern, Rows, members};
@@ -13,7 +13,7 @@ use crate::rng::{StreamRng, mix};
 use crate::scene::{MAX_IMAGES, SceneSet, SceneView};
 use crate::vocab::{Answer, Vocabulary};
 
-/// How often sets are put together for what was found, before something else is looked for.
+/// The number of times that sets are assembled for a meaning before the attempt fails.
 const ASSEMBLIES: u32 = 3;
 
 /// A question about a set of images.
@@ -25,16 +25,16 @@ pub struct SetQuestion {
     /// The scenes' indices in their pool, in the order of the set.
     pub scenes: [u64; MAX_IMAGES],
     pub n_images: u8,
-    /// The place of the source image: the first that shows what the question describes.
+    /// The place in the set of the source image, the first that was chosen for showing what the question describes.
     pub source: u8,
-    /// Whether the answer is lost or changes when the last leaf is cut: 1 or 0; -1 where there is none.
+    /// 1 if the answer is lost or changes when the last leaf is cut, 0 if it does not, -1 if there is no leaf.
     pub cut: i8,
     pub place: PairPlace,
-    /// Number of its phrasing.
+    /// The number of its phrasing.
     pub phrasing: u16,
 }
 
-/// What pairs are made of.
+/// Makes pairs from the scenes of one window.
 pub(super) struct Maker<'a> {
     pub vocab: &'a Vocabulary,
     pub rows: Rows,
@@ -53,7 +53,7 @@ pub(super) struct Attempt<'m, 'a> {
 }
 
 impl<'a> Attempt<'_, 'a> {
-    /// The pair of a cell; None if this attempt failed.
+    /// Makes the pair of a cell; None if this attempt failed.
     pub fn pair(&mut self, cell: Cell) -> Option<[SetQuestion; 2]> {
         let Cell { template, structure, variant } = cell;
         match variant {
@@ -86,19 +86,19 @@ impl<'a> Attempt<'_, 'a> {
         self.maker.scenes.views[scene]
     }
 
-    /// What a subgraph is drawn for.
+    /// The requirements on a subgraph that is drawn.
     pub(super) fn wanted(&self, structure: super::Structure, asked: Option<u8>) -> Wanted<'a> {
         let named = self.maker.holdout.filter(|_| self.place == PairPlace::Mentioned);
         Wanted { structure, asked, named }
     }
 
-    /// Whether a scene may show what the question describes: where the held-out pair is to be in distractors alone,
-    /// only one without it.
+    /// Whether a scene may show what the question describes. If only distractors are to show the held-out pair, the
+    /// scene must be without it.
     pub(super) fn may_show(&self, scene: usize) -> bool {
         self.place != PairPlace::Distractor || !self.maker.scenes.have_pair[scene]
     }
 
-    /// The first scene from a drawn one on that passes a test and may show what the question describes.
+    /// The first scene, starting from a random one, that passes a test and may show what the question describes.
     pub(super) fn scene(&mut self, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
         let n = self.n_scenes();
         let first = self.rng.below(n as u32) as usize;
@@ -116,7 +116,7 @@ impl<'a> Attempt<'_, 'a> {
         wanted.map(|scene| scene as u8).collect()
     }
 
-    /// Whether the question may be asked in its split, by what it mentions and by its text.
+    /// Whether the split's rule allows the question, by the values that it mentions and by the half its program is in.
     pub(super) fn may_ask(&self, meaning: &Meaning) -> bool {
         let program = meaning.program();
         let Maker { rule, holdout, .. } = self.maker;
@@ -131,7 +131,7 @@ impl<'a> Attempt<'_, 'a> {
             }
     }
 
-    /// The window's distractors for what `kinds` contradict.
+    /// The window's distractors of some kinds.
     pub(super) fn distractors(
         &mut self,
         kinds: &Kinds,
@@ -145,8 +145,8 @@ impl<'a> Attempt<'_, 'a> {
         }
     }
 
-    /// Puts both sets together: what `shown` gives for each question, filled up with distractors, the first of which
-    /// contradicts the answer if it must. `shown` is given the number of images.
+    /// Assembles both sets: the images that `shown` returns for each question, filled up with distractors, the first of
+    /// which contradicts the answer if `contradicts`. `shown` gets the number of images and the question's number.
     pub(super) fn finish(
         &mut self,
         meaning: Meaning,
@@ -177,7 +177,7 @@ impl<'a> Attempt<'_, 'a> {
         None
     }
 
-    /// The questions about two sets, if they have answers, and different ones, and no relation is superfluous.
+    /// The questions about two sets, if they have different answers and no relation is superfluous.
     fn questions(&mut self, meaning: Meaning, program: &Program, sets: [ImageSet; 2]) -> Option<[SetQuestion; 2]> {
         let [first, second] = sets.map(|set| self.question(meaning, program, set));
         let mut pair = [first?, second?];
@@ -217,8 +217,8 @@ impl<'a> Attempt<'_, 'a> {
         })
     }
 
-    /// Whether the answer is lost or changes, or each number that it follows from, when the last leaf is cut; None if
-    /// there is none.
+    /// Whether the answer, or each of the numbers that it follows from, is lost or changes when the last leaf is cut;
+    /// None if there is no leaf.
     fn cut(&self, meaning: Meaning, answer: Answer, scenes: &SceneSet<'_>) -> Option<bool> {
         let cut = meaning.cut()?;
         let executed = |meaning: &Meaning| execute_on_set(&meaning.program(), scenes, self.maker.vocab);
@@ -231,14 +231,14 @@ impl<'a> Attempt<'_, 'a> {
     }
 }
 
-/// Whether a question of a template must lose or change its answer, or its numbers, when its last leaf is cut: all but
-/// those whose answer a single image can decide.
+/// Whether a question of a template must lose or change its answer, or its numbers, when its last leaf is cut. This
+/// applies to all templates but those whose answer a single image can decide.
 fn needs_its_leaf(template: Template) -> bool {
     !matches!(template, Template::VerifyLogic | Template::VerifyQuantifier | Template::VerifyQuantifierAttr)
 }
 
-/// A number of images of a set. In the mean it is 4.3, and 4.4 of those that become questions, as in COVR: small sets
-/// fail more often.
+/// Draws the number of images in a set. The mean is 4.3, and 4.4 for the sets that become questions, as in COVR:
+/// small sets fail more often.
 fn n_images(rng: &mut StreamRng) -> usize {
     match rng.below(20) {
         0..10 => 5,
@@ -247,7 +247,7 @@ fn n_images(rng: &mut StreamRng) -> usize {
     }
 }
 
-/// A number that stands for a program, the same everywhere.
+/// A hash of a program, the same on every machine.
 fn hash(program: &Program) -> u64 {
     program.steps.iter().fold(0, |hash, step| {
         let [a, b] = step.inputs;
@@ -256,7 +256,7 @@ fn hash(program: &Program) -> u64 {
     })
 }
 
-/// A drawn scene of a list that is not in a set yet.
+/// Adds a random scene of a list that is not in the set yet.
 pub(super) fn add(rng: &mut StreamRng, set: &mut ImageSet, list: &[u8]) -> Option<()> {
     if list.is_empty() {
         return None;
@@ -264,7 +264,7 @@ pub(super) fn add(rng: &mut StreamRng, set: &mut ImageSet, list: &[u8]) -> Optio
     (0..4).find_map(|_| set.push(list[rng.below(list.len() as u32) as usize]))
 }
 
-/// Whether some object of a set, given by its number, passes a test.
+/// Whether some object of a set passes a test, which gets its number.
 pub(super) fn some(set: u32, is_so: impl Fn(usize) -> bool) -> bool {
     members(set).any(is_so)
 }

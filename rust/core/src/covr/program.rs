@@ -1,4 +1,4 @@
-//! The program of a question's meaning.
+//! Builds the program of a question from its meaning.
 
 use super::meaning::{Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
 use super::subgraph::{Object, Relation, Structure, Subgraph};
@@ -6,12 +6,12 @@ use crate::program::{Function, Origin, Program, Step};
 use crate::scene::world::SHAPE;
 use Function as F;
 
-/// Most steps of a question's program: of two subgraphs of three objects, whose images are counted and compared.
+/// Maximum number of steps, in questions that count and compare the images of two subgraphs of three objects.
 const MOST_STEPS: usize = 27;
-/// Most tokens of a program's row, with those of its beginning and end.
+/// Maximum number of tokens of a program, `<START>` and `<END>` included.
 pub const PROGRAM_WIDTH: usize = MOST_STEPS + 2;
 
-/// The functions that programs of questions use.
+/// The functions that programs of questions over several images use.
 pub fn functions() -> impl Iterator<Item = Function> {
     Function::all().iter().copied().filter(|function| match function.origin() {
         Origin::ClevrQuestions | Origin::Covr => true,
@@ -28,8 +28,8 @@ impl Meaning {
         Program { steps: steps.0 }
     }
 
-    /// The same question with the last leaf of what it describes cut off; None if there is none, or if what is left
-    /// would be no question.
+    /// The question with the last leaf of its description cut off; None if there is no leaf, or if the rest would not
+    /// be a question.
     pub(super) fn cut(&self) -> Option<Self> {
         let mut cut = *self;
         match &mut cut {
@@ -54,7 +54,7 @@ impl Meaning {
         Some(cut)
     }
 
-    /// The questions for the numbers that a question with numbers compares; none for others.
+    /// The questions for the numbers on which the answer depends; none for questions without numbers.
     pub(super) fn counts(&self) -> [Option<Self>; 2] {
         match *self {
             Self::CompareCount { g, g2, counted, .. } => [g, g2].map(|g| Some(Self::Count { g, counted })),
@@ -69,7 +69,7 @@ impl Meaning {
     }
 }
 
-/// Appends steps; each method gives the number of the last one.
+/// Appends steps; each method returns the number of the last step.
 struct Builder(Vec<Step>);
 
 impl Builder {
@@ -153,7 +153,7 @@ impl Builder {
         }
     }
 
-    /// The objects that a description fits.
+    /// The objects that match a description.
     fn object(&mut self, object: Object) -> u8 {
         let mut set = self.push(F::Scene, 0, &[]);
         if let Some(shape) = object.shape {
@@ -230,7 +230,7 @@ impl Builder {
         self.push(F::Choose(kind), first, &[object, option])
     }
 
-    /// The only object that the only object of a subgraph has a relation to.
+    /// The only object to which the only object of a subgraph has a relation.
     fn reached(&mut self, g: &Subgraph, relation: Relation) -> u8 {
         let set = self.subgraph(g);
         let (object, everything) = (self.push(F::AssertUnique, 0, &[set]), self.push(F::Scene, 0, &[]));

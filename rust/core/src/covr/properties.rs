@@ -1,8 +1,8 @@
-//! Properties of questions, by which COVR's compositional splits hold questions out.
+//! The properties of questions by which COVR's compositional splits hold questions out.
 //!
-//! Definitions are those of Bogin et al. 2021: the capitals in `PROPERTIES` are the splits' names in tables 7 and 8,
-//! and what each means is in the splitters of COVR's public code (`splits/splitters`). Most of these look at the outer
-//! program alone; here a quantifier's condition is part of the program, since the question names it too.
+//! The definitions are those of Bogin et al. 2021: the names in capitals in `PROPERTIES` are the splits' names in tables
+//! 7 and 8, and the splitters of COVR's public code (`splits/splitters`) define them. Most of these splitters only look
+//! at the outer program; here a quantifier's condition is part of the program, since the question names it too.
 
 use super::template::Template;
 use crate::program::{Argument, Function, Program, Step};
@@ -10,17 +10,17 @@ use crate::scene::world;
 use crate::vocab::{Answer, CONVERSE, N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
 use thiserror::Error;
 
-/// The type whose values COVR calls names; those of the others it calls attributes.
+/// The type whose values COVR calls names; it calls the values of the other types attributes.
 const NAME: u8 = world::SHAPE as u8;
 const COLOR: u8 = world::COLOR as u8;
-/// The number that has properties of its own.
+/// The number to which the `num-3` properties refer.
 const THREE: u8 = 3;
 /// Anonymised programs whose hash is below this have the property `program`: a fifth of them.
 const HELD_OUT_HASHES: u64 = u64::MAX / 5;
-/// Most terms of a vocabulary, so that a mask of them is not negative as a signed number of 64 bits.
+/// Maximum number of terms of a vocabulary, so that a mask of them is not negative as a signed 64-bit number.
 pub const MAX_TERMS: usize = 63;
 
-/// A question whose properties are asked for. Its program has passed `Program::check`.
+/// A question whose properties are computed. Its program has passed `Program::check`.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     pub program: &'a Program,
@@ -30,11 +30,11 @@ pub struct Question<'a> {
 
 type Holds = fn(&Question<'_>) -> bool;
 
-/// The properties that are not of a template alone, with their names on the command line.
+/// The properties other than templates, with their names on the command line.
 const PROPERTIES: [(&str, Holds); 16] = [
-    // HAS-COUNT: objects, images or groups are counted.
+    // HAS-COUNT: the program counts objects, images or groups.
     ("has-count", |q| q.uses(|f| matches!(f, Function::Count | Function::CountImages | Function::CountGroups))),
-    // HAS-ATTR: an operator `filter`. A `find` is none, though it is a filter here.
+    // HAS-ATTR: the program has an operator `filter`. COVR's `find` does not count, though it is a filter here.
     ("has-attr", |q| q.places().any(|at| matches!(q.step(at).function, Function::Filter(_)) && !q.is_find(at))),
     // HAS-GROUPBY.
     ("has-groupby", |q| q.uses(|f| f == Function::GroupByImages)),
@@ -46,8 +46,8 @@ const PROPERTIES: [(&str, Holds); 16] = [
     ("has-quant", |q| q.uses(is_quantifier)),
     // HAS-QUANT-ALL.
     ("has-quant-all", |q| q.uses(|f| matches!(f, Function::All | Function::AllSame(_)))),
-    // HAS-QUANT-COMPSCOPE: the scope of a quantifier is the output of another operator than `find`. All objects of the
-    // images are no composed scope here, for which COVR's splitter would take `scene`; COVR has no such questions.
+    // HAS-QUANT-COMPSCOPE: the scope of a quantifier is the output of an operator other than `find`. All objects of
+    // the images are not a composed scope here; COVR's splitter would count `scene`, but COVR has no such questions.
     ("compscope", |q| {
         let scope = |at: u8| is_quantifier(q.step(at).function).then(|| q.step(at).inputs[0]);
         q.places().filter_map(scope).any(|at| q.step(at).function != Function::Scene && !q.is_find(at))
@@ -56,8 +56,8 @@ const PROPERTIES: [(&str, Holds); 16] = [
     ("has-compar", |q| q.template == Template::CompareCount),
     // HAS-COMPAR-MORE.
     ("has-compar-more", |q| q.template == Template::CompareCount && q.uses(|f| f == Function::GreaterThan)),
-    // RM/V/C, without the ternary relations that only COVR's other source of images has: the output of an operator
-    // with a relation is an input of another one.
+    // RM/V/C, without the ternary relations, which only COVR's other source of images has: the output of an operator
+    // with a relation is an input of another such operator.
     ("v-c", |q| {
         let is_fed = |step: &Step| step.sources().iter().any(|&at| has_relation(q.step(at).function));
         q.program.steps.iter().any(|step| has_relation(step.function) && is_fed(step))
@@ -66,8 +66,8 @@ const PROPERTIES: [(&str, Holds); 16] = [
     ("num-3", names_three),
     // HAS-NUM-3-ANS-3.
     ("num-3-ans-3", |q| names_three(q) || q.answer == Answer::Integer(THREE)),
-    // HAS-SAMEATTR-COLOR: of both templates that ask for the same value, as the splitter has it; those that table 8
-    // filters (27,300) are more than one template has (16,700).
+    // HAS-SAMEATTR-COLOR: in both templates that ask for the same value, as in COVR's splitter; table 8 filters
+    // more questions (27,300) than one of these templates has (16,700).
     ("sameattr-color", |q| match q.template {
         Template::VerifySameAttr => q.uses(|f| f == Function::Equal(COLOR)),
         Template::VerifyQuantifierAttr => q.uses(|f| f == Function::AllSame(COLOR)),
@@ -75,18 +75,18 @@ const PROPERTIES: [(&str, Holds); 16] = [
     }),
     // ANS-NUM.
     ("ans-num", |q| matches!(q.answer, Answer::Integer(_))),
-    // Program Split: COVR draws 20% of the anonymised programs of its files; here the hash decides, whatever they are.
+    // Program Split: COVR draws 20% of the anonymised programs of its files; here the hash of the program decides.
     ("program", |q| anonymised_hash(q.program) < HELD_OUT_HASHES),
 ];
 
-/// The names of all properties, by number: those of `PROPERTIES`, then TPL-..., one for each template.
+/// The names of all properties, by number: those of `PROPERTIES`, then a "tpl-..." for each template.
 pub fn property_names() -> Vec<String> {
     let of_template = |template: Template| format!("tpl-{}", template.name().replace('_', "-"));
     PROPERTIES.iter().map(|(name, _)| (*name).to_owned()).chain(Template::ALL.map(of_template)).collect()
 }
 
 impl<'a> Question<'a> {
-    /// Whether it has each property, in the order of `property_names`.
+    /// Whether the question has each property, in the order of `property_names`.
     pub fn properties(&self) -> impl Iterator<Item = bool> {
         let of_template = Template::ALL.map(|template| template == self.template);
         PROPERTIES.iter().map(|(_, holds)| holds(self)).chain(of_template)
@@ -96,7 +96,7 @@ impl<'a> Question<'a> {
         self.program.steps.iter().any(|step| function(step.function))
     }
 
-    /// The numbers of its program's steps.
+    /// The numbers of the program's steps.
     fn places(&self) -> impl Iterator<Item = u8> + use<> {
         (0..self.program.steps.len()).map(|at| at as u8)
     }
@@ -110,13 +110,13 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Whether a step is the filter of what COVR calls `find`: all objects of a shape.
+/// Whether a step is the filter of what COVR calls `find`, all objects of a shape.
 fn is_find(program: &Program, step: &Step) -> bool {
     let is_scene = |at: u8| program.steps[usize::from(at)].function == Function::Scene;
     step.function == Function::Filter(NAME) && is_scene(step.inputs[0])
 }
 
-/// Whether the question asks for, or bounds something by, three.
+/// Whether the question names the number three.
 fn names_three(question: &Question<'_>) -> bool {
     let is_three = |step: &Step| step.function.signature().argument == Argument::Number && step.argument == THREE;
     question.program.steps.iter().any(is_three)
@@ -130,12 +130,11 @@ fn has_relation(function: Function) -> bool {
     matches!(function, Function::WithRelation | Function::WithRelationObject | Function::WithSame(_))
 }
 
-/// A hash of the program without values, relations, numbers and types, which is the same on every machine.
+/// A hash of the program without its values, relations, numbers and types, the same on every machine.
 ///
-/// As in COVR's splitter, the names of operations are kept, and how they are joined. These names distinguish the shape
-/// from the other types (`find`, `query_name`, `choose_name`). A step that several others use counts
-/// for each.
-/// Having the same value is one relation in both directions, so it is `with_relation` wherever it stands.
+/// As in COVR's splitter, the names of the operations and their connections are kept. These names distinguish the shape
+/// from the other types (`find`, `query_name`, `choose_name`). A step that several others use counts for each of them.
+/// Having the same value is a symmetric relation, so it counts as `with_relation` in either direction.
 fn anonymised_hash(program: &Program) -> u64 {
     let mut digests: Vec<blake3::Hash> = Vec::with_capacity(program.steps.len());
     for step in &program.steps {
@@ -153,7 +152,7 @@ fn anonymised_hash(program: &Program) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// The function that stands for all those which COVR calls by the name of a step's.
+/// The function that stands for all functions with the same name in COVR as the step's.
 fn anonymised(step: &Step, is_find: bool) -> Function {
     match step.function {
         Function::Filter(_) if is_find => Function::Filter(NAME),
@@ -169,7 +168,7 @@ fn anonymised(step: &Step, is_find: bool) -> Function {
     }
 }
 
-/// A vocabulary whose terms do not fit into a mask.
+/// The terms of a vocabulary do not fit into a mask.
 #[derive(Debug, Error)]
 #[error(
     "{n} terms of questions (values, relations, and \"same\" with each type) are more than the {MAX_TERMS} that a \
@@ -186,23 +185,23 @@ impl<'a> Terms<'a> {
     /// The terms of a vocabulary.
     ///
     /// # Errors
-    /// There are more than `MAX_TERMS`.
+    /// The vocabulary has more than `MAX_TERMS` terms.
     pub fn new(vocab: &'a Vocabulary) -> Result<Self, TooManyTerms> {
         let n = vocab.n_values_in_all() + vocab.n_relations() + N_TYPES;
         if n <= MAX_TERMS { Ok(Self(vocab)) } else { Err(TooManyTerms { n }) }
     }
 
-    /// Their names by number: values in the order of their types, relations, `same_size` and so on.
+    /// The names of the terms, by number: values in the order of their types, relations, then `same_size` and so on.
     pub fn names(&self) -> Vec<String> {
         let values = self.0.types().iter().flat_map(|kind| kind.values.iter().cloned());
         let same = TYPE_NAMES.map(|kind| format!("same_{kind}"));
         values.chain(RELATION_NAMES.map(str::to_owned)).chain(same).collect()
     }
 
-    /// The terms that a question names, and its answer if that is a value or a relation, as bits by number.
+    /// A mask, with a bit per term, of the terms that a question names and its answer if that is a value or relation.
     ///
-    /// COVR's lexical splitter leaves out the relations of `with_relation_object`, which questions name like others.
-    /// The types that are asked for (`all_same`, `query_attr`) are not among its terms.
+    /// COVR's lexical splitter leaves out the relations of `with_relation_object`, which questions name like any other;
+    /// here they are included. The types that are asked for (`all_same`, `query_attr`) are not terms, as in COVR.
     pub fn mask(&self, question: &Question<'_>) -> i64 {
         let answer = match question.answer {
             Answer::Value(kind, value) => self.value(kind, value),
@@ -244,7 +243,7 @@ mod tests {
     use super::*;
     use crate::program::samples::{program, vocabulary};
 
-    /// The properties of a question that are not of its template alone.
+    /// The names of the properties of a question, except "program".
     fn properties(text: &str, template: Template, answer: Answer) -> Vec<String> {
         let program = program(text);
         let question = Question { program: &program, template, answer };
@@ -312,7 +311,7 @@ mod tests {
         let grouped = "scene; group_by_images 0; keep_if_values_count_geq[3] 1; count_groups 2";
         let found = properties(grouped, Template::CountGroupBy, number(1));
         assert_eq!(found, ["has-count", "has-groupby", "num-3", "num-3-ans-3", "ans-num", "tpl-count-group-by"]);
-        // The fourth relation is no number.
+        // The argument 3 of the fourth relation is not a number.
         let related = properties("scene; with_relation[front] 0 0; count 1", Template::Count, number(0));
         assert_eq!(related, ["has-count", "ans-num", "tpl-count"]);
     }

@@ -8,9 +8,9 @@ use super::sample::{self, pick};
 use super::subgraph::{Object, Relation, Structure, Subgraph};
 use crate::rng::StreamRng;
 
-/// Fewest objects that "all" of them is said of.
+/// The minimum number of objects in the scope of a quantifier.
 const FEWEST: u32 = 2;
-/// How often images are drawn until they show what they are to.
+/// Maximum number of times that images are drawn for a set.
 const DRAWS: u32 = 8;
 
 impl Attempt<'_, '_> {
@@ -25,7 +25,7 @@ impl Attempt<'_, '_> {
         let view = self.view(first);
         let (whole, scope, condition) = if let Some(kind) = value_of {
             let wanted = self.wanted(structure, Some(kind));
-            // Where the question is to mention a value of this type, it is the one that objects are said to have.
+            // If the question must mention a held-out value of this type, that is the value of the condition.
             let held = wanted.named.and_then(|holdout| holdout.values()[usize::from(kind)]);
             let roots = held.map_or(view.everything(), |value| rows.having(view, kind, value));
             let g = sample::subgraph(&mut self.rng, vocab, view, roots, wanted)?;
@@ -103,9 +103,9 @@ impl Attempt<'_, '_> {
     }
 }
 
-/// A drawn number of images: first one of those that decide, then others; at least two objects in all. The second set
-/// of a pair has as many images as the first one, with as many objects each, which `sizes` carries over: the more there
-/// are, the less likely all are alike.
+/// Draws images: first one that decides the answer, then a random number of others, with at least two objects in all.
+/// The second set of a pair has as many images as the first, with as many objects each (`sizes`), because more objects
+/// are less likely to be all alike.
 fn quantified(
     rng: &mut StreamRng,
     n: usize,
@@ -134,8 +134,8 @@ fn quantified(
     })
 }
 
-/// A subgraph as a scope, and the condition that its members meet: all that is related to the root by a chain, or what
-/// the second relation of a V says.
+/// Divides a subgraph into a scope and a condition on its members: everything that an edge or chain says of the root,
+/// or the second relation of a V.
 fn divided(whole: &Subgraph) -> Option<(Subgraph, Condition)> {
     let [root, second, third] = whole.objects;
     let [first, last] = whole.relations;

@@ -1,16 +1,16 @@
-//! What makes a split of questions over several images.
+//! The rule of a split of questions over several images.
 
 use crate::split::SceneRule;
 
-/// Where a set of images shows the held-out pair, or its question mentions it.
+/// Where the held-out pair occurs: in the question, or in the images of its set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum PairPlace {
-    /// The question does not mention it, and nothing is said of the images.
+    /// The question does not mention it; the images are not restricted.
     Nowhere,
     /// The question mentions it.
     Mentioned,
-    /// The question does not mention it, and only images that do not show what it describes show the pair.
+    /// The question does not mention it; only distractors show it.
     Distractor,
 }
 
@@ -23,20 +23,20 @@ pub enum DistractorChoice {
     Random,
 }
 
-/// What makes a split.
+/// The rule of a split.
 #[derive(Clone, Debug)]
 pub struct SetRule {
-    /// Its name, part of what decides the questions.
+    /// The split's name, which is a part of the stream's key.
     pub name: String,
     pub scenes: SceneRule,
-    /// Where the held-out pair is, from question to question in turn; `Nowhere` alone in distribution.
+    /// The places of the held-out pair, which pairs of questions take in turn; only `Nowhere` in distribution.
     pub places: Vec<PairPlace>,
-    /// Whether questions may not imply the pair by likenesses either.
+    /// Whether questions must not imply the pair by likenesses either.
     pub implied: bool,
     pub distractors: DistractorChoice,
-    /// Which half of all texts it has (0 or 1), so that dev and test share none; None for all.
+    /// The half of all programs that the split has (0 or 1), so that dev and test share no text; None for all.
     pub half: Option<u8>,
-    /// Whether questions have the phrasing that no other split has.
+    /// Whether questions have the phrasing reserved for the paraphrased split.
     pub paraphrased: bool,
     pub match_objects: bool,
 }

@@ -8,24 +8,24 @@ use crate::scene::SceneView;
 use crate::scene::world::SHAPE;
 use crate::vocab::{CONVERSE, N_TYPES, RELATION_NAMES, Vocabulary};
 
-/// Share of relations that are likenesses, where two objects are alike in something.
+/// Share of relations that are likenesses, if the two objects have some value in common.
 const SHARE_OF_LIKENESSES: f64 = 0.2;
-/// Share of objects of which a value is named besides the shape.
+/// Share of objects that are described by a value other than the shape.
 const SHARE_OF_ATTRIBUTES: f64 = 0.65;
-/// The same of the object that is asked for a value of another type: the more is named, the less a relation is needed.
+/// This share for the object that is asked about: the more values it names, the less a relation is needed.
 const SHARE_OF_ATTRIBUTES_OF_ASKED: f64 = 0.25;
 
-/// What a subgraph is drawn for.
+/// The requirements on a subgraph that is drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
     pub structure: Structure,
-    /// A type that is asked for: the root is neither described by its value of it, nor as alike in it.
+    /// The type that is asked for: neither a value nor a likeness of this type describes the root.
     pub asked: Option<u8>,
-    /// Values of which one object is to name all (but the root not the asked one).
+    /// The held-out values, all of which one object must name (the root without the value that is asked for).
     pub named: Option<&'a Holdout>,
 }
 
-/// A member of a set that is not empty, each as likely.
+/// A uniformly drawn member of a set; None if it is empty.
 #[inline]
 pub(super) fn pick(rng: &mut StreamRng, set: u32) -> Option<usize> {
     let n = set.count_ones();
@@ -35,7 +35,7 @@ pub(super) fn pick(rng: &mut StreamRng, set: u32) -> Option<usize> {
     members(set).nth(rng.below(n) as usize)
 }
 
-/// A subgraph that occurs in a scene, with its root among these objects; None if the draw failed.
+/// Draws a subgraph that occurs in a scene, with its root among `roots`; None if the draw failed.
 pub(super) fn subgraph(
     rng: &mut StreamRng,
     vocab: &Vocabulary,
@@ -78,7 +78,7 @@ pub(super) fn subgraph(
     g.is_well_said().then_some(g)
 }
 
-/// The description that names held-out values, without an asked one; None if an object cannot name so many.
+/// The description that names the held-out values, except of the asked type; None if one object cannot name them all.
 fn naming(holdout: &Holdout, asked: Option<u8>) -> Option<Object> {
     let values = holdout.values();
     let mut attributes = (0..N_TYPES as u8).filter(|&kind| usize::from(kind) != SHAPE && Some(kind) != asked);
@@ -87,7 +87,7 @@ fn naming(holdout: &Holdout, asked: Option<u8>) -> Option<Object> {
     attributes.next().is_none().then_some(object)
 }
 
-/// The objects of a scene that a description fits.
+/// The objects of a scene that match a description.
 fn having(vocab: &Vocabulary, scene: SceneView<'_>, object: Object) -> u32 {
     let shape = object.shape.map(|shape| (SHAPE, shape));
     let attribute = object.attribute.map(|(kind, value)| (usize::from(kind), value));
@@ -95,7 +95,7 @@ fn having(vocab: &Vocabulary, scene: SceneView<'_>, object: Object) -> u32 {
     rows.fold(scene.everything(), |set, row| set & scene.members[row])
 }
 
-/// The types, a bit each, in which an object of a subgraph is said to be like another one.
+/// The types, a bit each, of the `Same` relations of an object in a subgraph.
 fn likenesses(g: &Subgraph, slot: usize) -> u8 {
     let ends = |i: usize| if g.structure == Structure::Chain && i == 1 { [1, 2] } else { [0, i + 1] };
     (0..g.structure.n_relations()).fold(0, |types, i| match g.relations[i] {
@@ -104,7 +104,7 @@ fn likenesses(g: &Subgraph, slot: usize) -> u8 {
     })
 }
 
-/// A relation that the first object has to the second; any one where there is none to draw.
+/// Draws a relation that the first object has to the second; a default if none `is_there` to draw.
 fn relation(
     rng: &mut StreamRng,
     scene: SceneView<'_>,
@@ -128,8 +128,8 @@ fn relation(
     pick(rng, spatial).map(|relation| Relation::Spatial(relation as u8))
 }
 
-/// A description of an object, which names no value of the types in which it is said to be like another, nor the asked
-/// one. An object without a shape's name has another value; only the asked one may have none.
+/// Draws a description of an object, which names no value of the asked type or of the types of its likenesses. If it
+/// does not name the shape, it names another value, unless the object is the one asked about.
 pub(super) fn object(
     rng: &mut StreamRng,
     vocab: &Vocabulary,
@@ -149,10 +149,10 @@ pub(super) fn object(
     (shape.is_some() || attribute.is_some()).then_some(Object { shape, attribute })
 }
 
-/// A relation and an object that an object of a scene has it to: the only one, with this shape.
+/// Draws a relation that an object of a scene has to exactly one object, which has this shape.
 pub(super) fn reached(rng: &mut StreamRng, scene: SceneView<'_>, from: usize, shape: u8) -> Option<Relation> {
     let only = |set: u32| set.count_ones() == 1 && scene.attributes[set.trailing_zeros() as usize][SHAPE] == shape;
-    // That an object is left of another is that the other is right of it.
+    // An object is left of another exactly if the other is right of it.
     let spatial = (0..RELATION_NAMES.len()).filter(|&r| only(scene.related(usize::from(CONVERSE[r]), from)));
     let spatial = spatial.fold(0, |relations, relation| relations | 1 << relation);
     let alike = |kind: usize| {
@@ -169,7 +169,7 @@ pub(super) fn reached(rng: &mut StreamRng, scene: SceneView<'_>, from: usize, sh
     pick(rng, spatial).map(|relation| Relation::Spatial(relation as u8))
 }
 
-/// The subgraph with another value or relation in a part; None if there is no other, or it could not be said.
+/// The subgraph with another value or relation in a part; None if there is no other, or the result is not well said.
 pub(super) fn edited(rng: &mut StreamRng, vocab: &Vocabulary, g: &Subgraph, part: Part) -> Option<Subgraph> {
     let mut other = |n: usize, value: u8| (n > 1).then(|| (value + 1 + rng.below(n as u32 - 1) as u8) % n as u8);
     let mut edited = *g;

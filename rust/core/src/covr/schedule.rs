@@ -1,8 +1,8 @@
-//! Which questions are asked for: a seeded sequence of cells, each a template, a structure and two answers.
+//! The schedule of questions: a seeded sequence of cells, each a template, a structure and two answers.
 //!
-//! Any run of fifteen cells has each template once. The cells of a template come in rounds: each of its variants once,
-//! and from round to round each choice of values of a variant once before one occurs again. So answers are even inside
-//! a template and a structure, and nothing has to be thrown away to make them so.
+//! Every round of fifteen cells has each template once. The cells of a template come in rounds too, with each of its
+//! variants once; over the rounds, each choice of values of a variant occurs once before any occurs again. So answers
+//! are balanced within a template and structure, and no question has to be discarded for that.
 
 use super::meaning::{Bound, Comparison, Connective, Counted, Quantifier};
 use super::subgraph::Structure;
@@ -13,11 +13,11 @@ use crate::scene::world::SHAPE;
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
 use thiserror::Error;
 
-/// Largest number that is an answer. Were all five images of a set counted, a cut could not change their number; and the
-/// same numbers are asked for of objects, so that what is counted says nothing about the answer.
+/// The largest number that is an answer. If all five images of a set were counted, a cut could not change their number.
+/// Counts of objects have the same range, so that the answer does not depend on what is counted.
 pub const MOST_COUNTED: u8 = 4;
 
-/// What a pair of questions is to be.
+/// The specification of a pair of questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Cell {
     pub template: Template,
@@ -25,10 +25,10 @@ pub(super) struct Cell {
     pub variant: Variant,
 }
 
-/// What fills a template besides subgraphs, and the two answers that are wanted where they are numbers or values.
+/// The arguments of a template other than subgraphs, and the two answers wanted if they are numbers or values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Variant {
-    /// Two values of a type: the true and the false one, the two offered, or the two answers.
+    /// Two values of a type: the true and the false value, the two choices, or the two answers.
     Values {
         kind: u8,
         values: [u8; 2],
@@ -39,7 +39,7 @@ pub(super) enum Variant {
         counted: Counted,
         answers: [u8; 2],
     },
-    /// `counts` are those for which the question is true and false.
+    /// `counts` are a count for which the answer is yes, and one for which it is no.
     VerifyCount {
         counted: Counted,
         bound: Bound,
@@ -57,7 +57,7 @@ pub(super) enum Variant {
         counts: [u8; 2],
     },
     Logic(Connective),
-    /// The condition is a value of this type; without one, a relation.
+    /// The condition is a value of the type `value_of`, or a relation if that is None.
     Quantifier {
         quantifier: Quantifier,
         value_of: Option<u8>,
@@ -66,7 +66,7 @@ pub(super) enum Variant {
     Axis(u8),
 }
 
-/// A world in which a template cannot be asked.
+/// The world is too poor for questions of a template.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("no question of template {template} can be asked in this world: {problem}")]
 pub struct PoorWorld {
@@ -74,15 +74,15 @@ pub struct PoorWorld {
     problem: String,
 }
 
-/// The cells of templates.
+/// The cells of all templates, in a seeded order.
 #[derive(Debug)]
 pub(super) struct Schedule {
     key: StreamKey,
-    /// By template that has any, its variants; of each, the choices of values.
+    /// By template that has cells, its variants; for each variant, one cell per choice of values.
     cells: Vec<Vec<Vec<Cell>>>,
 }
 
-/// A conjunction that no question over several images can mention.
+/// No question over several images can mention a conjunction.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
     "no question over several images can mention {0}: it names at most a shape, one other value and the value that it \
@@ -92,7 +92,7 @@ pub struct Unmentionable(pub String);
 
 impl Schedule {
     /// # Errors
-    /// `PoorWorld` where a template has no cell: too few values, or too few objects.
+    /// `PoorWorld` if a template has no cell, for lack of values or objects.
     pub fn new(key: StreamKey, vocab: &Vocabulary, most_objects: u32) -> Result<Self, PoorWorld> {
         let cells = Template::ALL.into_iter().map(|template| {
             let variants = variants(template, vocab, most_objects);
@@ -104,11 +104,11 @@ impl Schedule {
         Ok(Self { key, cells: cells.collect::<Result<_, _>>()? })
     }
 
-    /// The cells whose questions can mention all of these values. A description names one value besides the shape; where
-    /// there are two, the question asks for one of them.
+    /// The cells whose questions can mention all held-out values. A description names one value other than the shape;
+    /// if two are held out, the question asks for one of them.
     ///
     /// # Errors
-    /// `Unmentionable` where there is no such cell.
+    /// `Unmentionable` if no cell can.
     pub fn mentioning(&self, holdout: &Holdout, vocab: &Vocabulary) -> Result<Self, Unmentionable> {
         let held = |kind: u8| holdout.values()[usize::from(kind)];
         let n_attributes =
@@ -133,7 +133,7 @@ impl Schedule {
         Ok(Self { key: self.key, cells })
     }
 
-    /// The cell of a number.
+    /// The cell with a number in the sequence.
     pub fn cell(&self, number: u64) -> Cell {
         let n_templates = self.cells.len() as u64;
         let round = number / n_templates;
@@ -147,7 +147,7 @@ impl Schedule {
         choices[choice]
     }
 
-    /// An entry of one of the permutations of `0..n` that a name and a number stand for.
+    /// The entry at a place of the permutation of `0..n` that a name and a number select.
     fn shuffled(&self, name: &[u8], number: u64, n: usize, place: u64) -> usize {
         let mut order: Vec<usize> = (0..n).collect();
         StreamKey::new(&[b"cells", self.key.as_bytes(), name]).at(number).shuffle(&mut order);
@@ -165,7 +165,7 @@ fn pairs(least: u8, n: u8) -> impl Iterator<Item = [u8; 2]> {
     (least..n).flat_map(move |a| (least..n).filter(move |&b| a != b).map(move |b| [a, b]))
 }
 
-/// The structures that a template has, with as many relations as a world of so many objects allows.
+/// The structures that a template can have in a world whose scenes have at most this many objects.
 fn structures(template: Template, most_objects: u32) -> impl Iterator<Item = Structure> {
     use Structure::{Chain, Edge, Single, V};
     let all: &[Structure] = match template {
@@ -186,7 +186,7 @@ fn structures(template: Template, most_objects: u32) -> impl Iterator<Item = Str
     all.iter().copied().filter(move |structure| structure.n_relations() < most_objects as usize)
 }
 
-/// The bounds of the number of objects of an image.
+/// The bounds on the number of objects in an image.
 const OF_IMAGE: [(Bound, u8); 7] = [
     (Bound::Exactly, 1),
     (Bound::Exactly, 2),
@@ -197,7 +197,7 @@ const OF_IMAGE: [(Bound, u8); 7] = [
     (Bound::AtMost, 3),
 ];
 
-/// For a bound, each number that it can have, and each two counts of which one is within it and one is not.
+/// For a bound, each number that it can have, with each two counts of which the first is within it and the second not.
 fn verified(bound: Bound, most: u8) -> impl Iterator<Item = (u8, [u8; 2])> {
     let numbers = match bound {
         Bound::Exactly => 1..=most,
@@ -211,7 +211,7 @@ fn verified(bound: Bound, most: u8) -> impl Iterator<Item = (u8, [u8; 2])> {
     })
 }
 
-/// The variants of a template, and of each the choices of values.
+/// The variants of a template; for each variant, one cell per choice of values.
 fn variants(template: Template, vocab: &Vocabulary, most_objects: u32) -> Vec<Vec<Cell>> {
     const COUNTED: [Counted; 2] = [Counted::Objects, Counted::Images];
     let n_shapes = vocab.n_values(SHAPE) as u8;
@@ -259,7 +259,7 @@ fn variants(template: Template, vocab: &Vocabulary, most_objects: u32) -> Vec<Ve
             }
             Template::VerifyLogic => [Connective::And, Connective::Or].map(|each| vec![Variant::Logic(each)]).into(),
             Template::VerifyQuantifier => {
-                // An object alone has a value, but no relation.
+                // A single object has values, but no relation.
                 let values: Vec<Option<u8>> = kinds(vocab).map(Some).collect();
                 let conditions = [(structure != Structure::Single).then(|| vec![None]), Some(values)];
                 let of = |conditions: Vec<Option<u8>>| {
@@ -289,7 +289,7 @@ fn variants(template: Template, vocab: &Vocabulary, most_objects: u32) -> Vec<Ve
     all
 }
 
-/// What a world lacks for a template.
+/// Says what a world lacks for a template.
 fn lacking(template: Template, most_objects: u32) -> String {
     if structures(template, most_objects).next().is_none() {
         return format!("its scenes have at most {most_objects} object; two are needed for a relation");

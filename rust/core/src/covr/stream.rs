@@ -13,31 +13,31 @@ use crate::split::{Eligible, EligibleScenes, PoolScan, SplitError};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// So many pairs of questions of a template are tried before a split is given up for having none.
+/// A split is given up if it has no question of a template after this many of its cells.
 const MOST_SKIPPED: u64 = 60;
 
 /// A split as a stream of windows.
 pub struct SetStream {
-    /// The scenes that its sets are of.
+    /// The scenes from which its sets are made.
     pub scenes: EligibleScenes,
     phrasings: Arc<Phrasings>,
     rule: SetRule,
     key: StreamKey,
     schedule: Schedule,
-    /// The cells of questions that mention the held-out pair; None where none is to.
+    /// The cells of questions that mention the held-out pair; None if no question should.
     mentioning: Option<Schedule>,
-    /// The next window's number.
+    /// The number of the next window.
     window: u64,
-    /// By template, whether there was a question of it, and how many cells in a row could not be filled before.
+    /// By template, whether it had a question so far, and in `skipped` the number of cells that could not be filled.
     asked: [bool; Template::ALL.len()],
     skipped: [u64; Template::ALL.len()],
 }
 
 impl SetStream {
-    /// In a pool with a palette, a split that holds something out names only what the palette has.
+    /// In a pool with a palette, a split that holds something out names only values that the palette has.
     ///
     /// # Errors
-    /// `Impossible` where the world is too poor for a template.
+    /// `Impossible` if the world is too poor for a template, or no question can mention the held-out values.
     pub fn new(
         scan: Arc<PoolScan>,
         phrasings: Arc<Phrasings>,
@@ -62,11 +62,11 @@ impl SetStream {
         Ok(Self { scenes, phrasings, rule, key, schedule, mentioning, window: 0, asked, skipped })
     }
 
-    /// The questions of the next windows, at most `count` and at most those that are whole. Uses all cores; what it
-    /// returns does not depend on their number.
+    /// Makes the questions of the next windows, at most `count`, and only of complete windows. Uses all cores; the
+    /// result does not depend on their number.
     ///
     /// # Errors
-    /// `Impossible` where a template has no question though many were tried; names it.
+    /// `Impossible` if a template has no question after many attempts; names the template.
     pub fn ask(&mut self, count: usize) -> Result<SetQuestions, SplitError> {
         let scenes: Vec<Eligible> = self.scenes.take_windows(count).collect();
         let windows = Windows {
@@ -93,7 +93,7 @@ impl SetStream {
         Ok(all)
     }
 
-    /// Passes unless a template has had no question so far, and many cells that could not be filled.
+    /// Fails if a template has had no question so far, and many cells that could not be filled.
     fn check(&mut self, window: &SetQuestions) -> Result<(), SplitError> {
         for question in &window.questions {
             self.asked[question.meaning.template() as usize] = true;
@@ -114,8 +114,8 @@ impl SetStream {
     }
 }
 
-/// Names the stream of a split's questions: all that decides them but the scenes themselves. Their phrasings are not
-/// part of it.
+/// The key of the stream of a split's questions: everything that determines them but the scenes themselves. The
+/// phrasings are not part of it.
 fn key(scan: &PoolScan, rule: &SetRule, holdout: Option<&Holdout>) -> StreamKey {
     let world = scan.world();
     let holdout = holdout.map(|holdout| holdout.describe(world.vocab())).unwrap_or_default();

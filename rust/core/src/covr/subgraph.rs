@@ -1,9 +1,9 @@
-//! Some objects of an image, related to each other: what the noun phrase of a question describes.
+//! Subgraphs: some related objects of an image, as the noun phrase of a question describes them.
 
 /// An object as a question names it: a shape, or "thing", and at most one value of another type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Object {
-    /// Number of the shape; None for a "thing".
+    /// The number of the shape; None for a "thing".
     pub shape: Option<u8>,
     /// An attribute type other than shape, and the number of its value.
     pub attribute: Option<(u8, u8)>,
@@ -58,14 +58,15 @@ impl Structure {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Subgraph {
     pub structure: Structure,
-    /// The root first; those that the structure has not are defaults.
+    /// The root first; places that the structure does not use hold defaults.
     pub objects: [Object; 3],
-    /// From the root to the second object; then, to the third, from the second (chain) or the root (V).
+    /// The first is from the root to the second object, the second from the second object (chain) or the root (V) to
+    /// the third.
     pub relations: [Relation; 2],
 }
 
 impl Subgraph {
-    /// The subgraph of an object alone.
+    /// The subgraph of a single object.
     pub fn single(object: Object) -> Self {
         let objects = [object, Object::default(), Object::default()];
         Self { structure: Structure::Single, objects, relations: [Relation::Spatial(0); 2] }

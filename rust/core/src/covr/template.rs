@@ -1,6 +1,6 @@
-//! The fifteen templates of questions.
+//! The fifteen question templates.
 
-/// A template, by the number that files have for it.
+/// A template; its discriminant is its number in files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Template {
@@ -40,7 +40,7 @@ impl Template {
         Self::ChooseRelation,
     ];
 
-    /// Its name in files and on the command line.
+    /// The template's name in files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::VerifyAttr => "verify_attr",
@@ -61,7 +61,7 @@ impl Template {
         }
     }
 
-    /// The template of a name.
+    /// The template with a name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|template| template.name() == name)
     }

@@ -12,7 +12,7 @@ use crate::scene::world::SHAPE;
 use crate::vocab::CONVERSE;
 
 impl Attempt<'_, '_> {
-    /// A value of the only object that a subgraph describes: verified, chosen or asked for.
+    /// Asks about a value of the only object that a subgraph describes: verifies it, offers a choice, or queries it.
     pub(super) fn attribute(
         &mut self,
         template: Template,
@@ -21,7 +21,8 @@ impl Attempt<'_, '_> {
         values: [u8; 2],
     ) -> Option<[SetQuestion; 2]> {
         let rows = self.maker.rows;
-        // The scene that is searched for has more objects than the one that is drawn; so either shows either answer.
+        // The second scene, which is searched for, tends to have more objects than the first, which is drawn. So either
+        // can show either answer.
         let [a, b] = if self.rng.coin() { values } else { [values[1], values[0]] };
         let having = |view: SceneView<'_>, value| rows.having(view, kind, value);
         let views = self.maker.scenes.views;
@@ -45,7 +46,7 @@ impl Attempt<'_, '_> {
         let second = self.scene(is_second)?;
         let mut kinds = Kinds::default();
         kinds.add(&mut self.rng, &pattern, g.parts());
-        // What a reader who overlooks the contradicted part would answer.
+        // Whether a reader who overlooks the contradicted part would give a wrong answer.
         let contradicts = |view: SceneView<'_>, set: u32| match template {
             Template::VerifyAttr => [a, b].map(|own| match own == values[0] {
                 true => set & !having(view, own) != 0,
@@ -58,7 +59,7 @@ impl Attempt<'_, '_> {
         self.finish(meaning, &distractors, true, |_, _, question| of_scenes(&[[first, second][question]]))
     }
 
-    /// The shape of the only object to which the only object of a subgraph has a relation.
+    /// Asks for the shape of the only object to which the only object of a subgraph has a relation.
     pub(super) fn object(
         &mut self,
         template: Template,
@@ -112,10 +113,10 @@ impl Attempt<'_, '_> {
         self.finish(meaning, &distractors, true, |_, _, question| of_scenes(&[[first, second][question]]))
     }
 
-    /// Which relation of an axis the only object of a subgraph has to the only one of a description in its image.
+    /// Asks which relation of an axis the only object of a subgraph has to the only described object of its image.
     pub(super) fn relation(&mut self, structure: Structure, relation: u8) -> Option<[SetQuestion; 2]> {
         let (rows, vocab) = (self.maker.rows, self.maker.vocab);
-        // As for values, either relation is that of the drawn scene.
+        // As with values, the drawn scene can show either relation.
         let relation = if self.rng.coin() { relation } else { CONVERSE[usize::from(relation)] };
         let converse = CONVERSE[usize::from(relation)];
         let first = self.scene(|_| true)?;
@@ -152,7 +153,7 @@ impl Attempt<'_, '_> {
         self.finish(meaning, &distractors, true, |_, _, question| of_scenes(&[[first, second][question]]))
     }
 
-    /// Whether the only objects of two subgraphs, in two images, have the same value of a type.
+    /// Asks whether the only objects of two subgraphs, in two images, have the same value of a type.
     pub(super) fn same_attribute(&mut self, structure: Structure, kind: u8) -> Option<[SetQuestion; 2]> {
         let (rows, vocab) = (self.maker.rows, self.maker.vocab);
         let first = self.scene(|_| true)?;
@@ -200,7 +201,7 @@ impl Attempt<'_, '_> {
     }
 }
 
-/// What is left of a structure without the edge to the object that is asked about.
+/// The structure that remains without the edge to the object that is asked about.
 fn inner(structure: Structure) -> Structure {
     if structure == Structure::V { Structure::Edge } else { Structure::Single }
 }

@@ -1,4 +1,4 @@
-//! The questions of a window: pair after pair, as the schedule has them.
+//! The questions of a window, pair by pair, in the order of the schedule.
 
 use super::distractors::WindowScenes;
 use super::matching::Rows;
@@ -12,16 +12,16 @@ use crate::rng::StreamKey;
 use crate::scene::SceneView;
 use crate::vocab::Vocabulary;
 
-/// Pairs that a window of 250 scenes is asked for.
+/// The number of pairs that are wanted from a window of 250 scenes.
 pub const PAIRS_A_WINDOW: u64 = 500;
-/// Attempts at a pair, after which its cell is passed over.
+/// Maximum number of attempts at a pair; then its cell is skipped.
 const MOST_ATTEMPTS: u64 = 250;
 
-/// Questions, two and two with the same text, and what it took to make them.
+/// Questions in pairs with the same text, and the numbers of attempts and skipped cells.
 #[derive(Clone, Debug, Default)]
 pub struct SetQuestions {
     pub questions: Vec<SetQuestion>,
-    /// By template: attempts, and cells that could not be filled.
+    /// By template: the number of attempts, and in `skipped` of cells that could not be filled.
     pub attempts: [u64; Template::ALL.len()],
     pub skipped: [u64; Template::ALL.len()],
 }
@@ -35,7 +35,7 @@ impl SetQuestions {
     }
 }
 
-/// What the windows of a split have in common.
+/// Everything that the windows of a split have in common.
 pub(super) struct Windows<'a> {
     pub vocab: &'a Vocabulary,
     pub rule: &'a SetRule,
@@ -48,7 +48,7 @@ pub(super) struct Windows<'a> {
 }
 
 impl Windows<'_> {
-    /// The questions of a window on its scenes, which have these indices in their pool.
+    /// Makes the questions of a window; `indices` are its scenes' indices in their pool.
     pub fn questions(&self, window: u64, indices: &[u64], views: &[SceneView<'_>]) -> SetQuestions {
         let has_pair = |view: &SceneView<'_>| self.holdout.is_some_and(|pair| pair.members(self.vocab, *view) != 0);
         let have_pair: Vec<bool> = views.iter().map(has_pair).collect();
@@ -80,7 +80,7 @@ impl Windows<'_> {
         }
         made
     }
-    /// Where the held-out pair is to be in a pair of questions, and its cell: each place goes through cells of its own.
+    /// The place of the held-out pair in a pair of questions, and their cell. Each place goes through its own cells.
     fn cell(&self, number: u64) -> (PairPlace, Cell) {
         let places = &self.rule.places;
         let n = places.len() as u64;
@@ -91,8 +91,7 @@ impl Windows<'_> {
         (places[at], schedule.cell(number))
     }
 
-    /// The phrasing of a question: the last one of its list where the split is the paraphrased one, a drawn one of the
-    /// others elsewhere.
+    /// The phrasing of a question: the last of its list in a paraphrased split, a random one of the others elsewhere.
     fn phrasing(&self, question: &SetQuestion, pair: &StreamKey) -> u16 {
         let last = self.phrasings.n(&question.meaning) as u32 - 1;
         let drawn = StreamKey::new(&[b"phrasing", pair.as_bytes()]).at(0).below(last);

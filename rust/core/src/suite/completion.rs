@@ -24,7 +24,7 @@ impl<'a> AskedObject<'a> {
         Some(Self { holdout, kind, description })
     }
 
-    /// Whether a value of the type asked for completes the held-out combination; false if the description already has it.
+    /// Whether a value of the type asked for completes the held-out combination; false if it is described already.
     pub fn is_completed_by(&self, value: u8) -> bool {
         let with_value = self.description.with(self.holdout.bits(usize::from(self.kind), value));
         !self.holdout.is_mentioned_by(self.description) && self.holdout.is_mentioned_by(with_value)

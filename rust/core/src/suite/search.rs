@@ -135,8 +135,8 @@ impl<'a> TestSearch<'a> {
             .filter(|(_, other)| other.control_of.as_ref() == Some(&paired.name))
             .map(|(n, _)| n)
             .collect();
-        // Pairs of controls are found together with the pairs that they are compared with, but values cannot be balanced
-        // in several tests at once.
+        // Pairs of controls are found together with the pairs that they are compared with, but values cannot be
+        // balanced in several tests at once.
         let is_searched = paired.control_of.is_none()
             && (controls.is_empty()
                 || ![test].iter().chain(&controls).any(|&each| tests[usize::from(each)].is_balanced()));

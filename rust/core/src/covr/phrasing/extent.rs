@@ -1,4 +1,4 @@
-//! What texts consist of: all their tokens, and the most of them that one has.
+//! The extent of texts: all their tokens, and the maximum number of tokens in a text.
 
 use super::Phrasings;
 use super::noun::{SHAPE, THING, plural, push_relation};
@@ -8,7 +8,7 @@ use crate::covr::{Bound, Object, Relation, Structure, Subgraph, Template};
 use crate::question::tokens::tokenize;
 use crate::vocab::{CONVERSE, N_TYPES, TYPE_NAMES, Vocabulary};
 
-/// The words of noun phrases and numbers, but for names.
+/// The words of noun phrases and numbers, except names.
 const OWN_WORDS: &str = "a an another other it that is are has have both and or between exactly at least most";
 
 impl Phrasings {
@@ -72,7 +72,7 @@ fn relations() -> impl Iterator<Item = Relation> {
     (0..CONVERSE.len() as u8).map(Relation::Spatial).chain((0..N_TYPES as u8).map(Relation::Same))
 }
 
-/// What fills the slots of a template with the most tokens, one of these for each sentence. Every name is one token.
+/// Contents for the slots of a template; in each sentence, one of them gives the most tokens. Every name is one token.
 fn longest(template: Template) -> Vec<Content> {
     let object = Object { shape: Some(0), attribute: Some((0, 0)) };
     let same = Relation::Same(0);

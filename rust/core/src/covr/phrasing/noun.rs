@@ -1,4 +1,4 @@
-//! Noun phrases: objects and their relations in words.
+//! Noun phrases for objects and their relations.
 
 use crate::covr::{Bound, Object, Relation, Structure, Subgraph};
 use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
@@ -7,7 +7,7 @@ use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
 pub(super) const SHAPE: u8 = 3;
 /// The relations in words, in the order of `RELATION_NAMES`.
 const RELATIONS: [&str; RELATION_NAMES.len()] = ["left of", "right of", "behind", "in front of"];
-/// An object of any shape, one and many.
+/// The noun for an object of any shape, singular and plural.
 pub(super) const THING: [&str; 2] = ["thing", "things"];
 
 /// Singular or plural.
@@ -45,7 +45,7 @@ impl Nouns {
         &self.values[usize::from(kind)][usize::from(value)]
     }
 
-    /// What is said of objects that have a value: "red", "a cube", "cubes".
+    /// Appends the predicate of objects that have a value: "red", "a cube", "cubes".
     pub fn push_predicate(&self, (kind, value): (u8, u8), form: Form, text: &mut String) {
         match (kind, form) {
             (SHAPE, Form::One) => {
@@ -57,7 +57,7 @@ impl Nouns {
         }
     }
 
-    /// A number with its bound: "at most 3".
+    /// Appends a number with its bound: "at most 3".
     pub fn push_number(&self, (bound, number): (Bound, u8), text: &mut String) {
         text.push_str(match bound {
             Bound::Exactly => "exactly ",
@@ -67,7 +67,7 @@ impl Nouns {
         text.push_str(&self.numerals[usize::from(number)]);
     }
 
-    /// The same of an image's objects: without any it does not count, which "at most 3" would not say.
+    /// Appends the number of an image's objects. Images with none do not count, which "at most 3" would not say.
     pub fn push_number_of_image(&self, (bound, number): (Bound, u8), text: &mut String) {
         match (bound, number) {
             (Bound::AtMost, 1) => return self.push_number((Bound::Exactly, 1), text),
@@ -78,7 +78,7 @@ impl Nouns {
         text.push_str(&self.numerals[usize::from(number)]);
     }
 
-    /// A noun phrase without an article.
+    /// Appends a noun phrase without an article.
     pub fn push_phrase(&self, g: &Subgraph, form: Form, text: &mut String) {
         let ([root, second, third], [first_relation, second_relation]) = (g.objects, g.relations);
         self.push_object(root, form, text);
@@ -98,8 +98,8 @@ impl Nouns {
         }
     }
 
-    /// "that is both left of a sphere and behind a cylinder"; with other relations than those of space, each has its
-    /// verb.
+    /// Appends "that is both left of a sphere and behind a cylinder"; unless both relations are spatial, each has its
+    /// own verb.
     fn push_both(&self, both: &[(Relation, Object); 2], root: Object, form: Form, text: &mut String) {
         if let [(first @ Relation::Spatial(_), a), (second @ Relation::Spatial(_), b)] = *both {
             text.push_str(if form == Form::One { " that is both " } else { " that are both " });
@@ -114,7 +114,7 @@ impl Nouns {
         self.push_related(second, b, root, form, text);
     }
 
-    /// "is left of a sphere", said of an object or of many.
+    /// Appends "is left of a sphere", in the singular or plural.
     pub fn push_related(&self, relation: Relation, to: Object, of: Object, form: Form, text: &mut String) {
         text.push_str(match (relation, form) {
             (Relation::Spatial(_), Form::One) => "is ",
@@ -125,7 +125,7 @@ impl Nouns {
         self.push_relation_to(relation, to, of, text);
     }
 
-    /// "left of a sphere". As nothing is related to itself, what is described as the first object is "another".
+    /// Appends "left of a sphere". Nothing is related to itself, so an object with the same description is "another".
     fn push_relation_to(&self, relation: Relation, to: Object, of: Object, text: &mut String) {
         push_relation(relation, text);
         if to == of {
@@ -137,7 +137,7 @@ impl Nouns {
         }
     }
 
-    /// "red cube".
+    /// Appends "red cube".
     fn push_object(&self, object: Object, form: Form, text: &mut String) {
         if let Some(attribute) = object.attribute {
             text.push_str(self.name(attribute));
@@ -156,7 +156,7 @@ pub(super) fn plural(shape: &str) -> String {
     format!("{shape}s")
 }
 
-/// "left of", "the same color as".
+/// Appends "left of" or "the same color as".
 pub(super) fn push_relation(relation: Relation, text: &mut String) {
     match relation {
         Relation::Spatial(relation) => text.push_str(RELATIONS[usize::from(relation)]),
@@ -168,7 +168,7 @@ pub(super) fn push_relation(relation: Relation, text: &mut String) {
     }
 }
 
-/// Appends what follows "a " at the end of the text, which becomes "an " before a vowel.
+/// Appends the words after an "a " at the end of the text; the article becomes "an " before a vowel.
 pub(super) fn push_after_article(text: &mut String, push: impl FnOnce(&mut String)) {
     let start = text.len();
     push(text);

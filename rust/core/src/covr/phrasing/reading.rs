@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Fewest phrasings of a question: one for train, and the last, which train has not.
+/// Minimum number of phrasings of a question: one for train, and the last, which train does not have.
 const FEWEST: usize = 2;
 
 #[derive(Debug, Error)]
@@ -27,7 +27,7 @@ impl Phrasings {
     /// Reads a file, named `file` in messages, for questions about a world.
     ///
     /// # Errors
-    /// Names the place in the file, what is wrong there, and what would be right.
+    /// Names the place in the file, the problem there, and what would be right.
     pub fn read(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Self, PhrasingsError> {
         let content = read_unique(bytes, file).map_err(PhrasingsError::Json)?;
         let names = Template::ALL.map(Template::name);
@@ -45,14 +45,14 @@ impl Phrasings {
     }
 }
 
-/// The places of sentences read so far, each of which may be there once.
+/// Reads sentences; `places` has the place of each sentence so far, since no sentence may occur twice.
 #[derive(Default)]
 struct Reader<'a> {
     places: BTreeMap<&'a str, String>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the sentences of all variants below a place; `key` is the last on the way there.
+    /// Reads the sentences of all variants below a place; `key` is the last key on the way there.
     fn variants(
         &mut self,
         template: Template,

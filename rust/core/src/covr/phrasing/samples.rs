@@ -20,14 +20,14 @@ impl<'a> Sampler<'a> {
         Self { vocab, rng: StreamKey::new(&[b"test questions over sets"]).at(seed) }
     }
 
-    /// A question of any template and structure; numbers are 0 to 5.
+    /// Draws a question of any template and structure; numbers are 0 to 5.
     pub fn meaning(&mut self) -> Meaning {
         let template = self.any(&Template::ALL);
         let structure = self.any(&Structure::ALL);
         self.meaning_of(template, structure)
     }
 
-    /// A question of a template about subgraphs of a structure.
+    /// Draws a question of a template about subgraphs of a structure.
     pub fn meaning_of(&mut self, template: Template, structure: Structure) -> Meaning {
         let g = self.subgraph(structure);
         let (kind, value) = self.value(N_TYPES);

@@ -1,4 +1,4 @@
-//! A sentence with slots, in pieces.
+//! Sentences with slots, split into pieces.
 
 use super::noun::{Form, Nouns, push_after_article};
 use super::slot::{Content, Slot};
@@ -20,7 +20,7 @@ pub(super) enum Piece {
         /// Whether "a" comes before it.
         has_article: bool,
     },
-    /// The words for the number 1, and for others.
+    /// The words for the number 1 and for other numbers.
     Agreement([String; 2]),
 }
 
@@ -28,7 +28,7 @@ impl Sentence {
     /// Reads a sentence of a variant.
     ///
     /// # Errors
-    /// What is wrong with it, as the end of a message.
+    /// The problem with the sentence, as the end of a message.
     pub fn new(text: &str, parts: &Parts) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Err("empty; expected a sentence".to_owned());
@@ -104,7 +104,7 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// Whether a word that ends before this text is whole.
+/// Whether this text begins with a word boundary.
 fn is_delimited(after: &str) -> bool {
     after.is_empty() || after.starts_with([' ', ';', ',', '?', '.'])
 }

@@ -1,4 +1,4 @@
-//! The slots of sentences, and what a question puts into them.
+//! The slots of sentences, and how questions fill them.
 
 use super::noun::{Form, Nouns, SHAPE, push_relation};
 use crate::covr::{Bound, Condition, Meaning, Object, Relation, Subgraph};
@@ -51,7 +51,7 @@ impl Slot {
         Self::Converse,
     ];
 
-    /// As sentences have it.
+    /// The slot as written in sentences.
     pub const fn name(self) -> &'static str {
         match self {
             Self::A => "<A>",
@@ -81,12 +81,12 @@ impl Slot {
     }
 }
 
-/// The parts of a question by slot. Those that its template does not have are never written.
+/// The parts of a question that fill slots. Parts that its template does not have are never written.
 pub(super) struct Content {
     pub g: Subgraph,
     pub g2: Subgraph,
     pub kind: u8,
-    /// As type and value.
+    /// Each as (type, value).
     pub values: [(u8, u8); 2],
     pub number: (Bound, u8),
     pub of_image: (Bound, u8),
@@ -125,7 +125,7 @@ impl Content {
         }
     }
 
-    /// What all questions have.
+    /// The parts that all questions have, with defaults for the others.
     fn of(g: Subgraph) -> Self {
         Self {
             g,
@@ -140,12 +140,12 @@ impl Content {
         }
     }
 
-    /// Whether the question's number asks for words in the singular.
+    /// Singular if the question's number is 1, otherwise plural.
     pub fn form(&self) -> Form {
         Form::of(self.number.1)
     }
 
-    /// Appends what a slot stands for.
+    /// Appends the words of a slot.
     pub fn write(&self, slot: Slot, nouns: &Nouns, text: &mut String) {
         match slot {
             Slot::A => nouns.push_phrase(&self.g, Form::One, text),
@@ -189,7 +189,7 @@ impl Content {
         }
     }
 
-    /// The object to which the root has the relation, up to the root's name.
+    /// Appends the phrase of the object to which the root has the relation, up to the root's name.
     fn push_target(&self, text: &mut String) {
         text.push_str(match self.relation {
             Relation::Spatial(_) => "thing that is ",

@@ -1,4 +1,4 @@
-//! Tests of texts: their wording, their agreement, and the words that they have.
+//! Tests of texts: their wording, agreement and tokens.
 
 use super::samples::Sampler;
 use super::variant::keys;
@@ -47,14 +47,14 @@ fn write(meaning: &Meaning, phrasing: usize) -> String {
     text
 }
 
-/// The text of a question about the number of objects that a subgraph describes, as far as it describes them.
+/// The plural noun phrase of a subgraph, taken from the text of a question that counts its objects.
 fn plural(g: Subgraph) -> String {
     let text = write(&Meaning::Count { g, counted: Counted::Objects }, 0);
     let phrase = text.strip_prefix("How many ").unwrap().strip_suffix(" are there across the images?");
     phrase.unwrap().to_owned()
 }
 
-/// The same of one object, with its article.
+/// The singular noun phrase of a subgraph, with its article.
 fn singular(g: Subgraph) -> String {
     let text = write(&Meaning::Count { g, counted: Counted::Images }, 0);
     text.strip_prefix("How many images contain ").unwrap().strip_suffix('?').unwrap().to_owned()
@@ -67,7 +67,7 @@ fn variant_names(template: Template) -> Vec<String> {
     })
 }
 
-/// Each phrasing of each variant, about subgraphs of one structure after the other.
+/// Each phrasing of each variant, about subgraphs of the four structures in turn.
 fn texts_to_read() -> String {
     let mut out = String::new();
     let mut sampler = Sampler::new(&VOCABULARY, 0);
@@ -249,7 +249,7 @@ proptest! {
     }
 }
 
-/// The same for all questions that mean the same: exactly one object is also at least one and at most one.
+/// A normal form that is equal for equivalent questions: between one and at most one object is exactly one.
 fn normalized(mut meaning: Meaning) -> Meaning {
     if let Meaning::CountGroupBy { of_image, .. } | Meaning::VerifyCountGroupBy { of_image, .. } = &mut meaning
         && *of_image == (Bound::AtMost, 1)

@@ -1,4 +1,4 @@
-//! The variants of a template: questions that need sentences of their own, and the slots that these have.
+//! The variants of a template: kinds of questions that need their own sentences, and the slots of these sentences.
 
 use super::slot::Slot;
 use crate::covr::{Condition, Meaning, Template};
@@ -9,7 +9,7 @@ const CONNECTIVES: &[&str] = &["and", "or"];
 const QUANTIFIERS: &[&str] = &["all", "some", "none"];
 const CONDITIONS: &[&str] = &["value", "related"];
 
-/// The keys of a template in the file: those below its name, those below each of these.
+/// The keys of a template in the file: those below its name, then those below each of these.
 pub(super) fn keys(template: Template) -> &'static [&'static [&'static str]] {
     match template {
         Template::CompareCount => &[COUNTED, COMPARISONS],
@@ -53,16 +53,16 @@ pub(super) fn number(meaning: &Meaning) -> usize {
     }
 }
 
-/// What the sentences of a variant can and have to say.
+/// The slots that the sentences of a variant must have or may have.
 pub(super) struct Parts {
-    /// For each part of the question, the slots that say it; every sentence has one of them.
+    /// For each part of the question, the slots that express it; every sentence has at least one of them.
     pub required: &'static [&'static [Slot]],
-    /// What a sentence may leave out.
+    /// Slots that a sentence may leave out.
     pub optional: &'static [Slot],
 }
 
 impl Parts {
-    /// Those of a variant, given by the last of its keys.
+    /// The parts of a variant, which is given by the last of its keys.
     pub fn of(template: Template, key: Option<&str>) -> Self {
         use Slot::{
             A, APerNumber, AreRelated, As, B, Bs, Converse, IsRelated, ItsTarget, Name, Name2, Number, NumberOfAs,
