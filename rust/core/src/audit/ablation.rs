@@ -1,7 +1,7 @@
-//! The relations of a program that its answer needs.
+//! Finds the relations of a program that its answer needs.
 //!
-//! A relation is needed if the question with "anywhere" in its place has another answer, or none. Here that question
-//! is written out, with the scene in place of the relation and its input, and executed.
+//! A relation is needed if the question with "anywhere" in its place has another answer, or none. That question's
+//! program is built here, with `scene` in place of the relation and its input, and executed.
 
 use super::program::ProgramReader;
 use super::token::MOST_TOKENS;
@@ -29,7 +29,7 @@ impl ProgramReader {
         (answer >= 0).then(|| relates.iter().map(without).collect())
     }
 
-    /// The start of each relation's tokens and the end of its input's; None for a row that is not a program.
+    /// The start of each relation's tokens and the end of its input's tokens; None if the row is not a program.
     fn relates(&self, program: &[i32]) -> Option<Vec<(usize, usize)>> {
         let mut found = Vec::new();
         for (first, &token) in program.iter().enumerate() {
@@ -39,7 +39,7 @@ impl ProgramReader {
                 found.push((first, program.len() - rest.len()));
             }
         }
-        // The input of a relation is executed before it, and first inputs before second ones.
+        // A relation's input is executed before the relation, and first inputs before second ones.
         found.sort_by_key(|&(first, end)| (end, Reverse(first)));
         Some(found)
     }
@@ -71,7 +71,7 @@ mod tests {
         "equal_integer",
     ];
 
-    /// On a cube with a sphere on its left, which has nothing on its left.
+    /// The result on a scene of a cube and a sphere to its left.
     fn needed(program: &[&str]) -> Option<Vec<bool>> {
         let vocab = vocabulary();
         let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();

@@ -1,7 +1,7 @@
-//! Rows that ask for a value, or a pair of values of two types, that no object had, in program or in words.
+//! Finds rows whose program or words ask for a value, or a pair of values of two types, that no object had.
 //!
-//! A program asks for it by an alternative of some step, and words by a noun phrase. Alternatives are kept one by one
-//! and looked up in the list of what was seen: a plain implementation of the definition that shares nothing with the
+//! A program asks for values by an alternative of some step, and words by a noun phrase. Alternatives are kept one by
+//! one and looked up in the list of seen pairs: a plain implementation of the definition that shares nothing with the
 //! generator.
 
 use super::error::AuditError;
@@ -15,22 +15,22 @@ use rayon::prelude::*;
 /// Values of the two types, a bit each: those of the first, then those of the second.
 type Values = u64;
 const MOST_BITS: usize = Values::BITS as usize;
-/// Bound on the alternatives of a step; those of questions are fewer.
+/// Maximum number of alternatives of a step; questions have fewer.
 const MOST_ALTERNATIVES: usize = 256;
 
-/// Reads programs and words with respect to the values that were seen together.
+/// Reads programs and words, given the pairs of values that were seen together.
 #[derive(Clone, Debug)]
 pub struct AbsentReader {
     tokens: Tokens,
     words: WordReader,
-    /// Each combination seen, two bits.
+    /// The pairs of values seen, two bits each.
     seen: Vec<Values>,
     n_first: usize,
 }
 
 impl AbsentReader {
-    /// `functions` and `names` are the tokens of programs and questions by number; `seen` are the pairs of values of the
-    /// two `types` that an object had; `words` number the values of the first type, then those of the second.
+    /// `functions` and `names` are the tokens of programs and questions by number; `seen` has each pair of values of
+    /// the two `types` that an object had; `words` number the values of the first type, then those of the second.
     ///
     /// # Errors
     /// Types or values that are not in the vocabulary, or too many of them.
@@ -73,7 +73,7 @@ impl AbsentReader {
         })
     }
 
-    /// The rows whose program or words ask for something absent, at most `most` of each listed; uses all cores.
+    /// The rows whose program or words ask for something absent; lists at most `most` of each kind. Uses all cores.
     pub fn read_rows(&self, questions: &[i32], programs: &[i32], widths: [usize; 2], most: usize) -> Violations {
         let n_rows = (questions.len() / widths[0].max(1)).min(programs.len() / widths[1].max(1));
         let read = |row: usize| {
@@ -87,7 +87,7 @@ impl AbsentReader {
 
     /// Whether a program asks for something absent.
     ///
-    /// This is assumed of programs with more tokens or alternatives than any question has.
+    /// Programs with more tokens or alternatives than any question has are assumed to.
     pub fn in_program(&self, program: &[i32]) -> bool {
         let mut found = program.len() > MOST_TOKENS;
         let mut rest = program;
@@ -102,7 +102,7 @@ impl AbsentReader {
         self.words.any_phrase(question, |values| self.is_absent(values))
     }
 
-    /// Whether no object had one of these values, or two of them that are of different types.
+    /// Whether no object had one of these values, or two of them of different types together.
     fn is_absent(&self, values: Values) -> bool {
         let is_seen = |wanted: Values| self.seen.iter().any(|seen| seen & wanted == wanted);
         let bits: Vec<usize> = (0..MOST_BITS).filter(|bit| values >> bit & 1 == 1).collect();
@@ -127,7 +127,7 @@ impl AbsentReader {
                 let (first, second) = (self.alternatives(rest, found), self.alternatives(rest, found));
                 first.iter().flat_map(|a| second.iter().map(move |b| a | b | token.values)).collect()
             }
-            // A likeness to the second input names no values, so the first one's are all.
+            // A likeness to the second input names no values, so the alternatives are those of the first input.
             Effect::Keeps | Effect::JoinsLikeness(_) => {
                 let first = self.alternatives(rest, found);
                 self.skip(1, token, rest, found);
@@ -141,11 +141,11 @@ impl AbsentReader {
         alternatives.sort_unstable();
         alternatives.dedup();
         *found |= alternatives.iter().any(|&values| self.is_absent(values)) || alternatives.len() > MOST_ALTERNATIVES;
-        // Once something was found, nothing further has to be tracked.
+        // Once something is found, nothing else has to be tracked.
         if *found { vec![0] } else { alternatives }
     }
 
-    /// Reads a function's inputs from one of them on; none of them describes its output.
+    /// Reads a function's inputs, starting from the input `from`; they do not describe the function's output.
     fn skip(&self, from: usize, token: Token, rest: &mut &[i32], found: &mut bool) {
         (from..token.function.arity()).for_each(|_| drop(self.alternatives(rest, found)));
     }
@@ -191,14 +191,14 @@ mod tests {
         let cases = [
             ("exist filter_shape[cube] filter_color[blue] scene", false),
             ("exist filter_shape[sphere] filter_color[blue] scene", true),
-            // A value that met none.
+            // No object had this value.
             ("count filter_shape[cylinder] scene", true),
             // Blue things that are cubes or red spheres: the second alternative is blue and a sphere.
             ("count filter_color[blue] union filter_shape[cube] scene filter_shape[sphere] scene", true),
             ("count union filter_color[blue] scene filter_shape[sphere] scene", false),
             ("count intersect filter_color[blue] scene filter_shape[sphere] scene", true),
             ("count intersect filter_color[red] scene filter_shape[sphere] scene", false),
-            // What follows a relation starts anew.
+            // A relation starts a new description.
             ("count filter_shape[sphere] relate[left] unique filter_color[blue] scene", false),
             ("equal_integer count filter_shape[sphere] scene count filter_color[blue] scene", false),
         ];

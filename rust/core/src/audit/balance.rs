@@ -1,9 +1,9 @@
-//! Whether the questions of a split, in order, can have been balanced in windows.
+//! Checks whether the questions of a split, in order, can have been balanced in windows.
 //!
-//! CLEVR's rule, in code of the audit's own: an answer is rejected while its family has given it more than 1.1 times
-//! as often as the second most frequent answer, or more than 5 times the median (at least 5); the counts restart with
-//! each window. Scenes without questions are in no file, so a window can have fewer images than scenes: windows are
-//! searched for in which the rule allowed every question.
+//! This is the audit's own code for CLEVR's rule: an answer is rejected while its family has given it more than 1.1
+//! times as often as the second most frequent answer, or more than 5 times the median (at least 5); the counts restart
+//! with each window. Scenes without questions are in no file, so a window can have fewer images than scenes. The check
+//! searches for windows in which the rule allowed every question.
 
 use std::collections::BTreeSet;
 
@@ -21,11 +21,11 @@ pub struct QuestionColumns<'a> {
 pub enum WindowSearch {
     /// This number of windows was found.
     Found(usize),
-    /// Whatever the windows are, the rule forbade a question; this is the last row at which that is found.
+    /// The rule forbids a question, whatever the windows are; this is the last row at which the search failed.
     Refused(usize),
 }
 
-/// Searches for windows of `window` scenes, at most `unseen` of them without a question.
+/// Searches for windows of `window` scenes, of which at most `unseen` have no question.
 ///
 /// `answers_of` holds the answers that each family can have.
 pub fn check_balance(
@@ -63,7 +63,7 @@ pub fn check_balance(
     WindowSearch::Refused(furthest)
 }
 
-/// How often each family gave each answer.
+/// Counts of each family's answers.
 struct Counts<'a> {
     answers_of: &'a [Vec<i32>],
     counts: Vec<Vec<u32>>,
@@ -76,7 +76,7 @@ impl<'a> Counts<'a> {
         Self { answers_of, counts, sorted: Vec::new() }
     }
 
-    /// The first of these rows that the rule refuses with counts from zero, or whose family or answer does not exist.
+    /// The first of these rows that the rule refuses, counting from zero, or whose family or answer does not exist.
     fn first_refused(&mut self, columns: QuestionColumns<'_>, rows: std::ops::Range<usize>) -> Option<usize> {
         self.counts.iter_mut().for_each(|counts| counts.fill(0));
         rows.into_iter().find(|&row| !self.accepts(columns.families[row], columns.answers[row]))
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn an_answer_may_be_five_times_the_median_and_not_more() {
-        // The third answer never comes, so with two of five the median is zero, taken for five.
+        // Only two of the five answers occur, so the median is 0, and the rule uses 5 instead.
         let rows: Vec<i32> = [0, 1].repeat(27);
         let families = vec![0; rows.len()];
         let images: Vec<i32> = (0..rows.len() as i32).collect();
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn scenes_without_questions_shorten_a_window() {
-        // A window of three scenes, one unseen, and then another.
+        // One window of three scenes, and then another.
         let rows = [4, 5, 5, 4, 5];
         assert_eq!(of(&rows, 3, 0), WindowSearch::Found(2));
         let rows = [4, 5, 6, 6, 4, 5, 4];
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn an_image_is_in_one_window() {
-        // Two images of two questions each: a window may not begin between questions of one image.
+        // Two images with two questions each: a window must not begin between questions of one image.
         let columns = QuestionColumns { families: &[0; 4], answers: &[4, 5, 4, 4], images: &[0, 0, 1, 1] };
         assert_eq!(check_balance(columns, &[ANSWERS.to_vec()], 2, 1), WindowSearch::Refused(3));
     }

@@ -1,9 +1,9 @@
-//! What can be wrong with what the audit is given.
+//! Errors in the inputs of the audit.
 
 use crate::message::shown;
 use thiserror::Error;
 
-/// Maximum number of held-out values: a bit each, and a bit for each set of them in a word.
+/// Maximum number of held-out values: each has a bit, and each of their 16 subsets has a bit of a 16-bit mask.
 pub const MOST_VALUES: usize = 4;
 
 #[derive(Debug, Error)]
@@ -18,7 +18,7 @@ pub enum AuditError {
     Shape { questions: usize, programs: usize, scenes: usize },
 }
 
-/// What is wrong with a file that the audit reads, and where in it.
+/// A problem with a file that the audit reads, and its place.
 #[derive(Debug, Error)]
 #[error("{place}: {problem}")]
 pub struct FileError {

@@ -1,5 +1,4 @@
-//! Tests that generator and audit handle new functions, one of each effect and those of suites, with respect to what is
-//! held out.
+//! Tests that generator and audit agree on held-out values in new functions: one of each effect, and those of suites.
 
 use super::{AbsentReader, NO_ANSWER, ProgramReader};
 use crate::holdout::Holdout;
@@ -16,12 +15,12 @@ use std::mem::discriminant;
 
 const PROPERTIES: &str = r#"{"sizes": {"small": 0.35, "large": 0.7}, "colors": {"red": [1, 2, 3], "blue": [1, 2, 4]},
     "materials": {"rubber": "r", "metal": "m"}, "shapes": {"cube": "c", "cylinder": "y"}}"#;
-/// The held-out pair is rubber and cylinder, which no object of the palette is.
+/// The held-out pair is rubber and cylinder, which no object of the palette has.
 const PALETTE: &str = r#"{"cube": ["rubber", "metal"], "cylinder": ["metal"]}"#;
 const MATERIAL: u8 = 2;
 const SHAPE: u8 = 3;
 
-/// Templates with a new function each, and whether some question mentions the pair, and implies it.
+/// Templates, each with a new function; whether some of their questions mention the pair, and imply it.
 #[rustfmt::skip]
 const FAMILIES: [(&str, bool, bool); 20] = [
     ("scene; filter_unique 0 <Z> <C> <M> <S>; verify_material 1 <M2>", true, true),
@@ -74,7 +73,7 @@ fn template(nodes: &str) -> String {
     json!([{"text": [text], "nodes": nodes, "params": params}]).to_string()
 }
 
-/// Generator and audit, with the tokens of all functions, including those for tests.
+/// The readers of generator and audit, with the tokens of all functions, including those for tests.
 struct Readers {
     vocab: Vocabulary,
     holdout: Holdout,
@@ -105,21 +104,21 @@ impl Readers {
         }
     }
 
-    /// Whether a program mentions the pair and implies it, on which generator and audit agree.
+    /// Whether a program mentions the pair, and implies it; checks that generator and audit agree.
     fn read(&self, program: &Program) -> (bool, bool) {
         let row = self.tokens.encode(program).unwrap();
         let tokens = &row[1..row.len() - 1];
-        // Without the steps that the answer does not depend on, which no row has.
+        // No row has steps on which the answer does not depend, so decoding removes them.
         let program = &self.tokens.decode(&row, 0).unwrap();
         let (mentions, implies) = (self.holdout.is_mentioned_in(program), self.holdout.is_implied_in(program));
         assert_eq!((self.programs.mentions(tokens), self.programs.implies(tokens)), (mentions, implies), "{program:?}");
-        // The pair is all that is absent from the palette, so whoever names something absent mentions the pair.
+        // Only the pair is absent from the palette, so a program that names something absent mentions the pair.
         let absent = self.within_palette.absent().unwrap();
         assert_eq!((absent.is_named_in(program), self.absent.in_program(tokens)), (mentions, mentions), "{program:?}");
         (mentions, implies)
     }
 
-    /// Questions of a family under a rule, on scenes with all kinds of objects.
+    /// Asks questions of a family under a rule, on scenes with all kinds of objects.
     fn questions(&self, nodes: &str, rule: QuestionRule, holdout: &Holdout) -> Vec<Question> {
         let files = [("for_tests".to_owned(), template(nodes).into_bytes())];
         let templates = TemplateSet::from_files(&self.vocab, &files, &[], ("synonyms.json", b"{}")).unwrap();
@@ -151,7 +150,7 @@ fn there_is_one_function_of_each_effect() {
     let mut effects: Vec<_> = Function::for_tests().iter().map(|function| discriminant(&function.effect())).collect();
     effects.dedup();
     assert_eq!(effects.len(), 8);
-    // Templates do not have COVR's functions, so their further effects are tested on random programs alone.
+    // Templates do not have COVR's functions, so the effects of those are only tested on random programs.
     let mut in_templates = Function::all().iter().filter(|function| function.origin() != Origin::Covr);
     assert!(in_templates.all(|function| effects.contains(&discriminant(&function.effect()))));
     let for_suites = Function::all().iter().filter(|function| function.origin() == Origin::Suites);
@@ -184,7 +183,7 @@ fn questions_with_a_new_function_follow_the_held_out_rules() {
     }
 }
 
-/// Random programs of up to 80 tokens, every second one only of functions that say much about materials and shapes.
+/// Random programs of up to 80 tokens, every second one only of functions that often describe materials and shapes.
 fn random_programs(readers: &Readers, n: u64) -> impl Iterator<Item = (Program, Vec<i32>)> {
     let says_much = |function: &&Function| {
         let is_held_out = function.attribute_type().is_none_or(|kind| kind == MATERIAL || kind == SHAPE);
@@ -244,7 +243,7 @@ fn verifying_a_value_mentions_what_filtering_by_it_does() {
     let readers = Readers::new();
     let mut counts = [0; 2];
     for (program, _) in random_programs(&readers, 10_000) {
-        // What random programs ask `unique` of, asked both ways whether it is a cylinder.
+        // Asks in both ways whether the only member of a random program's set is a cylinder.
         let Some(unique) = program.steps.iter().rposition(|step| step.function == Function::Unique) else { continue };
         let set = program.steps[unique].inputs[0];
         let mentions = |functions: [(Function, u8); 2]| {
@@ -263,7 +262,7 @@ fn verifying_a_value_mentions_what_filtering_by_it_does() {
     assert!(counts.iter().all(|&n| n > 100), "{counts:?}");
 }
 
-/// The program with values of one type offered of each object that a `unique` gives: `values` has those of each.
+/// The program with offers of values of one type after each `unique`: `values` has the values for each object.
 fn with_offers(program: &Program, kinds: &[u8], values: &[Vec<u8>]) -> Program {
     let (mut steps, mut places) = (Vec::new(), Vec::new());
     let mut offers = kinds.iter().zip(values);
@@ -283,7 +282,7 @@ fn with_offers(program: &Program, kinds: &[u8], values: &[Vec<u8>]) -> Program {
     Program { steps }
 }
 
-/// All ways to keep one of the values of each object, or none.
+/// All ways to keep one value or none of each object.
 fn one_of_each(values: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>> {
     let Some((first, rest)) = values.split_first() else { return vec![Vec::new()] };
     let kept = std::iter::once(Vec::new()).chain(first.iter().map(|&value| vec![value]));
@@ -291,8 +290,8 @@ fn one_of_each(values: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>> {
     kept.flat_map(|kept| rest.iter().map(move |rest| [std::slice::from_ref(&kept), rest].concat())).collect()
 }
 
-/// The values offered of an object are alternatives. Adding them all to one description, as the effect of an offer does,
-/// asks for the same as a description for each of them, for whatever is held out.
+/// The values offered for an object are alternatives. An offer's effect adds them all to one description. Whatever is
+/// held out, this asks for the same values as a separate description for each of them.
 #[test]
 fn offers_of_a_type_are_alternatives() {
     let readers = Readers::new();
@@ -322,7 +321,7 @@ fn offers_of_a_type_are_alternatives() {
     assert!([0, 2, 3].iter().all(|&i| found[i] > 30) && only_by_offers > 100, "{found:?} {only_by_offers}");
 }
 
-/// What is read of random programs of CLEVR's own functions, as it was before suites had functions of their own.
+/// Random programs of CLEVR's own functions are read as they were before suites had functions of their own.
 #[test]
 fn programs_of_clevrs_own_functions_are_read_as_ever() {
     let vocab = samples::vocabulary();

@@ -1,33 +1,33 @@
 //! Whether a program, given as tokens, asks for the held-out values directly or by likenesses.
 //!
 //! This is a plain implementation of the definition. A set or an object is a list of alternatives, as in `program`, but
-//! here an alternative is a thing that is asked to have values, and to be like other things in an attribute. A filter
-//! adds its value to each thing; `unique` and `query_*` keep their input's things; `union` takes those of both inputs;
-//! `intersect` makes one thing of each with each, which is like all that either was like; `same_*` makes a new thing
-//! that is like each of its input's. `equal_*` asks for a thing that is like each of one input's and each of the
-//! other's; `equal_object`, like `intersect`, for one that is both; `with_same_*` gives the first input's things, each
-//! like each of the second's. Everything else makes a thing of which nothing is
-//! asked. Things that are alike in an attribute have the same held-out value of it, if either has one. The program asks
-//! for the held-out values if some thing has all of them.
+//! here an alternative is a thing that must have some values, and be like other things in an attribute. A filter adds
+//! its value to each thing; `unique` and `query_*` keep their input's things; `union` takes those of both inputs;
+//! `intersect` joins each thing of one input with each of the other, and the result is like everything that either was
+//! like; `same_*` makes new things, each like one of its input's. `equal_*` makes things that are like one of the first
+//! input's and one of the second's; `equal_object` joins things as `intersect` does; `with_same_*` gives the first
+//! input's things, each like one of the second's. Every other function makes a thing without requirements. Things that
+//! are alike in an attribute have the same held-out value of it, if either has one. The program asks for the held-out
+//! values if some thing has all of them.
 
 use super::program::ProgramReader;
 use crate::program::Effect;
 
-/// Bound on the things of a step; those of questions are fewer.
+/// Maximum number of things of a step; questions have fewer.
 const MOST_THINGS: usize = 256;
 
 /// Something that is asked for.
 #[derive(Clone, Debug, Default)]
 struct Thing {
-    /// Held-out values that it is asked to have, a bit each.
+    /// The held-out values that it must have, a bit each.
     values: u8,
     /// The things that it is like, each with the bit of the held-out value of the attribute in question.
     like: Vec<(u8, Thing)>,
 }
 
 impl ProgramReader {
-    /// Whether the program implies the held-out values: asks for a cylinder with the material of a rubber cube, a rubber
-    /// thing with that of a cylinder, or whether a cylinder and a rubber cube have the same.
+    /// Whether the program implies the held-out values: asks for a cylinder with the material of a rubber cube, for a
+    /// rubber thing with the shape of a cylinder, or whether a cylinder and a rubber cube have the same material.
     pub fn implies(&self, program: &[i32]) -> bool {
         if !self.names_all(program) {
             return false;
@@ -94,7 +94,7 @@ impl ProgramReader {
                 vec![Thing::default()]
             }
         };
-        // Once something was found, nothing further has to be tracked.
+        // Once something is found, nothing else has to be tracked.
         let size: usize = things.iter().map(Thing::size).sum();
         *found |= size > MOST_THINGS || things.iter().any(|thing| thing.clone().ever_has(self.held_out));
         if *found { vec![Thing::default()] } else { things }
@@ -102,12 +102,12 @@ impl ProgramReader {
 }
 
 impl Thing {
-    /// A thing that is both.
+    /// The thing that is both `a` and `b`.
     fn joined(a: &Self, b: &Self) -> Self {
         Self { values: a.values | b.values, like: [&a.like[..], &b.like].concat() }
     }
 
-    /// Number of things: itself, and all that it is like.
+    /// The number of things: itself, and everything that it is like.
     fn size(&self) -> usize {
         1 + self.like.iter().map(|(_, other)| other.size()).sum::<usize>()
     }
@@ -118,7 +118,7 @@ impl Thing {
         self.any_has(values)
     }
 
-    /// Passes values on between things that are alike; whether anything changed.
+    /// Shares values between things that are alike; returns whether anything changed.
     fn share(&mut self) -> bool {
         let mut changed = false;
         for (bit, other) in &mut self.like {

@@ -1,9 +1,9 @@
-//! The audit's own reading of what the generator wrote: what each row of a finished file asks for, in program and
-//! in words, and its answer.
+//! The audit's own reading of the generator's files: what each row asks for, in its program and in its words, and its
+//! answer.
 //!
-//! It shares with the generator the vocabulary, the scenes' sets, and the names, types and effects of the catalogue of
-//! functions. The meanings of effects and functions are implemented once more here, by exhaustive matches. Programs
-//! are read as trees of tokens, words as noun phrases.
+//! It shares with the generator the vocabulary, the scenes' sets, and the names, types and effects in the catalogue of
+//! functions. The meanings of effects and functions are implemented a second time here, by exhaustive matches. Programs
+//! are read as trees of tokens, and words as noun phrases.
 
 mod ablation;
 mod absent_pairs;

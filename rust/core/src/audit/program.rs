@@ -1,10 +1,10 @@
-//! Whether a program, given as tokens in prefix order, mentions the held-out values, and its answer on a scene.
+//! Reads programs as tokens in prefix order: whether they mention the held-out values, and their answers on scenes.
 //!
-//! The description of a step is a list of alternatives, each a set of values that its objects are asked to have. By
+//! The description of a step is a list of alternatives, each a set of values that its objects must have. Depending on
 //! its effect, a function keeps the description of its first input, adds a value to each alternative, takes the
-//! alternatives of either input, joins each with each, or starts a new description that asks for nothing. (A likeness
-//! starts a new one as well, or keeps the first; `implication` handles it.) The program mentions the held-out values if
-//! an alternative of some step has all of them.
+//! alternatives of either input, joins each with each, or starts a new description without values. (A likeness also
+//! starts a new one, or keeps the first; `implication` handles it.) The program mentions the held-out values if an
+//! alternative of some step has all of them.
 
 use super::error::{AuditError, MOST_VALUES};
 use super::token::{MOST_TOKENS, Tokens};
@@ -12,7 +12,7 @@ use crate::program::{Effect, Function};
 use crate::scene::SceneView;
 use crate::vocab::{RELATION_NAMES, TYPE_NAMES, Vocabulary};
 
-/// A function has no output for its inputs, as `unique` of a set without exactly one member.
+/// A function has no output for its inputs, such as `unique` on a set with other than one member.
 pub const NO_ANSWER: i32 = -1;
 /// The tokens are not a program.
 pub const NO_PROGRAM: i32 = -2;
@@ -21,18 +21,18 @@ pub const UNKNOWN_ANSWER: i32 = -3;
 /// There is no scene.
 pub const NO_SCENE: i32 = -4;
 
-/// Objects of `N` images, those of each as bits.
+/// Objects of `N` images, a mask of bits for each image.
 type Objects<const N: usize> = [u32; N];
 
 /// The output of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value<const N: usize> {
     Set(Objects<N>),
-    /// An image, and a number in it.
+    /// The number of an image, and of an object in it.
     Object(usize, usize),
-    /// The members of groups; each image with any is a group.
+    /// The members of groups; each image that has members is a group.
     Groups(Objects<N>),
-    /// Whether each image is among them.
+    /// By image, whether it is included.
     Images([bool; N]),
     Number(u32),
     Truth(bool),
@@ -47,11 +47,11 @@ enum Fault {
     NoProgram,
 }
 
-/// A list of alternatives: bit `a` stands for the one with the held-out values of `a`'s bits.
+/// A list of alternatives: bit `a` stands for the alternative with the held-out values whose bits `a` has.
 type Alternatives = u16;
 const ANYTHING: Alternatives = 1;
 
-/// Reads programs of one vocabulary with respect to its held-out values.
+/// Reads programs of one vocabulary, with its held-out values.
 #[derive(Clone, Debug)]
 pub struct ProgramReader {
     pub(super) tokens: Tokens,
@@ -99,7 +99,7 @@ impl ProgramReader {
         })
     }
 
-    /// Whether some set of the program is asked for all held-out values.
+    /// Whether the program asks some set for all held-out values.
     pub fn mentions(&self, program: &[i32]) -> bool {
         if !self.names_all(program) {
             return false;
@@ -126,7 +126,7 @@ impl ProgramReader {
     fn describe(&self, rest: &mut &[i32], found: &mut bool) -> Alternatives {
         let Some(token) = self.tokens.next(rest) else { return ANYTHING };
         let described = match token.function.effect() {
-            // A likeness to the second input names no values, so the first one's alternatives are all.
+            // A likeness to the second input names no values, so the alternatives are those of the first input.
             Effect::Keeps | Effect::JoinsLikeness(_) => {
                 let first = self.describe(rest, found);
                 for _ in 1..token.function.arity() {
@@ -158,7 +158,7 @@ impl ProgramReader {
         self.answer_on_set(program, [scene])
     }
 
-    /// The same on `N` images.
+    /// The answer on a set of `N` images, as `answer`.
     pub fn answer_on_set<const N: usize>(&self, program: &[i32], scenes: [SceneView<'_>; N]) -> i32 {
         if program.len() > MOST_TOKENS {
             return NO_PROGRAM;
@@ -177,13 +177,13 @@ impl ProgramReader {
         }
     }
 
-    /// The number of members in each image of the set that some tokens stand for; None if they stand for no set.
+    /// The number of members, in each image, of the set that some tokens compute; None if they do not compute a set.
     pub(super) fn sizes_on_set<const N: usize>(&self, set: &[i32], scenes: &[SceneView<'_>; N]) -> Option<[u32; N]> {
         let mut rest = set;
         Some(self.set(&mut rest, scenes).ok()?.map(u32::count_ones))
     }
 
-    /// The number that some tokens stand for; None if they stand for no number.
+    /// The number that some tokens compute; None if they do not compute a number.
     pub(super) fn number_on_set<const N: usize>(&self, number: &[i32], scenes: &[SceneView<'_>; N]) -> Option<u32> {
         let mut rest = number;
         self.number(&mut rest, scenes).ok()
@@ -195,7 +195,7 @@ impl ProgramReader {
         let related = |relation: usize, (image, object): (usize, usize)| -> u32 {
             scenes[image].related[relation * scenes[image].attributes.len() + object]
         };
-        // The objects of an image that are like one of its objects, itself included.
+        // The objects of an image that have the same value as one of its objects, which is included.
         let alike = |kind: usize, (image, object): (usize, usize)| {
             let values = scenes[image].attributes;
             let like = |&other: &usize| values[other][kind] == values[object][kind];
@@ -343,7 +343,7 @@ impl ProgramReader {
                 let (image, object) = self.object(rest, scenes)?;
                 let beside = objects(alone(image, self.set(rest, scenes)?[image]));
                 let [other] = beside[..] else { return Err(Fault::NoOutput) };
-                // Relations stand in pairs of opposites.
+                // Opposite relations are neighbors in the list of names.
                 let axis = [token.argument, token.argument ^ 1];
                 let holds = |relation: &usize| related(*relation, other) >> object & 1 == 1;
                 Value::Relation(axis.into_iter().find(holds).ok_or(Fault::NoOutput)?)
@@ -354,7 +354,7 @@ impl ProgramReader {
         })
     }
 
-    /// The number of a value within its type, from that of its row among a scene's sets.
+    /// The number of a value within its type, given its row among a scene's sets.
     fn value_number(&self, kind: u8, row: usize) -> Result<u8, Fault> {
         let before: usize = self.values[..usize::from(kind)].iter().map(Vec::len).sum();
         row.checked_sub(before).map(|number| number as u8).ok_or(Fault::NoProgram)
@@ -392,7 +392,7 @@ fn objects<const N: usize>(set: Objects<N>) -> Vec<(usize, usize)> {
     (0..N).flat_map(|image| of_image(image).map(move |object| (image, object))).collect()
 }
 
-/// The members of a set that a condition holds of.
+/// The members of a set for which a condition holds.
 fn members<const N: usize>(set: Objects<N>, holds: impl Fn((usize, usize)) -> bool) -> Objects<N> {
     objects(set).into_iter().filter(|&object| holds(object)).fold([0; N], |mut kept, (image, object)| {
         kept[image] |= 1 << object;
@@ -423,7 +423,7 @@ fn added(alternatives: Alternatives, bit: u8) -> Alternatives {
     (0..16).filter(|a| alternatives >> a & 1 == 1).fold(0, |all, a| all | 1 << (a | u16::from(bit)))
 }
 
-/// Each alternative joined with each of the other list.
+/// Each alternative of one list joined with each of the other.
 fn joined(first: Alternatives, second: Alternatives) -> Alternatives {
     (0..16u8).filter(|a| second >> a & 1 == 1).fold(0, |all, a| all | added(first, a))
 }

@@ -1,7 +1,7 @@
-//! Rows of a question file, and the tokens that its arrays must hold for them.
+//! Reads the rows of a question file, and computes the tokens that the arrays must have for them.
 //!
-//! This is the audit's own reading of CLEVR's JSON. The tokens of a program are its last function, then those of its
-//! inputs, in prefix order.
+//! This is the audit's own reading of CLEVR's JSON. The tokens of a program are in prefix order: its last function,
+//! then the tokens of that function's inputs.
 
 use super::error::FileError;
 use super::parse::Names;
@@ -9,7 +9,7 @@ use super::token::split_text;
 use crate::message::json_cause;
 use serde::Deserialize;
 
-/// A row as numbers; -1 for tokens and answers that are not in the vocabulary.
+/// A row as numbers; tokens and answers that are not in the vocabulary are -1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionRow {
     /// `<START>`, tokens, `<END>`.
@@ -47,11 +47,11 @@ enum Answer {
 
 const START: i32 = 1;
 const END: i32 = 2;
-/// Maximum length of a program's tokens.
+/// Maximum number of tokens of a program.
 const MOST_TOKENS: usize = 4_096;
 
 impl QuestionRow {
-    /// One row, a JSON object; `row` is its number in messages.
+    /// Reads one row, a JSON object; `row` is its number in messages.
     pub fn read(json: &[u8], row: usize, names: &Names) -> Result<Self, FileError> {
         let wrong = |problem: String| FileError { place: format!("row {row}"), problem };
         let raw: Row = serde_json::from_slice(json).map_err(|error| wrong(json_cause(&error)))?;
@@ -78,7 +78,7 @@ impl QuestionRow {
 }
 
 impl Node {
-    /// Its token; -1 if there is none.
+    /// The node's token; -1 if it is not in the vocabulary.
     fn number(&self, names: &Names) -> i32 {
         match self.value_inputs.concat() {
             _ if self.value_inputs.is_empty() => names.function(&self.function),

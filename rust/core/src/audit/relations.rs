@@ -1,4 +1,4 @@
-//! The check of a finished scene's relationships against its positions and directions.
+//! Checks a finished scene's relationships against its positions and directions.
 //!
 //! Object j is left of i if it is further left by more than CLEVR's threshold. This shares no code with the sampling
 //! of scenes.
@@ -6,10 +6,10 @@
 use crate::vocab::RELATION_NAMES;
 use serde::Deserialize;
 
-/// How much further along a direction an object must be.
+/// The minimum difference in position, along the direction, for a relation to hold.
 const THRESHOLD: f64 = 0.2;
 
-/// This close to the threshold both outcomes are accepted: CLEVR computed with digits that its files do not have.
+/// This close to the threshold both outcomes are accepted: CLEVR computed with more digits than its files have.
 const DOUBT: f64 = 1e-6;
 
 /// Tolerance for the length of a direction, and for opposite and right angles.
@@ -39,7 +39,7 @@ impl<T> ByRelation<T> {
 }
 
 impl Directions {
-    /// What is wrong with the directions themselves.
+    /// The first fault of the directions themselves.
     fn fault(&self) -> Option<String> {
         for name in RELATION_NAMES {
             let &[x, y, z] = self.named(name);
@@ -56,7 +56,7 @@ impl Directions {
     }
 }
 
-/// The first fault of a scene; `sets[relation * n + i]` are the objects in relation to object i.
+/// The first fault of a scene; `sets[relation * n + i]` are the objects that have the relation to object i.
 pub fn find_wrong_relation(directions: Option<&Directions>, places: &[[f64; 3]], sets: &[u32]) -> Option<String> {
     let Some(directions) = directions else {
         return Some("it has no directions".to_string());
@@ -92,7 +92,7 @@ mod tests {
 
     const PLACES: [[f64; 3]; 2] = [[0.0, 0.0, 0.7], [1.0, 0.1, 0.35]];
 
-    /// Left, right, behind, front of each of the two: nearly level objects stand in no relation.
+    /// The sets left, right, behind and front of each of the two: objects at nearly the same depth are not related.
     const SETS: [u32; 8] = [0b00, 0b01, 0b10, 0b00, 0, 0, 0, 0];
 
     #[test]

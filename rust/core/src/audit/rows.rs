@@ -1,4 +1,4 @@
-//! The rows of a finished file: what each asks for, and which relations its answer needs.
+//! Reads the rows of a finished file: what each asks for, and which relations its answer needs.
 
 use super::error::AuditError;
 use super::program::{NO_SCENE, ProgramReader};
@@ -73,11 +73,11 @@ pub fn read_rows(
     (0..n).into_par_iter().with_min_len(256).map(read).collect()
 }
 
-/// In place of an entry of a row without an answer.
+/// Replaces the entries of a row without an answer.
 pub const UNANSWERED: i8 = -2;
 
-/// By row, for each relation of its program 1 if its answer needs it and 0 if not, padded with -1 to `width`; only
-/// `UNANSWERED` for a program without an answer, or with more relations. Uses all cores.
+/// By row, an entry for each relation of its program, 1 if the answer needs it and 0 if not, padded with -1 to `width`.
+/// The entries are all `UNANSWERED` if the program has no answer, or too many relations. Uses all cores.
 pub fn needed_rows(
     reader: &ProgramReader,
     programs: &[i32],

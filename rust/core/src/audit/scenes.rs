@@ -1,4 +1,4 @@
-//! Finished scene files: the scenes that programs see, and digests to find scenes that are alike.
+//! Reads finished scene files: the scenes on which programs are executed, and digests to find scenes that look alike.
 
 use super::error::{AuditError, FileError};
 use super::relations::{ByRelation, Directions, find_wrong_relation};
@@ -19,7 +19,7 @@ pub struct FinishedScene {
     /// Digest of the objects, their positions and rotations: equal for scenes that look alike except for camera and
     /// lights.
     pub look: u64,
-    /// Digest of positions (x and y; z follows from the size) and rotations alone.
+    /// Digest of only the positions (x and y; z follows from the size) and rotations.
     pub place: u64,
     /// The first relationship that contradicts positions and directions.
     pub wrong_relation: Option<String>,
@@ -104,7 +104,7 @@ impl FinishedScenes {
         self.0.get(scene).map(|scene| scene.graph.view())
     }
 
-    /// By scene, the value numbers of each object.
+    /// By scene, the numbers of each object's values.
     pub fn attributes(&self) -> impl ExactSizeIterator<Item = &[[u8; N_TYPES]]> {
         self.0.iter().map(|scene| scene.graph.view().attributes)
     }

@@ -1,4 +1,4 @@
-//! Tokens as the audit reads them: those of a row, of a text, and of a program, a function with its argument.
+//! The tokens of a row, of a text and of a program (each a function with its argument), as the audit reads them.
 
 use crate::program::{Argument, Function};
 use crate::vocab::{RELATION_NAMES, Vocabulary};
@@ -11,7 +11,7 @@ pub(super) struct Token {
     pub function: Function,
     /// The row of a value among a scene's sets, the number of a relation, a number itself, or 0.
     pub argument: usize,
-    /// The bits of its value among those that are searched for.
+    /// The bits of its value, if that is among the values searched for.
     pub values: u64,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Token {
 pub(super) struct Tokens(Vec<Option<Token>>);
 
 impl Tokens {
-    /// The tokens of names such as `filter_color[red]`; `bits` gives those of a value, by type and number.
+    /// The tokens of names such as `filter_color[red]`; `bits` returns the bits of a value, by type and number.
     pub fn new(vocab: &Vocabulary, names: &[String], bits: impl Fn(usize, usize) -> u64) -> Self {
         let read = |name: &String| {
             let (function, argument) = name.split_once('[').unwrap_or((name, ""));
@@ -58,14 +58,14 @@ impl Tokens {
     }
 }
 
-/// The tokens of a row between `<START>` and `<END>`, for rows of a width end to end.
+/// The tokens of a row between `<START>` and `<END>`; `rows` has rows of `width` tokens, end to end.
 pub(super) fn tokens(rows: &[i32], width: usize, row: usize) -> &[i32] {
     const END: i32 = 2;
     let row = rows[row * width..][..width].get(1..).unwrap_or(&[]);
     &row[..row.iter().position(|&token| token == END).unwrap_or(row.len())]
 }
 
-/// The tokens of a text: what stands between white space, `?` and `.`, with `;` and `,` as tokens of their own.
+/// The tokens of a text, separated by white space, `?` and `.`; `;` and `,` are tokens of their own.
 pub(super) fn split_text(text: &str) -> impl Iterator<Item = &str> {
     let is_mark = |c: char| matches!(c, ';' | ',' | '?' | '.');
     let pieces = text.split_whitespace().flat_map(move |word| word.split_inclusive(is_mark));

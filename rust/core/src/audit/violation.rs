@@ -1,34 +1,34 @@
-//! What a question of a finished file does that its split forbids, by kind and counted.
+//! Violations of a split's rules by the questions of a finished file, counted by kind.
 
 use super::program::{NO_ANSWER, NO_PROGRAM, NO_SCENE, UNKNOWN_ANSWER};
 use super::rows::Finding;
 use std::collections::BTreeMap;
 
-/// Where the questions of a split ask for the held-out values.
+/// Whether the questions of a split may or must ask for the held-out values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Nothing is held out of them.
+    /// The questions are not restricted.
     Anywhere,
     Always,
     Never,
-    /// Never, and not by way of likenesses either.
+    /// Never, not even through likenesses.
     NeverImplied,
 }
 
-/// What a question does that its split forbids.
+/// A violation of the rules of a question's split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Violation {
-    /// Its program gives another answer than the file has.
+    /// The program's answer differs from the answer in the file.
     WrongAnswer,
-    /// Its program has no answer.
+    /// The program has no answer.
     NoAnswer,
     ProgramMentions,
     WordsMention,
-    /// Its program asks for the held-out values through likenesses alone.
+    /// The program asks for the held-out values only through likenesses.
     Implies,
     ProgramLacksMention,
     WordsLackMention,
-    /// Its program asks for a combination of values that is not in the palette.
+    /// The program asks for a combination of values that is not in the palette.
     ProgramUnseen,
     WordsUnseen,
 }
@@ -36,14 +36,14 @@ pub enum Violation {
 /// The violations in a list of questions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations {
-    /// The first few of each kind, each with its question's row, in the order of the rows.
+    /// The first few violations of each kind with the rows of their questions, in the order of the rows.
     pub first: Vec<(usize, Violation)>,
-    /// The kinds that occur, each with how often it does.
+    /// The number of violations of each kind that occurs.
     pub counts: BTreeMap<Violation, usize>,
 }
 
 impl Violations {
-    /// Collects what each row violates, and lists at most `most` of a kind.
+    /// Collects the violations of each row, and lists at most `most` of a kind.
     pub(super) fn collect<I: IntoIterator<Item = Violation>>(rows: impl Iterator<Item = I>, most: usize) -> Self {
         let mut all = Self::default();
         for (row, violations) in rows.enumerate() {
@@ -58,17 +58,17 @@ impl Violations {
         all
     }
 
-    /// What the questions with these findings violate; `answers` are those in the file, one for each finding.
+    /// The violations of the questions with these findings; `answers` are the file's answers, one for each finding.
     pub fn of_findings(findings: &[Finding], answers: &[i32], asked: Asked, most: usize) -> Self {
         Self::collect(findings.iter().zip(answers).map(|(finding, &answer)| finding.violations(asked, answer)), most)
     }
 }
 
 impl Finding {
-    /// What the question violates, given the answer in the file.
+    /// The violations of the question, given the answer in the file.
     fn violations(&self, asked: Asked, stored: i32) -> impl Iterator<Item = Violation> {
         let answer = match self.answer {
-            // Which scenes are missing is found without their questions.
+            // Missing scenes are reported elsewhere.
             NO_SCENE => None,
             NO_ANSWER | NO_PROGRAM | UNKNOWN_ANSWER => Some(Violation::NoAnswer),
             given => (given != stored).then_some(Violation::WrongAnswer),

@@ -2,8 +2,9 @@
 //!
 //! A noun phrase is a run of words for values ("small matte") up to and including the noun that ends it: a shape,
 //! "thing", "object", or "shape" as in "what matte shape". It asks for the values that it names. A noun phrase that is
-//! the subject of others ("how many of the matte things are either cubes or red cylinders", "are any of the matte things
-//! either cubes or red cylinders") asks, with each of these, for the values that both name. Synonyms and plurals are recognised, and case is ignored.
+//! the subject of others ("how many of the matte things are either cubes or red cylinders", "are any of the matte
+//! things either cubes or red cylinders") asks, with each of these, for the values that the two name together. Synonyms
+//! and plurals are recognised, and case is ignored.
 
 use super::error::{AuditError, MOST_VALUES};
 use std::collections::BTreeMap;
@@ -11,10 +12,10 @@ use std::collections::BTreeMap;
 /// Maximum number of values that words are distinguished by.
 const MOST_BITS: usize = u64::BITS as usize;
 
-/// A word for a value or for an object of any kind.
+/// A word for a value, or for an object of any shape.
 #[derive(Clone, Debug)]
 pub struct Word {
-    /// One word or several, as a question has them.
+    /// One or several words, as in questions.
     pub text: String,
     /// The number of the held-out value that it names, if it names one.
     pub held_out: Option<usize>,
@@ -50,7 +51,7 @@ enum Role {
     None,
     /// "are", which joins a subject to its complement.
     Are,
-    /// A word that may stand between the two besides.
+    /// Another word that may stand between subject and complement.
     Link,
     Or,
     Semicolon,
@@ -109,16 +110,16 @@ impl WordReader {
         Ok(Self { forms, known: by_first, roles: by_form, full: (0..n_held_out).fold(0, |bits, i| bits | 1 << i) })
     }
 
-    /// Whether one object is asked for all held-out values.
+    /// Whether the question asks one object for all held-out values.
     pub fn mentions(&self, question: &[i32]) -> bool {
-        // Most questions do not name all of them at all.
+        // Most questions do not name all of them.
         let bits = |token: &i32| self.form(*token).map_or(0, |form| self.begun(form));
         let named = question.iter().fold(0, |named, token| named | bits(token));
         named & self.full == self.full && self.full != 0 && self.any_phrase(question, |values| values == self.full)
     }
 
-    /// Whether a noun phrase by itself names all held-out values, whatever is said of it elsewhere. In "are all cubes left
-    /// of a cylinder rubber", no phrase names both rubber and cylinder.
+    /// Whether a single noun phrase names all held-out values, regardless of the rest of the sentence. In "are all
+    /// cubes left of a cylinder rubber", no phrase names both rubber and cylinder.
     pub fn in_noun_phrase(&self, question: &[i32]) -> bool {
         let tokens = self.forms_of(question);
         let mut phrases = Phrases { reader: self, tokens: &tokens, at: 0 };
@@ -134,7 +135,7 @@ impl WordReader {
         usize::try_from(token).ok().and_then(|i| self.forms.get(i).copied())
     }
 
-    /// The form of each token; one that none has for a token without one.
+    /// The form of each token; `u32::MAX` for an unknown token.
     fn forms_of(&self, question: &[i32]) -> Vec<u32> {
         question.iter().map(|&token| self.form(token).unwrap_or(u32::MAX)).collect()
     }

@@ -1,8 +1,9 @@
 //! The properties of questions by which COVR's compositional splits hold questions out.
 //!
-//! The definitions are those of Bogin et al. 2021: the names in capitals in `PROPERTIES` are the splits' names in tables
-//! 7 and 8, and the splitters of COVR's public code (`splits/splitters`) define them. Most of these splitters only look
-//! at the outer program; here a quantifier's condition is part of the program, since the question names it too.
+//! The definitions are those of Bogin et al. 2021: the names in capitals in `PROPERTIES` are the splits' names in
+//! tables 7 and 8, and the splitters of COVR's public code (`splits/splitters`) define them. Most of these splitters
+//! only look at the outer program; here a quantifier's condition is part of the program, since the question names it
+//! too.
 
 use super::template::Template;
 use crate::program::{Argument, Function, Program, Step};

@@ -1,4 +1,4 @@
-//! Whether the words of each row agree with its program, family and answer.
+//! Checks whether the words of each row agree with its program, family and answer.
 
 use super::parser::{Reading, TextParser};
 use crate::audit::program::ProgramReader;
@@ -9,13 +9,13 @@ use rayon::prelude::*;
 /// The check of a row; all false if text, program and answer agree and nothing else fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// No template gives this text.
+    /// No template produces this text.
     pub is_unread: bool,
     /// The words do not mean the stored program.
     pub is_other_program: bool,
     /// They mean it, but in another family than the stored one.
     pub is_other_family: bool,
-    /// What the words mean has another answer than the stored one.
+    /// The answer to what the words mean differs from the stored one.
     pub is_other_answer: bool,
     /// They mean several programs.
     pub has_several: bool,
@@ -28,8 +28,8 @@ pub type Parsed = (Agreement, u64);
 
 /// Parses every row's words and compares the result with its program, family and answer; uses all cores.
 ///
-/// `families` and `answers` are the stored ones, by row; `view` gives the scene of an index in `rows`. A row whose
-/// scene is missing is parsed without answers.
+/// `families` and `answers` are the stored ones, by row; `view` returns the scene for an index in `rows`. Answers are
+/// not compared in a row whose scene is missing.
 pub fn parse_rows<'s>(
     parser: &TextParser,
     programs: &ProgramReader,
@@ -74,7 +74,7 @@ fn agreement(
     }
 }
 
-/// A hash of a row of tokens; unequal rows have the same one with a chance of one in 2^64.
+/// A hash of a row of tokens; different rows have the same hash with a probability of 2^-64.
 fn digest(tokens: &[i32]) -> u64 {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ tokens.len() as u64;
     for &token in tokens {

@@ -1,4 +1,4 @@
-//! The surface forms of parameters: the sequences of tokens that can stand for their values.
+//! The surface forms of parameters: the sequences of tokens that can express their values.
 
 use super::names::{NUMBER, Names, RELATION, SHAPE};
 use crate::audit::error::FileError;
@@ -22,10 +22,10 @@ pub struct Slot {
     pub may_be_empty: bool,
 }
 
-/// A slot is identified by its kind, whether values are said by name, and the text before and after it without a space.
+/// A slot's kind, whether its values are called by their names only, and the text attached before and after it.
 type Key = (String, bool, String, String);
 
-/// Builds each slot once.
+/// Builds slots, each only once.
 pub struct Slots<'a> {
     names: &'a Names,
     synonyms: BTreeMap<String, Vec<String>>,
@@ -58,7 +58,7 @@ impl Slot {
 }
 
 impl<'a> Slots<'a> {
-    /// `synonyms` is a JSON object from a value, relation, number or "thing" to words; a missing name stands for itself.
+    /// `synonyms` is a JSON object from a value, relation, number or "thing" to words; a missing name is its own word.
     pub fn new(names: &'a Names, synonyms: &[u8]) -> Result<Self, FileError> {
         let synonyms = serde_json::from_slice(synonyms).map_err(|error| FileError {
             place: "synonyms".to_owned(),

@@ -1,8 +1,8 @@
 //! The audit's parser: reads the words of a question back to every program that they can mean.
 //!
-//! It shares nothing with the generator's wording: it reads the template files and the synonyms itself, puts all
-//! variants of all questions into a trie, and follows a text through it. If several families or values fit, all are
-//! kept.
+//! It shares no code with the generator's wording: it reads the template files and the synonyms itself, puts all
+//! variants of all questions into a trie, and follows a text through it. If several families or values fit, it keeps
+//! all of them.
 
 mod agreement;
 mod lexicon;

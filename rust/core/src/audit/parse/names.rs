@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// The type that has a word for no value, "thing".
+/// The type that has a word for "no value", "thing".
 pub const SHAPE: &str = "shape";
 pub const RELATION: &str = "relation";
 pub const NUMBER: &str = "number";

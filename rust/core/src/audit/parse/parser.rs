@@ -1,4 +1,4 @@
-//! The parser: follows a text through the trie, and gives its meanings.
+//! The parser: follows a text through the trie, and returns its meanings.
 
 use super::lexicon::Slots;
 use super::names::{Names, SHAPE};
@@ -56,7 +56,7 @@ impl TextParser {
         self.families.get(family).map_or(&[], |family| &family.answers)
     }
 
-    /// All meanings of a text, each once. `text` has no `<START>` and `<END>`.
+    /// All meanings of a text, without repetitions. `text` has no `<START>` and `<END>`.
     pub fn read(&self, text: &[i32]) -> Vec<Reading> {
         let mut readings = Vec::new();
         if text.len() > usize::from(u16::MAX) {

@@ -49,7 +49,7 @@ pub struct Param {
     pub name: String,
     /// `size`, `color` and so on, `relation` or `number`.
     pub kind: String,
-    /// Whether its values are said by their names alone.
+    /// Whether its values are called by their names only, without synonyms.
     pub by_name: bool,
     pub allowed: Allowed,
 }
@@ -61,7 +61,7 @@ pub enum Step {
     Function(i32),
     /// The function that stands for a parameter's value; nothing if it has none.
     Param(u8),
-    /// Another function of a parameter's value: its number for each number of one that stands for a value.
+    /// Another function of a parameter's value: its number for each number of the function that stands for a value.
     Applied(u8, Vec<(i32, i32)>),
 }
 
@@ -72,7 +72,7 @@ pub enum Part {
     Param { param: u8, before: String, after: String },
 }
 
-/// What a variant implies for the two objects of a family.
+/// What a variant implies about the two objects of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Other {
     /// Anything.
@@ -98,7 +98,7 @@ pub struct Family {
     pub variants: Vec<Variant>,
     /// The parameters of the two objects by type, if the rule for "other" applies.
     pub two_objects: Option<[(u8, u8); 4]>,
-    /// Numbers of the answers that its last function can give.
+    /// The numbers of the answers that its last function can give.
     pub answers: Vec<i32>,
 }
 

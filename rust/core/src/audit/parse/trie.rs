@@ -39,7 +39,7 @@ pub struct TrieBuilder {
     leaves: Vec<Leaf>,
 }
 
-/// A node: the ranges of its edges and leaves in the lists of all.
+/// A node: the ranges of its edges and leaves in the flat lists.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     /// Edges that are words, sorted.

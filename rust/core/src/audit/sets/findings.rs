@@ -1,4 +1,4 @@
-//! What questions about sets of images ask for, answer and describe.
+//! Findings about questions over sets of images: what they ask for and describe, and their answers.
 
 use super::form::TEMPLATES;
 use super::tree::Node;
@@ -10,22 +10,22 @@ use crate::audit::words::WordReader;
 use crate::scene::SceneView;
 use rayon::prelude::*;
 
-/// Most images of a question.
+/// Maximum number of images of a question.
 pub const MOST_IMAGES: usize = 5;
-/// In place of a number that there is none of: a template, a form, or the members of a set in an image.
+/// Replaces a number that does not exist: of a template, of a form, or of the members of a set in an image.
 pub const NO_NUMBER: i8 = -1;
-/// Most sets that a question describes.
+/// Maximum number of sets that a question describes.
 const MOST_SETS: usize = 2;
 
-/// What is found out about a question.
+/// The findings about a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetFinding {
-    /// What it mentions and answers, as for a question about one image; its words do if one noun phrase does.
+    /// Its mentions and answer, as for a question about one image; its words mention values if one noun phrase does.
     pub asked: Finding,
-    /// Whether the answer, or a number that it follows from, is another or none without the last leaf of what is
-    /// described: 1 or 0; -1 if there is no such leaf.
+    /// 1 if the answer, or each number that it follows from, is lost or changes without the last leaf of the
+    /// description, 0 if not; -1 if there is no such leaf.
     pub cut: i8,
-    /// For each set that it describes, its members in each image; `NO_NUMBER` where there is no set or image.
+    /// For each set that it describes, the number of members in each image; `NO_NUMBER` without such a set or image.
     pub matches: [[i8; MOST_IMAGES]; MOST_SETS],
     /// The number of its template in `TEMPLATES`.
     pub template: i8,
@@ -37,16 +37,16 @@ pub struct SetFinding {
 /// Padded rows of tokens, and the scenes of each.
 #[derive(Clone, Copy)]
 pub struct SetRows<'a> {
-    /// Rows of tokens; its scenes are not looked at.
+    /// Rows of tokens; their `scenes` are not used.
     pub rows: Rows<'a>,
-    /// Rows of `MOST_IMAGES` places among the scenes, padded with -1.
+    /// Rows of `MOST_IMAGES` indices into the list of scenes, padded with -1.
     pub scenes: &'a [i64],
 }
 
 /// Reads every row; uses all cores. A row without scenes has the answer `NO_SCENE`.
 ///
 /// # Errors
-/// A place beyond the scenes, or arrays of different lengths.
+/// An index beyond the scenes, or arrays of different lengths.
 pub fn read_set_rows(
     programs: &ProgramReader,
     words: Option<&WordReader>,
@@ -118,8 +118,8 @@ fn finding<const N: usize>(
     found
 }
 
-/// Whether the answer is another or none without the last leaf, or each number that it follows from is another one; None
-/// if there is no leaf.
+/// Whether, without the last leaf, the answer is lost or changes, or each number that it follows from does; None if
+/// there is no leaf.
 fn changed<const N: usize>(
     reader: &ProgramReader,
     tree: &Node<'_>,

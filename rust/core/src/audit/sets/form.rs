@@ -1,9 +1,9 @@
-//! The template of a program, its variant, and the form of what it describes, as its functions say.
+//! Derives the template of a program, its variant and the form of its description from its functions.
 
 use super::tree::{Node, is_relation};
 use crate::program::Function;
 
-/// The templates of COVR; files number them by a list of their own.
+/// The templates of COVR; files have their own list, which numbers them.
 pub const TEMPLATES: [&str; 15] = [
     "verify_attr",
     "choose_attr",
@@ -22,7 +22,7 @@ pub const TEMPLATES: [&str; 15] = [
     "choose_relation",
 ];
 
-/// Forms of what is described, as files number them.
+/// The forms of descriptions, in the order of their numbers in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Single,
@@ -36,7 +36,7 @@ impl Node<'_> {
         self.any(&|function| function == wanted)
     }
 
-    /// The template's name; None for a program of none.
+    /// The template's name; None if the program has no template.
     pub fn template(&self) -> Option<&'static str> {
         let reaches = self.has(Function::AssertUnique);
         let of_groups = self.has(Function::GroupByImages);
@@ -60,8 +60,8 @@ impl Node<'_> {
         })
     }
 
-    /// A number for what decides which phrasings a question of its template has: what is counted, how it is compared or
-    /// joined, who is quantified over and by what.
+    /// The number of the variant, which decides the phrasings of a question of its template: what is counted, how
+    /// numbers are compared or descriptions joined, the quantifier and the kind of its condition.
     pub fn variant(&self) -> i8 {
         let of_images = i8::from(self.has(Function::UniqueImages));
         match self.function {
@@ -75,7 +75,7 @@ impl Node<'_> {
         i8::from(self.related_condition().is_some())
     }
 
-    /// The number of the form of what it describes, with what is related to that outside of it.
+    /// The number of the form of its description, including objects related to the described set outside of it.
     pub fn structure(&self) -> Option<i8> {
         let described = *self.described().first()?;
         let own = form(described);
@@ -92,7 +92,7 @@ impl Node<'_> {
     }
 }
 
-/// The form of a set: its members, with what they are related to.
+/// The form of a set: its members, with the objects to which they are related.
 fn form(set: &Node<'_>) -> Form {
     match &set.inputs[..] {
         [kept, others] if is_relation(set.function) => match (is_relation(kept.function), is_relation(others.function))

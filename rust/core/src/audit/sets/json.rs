@@ -1,4 +1,4 @@
-//! Rows of a question file about sets of images, and the tokens that its arrays must hold for them.
+//! Reads the rows of a question file about sets of images, and computes the tokens that the arrays must have for them.
 
 use super::findings::MOST_IMAGES;
 use super::program_json::{Node, tokens};
@@ -11,28 +11,28 @@ use serde::Deserialize;
 const START: i32 = 1;
 const END: i32 = 2;
 
-/// A row as numbers; -1 for what has none.
+/// A row as numbers; -1 for entries that have no number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetRow {
     /// `<START>`, tokens, `<END>`.
     pub question: Vec<i32>,
     pub program: Vec<i32>,
     pub answer: i32,
-    /// Padded with -1; one that does not fit is cut off, and then `n_images` says so.
+    /// Padded with -1; images beyond the maximum are cut off, but `n_images` counts them.
     pub images: [i64; MOST_IMAGES],
     pub n_images: usize,
     pub filenames: Vec<String>,
     pub source: i64,
-    /// The numbers of its template and form among their names.
+    /// The numbers of its template and form in the lists of their names.
     pub template: i64,
     pub structure: i64,
     pub phrasing: i64,
-    /// 0 if the row names the split that it is in.
+    /// 0 if the row names its own split, otherwise -1.
     pub split: i64,
     pub index: i64,
 }
 
-/// What the numbers of a row stand for.
+/// The names for which the numbers of a row stand.
 #[derive(Clone, Debug)]
 pub struct Labels {
     pub split: String,
@@ -56,10 +56,10 @@ struct Row {
 }
 
 impl SetRow {
-    /// One row, a JSON object; `row` is its number in messages.
+    /// Reads one row, a JSON object; `row` is its number in messages.
     ///
     /// # Errors
-    /// A row that is not a question; says which.
+    /// The row is not a question; names the row.
     pub fn read(json: &[u8], row: usize, names: &Names, labels: &Labels) -> Result<Self, FileError> {
         let wrong = |problem: String| FileError { place: format!("row {row}"), problem };
         let raw: Row = serde_json::from_slice(json).map_err(|error| wrong(json_cause(&error)))?;

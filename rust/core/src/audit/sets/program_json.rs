@@ -1,17 +1,17 @@
-//! The tokens of a program in COVR's JSON, in prefix order.
+//! Converts a program in COVR's JSON to tokens in prefix order.
 //!
-//! COVR has one operation for several functions (`count`, `eq`), and one for two steps (`find`). The condition of a
-//! quantifier is a program of its own among the arguments.
+//! One operation of COVR can stand for any of several functions (`count`, `eq`) or for two steps (`find`). The
+//! condition of a quantifier is a separate program among the arguments.
 
 use crate::audit::parse::Names;
 use crate::vocab::{RELATION_NAMES, TYPE_NAMES};
 use serde::Deserialize;
 
-/// Maximum length of a program's tokens.
+/// Maximum number of tokens of a program.
 const MOST_TOKENS: usize = 4_096;
 /// The type whose values COVR calls names.
 const NAME: &str = "shape";
-/// The operations that give groups.
+/// The operations that return groups.
 const GROUPED: [&str; 4] =
     ["group_by_images", "keep_if_values_count_eq", "keep_if_values_count_geq", "keep_if_values_count_leq"];
 
@@ -40,10 +40,10 @@ impl Argument {
     }
 }
 
-/// The tokens of a list of nodes, the last of which gives the answer; -1 for one that is not in the vocabulary.
+/// The tokens of a list of nodes, the last of which gives the answer; tokens that are not in the vocabulary are -1.
 ///
 /// # Errors
-/// Says in what way the nodes are no program.
+/// Says why the nodes are not a program.
 pub fn tokens(nodes: &[Node], names: &Names) -> Result<Vec<i32>, String> {
     let mut writer = Writer { names, tokens: Vec::new() };
     let last = nodes.len().checked_sub(1).ok_or("a program without nodes")?;
@@ -57,7 +57,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Appends a node and what it depends on.
+    /// Appends the tokens of a node and its dependencies.
     fn node(&mut self, nodes: &[Node], at: usize) -> Result<(), String> {
         let node = &nodes[at];
         if self.tokens.len() > MOST_TOKENS {
@@ -73,7 +73,7 @@ impl Writer<'_> {
         let mut inputs = node.dependencies.clone();
         match &node.operation[..] {
             "find" => self.tokens.push(self.names.function("scene")),
-            // COVR names the set that is kept second.
+            // In COVR, the set that is filtered comes second.
             "with_relation_object" => inputs.reverse(),
             _ => {}
         }
@@ -109,7 +109,7 @@ impl Writer<'_> {
                 Some(kind) => format!("with_same_{kind}"),
                 None => format!("{}[{relation}]", node.operation),
             },
-            // Relations stand in pairs of opposites.
+            // Opposite relations are neighbors in the list of names.
             ("choose_relation", [first, second]) => {
                 let place = |name: &str| RELATION_NAMES.iter().position(|each| *each == name);
                 return (place(first)? ^ 1 == place(second)?).then(|| format!("choose_relation[{first}]"));

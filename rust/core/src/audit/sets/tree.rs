@@ -1,9 +1,9 @@
-//! A program as a tree: the sets that a question describes, and the program without their last leaves.
+//! Programs as trees: the sets that a question describes, and the program without their last leaves.
 
 use crate::audit::token::{MOST_TOKENS, Tokens};
 use crate::program::Function;
 
-/// A step with its inputs.
+/// A step of a program, with its inputs.
 #[derive(Clone, Debug)]
 pub struct Node<'t> {
     pub function: Function,
@@ -32,7 +32,7 @@ impl<'t> Node<'t> {
         is_wanted(self.function) || self.inputs.iter().any(|input| input.any(is_wanted))
     }
 
-    /// The step itself if it passes a test, else those of its inputs' subtrees that do first.
+    /// The step itself if it passes a test, otherwise the outermost steps of its inputs' subtrees that do.
     fn outermost<'a>(&'a self, is_wanted: &impl Fn(Function) -> bool, found: &mut Vec<&'a Self>) {
         if is_wanted(self.function) {
             found.push(self);
@@ -41,7 +41,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The numbers of objects or images that the answer follows from.
+    /// The steps that count objects or images, from whose outputs the answer follows.
     pub fn numbers(&self) -> Vec<&Self> {
         let mut found = Vec::new();
         let is_number = |function| matches!(function, Function::Count | Function::CountImages | Function::CountGroups);
@@ -49,8 +49,8 @@ impl<'t> Node<'t> {
         found
     }
 
-    /// The sets that the question describes: those whose members are counted, looked for, asked about or quantified
-    /// over. What the only member of one is related to is no set of its own.
+    /// The sets that the question describes: those whose members it counts, looks for, asks about or quantifies over.
+    /// The objects to which a set's only member is related are not a separate set.
     pub fn described(&self) -> Vec<&Self> {
         let mut found = Vec::new();
         self.find_described(&mut found);
@@ -77,14 +77,14 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The condition of a quantifier, if it is a relation to something.
+    /// The condition of a quantifier, if it is a relation to some object.
     pub fn related_condition(&self) -> Option<&Self> {
         let is_quantifier = matches!(self.function, Function::All | Function::Some | Function::None);
         self.inputs.get(1).filter(|condition| is_quantifier && is_relation(condition.function))
     }
 
-    /// The tokens of the program without the last leaf of each set that it describes, or of a quantifier's condition.
-    /// None if there is no such leaf, or if nothing of the condition would be left.
+    /// The tokens of the program without the last leaf of each set that it describes, or of a quantifier's condition;
+    /// None if there is no such leaf, or if nothing of the condition would remain.
     pub fn cut(&self) -> Option<Vec<i32>> {
         let cuts: Option<Vec<_>> = match self.related_condition() {
             Some(condition) => {
@@ -99,7 +99,7 @@ impl<'t> Node<'t> {
         Some(tokens)
     }
 
-    /// Appends the tokens with some steps replaced.
+    /// Appends the tokens of the step, with some steps replaced by others.
     fn write(&self, replaced: &[(&Self, &Self)], tokens: &mut Vec<i32>) {
         match replaced.iter().find(|(step, _)| std::ptr::eq(*step, self)) {
             Some((_, other)) => tokens.extend(other.tokens),
@@ -116,8 +116,8 @@ pub fn is_relation(function: Function) -> bool {
     matches!(function, Function::WithRelation | Function::WithRelationObject | Function::WithSame(_))
 }
 
-/// The step of a set at which its last leaf hangs, and what is there without the leaf: the end of a chain if there is
-/// one, else what the set's members are related to.
+/// The step of a set that ends in its last leaf, and the step that replaces it when the leaf is cut. The leaf is the
+/// end of a chain if the set has one, otherwise the objects to which its members are related last.
 fn last_leaf<'a, 't>(set: &'a Node<'t>) -> Option<(&'a Node<'t>, &'a Node<'t>)> {
     let [kept, others] = &set.inputs[..] else { return None };
     let whole = if is_relation(others.function) { others } else { set };
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::program::samples;
 
-    /// The names of a program's tokens, and what becomes of them.
+    /// Applies `use_tree` to a program's tree and the names of its tokens.
     fn with_tree<T>(program: &str, use_tree: impl Fn(&Node<'_>, &[String]) -> T) -> T {
         let mut names: Vec<String> = program.split(' ').map(str::to_owned).collect();
         names.sort();
