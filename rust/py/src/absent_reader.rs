@@ -1,4 +1,4 @@
-//! The audit's reader of questions that ask for what was not seen.
+//! The audit's reader for questions that ask for unseen combinations of values.
 
 use crate::audit::{WordEntry, words_of};
 use crate::conversion::{self, Values};

@@ -1,4 +1,4 @@
-//! The audit's reader of finished questions, and the scenes that it reads them on.
+//! The audit's reader of finished questions, and its scenes.
 
 use crate::conversion::{self, TokenRows, Values};
 use crate::errors::{SceneError, VocabularyError, raise};
@@ -17,16 +17,16 @@ use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Text, number of the value that it names, whether it names some value, whether it is a noun.
+/// The text, the number of the value that it names, whether it names a value, and whether it is a noun.
 pub type WordEntry = (String, Option<usize>, bool, bool);
 
-/// Words for values and objects as the engine has them.
+/// Converts words for values and objects to the engine's type.
 pub fn words_of(words: Vec<WordEntry>) -> Vec<Word> {
     let word = |(text, held_out, is_value, is_noun)| Word { text, held_out, is_value, is_noun };
     words.into_iter().map(word).collect()
 }
 
-/// Rows of question and program tokens, each with the place of its scene.
+/// Rows of question and program tokens, each with the index of its scene.
 pub fn rows_of<'a>(
     questions: &'a PyReadonlyArray2<'_, i32>,
     programs: &'a PyReadonlyArray2<'_, i32>,
@@ -162,7 +162,7 @@ impl PyAuditScenes {
     }
 }
 
-/// Question tokens; program tokens; answers, image indices, families; names of images.
+/// Question tokens; program tokens; answers, image indices and families; image filenames.
 type Encoded<'py> = (
     TokenRows<'py>,
     TokenRows<'py>,

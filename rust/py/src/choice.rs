@@ -1,4 +1,4 @@
-//! The engine's enums as Python gives them: by name, as in `quality="draft"`.
+//! Python's arguments for the engine's enums: names, as in `quality="draft"`.
 
 use clevrhope_core::covr::{DistractorChoice, PairPlace};
 use clevrhope_core::message::shown;
@@ -8,12 +8,12 @@ use clevrhope_core::split::{DiversityMode, MinimalKind, SceneRule};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// An argument that is one of a few names.
+/// An argument that must be one of a few names.
 pub struct Choice<T>(pub T);
 
-/// Values that Python knows by name.
+/// Values that have names in Python.
 pub trait Named: Copy + 'static {
-    /// The argument that takes them, for messages.
+    /// The name of the argument, for messages.
     const ARGUMENT: &'static str;
     const NAMES: &'static [(&'static str, Self)];
 }

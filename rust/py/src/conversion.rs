@@ -18,15 +18,15 @@ use rayon::prelude::*;
 use std::fmt::Display;
 use std::sync::Arc;
 
-/// (attribute type, value) each.
+/// Values, each as (attribute type, value).
 pub type Values = Vec<(String, String)>;
 
 /// Rows of tokens, and the number of tokens in each.
 pub type TokenRows<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>);
 
-/// In place of an answer's number: the program has no answer on the scene.
+/// Replaces an answer's number if the program has no answer on the scene.
 pub const NO_ANSWER: i32 = -1;
-/// In place of an answer's number: the tokens are not a program.
+/// Replaces an answer's number if the tokens are not a program.
 pub const NO_PROGRAM: i32 = -2;
 
 /// An answer's number in Python.
@@ -47,10 +47,10 @@ pub fn answer<'py>(py: Python<'py>, answer: Answer, vocab: &Vocabulary) -> PyRes
     })
 }
 
-/// A step that was run: function, value, inputs, type, output.
+/// An executed step: function, value, inputs, type, output.
 ///
-/// The output of a set or groups is a list of objects, that of images a list of numbers; None where there is none. An
-/// object is its number, or in a set of scenes the numbers of its image and of the object there.
+/// The output for a set or groups is a list of objects, for images a list of numbers, and None if there is no output.
+/// An object is its number, or in a set of scenes the number of its image and its number there.
 pub fn traced<'py>(
     py: Python<'py>,
     step: &Step,
@@ -78,7 +78,7 @@ pub fn traced<'py>(
     (step.function.to_string(), step.argument_name(vocab), inputs, kind, output).into_pyobject(py)
 }
 
-/// Numbers below `available`, copied; `name` names the array in messages.
+/// Copies an array of numbers, which must be below `available`; `name` names the array in messages.
 pub fn numbers<T>(array: &PyReadonlyArray1<'_, T>, name: &str, available: u64) -> PyResult<Vec<T>>
 where
     T: numpy::Element + Copy + Display + Into<u64>,
@@ -102,7 +102,7 @@ pub fn same_vocabulary(first: &Arc<Vocabulary>, second: &Arc<Vocabulary>) -> PyR
     if Arc::ptr_eq(first, second) || first == second { Ok(()) } else { Err(message()) }
 }
 
-/// The rows of a matrix end to end, and their width.
+/// The rows of a matrix, end to end, and their width.
 pub fn rows<'a, T: numpy::Element>(array: &'a PyReadonlyArray2<'_, T>) -> PyResult<(&'a [T], usize)> {
     let width = array.as_array().ncols();
     if width == 0 {
@@ -125,7 +125,7 @@ fn no_columns() -> PyErr {
     PyValueError::new_err("rows of no tokens; expected at least one column")
 }
 
-/// The numbers of an attribute type and of a value of it.
+/// The numbers of an attribute type and of one of its values.
 pub fn value(vocab: &Vocabulary, (kind, value): &(String, String)) -> PyResult<(usize, u8)> {
     let number = vocab.type_index(kind).map_err(to_python)?;
     match vocab.value(number, value) {
@@ -148,7 +148,7 @@ pub fn holdout(vocab: &Vocabulary, pair: &[(String, String)]) -> PyResult<Holdou
     Holdout::new(vocab, &values).map_err(|error| to_python(split::SplitError::from(error)))
 }
 
-/// Most columns of a matrix that is made here: far more than any question or program has tokens.
+/// Maximum number of columns of a matrix that is made here, far more than any question or program has tokens.
 const MOST_COLUMNS: usize = 1 << 16;
 
 /// Refuses widths above `MOST_COLUMNS`.
@@ -157,13 +157,13 @@ pub fn check_width(width: usize) -> PyResult<()> {
     if width <= MOST_COLUMNS { Ok(()) } else { Err(message()) }
 }
 
-/// `n_rows` rows of a value, end to end.
+/// `n_rows` rows filled with a value, end to end.
 pub fn matrix_of<T: Clone>(value: T, n_rows: usize, width: usize) -> PyResult<Vec<T>> {
     check_width(width)?;
     Ok(vec![value; n_rows * width])
 }
 
-/// Encodes each item, given with its number, into a row of a matrix, and counts its tokens; on all cores.
+/// Encodes each item, given with its number, into a row of a matrix, and counts its tokens; uses all cores.
 pub fn token_rows<'py, T: Sync>(
     py: Python<'py>,
     items: &[T],
@@ -178,12 +178,12 @@ pub fn token_rows<'py, T: Sync>(
         let rows = rows.par_chunks_exact_mut(width.max(1)).zip(items).enumerate();
         rows.map(|(number, (row, item))| encode(number, item, row)).collect()
     });
-    // Of several faults the first one is raised, however rows were shared out.
+    // If several rows have faults, the first is raised, regardless of the distribution of rows over threads.
     let lengths = lengths.into_iter().map(|length| Ok(length? as i32)).collect::<PyResult<_>>()?;
     Ok((to_matrix(py, rows, width)?, PyArray1::from_vec(py, lengths)))
 }
 
-/// Rows of a width end to end, as a matrix.
+/// A matrix of rows of a width, given end to end.
 pub fn to_matrix<'py, T: numpy::Element>(
     py: Python<'py>,
     values: Vec<T>,
@@ -198,7 +198,7 @@ pub fn json_rows<'py>(py: Python<'py>, rows: &[Vec<u8>]) -> Vec<Bound<'py, PyByt
     rows.iter().map(|row| PyBytes::new(py, row)).collect()
 }
 
-/// JSON rows as a JSON list, a row a line.
+/// JSON rows as a JSON list, one row per line.
 pub fn json_list<'py>(py: Python<'py>, rows: &[Vec<u8>]) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &[b"[".as_slice(), &rows.join(b",\n".as_slice()), b"]"].concat())
 }

@@ -1,4 +1,4 @@
-//! The handles of questions over several images: their phrasings, the stream of a split, and its questions.
+//! Handles of questions over several images: their phrasings, the stream of a split, and its questions.
 
 use crate::choice::Choice;
 use crate::conversion::{self, TokenRows, Values};
@@ -138,7 +138,7 @@ impl PySetStream {
     #[pyo3(signature = (
         scan, phrasings, *, split, pair, scenes, places, implied, distractors, half, paraphrased, match_objects
     ))]
-    #[allow(clippy::too_many_arguments)] // All but two have names.
+    #[allow(clippy::too_many_arguments)] // All but two are keyword arguments.
     fn new(
         scan: &PyPoolScan,
         phrasings: &PyPhrasings,
@@ -219,7 +219,7 @@ impl PySetStream {
     }
 }
 
-/// A question as its properties are read off.
+/// A question in the form from which its properties are computed.
 fn described(question: &SetQuestion) -> Question<'_> {
     Question { program: &question.program, template: question.meaning.template(), answer: question.answer }
 }

@@ -1,4 +1,4 @@
-//! The properties and terms of questions over sets of images, from their programs.
+//! Computes the properties and terms of questions over sets of images from their programs.
 
 use crate::conversion;
 use crate::errors::{VocabularyError, raise};

@@ -1,4 +1,4 @@
-//! What the audit found out about the questions of a file, and what they violate.
+//! The audit's findings about the questions of a file, and their violations of the split's rules.
 
 use crate::choice::{Choice, Named};
 use clevrhope_core::audit::{Asked, Finding, Violation, Violations};
@@ -38,10 +38,10 @@ impl From<Violation> for PyAuditViolation {
     }
 }
 
-/// Rows with their violations, and how many questions have each kind.
+/// Rows with their violations, and the number of questions with each kind.
 pub type Counted = (Vec<(usize, PyAuditViolation)>, HashMap<PyAuditViolation, usize>);
 
-/// Violations as Python gets them.
+/// Converts violations for Python.
 pub fn counted(violations: &Violations) -> Counted {
     let first = violations.first.iter().map(|&(row, violation)| (row, violation.into())).collect();
     (first, violations.counts.iter().map(|(&violation, &count)| (violation.into(), count)).collect())

@@ -5,16 +5,16 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// How long a piece may take at most, roughly: half of what a person notices.
+/// The approximate maximum duration of a piece: half of what a person notices.
 const PIECE: Duration = Duration::from_millis(50);
 
 /// Runs `work` on consecutive ranges that cover `0..n`, without the GIL, until one fails.
 ///
-/// Pieces grow while they are quick, so that small calls stay one call. Results must not depend on
-/// where the pieces end: the clock decides that.
+/// Pieces grow while they are quick, so that small calls remain a single piece. The clock decides where pieces end, so
+/// results must not depend on it.
 ///
 /// # Errors
-/// What `work` gives, or `KeyboardInterrupt` (or what another signal's handler raises).
+/// The error of `work`, or `KeyboardInterrupt` (or the exception of another signal's handler).
 pub fn in_pieces(
     py: Python<'_>,
     n: usize,
@@ -25,7 +25,7 @@ pub fn in_pieces(
     while start < n {
         let piece = start..n.min(start.saturating_add(size));
         start = piece.end;
-        #[allow(clippy::disallowed_methods)] // Pieces are joined, so their sizes do not show.
+        #[allow(clippy::disallowed_methods)] // The results of pieces are joined, so they do not depend on the clock.
         let began = Instant::now();
         py.detach(|| work(piece))?;
         py.check_signals()?;
@@ -39,7 +39,7 @@ pub fn in_pieces(
     Ok(())
 }
 
-/// A file that stops being read at Ctrl-C: it looks for signals at each read, which should be of many bytes.
+/// A file whose reading stops at Ctrl-C: it checks for signals at each read, so reads should be of many bytes.
 pub struct Interruptible<R> {
     file: R,
     interrupt: Option<PyErr>,
@@ -50,7 +50,7 @@ impl<R: Read> Interruptible<R> {
         Self { file, interrupt: None }
     }
 
-    /// Errors with what stopped the reading, if something did: `KeyboardInterrupt`, say.
+    /// Fails with the exception that stopped the reading, such as `KeyboardInterrupt`, if there was one.
     pub fn check(self) -> PyResult<()> {
         self.interrupt.map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! The order in which a batch's program nodes are run, for modular networks.
+//! The order in which modular networks run the program nodes of a batch.
 
 use crate::conversion;
 use crate::errors::ProgramError;

@@ -1,4 +1,4 @@
-//! The Python binding of the engine: it converts arguments, runs without the GIL, wraps results and maps errors.
+//! The Python binding of the engine: converts arguments, runs without the GIL, wraps results and maps errors.
 
 mod absent_reader;
 mod audit;
@@ -29,7 +29,7 @@ mod world;
 use mimalloc::MiMalloc;
 use pyo3::prelude::*;
 
-/// Millions of small strings and programs are made by all threads at once.
+/// All threads allocate millions of small strings and programs at once.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

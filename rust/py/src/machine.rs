@@ -1,4 +1,4 @@
-//! What the engine is, and what it uses of the processor.
+//! The engine's version, and the vector instructions that it uses.
 
 use clevrhope_core::machine;
 use pyo3::prelude::*;

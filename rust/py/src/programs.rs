@@ -1,4 +1,4 @@
-//! Handles of programs and of their tokens, and their execution.
+//! Handles of programs and of their tokens, and functions that execute programs.
 
 use crate::conversion;
 use crate::errors::{ProgramError, raise, to_python};
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::sync::Arc;
 
-/// Pairs of program and scene in the first piece of a batch: a few milliseconds' work.
+/// The number of pairs of program and scene in the first piece of a batch: a few milliseconds of work.
 const FIRST_PIECE: usize = 1 << 16;
 
 /// Checked programs, in order.

@@ -1,4 +1,4 @@
-//! The handle of questions: as columns, token rows and JSON.
+//! The handle of questions, which returns them as columns, rows of tokens and JSON.
 
 use crate::choice::Choice;
 use crate::conversion::{self, TokenRows, Values};
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Windows in the first piece: some milliseconds' work.
+/// The number of windows in the first piece: some milliseconds of work.
 pub const FIRST_WINDOWS: usize = 2;
 
 /// Questions on the scenes of one pool, in order.
@@ -40,7 +40,7 @@ pub struct PyQuestionBatch {
     range: Range<usize>,
 }
 
-/// What the images of scenes are called, by the scenes' indices.
+/// The names of the scenes' images, by the scenes' indices.
 #[derive(Clone)]
 pub enum Images {
     OfPool(Arc<str>),

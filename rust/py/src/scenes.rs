@@ -18,7 +18,7 @@ use pyo3::{Borrowed, CastError};
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
-/// Scenes in the first piece of a batch: a few milliseconds' work.
+/// The number of scenes in the first piece of a batch: a few milliseconds of work.
 pub const FIRST_PIECE: usize = 32;
 
 /// Scenes, with everything that is known of them.
@@ -29,7 +29,7 @@ pub struct PySceneBatch {
     graphs: OnceLock<Arc<Graphs>>,
 }
 
-/// What programs see of scenes.
+/// The scenes' values and relations, on which programs are executed.
 pub struct Graphs {
     pub vocab: Arc<Vocabulary>,
     pub graphs: Vec<SceneGraph>,
@@ -228,13 +228,13 @@ impl PySceneSets {
     }
 }
 
-/// What programs are executed on: scenes one by one, or sets of them.
+/// The inputs of programs: single scenes, or sets of scenes.
 pub enum ScenesOrSets<'a> {
     Scenes(&'a PySceneGraphs),
     Sets(&'a PySceneSets),
 }
 
-// Derived, this would count references in each call.
+// A derived implementation would count references in each call.
 impl<'a, 'py> FromPyObject<'a, 'py> for ScenesOrSets<'a> {
     type Error = CastError<'a, 'py>;
 

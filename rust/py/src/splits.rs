@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The stopwatch of benchmarks.
-#[allow(clippy::disallowed_methods)] // Nothing is decided by it.
+/// The clock of benchmarks.
+#[allow(clippy::disallowed_methods)] // Results do not depend on it.
 fn nanoseconds() -> u64 {
     static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
     BEGAN.elapsed().as_nanos() as u64
@@ -113,7 +113,7 @@ impl PySplitStream {
         self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks about the next windows piece by piece; `keep` is given each piece.
+    /// Asks about the next windows piece by piece, and passes each piece to `keep`.
     fn ask(&self, py: Python<'_>, n_windows: usize, mut keep: impl FnMut(Windows) + Send) -> PyResult<()> {
         let mut state = self.state(py);
         let State { stream, n_scenes, work } = &mut *state;
@@ -127,7 +127,7 @@ impl PySplitStream {
         })
     }
 
-    /// Looks at scenes until so many windows are whole.
+    /// Scans scenes until `n_windows` windows are complete.
     fn look(&self, py: Python<'_>, stream: &mut SplitStream, n_windows: usize) -> PyResult<()> {
         while stream.scenes.waiting_windows() < n_windows {
             py.detach(|| stream.scenes.look_further()).map_err(to_python)?;
@@ -141,7 +141,7 @@ impl PySplitStream {
 impl PySplitStream {
     #[new]
     #[pyo3(signature = (scan, templates, *, split, pair, scenes, questions, questions_per_scene, match_objects = false))]
-    #[allow(clippy::too_many_arguments)] // All but two have names.
+    #[allow(clippy::too_many_arguments)] // All but two are keyword arguments.
     fn new(
         scan: &PyPoolScan,
         templates: &PyTemplates,

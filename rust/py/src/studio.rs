@@ -14,7 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Objects, depths and normals by pixel, and pixels by object.
+/// The object, depth and normal of each pixel, and the number of pixels of each object.
 type Annotations<'py> =
     (Bound<'py, PyArray2<u8>>, Bound<'py, PyArray2<f32>>, Bound<'py, PyArray3<f32>>, Bound<'py, PyArray1<u32>>);
 
@@ -33,7 +33,7 @@ pub struct PyNativeStudio {
 }
 
 impl PyNativeStudio {
-    /// What `make` gives for a placement's stage, without the GIL.
+    /// The result of `make` for a placement's stage; runs without the GIL.
     fn with_stage<T: Send>(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! The handles of a suite of paired tests, and of the pairs that it makes of a split's questions.
+//! Handles of a suite of paired tests, and of the pairs that it makes from a split's questions.
 
 use crate::choice::Choice;
 use crate::conversion::{self, Values};
@@ -108,7 +108,7 @@ impl PySuite {
     ///         a partner whose words do not mean its program.
     ///     ValueError: arrays of different lengths.
     ///     IndexError: a scene that is not there.
-    #[allow(clippy::too_many_arguments)] // The columns of a file, what they mean, and what decides the draws.
+    #[allow(clippy::too_many_arguments)] // The columns of a file, their vocabularies, and what determines the draws.
     #[pyo3(signature = (questions, programs, families, answers, image_idxs, scenes, scene_rows, *, words, tokens,
         answer_names, seed, hop, split, pool, pair, palette, rule, per_cell, search, every=None))]
     fn pairs(

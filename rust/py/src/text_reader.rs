@@ -1,4 +1,4 @@
-//! The audit's parser of texts, and its check of balanced windows.
+//! The audit's text parser, and its check of balanced windows.
 
 use crate::audit::{PyAuditScenes, rows_of};
 use crate::errors::{TemplateError, raise};
@@ -10,7 +10,7 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods}
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Flags of what was found out, and digests of the words.
+/// Each row's flags, and digests of the words.
 type Columns<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>);
 
 /// Reads questions' words backwards through their templates, with code of its own.

@@ -1,4 +1,4 @@
-//! The handle of questions that are asked again about edited images, and the function that edits scenes.
+//! The handle of questions that are asked about edited images, and the function that edits scenes.
 
 use crate::choice::Choice;
 use crate::conversion::{self, Values};
@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Scenes, and for each whether it could be made.
+/// The edited scenes, and for each request whether its scene could be made.
 type Edited<'py> = (PySceneBatch, Bound<'py, PyArray1<bool>>);
 
 /// N questions of a split, read back from their file.
@@ -48,7 +48,7 @@ pub struct PySplitQuestions {
 }
 
 impl PySplitQuestions {
-    /// Each question with the place of its scene among `available`.
+    /// Each question with the index of its scene among `available`.
     fn with_scenes(
         &self,
         scene_rows: &PyReadonlyArray1<'_, u32>,
@@ -63,7 +63,7 @@ impl PySplitQuestions {
 #[pymethods]
 impl PySplitQuestions {
     #[new]
-    #[allow(clippy::too_many_arguments)] // The columns of a file, and what they mean.
+    #[allow(clippy::too_many_arguments)] // The columns of a file, and their vocabularies.
     #[pyo3(signature = (templates, questions, programs, families, answers, *, words, tokens, answer_names))]
     fn new(
         py: Python<'_>,
@@ -156,7 +156,7 @@ impl PySplitQuestions {
     ///
     /// Raises:
     ///     IndexError: a scene that is not there.
-    #[allow(clippy::too_many_arguments)] // What decides the draws.
+    #[allow(clippy::too_many_arguments)] // Everything that determines the draws.
     #[pyo3(signature = (world, scenes, scene_rows, *, rows, seed, hop, split, pair, rule))]
     fn value_edits<'py>(
         &self,
@@ -253,7 +253,7 @@ fn unanswered(row: usize) -> PyErr {
 /// Raises:
 ///     IndexError: a scene, object or value that is not there.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)] // A column each.
+#[allow(clippy::too_many_arguments)] // Each is a column.
 #[pyo3(signature = (world, scenes, scene_rows, kept, changes, indices, *, pool))]
 pub fn edit_scenes<'py>(
     py: Python<'py>,
@@ -286,7 +286,7 @@ pub fn edit_scenes<'py>(
     Ok((PySceneBatch::new(world.vocab.clone(), made.into_iter().flatten()), is_made))
 }
 
-/// Number and values of the objects that stay.
+/// The number and values of each object that stays.
 fn objects_of(scene: &Scene, kept: u32, change: &[i32], vocab: &Vocabulary) -> PyResult<Vec<(usize, [u8; N_TYPES])>> {
     let mut objects: Vec<_> = scene.objects.iter().map(|object| object.attributes).collect();
     if let Some(edit) = value_edit(change)? {
@@ -301,7 +301,7 @@ fn objects_of(scene: &Scene, kept: u32, change: &[i32], vocab: &Vocabulary) -> P
     Ok(objects.into_iter().enumerate().filter(|(object, _)| kept >> object & 1 == 1).collect())
 }
 
-/// A row of changes; None for no change.
+/// The edit in a row of changes; None for no change.
 fn value_edit(change: &[i32]) -> PyResult<Option<ValueEdit>> {
     let fault = || PyIndexError::new_err(format!("changes: {change:?} is not an object, a type and a value"));
     match change {

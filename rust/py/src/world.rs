@@ -1,4 +1,4 @@
-//! The handle of a world: everything that decides a scene but its seed, pool and index.
+//! The handle of a world: everything that determines a scene except its seed, pool and index.
 
 use crate::choice::Choice;
 use crate::conversion::{self, Values};
