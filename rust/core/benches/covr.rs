@@ -1,6 +1,6 @@
-//! Questions over several images made a second, with their programs; scenes are sampled before the clock starts.
+//! Questions over several images, with their programs, made per second; scenes are sampled before the clock starts.
 //!
-//! Attempts at each pair, and cells that stay empty, are printed first, by template.
+//! The attempts per pair and the cells that remain empty are printed first, by template.
 
 #![allow(clippy::expect_used)]
 
@@ -16,7 +16,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use std::sync::Arc;
 
 const PHRASINGS: &[u8] = include_bytes!("../../../question_templates/covr.json");
-/// Windows of a workload.
+/// The number of windows of a workload.
 const WINDOWS: usize = 8;
 
 fn rule(name: &str, scenes: SceneRule, places: &[PairPlace]) -> SetRule {
@@ -32,7 +32,7 @@ fn rule(name: &str, scenes: SceneRule, places: &[PairPlace]) -> SetRule {
     }
 }
 
-/// A stream whose windows are whole.
+/// A stream with enough scenes for all windows.
 fn stream(world: &Arc<World>, rule: SetRule) -> SetStream {
     let scan = Arc::new(PoolScan::new(world.clone(), 0, "train"));
     let pair = Holdout::new(world.vocab(), &["rubber", "cylinder"]).expect("values of different types");

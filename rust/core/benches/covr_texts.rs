@@ -1,6 +1,6 @@
-//! Texts of questions over sets of images written a second, on one core.
+//! Texts of questions over sets of images written per second, on one core.
 //!
-//! One question of each template about a subgraph with two relations, in all phrasings.
+//! The workload is one question of each template about a subgraph with two relations, in all phrasings.
 
 #![allow(clippy::expect_used)]
 

@@ -1,4 +1,4 @@
-//! Texts read backwards a second, on one core and on all: 90 families, asked before the clock starts.
+//! Texts parsed per second, on one core and on all: 90 families, whose questions are made before the clock starts.
 
 #![allow(clippy::expect_used)]
 

@@ -1,10 +1,10 @@
-//! Programs executed a second: from packed programs and from HDF5 tokens, on all cores; one by one; and on sets of
+//! Programs executed per second: from packed programs and from HDF5 tokens, on all cores; one by one; and on sets of
 //! several scenes, which are built for each program.
 //!
-//! The workload is that of a dataset: scenes of 3 to 10 objects, on each of which 50 questions in the
-//! shapes of CLEVR's nine template files are asked, every one with an answer there (a program that fails
-//! early would be cheap). No program and no pair occurs twice by construction, only by chance. `in order`
-//! has a scene's questions together, as files do; `shuffled` has them anywhere.
+//! The workload is like a dataset: scenes of 3 to 10 objects, with 50 questions per scene in the shapes of CLEVR's nine
+//! template files. Every question has an answer on its scene, because a program that fails early would be cheap.
+//! Programs and pairs repeat only by chance. `in order` has the questions of a scene together, as files do; `shuffled`
+//! has them in random order.
 
 #![allow(clippy::unwrap_used)] // In a benchmark, a panic is the message.
 
@@ -22,8 +22,8 @@ use std::hint::black_box;
 const N_SCENES: u64 = 20_000;
 const QUESTIONS_A_SCENE: usize = 50;
 
-/// Shapes of CLEVR's families in prefix order, about as often as it has them. `F` is a run of filters,
-/// `K` an attribute type, the same one in all of a shape.
+/// The shapes of CLEVR's families in prefix order, each about as often as in CLEVR. `F` is a run of filters, and `K` an
+/// attribute type, the same in the whole shape.
 const SHAPES: [&str; 30] = [
     "count F scene",
     "exist F scene",
@@ -60,7 +60,7 @@ const SHAPES: [&str; 30] = [
 const N_SETS: u64 = 10_000;
 const QUESTIONS_A_SET: usize = 10;
 
-/// The same for COVR's templates.
+/// The shapes of COVR's templates.
 const SET_SHAPES: [&str; 16] = [
     "verify_K unique with_relation F scene F scene",
     "choose_K unique with_relation F scene F scene option_K",
@@ -80,7 +80,7 @@ const SET_SHAPES: [&str; 16] = [
     "choose_relation unique F scene F scene",
 ];
 
-/// Questions of a dataset, scene after scene.
+/// The questions of a dataset, scene by scene.
 struct Workload {
     vocab: Vocabulary,
     scenes: Vec<SceneGraph>,
@@ -113,14 +113,14 @@ impl Workload {
         SceneTable::new(&self.vocab, &self.scenes.iter().map(SceneGraph::view).collect::<Vec<_>>())
     }
 
-    /// The same questions in random order.
+    /// The pairs in random order.
     fn shuffled(&self) -> Vec<(u32, u32)> {
         let mut pairs = self.pairs.clone();
         StreamKey::new(&[b"benchmark order"]).at(0).shuffle(&mut pairs);
         pairs
     }
 
-    /// The programs as an HDF5 file holds them: rows of tokens of the width that the longest needs.
+    /// The programs as in an HDF5 file: rows of tokens, as wide as the longest program needs.
     fn tokens(&self) -> (ProgramVocabulary, Vec<i32>, usize) {
         let vocabulary = ProgramVocabulary::new(&self.vocab);
         let width = self.programs.iter().map(|program| program.steps.len()).max().unwrap() + 2;
@@ -132,7 +132,7 @@ impl Workload {
     }
 }
 
-/// Questions over five scenes, set after set.
+/// Questions over five scenes, set by set.
 struct Sets {
     sets: Vec<[i32; 5]>,
     programs: Vec<Program>,
@@ -166,7 +166,7 @@ impl Sets {
     }
 }
 
-/// A scene of 3 to 10 objects with any values anywhere.
+/// A scene of 3 to 10 objects with random values and relations.
 fn scene(vocab: &Vocabulary, rng: &mut StreamRng) -> SceneGraph {
     let n = 3 + rng.below(8) as usize;
     let attributes = (0..n).map(|_| std::array::from_fn(|kind| rng.below(vocab.n_values(kind) as u32) as u8)).collect();
@@ -178,11 +178,11 @@ fn scene(vocab: &Vocabulary, rng: &mut StreamRng) -> SceneGraph {
     SceneGraph::new(vocab, attributes, &[beyond(0, -1.0), beyond(0, 1.0), beyond(1, 1.0), beyond(1, -1.0)])
 }
 
-/// A question that has an answer on the scene, of any shape.
+/// A question of a random shape that has an answer on the scene.
 fn question(vocab: &Vocabulary, scene: &SceneGraph, rng: &mut StreamRng) -> Program {
     loop {
         let shape = SHAPES[rng.below(SHAPES.len() as u32) as usize];
-        // A shape that a scene rarely allows gets many tries, so that long questions are not rare.
+        // A shape that rarely has an answer on a scene gets many tries, so that long questions are not rare.
         for _ in 0..200 {
             let program = instantiate(shape, vocab, scene, rng);
             if execute(&program, scene.view(), vocab).is_ok() {
@@ -192,7 +192,7 @@ fn question(vocab: &Vocabulary, scene: &SceneGraph, rng: &mut StreamRng) -> Prog
     }
 }
 
-/// A program of a shape; each run of filters describes some object of the scene.
+/// A program of a shape, in which each run of filters describes some object of the scene.
 fn instantiate(shape: &str, vocab: &Vocabulary, scene: &SceneGraph, rng: &mut StreamRng) -> Program {
     let kind = rng.below(N_TYPES as u32) as u8;
     let mut steps: Vec<Step> = Vec::new();

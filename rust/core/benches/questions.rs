@@ -1,8 +1,8 @@
-//! Questions made a second for rubber_cylinder, text included, on one core and on all.
+//! Questions made per second for rubber_cylinder, including their texts, on one core and on all.
 //!
-//! `train`: scenes without the pair, 9 questions each that do not mention it; `complex_ood`: scenes with
-//! it, one question each that does. All 90 families, balanced over windows of 250 scenes, which are
-//! sampled before the clock starts. Search states for each question kept are printed first.
+//! `train` has scenes without the pair, and 9 questions on each that do not mention it; `complex_ood` has scenes with
+//! the pair, and one question on each that mentions it. Questions are of all 90 families, balanced over windows of 250
+//! scenes, which are sampled before the clock starts. The search states per kept question are printed first.
 
 #![allow(clippy::expect_used)]
 
@@ -20,12 +20,12 @@ use clevrhope_core::{SceneGraph, Vocabulary};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
 
-/// Windows of each workload.
+/// The number of windows of each workload.
 const WINDOWS: usize = 8;
-/// Scenes sampled for them at a time.
+/// The number of scenes sampled for them at a time.
 const SAMPLED: u64 = 2_000;
 
-/// A split's questions on scenes sampled beforehand.
+/// The task of making a split's questions on scenes that were sampled before.
 struct Workload<'a> {
     vocab: &'a Vocabulary,
     templates: &'a TemplateSet,
@@ -38,7 +38,7 @@ struct Workload<'a> {
 }
 
 impl Workload<'_> {
-    /// Makes all questions; how many, and the work that it took.
+    /// Makes all questions; returns their number and the statistics of the search.
     fn run(&self) -> (usize, SearchStats) {
         let instantiator = Instantiator::new(self.vocab, self.templates, self.plans, self.rule, Some(self.holdout));
         let window = |scenes: &[(u64, SceneGraph)]| {
@@ -54,7 +54,7 @@ impl Workload<'_> {
     }
 }
 
-/// The first scenes of a pool that have the pair, or that do not.
+/// The first scenes of a pool with the pair, or without it.
 fn scenes(world: &World, name: &str, holdout: &Holdout, with: bool) -> Vec<(u64, SceneGraph)> {
     let pool = Pool::new(world, 0, name);
     let mut chosen = Vec::new();

@@ -1,4 +1,4 @@
-//! Images of six scenes by the native renderer, on one core.
+//! The native renderer's images of six scenes, on one core.
 //!
 //! The program keeps its symbols: `perf record cargo bench --bench render -- --profile-time 10` shows where time goes.
 
@@ -10,7 +10,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
 const LOOK: &[u8] = include_bytes!("../../../blender_assets/look.json");
-/// Of the first reference scenes.
+/// The placements of the first reference scenes.
 const PLACEMENTS: &[u8] = include_bytes!("placements.json");
 const SIZE_PX: [u32; 2] = [480, 320];
 

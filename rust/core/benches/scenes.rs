@@ -1,4 +1,4 @@
-//! Scenes sampled a second with exact visibility at 480 x 320, on one core and on all; scenes written.
+//! Scenes sampled per second, with exact visibility at 480 x 320, on one core and on all; scenes written per second.
 
 #![allow(clippy::expect_used)]
 

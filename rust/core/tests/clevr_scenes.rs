@@ -1,4 +1,4 @@
-//! CLEVR's train scenes in a train pool: made ones in the published form, real ones, and files that are none.
+//! CLEVR's train scenes in a train pool: generated scenes in the published form, real scenes, and invalid files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ fn clevr_world() -> World {
     world(json!({"directions": "clevr"}))
 }
 
-/// Scenes of our own in CLEVR's published form.
+/// Our own scenes in CLEVR's published form.
 fn published(n: u64) -> Vec<Value> {
     let world = clevr_world();
     let scenes = Pool::new(&world, 1, "published").scenes(0..n).unwrap();
@@ -217,7 +217,7 @@ fn the_real_files_train_scenes_go_in_as_they_are_and_its_val_scenes_do_not() {
         assert_eq!(scene.objects, published.objects);
         assert_eq!((&scene.related, scene.directions), (&published.related, published.directions));
     }
-    // As decimals too: what is written is what was published.
+    // The decimals are the same, too: the published text is written again.
     let text = String::from_utf8(real("train")).unwrap();
     let mut row = Vec::new();
     json::write_scene(&pool.scene(0).unwrap(), world.vocab(), &mut row).unwrap();

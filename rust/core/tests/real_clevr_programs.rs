@@ -1,4 +1,4 @@
-//! Every program of the real CLEVR questions at hand gives the original answer, by every way there is.
+//! All programs of the available real CLEVR questions give the original answers, with every executor.
 
 #![allow(clippy::unwrap_used)] // In a test, a panic is the message.
 
@@ -11,7 +11,7 @@ use clevrhope_core::{SceneGraph, Vocabulary};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// The folder of data that nobody in this project wrote, or None where it is not there.
+/// The folder of third-party data, or None if it is missing.
 fn test_data() -> Option<PathBuf> {
     let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let folder = std::env::var_os("CLEVRHOPE_TEST_DATA").map_or_else(beside, PathBuf::from);
@@ -50,7 +50,7 @@ fn original_programs_give_original_answers() {
     assert!(n_questions >= 40, "{n_questions} questions");
 }
 
-/// Compares single calls, traces, the batch and the batch from tokens with the files' answers.
+/// Compares the answers of single calls, traces, the batch and the batch from tokens with the files' answers.
 fn check(vocab: &Vocabulary, scenes: &[SceneGraph], questions: &[QuestionRecord]) {
     let texts = vocab.answer_texts();
     let expected: Vec<u16> = questions

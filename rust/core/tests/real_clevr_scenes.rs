@@ -1,4 +1,4 @@
-//! Published CLEVR scene files read, and what follows from their coordinates held against what they say.
+//! Reads published CLEVR scene files, and compares what follows from their coordinates with what they state.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 const LOOK: &[u8] = include_bytes!("../../../blender_assets/look.json");
 
-/// The folder of data that nobody in this project wrote, or None where it is not there.
+/// The folder of third-party data, or None if it is missing.
 fn test_data() -> Option<PathBuf> {
     let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let folder = std::env::var_os("CLEVRHOPE_TEST_DATA").map_or_else(beside, PathBuf::from);
@@ -41,7 +41,7 @@ fn relationships_follow_from_coordinates_and_directions() {
         let graphs = json::read_graphs(&bytes, name, world.vocab()).unwrap();
         assert!(graphs.iter().zip(&scenes).all(|(graph, scene)| *graph == scene.graph(world.vocab())));
 
-        // Written and read again, nothing is lost and nothing is made up.
+        // Writing and reading a scene again neither loses nor adds anything.
         for scene in &scenes {
             let mut written = Vec::new();
             json::write_scene(scene, world.vocab(), &mut written).unwrap();

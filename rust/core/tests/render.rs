@@ -1,4 +1,4 @@
-//! The native renderer's parts against plain sums, and its images against plain path tracing.
+//! Compares the native renderer's parts with plain sums, and its images with plain path tracing.
 
 use clevrhope_core::render::fast::{self, Effort, far_ground::Patches};
 use clevrhope_core::render::material::{Distribution, Kind, Lobe, Lobes};
@@ -34,7 +34,7 @@ fn psnr(a: &[u8], b: &[u8]) -> f64 {
     10.0 * libm::log10(255.0_f64.powi(2) * a.len() as f64 / sum)
 }
 
-/// What a lobe throws back of an even sky, by its own sampling and by even sampling of the hemisphere.
+/// A lobe reflects the same light of a uniform sky by its own sampling as by uniform sampling of the hemisphere.
 #[test]
 fn lobes_are_sampled_as_densely_as_they_say() {
     let n = v3(0.0, 0.0, 1.0);
@@ -73,7 +73,7 @@ fn lobes_are_sampled_as_densely_as_they_say() {
     }
 }
 
-/// The first crossing of a ray with the sheet, found by small steps.
+/// A ray hits the sheet at its first crossing, which small steps also find.
 #[test]
 fn rays_meet_the_sheet_where_they_first_cross_it() {
     let studio = Studio::from_json(LOOK, "look.json").unwrap();
@@ -85,7 +85,8 @@ fn rays_meet_the_sheet_where_they_first_cross_it() {
         let origin = if number % 2 == 0 {
             v3(between([-6.0, 8.0]), between([-8.0, 6.0]), between([0.3, 6.0]))
         } else {
-            // Just above any place, the steep ones included, which light leaves for the level ones.
+            // The origin is just above any place of the sheet, including the steep ones, from which light reaches the
+            // level ones.
             let (x, y) = (between(sheet.local_x), between(sheet.local_y));
             sheet.to_world(v3(x, y, sheet.at(x).0)) + sheet.at(x).1 * 0.05
         };
@@ -106,7 +107,7 @@ fn rays_meet_the_sheet_where_they_first_cross_it() {
             assert!(normal.dot(direction) < 0.0 && (normal.length() - 1.0).abs() < 1e-4);
             met += 1;
         } else if let Some(t) = crossed {
-            // Beyond the ends of the sheet there is nothing.
+            // The sheet is finite: a crossing beyond its ends is not a hit.
             let local = sheet.to_local(origin + direction * t);
             let inside = |x: f32, [low, high]: [f32; 2]| x > low + 0.1 && x < high - 0.1;
             assert!(!(inside(local.x, sheet.local_x) && inside(local.y, sheet.local_y)), "missed at {local:?}");
@@ -140,7 +141,7 @@ fn another_order_of_objects_moves_nothing() {
     assert!(psnr(&first, &render(&placement)) > 45.0);
 }
 
-/// What passes say of each pixel against points of the shapes themselves.
+/// Compares each pixel of the passes with points of the shapes themselves.
 #[test]
 fn passes_say_what_rays_through_centres_meet() {
     let studio = Studio::from_json(LOOK, "look.json").unwrap();
@@ -160,7 +161,7 @@ fn passes_say_what_rays_through_centres_meet() {
         }
         inside += 1;
         assert!((normal.length() - 1.0).abs() < 1e-5 && normal.dot(V3::from_f64(ray)) < 0.1, "{pixel}: {normal:?}");
-        // Nothing in front of the surface; the object behind it, but where the ray only grazes it.
+        // No object is in front of the surface, and this one is behind it, unless the ray only grazes it.
         assert!(stage.bodies.iter().all(|body| !body.contains(at(depth - 0.003))), "{pixel}");
         let body = &stage.bodies[object as usize];
         let grazes = normal.dot(V3::from_f64(ray)) > -0.2;

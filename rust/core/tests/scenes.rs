@@ -1,4 +1,4 @@
-//! Scenes from the outside: what is sampled meets every constraint, as read back from its JSON.
+//! Tests of scenes from the outside: read back from their JSON, sampled scenes meet every constraint.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ fn world(config: SceneConfig) -> World {
     World::new(properties, Asset { file: "look.json", bytes: LOOK }, config).unwrap()
 }
 
-/// A world whose look says only what decides scenes, so that shaders may change without these tests.
+/// A world whose look has only what determines scenes, so that changes of shaders do not affect these tests.
 fn plain_world() -> World {
     let mut look: Value = serde_json::from_slice(LOOK).unwrap();
     let root = look.as_object_mut().unwrap();
@@ -44,7 +44,7 @@ fn vector(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(number).collect()
 }
 
-/// Checks a scene as its JSON says it against the constraints, in words of their own.
+/// Checks a scene, as read from its JSON, against the constraints, in independent code.
 fn check(scene: &Value, config: &SceneConfig) {
     let objects = scene["objects"].as_array().unwrap();
     let n = objects.len() as u32;
@@ -190,7 +190,7 @@ fn the_first_scene_is_golden() {
     let world = plain_world();
     let mut line = Vec::new();
     json::write_scene(&Pool::new(&world, 0, "train").scene(0).unwrap(), world.vocab(), &mut line).unwrap();
-    // Guards the stream: if this changes, every dataset changes, and the version has to.
+    // This guards the stream: if it changes, every dataset changes, and the version has to change, too.
     assert_eq!(String::from_utf8(line).unwrap(), include_str!("golden/first_scene.json").trim_end());
 }
 
@@ -237,7 +237,7 @@ fn images_of_a_place_differ_in_attributes_alone() {
     assert_ne!(all[0].staging, all[4].staging);
 }
 
-/// The images of a pool's first places, of one object with each of these values.
+/// The images of a pool's first places, each with one object, which has the values of one of `images`.
 fn one_object_images(pool: &Pool<'_>, n_places: u64, images: &[[u8; 4]]) -> Result<Vec<Scene>, SceneError> {
     let n_images = images.len() as u64;
     let indices: Vec<u64> = (0..n_places * n_images).collect();

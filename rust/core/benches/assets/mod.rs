@@ -1,6 +1,6 @@
 //! The project's own world and templates, for the benchmarks.
 
-#![allow(dead_code)] // each benchmark is a program of its own, and takes what it needs
+#![allow(dead_code)] // Each benchmark is a separate program, and uses only what it needs.
 
 use clevrhope_core::Vocabulary;
 use clevrhope_core::question::TemplateSet;
@@ -15,7 +15,7 @@ pub fn world() -> World {
 
 /// The question templates as files.
 pub struct TemplateFiles {
-    /// Name without suffix, and content, in the order in which families are numbered.
+    /// The name without suffix and the content of each file, in the order in which families are numbered.
     pub files: Vec<(String, Vec<u8>)>,
     pub synonyms: Vec<u8>,
 }

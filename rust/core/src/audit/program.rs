@@ -67,7 +67,7 @@ pub struct ProgramReader {
 }
 
 impl ProgramReader {
-    /// `functions` and `answers` are the names of `vocab.json` by number; `pair` holds the held-out values, each as type
+    /// `functions` and `answers` are the names of `vocab.json` by number; `pair` has the held-out values, each as type
     /// and value.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Questions over several images.
+//! Tests of questions over several images.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // In a test, a panic is the message.
 

@@ -1,4 +1,4 @@
-//! Every program over sets of images at hand gives what COVR's public executor gave, and is written as it was read.
+//! All available programs over sets of images have the outputs of COVR's public executor, and are written as read.
 
 use clevrhope_core::program::{Output, execute_on_set, execute_sets, trace_on_set};
 use clevrhope_core::scene::SceneSet;
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The folder of data that nobody in this project wrote, or None where it is not there.
+/// The folder of third-party data, or None if it is missing.
 fn test_data() -> Option<PathBuf> {
     let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let folder = std::env::var_os("CLEVRHOPE_TEST_DATA").map_or_else(beside, PathBuf::from);
     folder.join("covr_public").is_dir().then_some(folder)
 }
 
-/// Nodes that make a program end in an answer, for one that ends in objects, groups or images; they never fail.
+/// Nodes that turn the output of a program (objects, groups or images) into an answer; they never fail.
 fn ending(answer: &Value, last: usize) -> Vec<Value> {
     let node = |operation: &str, input: usize| json!({"operation": operation, "dependencies": [input]});
     match answer {
@@ -26,7 +26,7 @@ fn ending(answer: &Value, last: usize) -> Vec<Value> {
     }
 }
 
-/// What the public executor said of an output, with the scene's index in place of the image's number.
+/// An output in the public executor's spelling, with the scene's index in place of the image's number.
 fn spelled(output: &Output, set: &SceneSet<'_>, scenes: &[u64], vocab: &Vocabulary) -> Value {
     let object = |number: u8| {
         let (image, object) = set.place(number.into());
@@ -44,7 +44,7 @@ fn spelled(output: &Output, set: &SceneSet<'_>, scenes: &[u64], vocab: &Vocabula
     }
 }
 
-/// An answer with lists sorted and groups as lists of their objects, since the order of either says nothing.
+/// An answer with sorted lists, and with groups as lists of their objects, since their order has no meaning.
 fn sorted(answer: &Value) -> Value {
     let mut items: Vec<Value> = match answer {
         Value::Array(items) => items.clone(),
@@ -80,7 +80,7 @@ fn programs_give_what_the_public_executor_gave() {
         let set = SceneSet::of_row(&scenes, &row).unwrap();
 
         let mut nodes = case["program"].as_array().unwrap().clone();
-        // What a program ends in shows only if it is valid; any ending will do for the others.
+        // The type of a program's output is known only if it is valid; the others can have any ending.
         let added = if is_valid { ending(answer, nodes.len() - 1) } else { vec![json!({"operation": "scene"})] };
         let n_added = added.len();
         nodes.extend(added);

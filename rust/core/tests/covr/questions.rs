@@ -1,4 +1,4 @@
-//! What the questions of a window are like, by the definitions of their program and their scenes alone.
+//! Checks the questions of a window using only their programs and scenes.
 
 use crate::assets;
 use clevrhope_core::covr::{
@@ -49,7 +49,7 @@ fn questions(rule: SetRule, pair: Option<&[&str]>, n_windows: usize) -> Vec<SetQ
     ask(&mut stream_of(&Arc::new(assets::world()), rule, pair).unwrap(), n_windows).questions
 }
 
-/// The first scenes of the pool, as many as these questions are about at most.
+/// The first scenes of the pool, which include all scenes of the questions.
 struct Scenes {
     world: World,
     graphs: Vec<SceneGraph>,
@@ -70,7 +70,7 @@ impl Scenes {
         execute_on_set(program, &self.set(question), self.world.vocab()).ok()
     }
 
-    /// The images, a bit each, with objects that the last set of the program's first subgraph describes.
+    /// The images, a bit each, that show an object of the last set of the program's first subgraph.
     fn shown(&self, question: &SetQuestion) -> u32 {
         let set = self.set(question);
         let outputs = trace_on_set(&question.program, &set, self.world.vocab());
@@ -126,7 +126,8 @@ fn the_source_alone_shows_what_is_unique_and_another_image_nearly_does() {
     let mut n = 0;
     for question in asked.iter().filter(|question| asks_about_one(question.meaning.template())) {
         assert_eq!(scenes.shown(question), 1 << question.source, "{question:?}");
-        // What a reader of the shape alone would take for the object: in some other image it has another value.
+        // A reader who only uses the shape could take another object for it: in some other image, an object has
+        // another value.
         if let Meaning::QueryAttr { g, kind } = question.meaning {
             let Answer::Value(_, answer) = question.answer else { panic!("{question:?}") };
             let others =
@@ -156,7 +157,7 @@ fn nothing_that_the_answer_needs_can_be_left_out() {
         assert_eq!(stays, exempt.contains(&template), "{template:?} {cuts:?}");
         assert!(cuts[&(template, 1)] > 10, "{template:?} {cuts:?}");
     }
-    // With any distractors, relations are superfluous more often.
+    // With random distractors, relations are superfluous more often.
     let random = questions(SetRule { distractors: DistractorChoice::Random, ..rule("a") }, None, 2);
     let stays = random.iter().filter(|each| asks_about_one(each.meaning.template()) && each.cut == 0).count();
     assert!(stays > 50, "{stays}");
@@ -206,7 +207,7 @@ fn a_pair_is_held_out_of_questions_and_images() {
     for question in &without {
         assert!(!pair.is_mentioned_in(&question.program) && !question.indices().iter().any(|&index| shows(index)));
     }
-    // Out of words alone: images may show it, and often do.
+    // The pair is held out only from the words: images may show it, and often do.
     let words = questions(rule("a"), Some(&["rubber", "cylinder"]), 2);
     let n_shown = words.iter().filter(|each| each.indices().iter().any(|&index| shows(index))).count();
     assert!(n_shown > words.len() / 2 && !words.iter().any(|each| pair.is_mentioned_in(&each.program)));
@@ -236,7 +237,7 @@ fn a_pair_is_held_out_of_questions_and_images() {
 fn every_pair_can_be_mentioned() {
     let world = Arc::new(assets::world());
     let rule = SetRule { places: vec![PairPlace::Mentioned], ..rule("ood") };
-    // A pair without a shape is mentioned where one of its values is asked for.
+    // A pair without a shape can only be mentioned if one of its values is asked for.
     let pairs =
         [(["large", "rubber"], 3), (["rubber", "cyan"], 3), (["large", "cylinder"], 15), (["cyan", "cube"], 15)];
     for (pair, n) in pairs {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-/// What becomes of a document: changes of its values, one after another, then of its bytes.
+/// Damage to a document: changes of its values, one after another, and then of its bytes.
 #[derive(Clone, Debug)]
 pub struct Damage {
     values: Vec<(Index, Change)>,
@@ -14,10 +14,10 @@ pub struct Damage {
 #[derive(Clone, Debug)]
 enum Change {
     Replace(usize),
-    /// By another part of the document.
+    /// Replaces the value by another part of the document.
     Copy(Index),
     Remove,
-    /// A list's entry stands there so many times more.
+    /// Repeats a list's entry this many more times.
     Repeat(usize),
     Rename(usize),
 }
@@ -27,11 +27,11 @@ enum Edit {
     CutOff,
     Byte(u8),
     Insert(usize),
-    /// So many bytes stand there twice: keys among them.
+    /// Repeats this many bytes, which may include keys.
     Twice(usize),
 }
 
-/// Values that readers may stumble over; number 0 is long.
+/// Values on which readers may stumble; number 0 is long.
 fn odd_values() -> Vec<Value> {
     let deep = (0..100).fold(json!(0), |inner, _| json!([inner]));
     vec![
@@ -74,7 +74,7 @@ fn odd_values() -> Vec<Value> {
 const ODD_TEXTS: [&str; 12] =
     ["e999", "999999999999999999999999999999", "NaN", "-", "null", "{", "[[[[[[", "]", ",", "\"", "\\ud800", "\u{7f}"];
 
-/// Damage of up to three values and two places of the text; much of it is still JSON.
+/// Damage to up to three values and two places of the text; the result is often still JSON.
 pub fn damage() -> impl Strategy<Value = Damage> {
     let n = odd_values().len();
     let change = prop_oneof![

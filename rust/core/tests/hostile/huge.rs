@@ -1,4 +1,4 @@
-//! Documents and rows that are huge, deep or run in circles.
+//! Documents and rows that are huge, deep or circular.
 
 use crate::{LOOK, PROPERTIES, SYNONYMS, VOCAB, checked, world};
 use clevrhope_core::audit::{AbsentReader, FinishedScenes, Names, ProgramReader, QuestionRow, TextParser, Word};
@@ -31,7 +31,7 @@ fn programs_of_any_length_are_refused_or_run() {
     let read = |document: &Value| Program::from_json(document.to_string().as_bytes(), &VOCAB, "p");
     assert_eq!(read(&chain(100_000)).unwrap_err().to_string(), "p: 100000 nodes; a program has at most 256");
     let program = read(&chain(256)).unwrap();
-    // Written out as a tree it would have 2^255 tokens.
+    // As a tree, it would have 2^255 tokens.
     assert!(checked(ProgramVocabulary::new(&VOCAB).encode(&program)).is_none());
     let row = json!({"question": "Any?", "image_index": 0, "image_filename": "a", "answer": 3,
         "question_family_index": 0, "program": chain(100).as_array().unwrap().iter().map(|node| {
@@ -70,7 +70,7 @@ fn alternatives_do_not_grow_without_bound() {
     let functions = ProgramVocabulary::new(&VOCAB);
     let pair = [("color", "red"), ("shape", "cube")].map(|(kind, value)| (kind.to_owned(), value.to_owned()));
     let reader = ProgramReader::new(&VOCAB, functions.names(), &names(&["no"]), &pair).unwrap();
-    // All that is named was seen, so nothing ends the search but its bound.
+    // Every pair of values was seen, so only its bound ends the search.
     let all = |kind: usize| VOCAB.types()[kind].values.iter();
     let seen: Vec<(String, String)> =
         all(1).flat_map(|color| all(3).map(move |shape| (color.clone(), shape.clone()))).collect();
@@ -96,7 +96,7 @@ fn alternatives_do_not_grow_without_bound() {
     reader.implies(&row);
 }
 
-/// A template file of one family.
+/// A template file with one family.
 fn family(text: &str, params: &Value, nodes: &Value) -> Vec<u8> {
     json!([{"text": [text], "params": params, "nodes": nodes}]).to_string().into_bytes()
 }
@@ -123,7 +123,7 @@ fn templates_that_would_grow_without_bound_are_refused() {
     let long = family("a", &none, &chain(100_000, |i| json!([i - 1])));
     assert_eq!(parse(long.clone()).unwrap_err(), "t[0]: 100000 nodes; at most 256 are read");
     assert_eq!(read(long).unwrap_err(), "t.json[0].nodes: expected 1 to 16 nodes, got 100000");
-    // Macros without parameters add nothing to the program, however often they are written out.
+    // Macros without parameters add nothing to the program, however often they are expanded.
     let twice = family("a", &none, &chain(100, |i| json!([i - 1, i - 1])));
     assert_eq!(parse(twice).unwrap_err(), "t[0]: a program of too many functions");
     let wordy = family(&"a ".repeat(60_000), &none, &chain(1, |_| json!([])));

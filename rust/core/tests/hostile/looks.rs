@@ -1,4 +1,4 @@
-//! Looks of the sampler and of the renderer, and placements of what is rendered.
+//! Look files, read by the sampler and the renderer, and placements to render.
 
 use crate::documents::damage;
 use crate::{LOOK, PROPERTIES, checked, world};
@@ -20,7 +20,7 @@ fn placement() -> Value {
            "things": [thing("cube", "rubber", -1.5), thing("sphere", "metal", 0.0), thing("cylinder", "rubber", 1.5)]})
 }
 
-/// Renders a placement under a look, where both are some.
+/// Renders a placement with a look, if both are valid.
 fn draw(look: &[u8], placement: &[u8]) {
     let Some(studio) = checked(Studio::from_json(look, "look.json")) else { return };
     let Some(placement) = checked(Studio::placement(placement)) else { return };

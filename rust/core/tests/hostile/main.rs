@@ -1,5 +1,5 @@
-//! Every reader of outside bytes against files that are none: an answer or a short message, never a panic, nor time or
-//! room without bound.
+//! Every reader of external bytes handles invalid files: it returns a result or a short message, never panics, and uses
+//! bounded time and memory.
 
 #![allow(clippy::unwrap_used)] // In a test, a panic is the message.
 
@@ -19,7 +19,7 @@ pub const PROPERTIES: &[u8] = include_bytes!("../../../../blender_assets/propert
 pub const LOOK: &[u8] = include_bytes!("../../../../blender_assets/look.json");
 pub const SYNONYMS: &[u8] = include_bytes!("../../../../question_templates/synonyms.json");
 
-/// Most bytes of a message, however long the value that it is about.
+/// Maximum number of bytes of a message, however long the value in question is.
 const LONGEST_MESSAGE: usize = 2_000;
 
 /// CLEVR's values.
@@ -29,7 +29,7 @@ pub static VOCAB: LazyLock<Vocabulary> =
 /// A world whose images are small.
 pub static WORLD: LazyLock<World> = LazyLock::new(|| world(PROPERTIES, LOOK).unwrap());
 
-/// A world of CLEVR's constraints but for the images' size, which gives a scene up early.
+/// A world with CLEVR's constraints except for small images, which gives up a scene early.
 pub fn world(properties: &[u8], look: &[u8]) -> Result<World, String> {
     let config = SceneConfig { width: 48, height: 32, min_pixels: 1, max_restarts: 3, ..SceneConfig::default() };
     let (properties, look) =
@@ -37,7 +37,7 @@ pub fn world(properties: &[u8], look: &[u8]) -> Result<World, String> {
     World::new(properties, look, config).map_err(|error| error.to_string())
 }
 
-/// What was read, after a look at the message where nothing was.
+/// The value that was read; checks the message if reading failed.
 #[track_caller]
 pub fn checked<T>(read: Result<T, impl ToString>) -> Option<T> {
     match read {

@@ -1,4 +1,4 @@
-//! Programs, question files and rows of questions as JSON.
+//! Programs, question files and entries of questions as JSON.
 
 use crate::documents::damage;
 use crate::{VOCAB, checked};
@@ -30,7 +30,7 @@ pub fn program() -> Value {
     ])
 }
 
-/// A program over several images, with a condition of its own.
+/// A program over several images, with the separate program of a condition.
 fn covr_program() -> Value {
     json!([
         {"operation": "find", "arguments": ["cube"]},
@@ -55,7 +55,7 @@ fn question() -> Value {
            "image_index": 4, "image_filename": "a.png", "answer": "yes", "question_family_index": 8, "program": program()})
 }
 
-/// A program that was read goes everywhere that programs go.
+/// Passes a program that was read to every function that takes programs.
 fn use_program(program: &Program) {
     let tokens = ProgramVocabulary::new(&VOCAB).extended(&VOCAB, Function::all().iter().copied());
     let mut row = [0; 40];

@@ -1,4 +1,4 @@
-//! Rows of tokens, names of tokens and chunks of arrays, as files hold them.
+//! Rows of tokens, names of tokens and chunks of arrays, as in files.
 
 use crate::{VOCAB, checked};
 use clevrhope_core::audit::{
@@ -28,7 +28,7 @@ fn pair() -> Vec<(String, String)> {
     [("color", "red"), ("shape", "cube")].map(|(kind, value)| (kind.to_owned(), value.to_owned())).to_vec()
 }
 
-/// Tokens that mostly are some.
+/// Numbers that are mostly tokens.
 fn token() -> impl Strategy<Value = i32> {
     prop_oneof![8 => 0i32..100, 1 => any::<i32>(), 1 => prop::sample::select(vec![-1, i32::MIN, i32::MAX, 1 << 16])]
 }
@@ -39,7 +39,7 @@ fn rows() -> impl Strategy<Value = Vec<i32>> {
     prop::collection::vec(row, 0..6).prop_map(|rows| rows.concat())
 }
 
-/// A name of a token: some that are near one.
+/// The names of tokens, and names that are similar.
 fn token_name() -> impl Strategy<Value = String> {
     let known = [
         "<NULL>",

@@ -1,4 +1,4 @@
-//! Scene files of all readers, properties, constraints and palettes.
+//! Scene files for all readers, properties, constraints and palettes.
 
 use crate::documents::damage;
 use crate::{PROPERTIES, VOCAB, WORLD, checked, world};
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 
-/// Two scenes as they are written here.
+/// Two scenes as the engine writes them.
 pub static SCENES: LazyLock<Value> = LazyLock::new(|| {
     let scenes = Pool::new(&WORLD, 3, "train").scenes(0..2).unwrap();
     let row = |scene: &clevrhope_core::Scene| {
@@ -23,7 +23,7 @@ pub static SCENES: LazyLock<Value> = LazyLock::new(|| {
     json!({"info": {"split": "train"}, "scenes": scenes.iter().map(row).collect::<Vec<_>>()})
 });
 
-/// A world whose directions are CLEVR's, and two scenes as CLEVR has them.
+/// A world with CLEVR's directions, and two scenes in CLEVR's form.
 static CLEVR: LazyLock<(World, Value)> = LazyLock::new(|| {
     let config = SceneConfig::from_json(br#"{"directions": "clevr"}"#, "config").unwrap();
     let asset = |file, bytes| Asset { file, bytes };

@@ -1,4 +1,4 @@
-//! Templates and synonyms, of the engine and of the audit.
+//! Templates and synonyms, read by the engine and by the audit.
 
 use crate::documents::damage;
 use crate::{SYNONYMS, VOCAB, WORLD, checked};
@@ -19,7 +19,7 @@ static SCENES: LazyLock<Vec<SceneGraph>> = LazyLock::new(|| {
     scenes.iter().map(|scene| scene.graph(&VOCAB)).collect()
 });
 
-/// A chain, a comparison and a conjunction; and a question of choice and one about a number.
+/// Templates of a chain, a comparison and a conjunction, of a choice and of a number.
 fn templates() -> Value {
     let files: [&[u8]; 3] = [
         include_bytes!("../../../../question_templates/one_hop.json"),
@@ -48,7 +48,7 @@ fn templates() -> Value {
     own.into_iter().chain(of_suites.as_array().into_iter().flatten().cloned()).collect()
 }
 
-/// Templates that were read are asked with, and read backwards.
+/// Asks questions with templates that were read, and parses their texts.
 fn use_templates(templates: &[u8], synonyms: &[u8]) -> bool {
     let files = [("t".to_owned(), templates.to_vec())];
     let set = checked(TemplateSet::from_files(&VOCAB, &files, &[], ("synonyms.json", synonyms)));

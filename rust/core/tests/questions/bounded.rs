@@ -1,4 +1,4 @@
-//! A search ends at its bound on options, the same way each time, and leaves nothing behind.
+//! A search ends at its bound on options, every time in the same way, and leaves no state behind.
 
 use crate::world::{Templates, TestScene, clevr, rng};
 use clevrhope_core::question::plan::AnswerSet;
@@ -25,13 +25,13 @@ fn a_search_ends_at_its_bound_and_the_next_one_does_not_know() {
         n_exhausted += u32::from(verdict == Verdict::Exhausted);
         assert_eq!(searcher.last_attempt().exhausted, u64::from(verdict == Verdict::Exhausted));
 
-        // With room enough it finds what a searcher finds that has met no bound.
+        // With a sufficient bound, it finds the same as a searcher that never met a bound.
         let mut other = fresh();
         let verdict = searcher.attempt(&task(u64::MAX), &mut rng("bounded", attempt));
         assert_eq!(verdict, other.attempt(&task(u64::MAX), &mut rng("bounded", attempt)));
         assert_eq!(verdict, Verdict::Found);
         assert_eq!(searcher.choices(), other.choices());
     }
-    // A hop of three has four choices, and the bound is met at the second.
+    // A three-hop question has four choices, and the search meets the bound at the second.
     assert_eq!(n_exhausted, 50);
 }

@@ -1,13 +1,13 @@
-//! Two samples of outcomes in; how likely so great a difference is by chance out.
+//! The chi-square test of the difference between two samples of outcomes.
 
 use std::collections::BTreeMap;
 
-/// Fewest expected of a bin in each sample; smaller bins are pooled.
+/// Minimum expected count of a bin in each sample; smaller bins are pooled.
 const FEWEST: u32 = 10;
 
-/// The probability of a difference at least as great between two samples of one size, by chi-square.
+/// The probability of an equal or larger difference between two samples of the same size, by chi-square.
 ///
-/// Bins with fewer than ten expected are pooled into one, which counts when it reaches ten itself.
+/// Bins with an expected count below ten are pooled into one, which is used if it reaches ten itself.
 pub fn p_value<K: Ord>(a: &[K], b: &[K]) -> f64 {
     assert_eq!(a.len(), b.len());
     let mut bins: BTreeMap<&K, [u32; 2]> = BTreeMap::new();
@@ -33,7 +33,7 @@ pub fn p_value<K: Ord>(a: &[K], b: &[K]) -> f64 {
     upper_tail(chi2, kept.len() - 1)
 }
 
-/// The probability that a chi-square variable with so many degrees of freedom exceeds `chi2`.
+/// The probability that a chi-square variable with `degrees` degrees of freedom exceeds `chi2`.
 fn upper_tail(chi2: f64, degrees: usize) -> f64 {
     let (a, x) = (degrees as f64 / 2.0, chi2 / 2.0);
     if x <= 0.0 {
@@ -41,7 +41,7 @@ fn upper_tail(chi2: f64, degrees: usize) -> f64 {
     }
     let scale = libm::exp(a * libm::log(x) - x - libm::lgamma(a));
     if x < a + 1.0 {
-        // The lower tail's series.
+        // The series of the lower tail.
         let (mut term, mut sum, mut n) = (1.0 / a, 1.0 / a, a);
         while term > sum * 1e-15 {
             n += 1.0;
@@ -50,7 +50,7 @@ fn upper_tail(chi2: f64, degrees: usize) -> f64 {
         }
         return 1.0 - scale * sum;
     }
-    // The upper tail's continued fraction, by Lentz's method.
+    // The continued fraction of the upper tail, by Lentz's method.
     let mut b = x + 1.0 - a;
     let (mut c, mut d) = (1e300, 1.0 / b);
     let mut h = d;

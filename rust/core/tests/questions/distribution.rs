@@ -11,8 +11,8 @@ use clevrhope_core::question::search::QuestionRule;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// From every file: plain filters and chains, counts, truths and values, raw relations, unions, and
-/// what follows them.
+/// Families of every file: plain filters and chains, counts, truths and values, raw relations, unions, and the
+/// functions that follow them.
 const FAMILIES: [(&str, u32); 28] = [
     ("compare_integer", 0),
     ("compare_integer", 1),
@@ -44,20 +44,20 @@ const FAMILIES: [(&str, u32); 28] = [
     ("zero_hop", 1),
 ];
 const RULES: [QuestionRule; 3] = [QuestionRule::Any, QuestionRule::Without, QuestionRule::With];
-/// Attempts a sample, unless the plain search is slow there.
+/// The number of attempts in a sample, unless the plain search is slow.
 const MOST: u64 = 800;
-/// States that the plain search may visit for one sample.
+/// Maximum number of states that the plain search visits for one sample.
 const STATES: u64 = 60_000;
-/// A sample below this size says little and is left out.
+/// Smaller samples are left out, since they have little power.
 const LEAST: u64 = 100;
-/// Cases of each family that have to be quick enough for the plain search.
+/// The minimum number of cases of each family that must be quick enough for the plain search.
 const FEWEST_CASES: usize = 1;
-/// Attempts that tell how slow the plain search is.
+/// The number of attempts that measure how slow the plain search is.
 const PILOT: u64 = 20;
-/// All comparisons together fail by chance less often than this.
+/// The probability that any comparison fails by chance is below this.
 const ALL_BY_CHANCE: f64 = 1e-4;
 
-/// A family on a scene under a rule, with the answers wanted.
+/// A family on a scene under a rule, with the wanted answers.
 struct Case<'a> {
     vocab: &'a Vocabulary,
     templates: &'a Templates,
@@ -70,7 +70,7 @@ struct Case<'a> {
     seed: u64,
 }
 
-/// What an attempt ended in, seen through one of its choices; None where it found nothing.
+/// The outcome of an attempt, reduced to its answer and one of its choices; None if it found nothing.
 type Outcome = Option<(u32, Choice)>;
 
 impl Case<'_> {
@@ -86,12 +86,13 @@ impl Case<'_> {
         (0..n).map(|_| engine.search(accept, self.rule, &mut rng)).collect()
     }
 
-    /// Up to `most` attempts of the plain search, as many as take some `states`; None where those are few.
+    /// A sample of attempts of the plain search: as many as take about `states` states, at most `most`; None if these
+    /// are too few.
     fn plain_sample(&self, most: u64, states: u64) -> Option<Vec<Option<Found>>> {
         let plain = Plain::new(self.vocab, &self.templates.raw[self.family], self.scene);
         let answers = |answer| self.wanted.contains(&answer);
         let wanted = Wanted { answers: &answers, rule: self.rule, holdout: Some(self.holdout) };
-        // The size follows from the first attempts' mean alone, so that it favours no outcome.
+        // The size depends only on the mean of the first attempts, so that it favours no outcome.
         let mut pilot = rng("pilot", self.seed);
         let mut taken = 0;
         for _ in 0..PILOT {
@@ -103,9 +104,9 @@ impl Case<'_> {
         if n < LEAST { None } else { (0..n).map(|_| attempt()).collect() }
     }
 
-    /// The probability seen through each of the family's choices; None where the plain search is too slow.
+    /// The p-value for each of the family's choices; None if the plain search is too slow.
     fn compare(&self) -> Option<Vec<f64>> {
-        // Most of what it tries with raw relations degenerates.
+        // Most questions that it tries with raw relations are degenerate.
         let states = if self.plan.relates.is_empty() { STATES } else { 6 * STATES };
         let plain = self.plain_sample(MOST, states)?;
         let engine = self.engine_sample(plain.len() as u64);
@@ -118,7 +119,7 @@ fn seen(sample: &[Option<Found>], choice: usize) -> Vec<Outcome> {
     sample.iter().map(|found| found.as_ref().map(|f| (f.answer, f.choices[choice]))).collect()
 }
 
-/// Everything; the rarest answer that comes up; every second one.
+/// Three sets of answers: all, only the rarest that occurs, and every second that occurs.
 fn answer_sets(
     vocab: &Vocabulary,
     plan: &Plan,
@@ -141,7 +142,7 @@ fn answer_sets(
     sets
 }
 
-/// Scenes of few objects that share values; the held-out pair among them in every second.
+/// Scenes of few objects that share values; every second scene has the held-out pair.
 pub fn scenes(vocab: &Vocabulary) -> Vec<TestScene> {
     let mut rng = rng("scenes", 0);
     [3, 4, 6]
@@ -171,7 +172,7 @@ fn the_search_draws_as_the_plain_one_does() {
     check_draws(&vocab, &templates, &families, &holdout, &RULES, &scenes(&vocab));
 }
 
-/// Holds the search's draws against the plain one's, for some families on some scenes under some rules.
+/// Compares the draws of the two searches, for some families on some scenes under some rules.
 pub fn check_draws(
     vocab: &Vocabulary,
     templates: &Templates,
@@ -204,14 +205,14 @@ pub fn check_draws(
     let threshold = ALL_BY_CHANCE / n_tests as f64;
     let unlike: Vec<_> = compared.iter().filter(|(.., p)| p.iter().any(|p| *p < threshold)).collect();
     assert!(unlike.is_empty(), "{} cases differ: {unlike:#?}", unlike.len());
-    // Were the two of one distribution, p would be spread evenly; their mean tells of many small differences.
+    // If the distributions are the same, the p-values are uniform; their mean reveals many small differences.
     let all: Vec<f64> = compared.iter().flat_map(|(.., p)| p).copied().filter(|p| *p < 1.0).collect();
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     eprintln!("mean probability {mean:.3} over {}", all.len());
     assert!(mean > 0.4, "{mean}");
 }
 
-/// A search that picks the answer first, and then a question with it, would be told apart.
+/// The test notices a search that first picks the answer, and then a question with this answer.
 #[test]
 fn picking_the_answer_first_is_noticed() {
     let vocab = clevr();

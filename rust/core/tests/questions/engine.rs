@@ -1,4 +1,4 @@
-//! One family on one scene in; what the engine's search finds, in the same words as the plain search, out.
+//! The engine's search for a question of one family on one scene, with results in the form of the plain search.
 
 use crate::plain::Found;
 use crate::world::TestScene;
@@ -9,7 +9,7 @@ use clevrhope_core::question::search::{QuestionRule, Searcher, Task, Verdict, ch
 use clevrhope_core::question::template::NodeKind;
 use clevrhope_core::rng::StreamRng;
 
-/// More options than any search here looks at: a search that ends on it would be a failure.
+/// More options than any search here examines: a search that reaches this bound is a failure.
 const MAX_OPTIONS: u64 = 10_000_000;
 
 /// A search loaded with a scene.
@@ -28,7 +28,7 @@ impl<'a> Engine<'a> {
         Self { vocab, plan, scene, holdout, searcher }
     }
 
-    /// One attempt.
+    /// Makes one attempt.
     pub fn search(&mut self, accept: AnswerSet, rule: QuestionRule, rng: &mut StreamRng) -> Option<Found> {
         let task = Task::new(self.scene.graph.view(), self.vocab, self.plan, accept, rule, self.holdout, MAX_OPTIONS);
         match self.searcher.attempt(&task, rng) {
@@ -57,7 +57,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// The answers of a list.
+/// The set of the answers in a list.
 pub fn answers(list: impl IntoIterator<Item = u32>) -> AnswerSet {
     let mut set = AnswerSet::EMPTY;
     list.into_iter().for_each(|answer| set.insert(answer as usize));

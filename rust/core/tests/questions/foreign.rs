@@ -1,4 +1,4 @@
-//! The original's 90 templates and CLOSURE's load as they are, and ask questions that hold.
+//! The original 90 templates and CLOSURE's load unchanged, and their questions are correct.
 
 use crate::plain::{Value, run};
 use crate::world::{Templates, TestScene, clevr, rng, test_data};
@@ -16,7 +16,7 @@ fn scenes(vocab: &Vocabulary, n: u64) -> Vec<TestScene> {
     (0..n).map(|i| TestScene::random(vocab, 3 + i as usize % 8, &mut rng("foreign scenes", i))).collect()
 }
 
-/// Questions of every family on every scene, in balance.
+/// Balanced questions of every family on every scene.
 fn questions(vocab: &Vocabulary, templates: &Templates, scenes: &[TestScene]) -> Vec<Question> {
     let plans = templates.plans(vocab);
     let instantiator = Instantiator::new(vocab, &templates.set, &plans, QuestionRule::Any, None);
@@ -26,7 +26,7 @@ fn questions(vocab: &Vocabulary, templates: &Templates, scenes: &[TestScene]) ->
     instantiator.window(&mut workspace, indexed, &key, templates.raw.len() as u32)
 }
 
-/// The answer as the plain executor gives it.
+/// The answer of the plain executor.
 fn plain_answer(steps: &[Step], scene: &TestScene) -> Option<Answer> {
     match (run(steps, scene)?, steps.last()?.function) {
         (Value::Word(word), Function::Query(kind)) => Some(Answer::Value(kind, word as u8)),
@@ -36,7 +36,7 @@ fn plain_answer(steps: &[Step], scene: &TestScene) -> Option<Answer> {
     }
 }
 
-/// Everything that a question says of itself, worked out again.
+/// Recomputes every field of a question.
 fn check(vocab: &Vocabulary, templates: &Templates, scene: &TestScene, question: &Question) {
     let place = format!("{}: {}", templates.name(question.family.into()), question.text);
     question.program.check(vocab, &place).unwrap();
@@ -57,7 +57,7 @@ fn check(vocab: &Vocabulary, templates: &Templates, scene: &TestScene, question:
     }
 }
 
-/// Families that give nothing on a few hundred random scenes.
+/// The families that have no question on a few hundred random scenes.
 fn silent(vocab: &Vocabulary, templates: &Templates, n_scenes: u64) -> Vec<String> {
     let scenes = scenes(vocab, n_scenes);
     let questions = questions(vocab, templates, &scenes);
@@ -102,7 +102,7 @@ fn closures_templates_ask_questions_that_hold() {
     assert_eq!(silent(&vocab, &templates, 300), Vec::<String>::new());
 }
 
-/// Ours are the same families as the original's: same programs, constraints and parameters.
+/// Our families are the original ones: they have the same programs, constraints and parameters.
 #[test]
 fn our_families_are_the_originals_in_other_words() {
     let vocab = clevr();

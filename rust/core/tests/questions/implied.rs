@@ -1,4 +1,4 @@
-//! Questions that ask for the held-out conjunction by way of likenesses: what they are, and splits without them.
+//! Questions that ask for the held-out conjunction through likenesses, and splits without them.
 
 use crate::distribution::{self, check_draws};
 use crate::plain::Plain;
@@ -24,13 +24,13 @@ const RULES: [QuestionRule; 2] = [QuestionRule::Without, QuestionRule::Unimplied
 
 static WORLD: LazyLock<Arc<World>> = LazyLock::new(|| Arc::new(project_world()));
 
-/// Templates that name on both sides what two things have in common, in every way in which programs can.
+/// Templates that name values of both things that are alike, in every way in which programs can.
 fn likeness_templates(vocab: &Vocabulary) -> Templates {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/likeness_templates"));
     Templates::read(vocab, folder, &[], b"{}")
 }
 
-/// A program's steps from its tokens in prefix order.
+/// The program of tokens in prefix order.
 fn program(vocab: &Vocabulary, tokens: &[&str]) -> Program {
     fn step(vocab: &Vocabulary, rest: &mut &[&str], steps: &mut Vec<Step>) -> u8 {
         let (token, others) = rest.split_first().unwrap();
@@ -55,13 +55,13 @@ fn program(vocab: &Vocabulary, tokens: &[&str]) -> Program {
     Program { steps }
 }
 
-/// A holdout's values as the audit takes them.
+/// The held-out values in the audit's form.
 fn pair(vocab: &Vocabulary, names: &[&str]) -> Vec<(String, String)> {
     let of = |name: &str| (TYPE_NAMES[vocab.find_value(name).unwrap().0].to_owned(), name.to_owned());
     names.iter().map(|name| of(name)).collect()
 }
 
-/// Whether a program implies the conjunction: for the generator, and for the audit; the two must agree.
+/// Whether a program implies the conjunction; checks that generator and audit agree.
 fn implies(vocab: &Vocabulary, names: &[&str], tokens: &[&str]) -> bool {
     let functions: Vec<String> = tokens.iter().map(|token| (*token).to_owned()).collect();
     let reader = ProgramReader::new(vocab, &functions, &[], &pair(vocab, names)).unwrap();
@@ -87,32 +87,32 @@ fn what_is_said_of_one_thing_is_said_of_what_is_like_it() {
         (format!("exist filter_shape[cylinder] same_size {RUBBER_CUBE}"), false),
         // What color is the cylinder of the same material as the rubber cube?
         (format!("query_color unique filter_shape[cylinder] same_material {RUBBER_CUBE}"), true),
-        // The other way: rubber things of the cylinder's material.
+        // In the other direction: rubber things of the cylinder's material.
         (format!("count filter_material[rubber] same_material {CYLINDER}"), true),
         (format!("count filter_material[metal] same_material {CYLINDER}"), false),
         (format!("count filter_material[rubber] same_size {CYLINDER}"), false),
-        // Through something in between, forth and back.
+        // Through another thing, in both directions.
         (format!("exist filter_shape[cylinder] same_material unique same_material {RUBBER_CUBE}"), true),
         (format!("exist filter_material[rubber] same_material unique same_material {CYLINDER}"), true),
         (format!("exist filter_shape[cylinder] same_size unique same_material {RUBBER_CUBE}"), false),
-        // What is not like the rubber cube in material says nothing: beside it, or counted with it.
+        // Other connections to the rubber cube imply nothing: a spatial relation, or a comparison of counts.
         (format!("exist filter_shape[cylinder] relate[left] {RUBBER_CUBE}"), false),
         (format!("equal_integer count same_material {RUBBER_CUBE} count filter_shape[cylinder] scene"), false),
         // Is the cylinder of the same material as the rubber cube? Of the same size?
         (format!("equal_material query_material {CYLINDER} query_material {RUBBER_CUBE}"), true),
         (format!("equal_material query_material {RUBBER_CUBE} query_material {CYLINDER}"), true),
         (format!("equal_size query_size {CYLINDER} query_size {RUBBER_CUBE}"), false),
-        // Is the thing that has the cylinder's material of the rubber cube's?
+        // Does the thing that has the cylinder's material also have the rubber cube's?
         (format!("equal_material query_material unique same_material {CYLINDER} query_material {RUBBER_CUBE}"), true),
         // Is the cylinder the rubber thing?
         (format!("equal_object {CYLINDER} unique filter_material[rubber] scene"), true),
         (format!("equal_object {RUBBER_CUBE} unique filter_material[rubber] scene"), false),
-        // Things of the material of both; things of the cylinder's material that are rubber, by an intersection.
+        // Intersections: things of the material of both; rubber things of the cylinder's material.
         (format!("count intersect same_material {CYLINDER} same_material {RUBBER_CUBE}"), true),
         (format!("count intersect same_material {CYLINDER} filter_material[rubber] scene"), true),
         (format!("count union same_material {CYLINDER} filter_material[rubber] scene"), false),
         (format!("count filter_material[rubber] union same_material {CYLINDER} filter_shape[cube] scene"), true),
-        // A mention is one.
+        // A mention also implies the pair.
         ("exist filter_shape[cylinder] filter_material[rubber] scene".to_owned(), true),
     ];
     for (text, expected) in cases {
@@ -121,9 +121,9 @@ fn what_is_said_of_one_thing_is_said_of_what_is_like_it() {
     }
 }
 
-/// Tokens of a random set of objects.
+/// Appends the tokens of a random set of objects.
 fn random_set(rng: &mut StreamRng, depth: u32, tokens: &mut Vec<String>) {
-    // Each value of the tiny vocabulary's three types that have two.
+    // The values of the three types of the tiny vocabulary that have two values.
     const VALUES: [&str; 6] =
         ["size[small]", "size[large]", "color[red]", "color[blue]", "shape[cube]", "shape[cylinder]"];
     let kind = TYPE_NAMES[rng.below(4) as usize];
@@ -183,7 +183,7 @@ fn generator_and_audit_agree_on_programs_of_any_form() {
             let is_mentioned = Holdout::new(&vocab, names).unwrap().is_mentioned_in(&program(&vocab, &tokens));
             counts[usize::from(is_implied) + usize::from(is_mentioned)] += 1;
         }
-        // Of four values held out, one is every object's and nothing says it: nothing is ever asked for.
+        // If four values are held out, one is a value of every object, but no program names it, so none implies them.
         let least = if names.len() == 4 { 0 } else { 25 };
         assert!(counts[0] > 60 && counts[1..].iter().all(|&n| n >= least), "{names:?} {counts:?}");
     }
@@ -198,7 +198,7 @@ fn families_that_imply_nothing_are_known() {
         let plans = templates.plans(&vocab);
         (0..plans.len()).filter(|&f| plans[f].can_imply(&holdout)).map(|f| templates.name(f)).collect()
     };
-    // The project's templates leave what is compared unnamed but in one, as the original's do.
+    // As in the original, the project's templates do not name the compared value, except in one template.
     assert_eq!(able(&["rubber", "cylinder"]), Vec::<String>::new());
     assert_eq!(able(&["large", "rubber"]), ["comparison[4]"]);
     assert_eq!(able(&["large", "rubber", "cylinder"]), ["comparison[4]"]);
@@ -224,14 +224,14 @@ fn every_family_reaches_what_implies_nothing() {
     }
 }
 
-/// Scenes whose objects are alike enough for chains of likenesses, with and without the pair.
+/// Scenes whose objects are alike enough for chains of likenesses.
 fn scenes(vocab: &Vocabulary) -> Vec<TestScene> {
     let mut rng = rng("alike", 0);
     let objects = [vec![[1, 1, 0, 1], [1, 0, 0, 1], [1, 0, 0, 0]], vec![[0, 1, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0]]];
     objects.into_iter().map(|objects| TestScene::placed(vocab, objects, &mut rng)).collect()
 }
 
-/// Whether any question that a family can ask on a scene implies a conjunction without a mention.
+/// Whether any question that a family can ask on a scene implies a conjunction without mentioning it.
 fn is_ever_implied(vocab: &Vocabulary, template: &RawTemplate, scene: &TestScene, holdout: &Holdout) -> bool {
     let mut found = false;
     Plain::new(vocab, template, scene).all(holdout, &mut |question| {
@@ -253,7 +253,7 @@ fn families_imply_what_the_analysis_says() {
                 let is_likeness = |node: &RawNode| {
                     node.kind != "equal_integer" && (node.kind.starts_with("same_") || node.kind.starts_with("equal_"))
                 };
-                // All questions of more choices are too many to list twice.
+                // Families with more choices have too many questions to list them all twice.
                 let n_choices = template.nodes.iter().filter(|node| !node.side_inputs.is_empty()).count();
                 if !template.nodes.iter().any(is_likeness) || n_choices > 3 {
                     continue;
@@ -274,8 +274,8 @@ fn what_implies_nothing_is_drawn_as_by_the_plain_search() {
     let templates = likeness_templates(&vocab);
     let families: Vec<usize> = (1..templates.raw.len()).collect();
     let holdout = Holdout::new(&vocab, &["red", "cylinder"]).unwrap();
-    // The first object is alone in size and in color, the second in shape alone: asked for as the red one, the first
-    // differs in shape from none that may be named, as the large one it does.
+    // The first object is unique in size and in color, the second only in shape. If the first is asked for as the red
+    // one, no object that may be named differs from it in shape; if as the large one, some do.
     let value = |name: &str| vocab.find_value(name).unwrap().1 as u8;
     let object = |names: [&str; 4]| names.map(value);
     let told_apart = vec![
@@ -289,7 +289,7 @@ fn what_implies_nothing_is_drawn_as_by_the_plain_search() {
     check_draws(&vocab, &templates, &families, &holdout, &[QuestionRule::Unimplied], &scenes);
 }
 
-/// Train's first windows.
+/// The questions of the first windows of train.
 fn questions(templates: &TemplateSet, names: &[&str], rule: QuestionRule, n_windows: usize) -> Vec<Question> {
     let name = "train".to_owned();
     let rule = SplitRule { name, scenes: SceneRule::Without, questions: rule, per_scene: 9, match_objects: false };
@@ -299,7 +299,7 @@ fn questions(templates: &TemplateSet, names: &[&str], rule: QuestionRule, n_wind
     next_windows(&mut stream, n_windows).unwrap().questions
 }
 
-/// How many questions imply a conjunction.
+/// The number of questions that imply a conjunction.
 fn n_implying(names: &[&str], questions: &[Question]) -> usize {
     let holdout = Holdout::new(WORLD.vocab(), names).unwrap();
     questions.iter().filter(|question| holdout.is_implied_in(&question.program)).count()
@@ -315,7 +315,7 @@ fn a_split_implies_nothing_where_it_must_not() {
         eprintln!("{names:?}: {n} of {}", described.len());
         assert!(n > 10, "{names:?}: {n}");
         assert_eq!(n_implying(names, &strict), 0, "{names:?}");
-        // Nothing is lost for it: as many questions, of all families.
+        // The stricter rule costs nothing: there are as many questions, of all families.
         assert!(strict.len() * 100 > described.len() * 98, "{names:?}: {} of {}", strict.len(), described.len());
         for family in 0..templates.families().len() as u16 {
             let n = strict.iter().filter(|question| question.family == family).count();
@@ -334,6 +334,6 @@ fn the_projects_own_templates_imply_little_and_then_nothing() {
     assert!((1..described.len() / 100).contains(&n), "{n} of {}", described.len());
     assert_eq!(n_implying(&names, &strict), 0);
     assert!(strict.len() * 1000 > described.len() * 999, "{} of {}", strict.len(), described.len());
-    // A stream of its own, from the first question on.
+    // The rule has its own stream, so questions differ from the first on.
     assert_ne!(strict[..9], described[..9]);
 }

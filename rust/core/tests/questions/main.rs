@@ -1,4 +1,4 @@
-//! Questions, held against slow and obvious versions of the same rules, on random scenes.
+//! Compares questions on random scenes with slow and obvious implementations of the same rules.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // In a test, a panic is the message.
 

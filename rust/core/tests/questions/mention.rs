@@ -1,16 +1,16 @@
-//! Whether a question mentions a pair of values, worked out from its program and from its words.
+//! Determines whether a question mentions a pair of values, from its program and from its words.
 //!
-//! Written from the definition: a step that gives a set has alternatives, each a set of values asked for.
+//! The code follows the definition: a step that returns a set has alternatives, each a set of values asked for.
 
 use clevrhope_core::Vocabulary;
 use clevrhope_core::program::{Function, Program};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Values asked for, as (type, value).
+/// The values asked for, each as (type, value).
 type Alternative = BTreeSet<(u8, u8)>;
 
-/// Whether an alternative of some step holds all of `pair`.
+/// Whether an alternative of some step contains all of `pair`.
 pub fn program_mentions(program: &Program, pair: &Alternative) -> bool {
     let mut descriptions: Vec<Vec<Alternative>> = Vec::new();
     for step in &program.steps {
@@ -31,7 +31,7 @@ pub fn program_mentions(program: &Program, pair: &Alternative) -> bool {
     descriptions.iter().flatten().any(|alternative| alternative.is_superset(pair))
 }
 
-/// The words for values and things, and those for the pair.
+/// The words for values and things, and the words for the pair.
 pub struct Words {
     all: BTreeSet<String>,
     pair: [BTreeSet<String>; 2],
@@ -50,14 +50,14 @@ impl Words {
         Self { all: values.chain(["thing"]).flat_map(of).collect(), pair: pair.map(of) }
     }
 
-    /// Whether one noun phrase (values' words in a row) names both.
+    /// Whether one noun phrase (a run of words for values) names both.
     pub fn in_one_phrase(&self, text: &str) -> bool {
         let apart = text.replace([';', ',', '?', '.'], " | ");
         let words: Vec<&str> = apart.split_whitespace().collect();
         words.split(|word| !self.all.contains(*word)).any(|phrase| self.name_both(phrase))
     }
 
-    /// Whether both are named anywhere.
+    /// Whether the text names both, in any phrases.
     pub fn anywhere(&self, text: &str) -> bool {
         let words: Vec<&str> = text.split([' ', ';', ',', '?', '.']).collect();
         self.name_both(&words)

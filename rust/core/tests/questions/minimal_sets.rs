@@ -1,4 +1,4 @@
-//! The minimal sets have the numbers that CLEVR-HOPE gives, for every pair, and groups that are fair.
+//! For every pair, the minimal sets have CLEVR-HOPE's numbers of images and questions, and fair groups.
 
 use crate::world::{Templates, project_world};
 use clevrhope_core::Vocabulary;
@@ -45,7 +45,7 @@ const PAIRS: [(usize, &[[&str; 2]]); 4] = [
     (24, &[["cyan", "cylinder"], ["brown", "sphere"], ["red", "cylinder"], ["gray", "cube"], ["purple", "sphere"]]),
 ];
 
-/// Numbers of a minimal set.
+/// The numbers of a minimal set.
 struct Row {
     grids: usize,
     grids_with_the_pair: usize,
@@ -55,7 +55,7 @@ struct Row {
     ood_questions: usize,
     iid_images: usize,
     iid_questions: usize,
-    /// Share of no in IID, in tenths of a percent.
+    /// The share of the answer no in IID, in tenths of a percent.
     iid_no: u32,
 }
 
@@ -83,7 +83,7 @@ const fn row(numbers: [usize; 8], iid_no: u32) -> Row {
     }
 }
 
-/// The table by diversity, as worked out from the paper's six bounds.
+/// The table by diversity, computed from the paper's six bounds.
 const TABLE: [Row; 4] = [
     row([1, 1, 24, 40, 960, 3_840, 2_880, 8_640], 667),
     row([3, 2, 16, 20, 640, 2_560, 3_200, 10_880], 706),
@@ -150,14 +150,14 @@ fn a_palette_leaves_the_groups_of_what_it_shows() {
     let templates = Templates::own(vocab);
     let holdout = Holdout::new(vocab, &["cyan", "cylinder"]).unwrap();
     for (diversity, mode, numbers) in [
-        // As many as the paper has of types with so few values.
+        // The paper's numbers for types with as few values.
         (4, DiversityMode::Nested, Some((3_840, 8_640))),
         (4, DiversityMode::Grid, Some((3_840, 8_640))),
         // 960 groups over 6 grids, of which 3 hold the pair, by 4 combinations: 40 copies.
         (8, DiversityMode::Grid, Some((1_920, 12_000))),
         (8, DiversityMode::Nested, None),
         (16, DiversityMode::Nested, None),
-        // As the paper's.
+        // The paper's numbers.
         (24, DiversityMode::Nested, Some((448, 9_968))),
     ] {
         for seed in 0..4 {
@@ -213,8 +213,8 @@ fn shows_pair(pool: &MinimalPool, holdout: &Holdout, scene: u64) -> bool {
     (0..4).all(|kind| holdout.values()[kind].is_none_or(|value| value == shown[kind]))
 }
 
-/// A group of four: one sentence, one place; the first image matches it, the others change the first
-/// value, the second, both; nothing else changes.
+/// Checks that the four questions of a group have the same sentence and place. The first image matches the sentence;
+/// the others change the first value, the second, or both, and nothing else.
 fn check_groups(pool: &MinimalPool, vocab: &Vocabulary, ood: &[Question]) {
     for group in ood.chunks(4) {
         let shown: Vec<[u8; 4]> = group.iter().map(|q| pool.attributes(q.scene / 4, (q.scene % 4) as usize)).collect();
@@ -242,7 +242,7 @@ fn every_combination_of_the_other_values_is_used_equally_often() {
         (0..4).for_each(|corner| *counts.entry(pool.attributes(place, corner)).or_default() += 1);
     }
     assert_eq!(counts.len(), 2 * 8 * 2 * 3);
-    // Two of the three grids hold each shape.
+    // Each shape is in two of the three grids.
     assert!(counts.values().all(|&n| n == 2 * pool.copies()), "{counts:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Pools with a palette and splits over them: what is drawn, how many objects, and what questions name.
+//! Pools with a palette, and splits over them: the drawn values, the numbers of objects, and the values in questions.
 
 use crate::chi_square::p_value;
 use crate::mention::{Words, program_mentions};
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 const SEED: u64 = 11;
-/// CoGenT's condition A, as the original's file has it.
+/// CoGenT's condition A, as in the original file.
 const COGENT_A: &str = r#"{"cube": ["gray", "blue", "brown", "yellow"],
     "cylinder": ["red", "green", "purple", "cyan"],
     "sphere": ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"]}"#;
@@ -23,7 +23,7 @@ const COGENT_A: &str = r#"{"cube": ["gray", "blue", "brown", "yellow"],
 static WORLD: LazyLock<World> = LazyLock::new(project_world);
 static TEMPLATES: LazyLock<Arc<Templates>> = LazyLock::new(|| Arc::new(Templates::own(WORLD.vocab())));
 
-/// The attributes of every object of a world's first scenes, scene by scene.
+/// The values of every object of a world's first scenes, scene by scene.
 fn drawn(world: &World, n: u64) -> Vec<Vec<[u8; 4]>> {
     let scenes = Pool::new(world, SEED, "train").scenes(0..n).unwrap();
     scenes.iter().map(|scene| scene.objects.iter().map(|object| object.attributes).collect()).collect()
@@ -47,7 +47,7 @@ fn a_palette_keeps_the_numbers_of_objects() {
         let with = numbers(&WORLD.with_palette(palette.clone()));
         let p = p_value(&with, &without);
         assert!(p > 1e-3, "{}: p {p}", palette.name());
-        // And against what is asked for: uniform from 3 to 10.
+        // Compares the numbers with the requested uniform distribution from 3 to 10, too.
         let expected = 3_000.0 / 8.0;
         let chi2: f64 =
             (3..=10).map(|n| (with.iter().filter(|&&m| m == n).count() as f64 - expected).powi(2) / expected).sum();
@@ -77,7 +77,7 @@ fn cogents_conditions_can_be_sampled() {
     assert!(objects.iter().all(|values| palette.allows(*values)));
     let shown: BTreeSet<(u8, u8)> = objects.iter().map(|values| (values[1], values[3])).collect();
     assert_eq!(shown.len(), 16, "every combination allowed occurs");
-    // The original draws a shape first: a third are spheres, though half of the combinations are.
+    // The original draws a shape first, so a third of the objects are spheres, though half of the combinations are.
     let spheres = objects.iter().filter(|values| vocab.value_name(3, values[3].into()) == "sphere").count();
     let share = spheres as f64 / objects.len() as f64;
     assert!((0.31..0.36).contains(&share), "{share}");
@@ -108,7 +108,7 @@ fn questions(world: &Arc<World>, pair: &[&str; 2], with: bool) -> Vec<Question> 
     next_windows(&mut stream, 1).unwrap().questions
 }
 
-/// Every set of values of two types, one of each or one alone, that no object of a palette has.
+/// Every single value of two types, and every pair with one value of each, that no object of a palette has.
 fn absent(vocab: &Vocabulary, palette: &Palette) -> Vec<BTreeSet<(u8, u8)>> {
     let [first, second] = palette.kinds() else { panic!("{:?}", palette.kinds()) };
     let value = |kind: usize, value: usize| (kind as u8, value as u8);

@@ -1,4 +1,4 @@
-//! The audit's parser against the engine's wording: what was said can be read back, and a changed word is noticed.
+//! The audit's parser reads the engine's texts back, and notices a changed word.
 
 use crate::world::{Templates, TestScene, clevr, own_folder, rng, test_data};
 use clevrhope_core::Vocabulary;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// A folder's questions on random scenes, and its parser.
+/// Questions of a folder of templates on random scenes, and the folder's parser.
 struct Case {
     templates: Templates,
     words: Vec<String>,
@@ -56,7 +56,7 @@ impl Case {
         Self { templates, words, functions, parser, programs, scenes, questions }
     }
 
-    /// The numbers of a text's words; -1 for what is none.
+    /// The numbers of a text's words; -1 for unknown words.
     fn tokens(&self, text: &str) -> Vec<i32> {
         let number = |word: &str| self.words.iter().position(|w| w == word).map_or(-1, |i| i as i32);
         tokenize(text).into_iter().map(number).collect()
@@ -74,7 +74,7 @@ fn answers(vocab: &Vocabulary) -> Vec<String> {
     ["no", "yes"].map(str::to_owned).into_iter().chain((0..=10).map(|n| n.to_string())).chain(values).collect()
 }
 
-/// What the stored program of every question is among what its text means, in its family.
+/// Checks that the text of every question has its stored program among its meanings, in its family.
 fn assert_all_read_back(case: &Case) {
     let mut families = BTreeSet::new();
     for question in &case.questions {
@@ -103,7 +103,7 @@ fn every_phrasing_is_met() {
         .questions
         .iter()
         .map(|q| {
-            // A phrasing shows in the words that name no value.
+            // Phrasings differ in the words that do not name values.
             let own = ["thing", "object", "things", "objects"];
             let of_values: Vec<&str> = clevr_words();
             let kept = tokenize(&q.text).into_iter().filter(|w| {
@@ -123,14 +123,14 @@ fn clevr_words() -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether an article stands before a vowel that it does not fit.
+/// Whether the text has "a" before a vowel.
 fn has_misfit(text: &str) -> bool {
     let words = tokenize(text);
     let begins_with_vowel = |word: &str| word.starts_with(['a', 'e', 'i', 'o', 'u']);
     words.windows(2).any(|two| two[0].eq_ignore_ascii_case("a") && begins_with_vowel(two[1]))
 }
 
-/// A family that asks for one object of any kind, and the words for it.
+/// A family that asks whether some object exists, and the words for it.
 const IS_THERE: &str = r#"[{"text": ["Is there a <Z> <C> <M> <S>?", "A <Z> <C> <M> <S>, is there [one]?"],
     "params": [{"type": "Size", "name": "<Z>"}, {"type": "Color", "name": "<C>"}, {"type": "Material", "name": "<M>"},
     {"type": "Shape", "name": "<S>"}], "nodes": [{"type": "scene", "inputs": []},
@@ -146,7 +146,7 @@ fn an_article_that_does_not_fit_is_never_written() {
     let views: Vec<_> = OWN.scenes.iter().enumerate().map(|(i, scene)| (i as u64, scene.graph.view())).collect();
     let questions = QuestionGenerator::new(&vocab, &set, &plans, QuestionRule::Any, None, 1, 12).generate(&views);
     let count = |words: &str| questions.iter().filter(|question| question.text.contains(words)).count();
-    // After another word "octet" may stand; after an article its synonym does.
+    // "octet" may follow another word; after an article, its synonym is used.
     let counts = ["a cube", " octet", "an orange", "An orange", "a octet"].map(count);
     assert!(counts[..4].iter().all(|&n| n > 3), "{counts:?}");
     for question in &questions {
@@ -168,7 +168,7 @@ fn an_article_that_does_not_fit_is_read() {
         let readings = parser.read(&tokenize(text).into_iter().map(number).collect::<Vec<_>>());
         readings.into_iter().map(|reading| reading.program).collect::<Vec<_>>()
     };
-    // The original generator minds no vowel: it says "a object" where it draws that word for a thing.
+    // The original generator ignores vowels: it writes "a object" if it draws that word for a thing.
     for (misfit, fit) in [
         ("Is there a object?", "Is there an object?"),
         ("A object, is there one?", "An object, is there one?"),
@@ -203,7 +203,7 @@ fn texts_of_the_original_generator_are_read() {
         let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         for question in file["questions"].as_array().unwrap() {
             let text = question["question"].as_str().unwrap();
-            // As the original generator has it where the word for "thing" is drawn so.
+            // The original generator writes "a object" if it draws that word for "thing".
             for text in [text.to_owned(), text.replace(" a thing", " a object")] {
                 assert!(!case.parser.read(&case.tokens(&text)).is_empty(), "{text}");
                 n_read += 1;
@@ -238,7 +238,7 @@ fn foreign_templates_are_read_back() {
     }
 }
 
-/// Rows of one question, with its own scene.
+/// The agreement of a question, perhaps changed, on its own scene.
 fn agreement(
     case: &Case,
     question: &Question,
@@ -296,12 +296,12 @@ fn equal_rows_have_equal_digests_and_others_do_not() {
         parse_rows(&case.parser, &case.programs, rows, &[0], &[0], |_| None)[0].1
     };
     let digests: BTreeSet<u64> = texts.iter().map(|text| digest(text)).collect();
-    // Texts that differ in marks that are no tokens alone would be the same rows.
+    // Texts that differ only in marks that are not tokens have the same row.
     let rows: BTreeSet<Vec<i32>> = texts.iter().map(|text| case.tokens(text)).collect();
     assert_eq!(digests.len(), rows.len());
 }
 
-/// The values of words that name one.
+/// The value that a word names, if it names one.
 fn value_of(word: &str) -> Option<&'static str> {
     let groups = [
         "gray",
@@ -324,7 +324,7 @@ fn value_of(word: &str) -> Option<&'static str> {
 }
 
 proptest! {
-    /// A word for a value that is put in another's place leaves the meaning alone if it is a synonym, and else never.
+    /// Replacing a word for a value by another keeps the meaning only if the other is a synonym.
     #[test]
     fn another_value_is_another_program(pick in any::<prop::sample::Index>(), place in any::<prop::sample::Index>(), with in 0usize..22) {
         let case = &*OWN;
@@ -338,18 +338,18 @@ proptest! {
         let readings = case.parser.read(&case.tokens(&words.join(" ")));
         let program = case.program(question);
         let keeps = readings.iter().any(|reading| reading.program == program);
-        // "Another" and "a" may have to change with it, never the meaning.
+        // An article may have to change with the word, but never the meaning.
         prop_assert!(!keeps || value_of(old) == value_of(new), "{} with {new}", question.text);
     }
 
-    /// Any words at all are read or not, and what is read is said by a template: a word more or less is noticed.
+    /// The parser reads arbitrary words without panicking.
     #[test]
     fn any_words_are_read_without_a_fault(tokens in prop::collection::vec(-1i32..90, 0..40)) {
         OWN.parser.read(&tokens);
     }
 }
 
-/// Two families of one phrasing, one that counts and one that asks whether there is any, and a third in other words.
+/// Two families with the same phrasing, one that counts and one that asks for existence, and a third with another.
 fn two_meanings() -> (TextParser, ProgramReader, Vec<String>, ProgramVocabulary) {
     let vocab = clevr();
     let family = |text: &str, last: &str| {
@@ -400,7 +400,7 @@ fn a_text_of_two_meanings_keeps_both_and_is_ambiguous_where_their_answers_differ
     assert_eq!(vocab.value_name(1, 1), "red");
     let count = "count filter_shape[cube] filter_color[red] scene";
     let exist = "exist filter_shape[cube] filter_color[red] scene";
-    // A number is never a truth, so the two meanings' answers differ on any image.
+    // A number is never a yes or no, so the answers of the two meanings differ on any image.
     for (program, family) in [(count, 0), (exist, 1)] {
         let found = look("Say of red cubes", program, family, 0);
         assert!(found.has_several && found.is_ambiguous);
@@ -409,7 +409,7 @@ fn a_text_of_two_meanings_keeps_both_and_is_ambiguous_where_their_answers_differ
     assert!(look("Say of red cubes", exist, 2, 0).is_other_family);
     let without_image = look("Say of red cubes", count, 0, -1);
     assert!(without_image.has_several && !without_image.is_ambiguous);
-    // The optional word is said in one of them only.
+    // Only one of the two families has the optional word.
     let found = look("Say of red cubes all", count, 0, 0);
     assert!(!found.has_several && !found.is_ambiguous && !found.is_other_program);
     assert!(look("Say of red cubes all", exist, 1, 0).is_other_program);

@@ -1,9 +1,9 @@
-//! A template, a scene and the answers wanted in; one question by the CLEVR generator's own rules, found
-//! the slow and obvious way, or every question that those rules can reach, out.
+//! A slow and obvious search by the rules of CLEVR's generator: for a template, a scene and the wanted answers, it
+//! finds one question, or every question that the rules can reach.
 //!
-//! Written from the rules, apart from the engine: it reads the template's JSON, keeps lists of objects
-//! and maps of combinations, and prunes nothing. What it shares with the engine are `Step` and
-//! `Function`, the words for writing a program down.
+//! It was written from the rules, independently of the engine: it reads the template's JSON, keeps lists of objects and
+//! maps of combinations, and prunes nothing. It only shares `Step` and `Function`, which represent programs, with the
+//! engine.
 
 use crate::world::{RawConstraint, RawTemplate, TestScene};
 use clevrhope_core::holdout::Holdout;
@@ -15,13 +15,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Functions that take a parameter as their argument and are no filters.
+/// Functions that take a parameter as their argument and are not filters.
 const APPLIED: [&str; 4] = ["verify_", "offer_", "count_is", "verify_relation"];
 
 /// A value or none for size, colour, material and shape.
 pub type Combination = [Option<u8>; 4];
 
-/// What a step gives.
+/// The output of a step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value {
     Set(Vec<u8>),
@@ -30,10 +30,10 @@ pub enum Value {
     Word(u32),
 }
 
-/// What was chosen at one node: a relation or a number, then a value of each type, or none.
+/// The choice at one node: a relation or a number, then a value of each type, or none.
 pub type Choice = [Option<u8>; 5];
 
-/// A question found: its answer, and what was chosen at each node that has a choice.
+/// A question found: its answer, and the choice at each node that has one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Found {
     pub answer: u32,
@@ -46,9 +46,9 @@ pub struct Listed<'a> {
     pub answer: u32,
     pub choices: &'a [Choice],
     pub mentions: bool,
-    /// Names what a palette has not.
+    /// Whether it names a combination that the palette does not have.
     pub names_absent: bool,
-    /// How many of its choices are relations that take nothing away, of which few are offered.
+    /// The number of its choices that are trivial relations, which remove no object; few of these are offered.
     pub n_trivial: u32,
 }
 
@@ -73,9 +73,9 @@ pub struct Plain<'a> {
     constraints: Vec<Constraint>,
     n_params: usize,
     has_raw_relate: bool,
-    /// The combinations that some object has, with the objects that have them.
+    /// The combinations that objects have, each with its objects.
     options: BTreeMap<Combination, Vec<u8>>,
-    /// What each node offers on each input, once listed.
+    /// The options of each node on each input, listed once.
     offers: RefCell<BTreeMap<(usize, Value), Rc<Offer>>>,
 }
 
@@ -83,11 +83,11 @@ pub struct Plain<'a> {
 struct Node {
     kind: String,
     inputs: Vec<usize>,
-    /// Its parameters: place among the template's, and in a `Choice`.
+    /// Its parameters: the place among the template's parameters, and in a `Choice`.
     params: Vec<(usize, usize)>,
-    /// The node's function where it has no parameter, else what follows its filters.
+    /// The node's function if it has no parameter, otherwise the function after its filters.
     function: Option<Function>,
-    /// The node's function where its parameter is the argument of no filter and no `relate`.
+    /// The node's function if its parameter is the argument of a function other than a filter or `relate`.
     applied: Option<Function>,
     n_choices_before: usize,
 }
@@ -98,7 +98,7 @@ enum Constraint {
     OutNeq(usize, usize),
 }
 
-/// The options of a node on an input: those always offered, and those of which some are drawn.
+/// The options of a node on an input: those that are always offered, and those of which some are drawn.
 #[derive(Default)]
 struct Offer {
     always: Vec<Choice>,
@@ -113,17 +113,17 @@ struct State {
     values: Vec<Value>,
     /// The step that gives each template node's output.
     step_of: Vec<usize>,
-    /// By place in the template: None before the parameter is chosen.
+    /// By place in the template; None before the parameter is chosen.
     params: Vec<Option<Option<u8>>>,
     choices: Vec<Choice>,
-    /// How many of them only some searches are offered, being relations that take nothing away.
+    /// The number of choices that are trivial relations, which only some searches are offered.
     n_trivial: u32,
 }
 
 /// A search in progress.
 struct Attempt<'r> {
     rng: &'r mut StreamRng,
-    /// What was drawn for a node and an input stays drawn for the attempt, as the engine defines it.
+    /// The options drawn for a node and an input, which stay the same for the whole attempt, as in the engine.
     offered: BTreeMap<(usize, Value), Vec<Choice>>,
     states: u64,
     most: u64,
@@ -177,8 +177,8 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// One depth-first search in random order; the question found, and how many states that took. None
-    /// where it took more than `most`.
+    /// Makes a depth-first search in random order; returns the question found, if any, and the number of states
+    /// visited, or None if these were more than `most`.
     pub fn search(&self, wanted: &Wanted<'_>, rng: &mut StreamRng, most: u64) -> Option<(Option<Found>, u64)> {
         let mut attempt = Attempt { rng, offered: BTreeMap::new(), states: 0, most };
         let mut state = self.start();
@@ -196,7 +196,8 @@ impl<'a> Plain<'a> {
         State { params: vec![None; self.n_params], ..State::default() }
     }
 
-    /// True when a question was found; the state then holds it, else it is as it was.
+    /// Searches on from a state. If a question is found, returns true and leaves it in the state; otherwise restores
+    /// the state.
     fn descend(&self, wanted: &Wanted<'_>, attempt: &mut Attempt<'_>, state: &mut State) -> bool {
         if attempt.states == attempt.most {
             return false;
@@ -219,7 +220,7 @@ impl<'a> Plain<'a> {
                 options
             }
         };
-        // In random order: of those left, any.
+        // Tries the options in random order.
         while !options.is_empty() {
             let option = options.swap_remove(attempt.rng.below(options.len() as u32) as usize);
             if self.take(state, &option) && self.descend(wanted, attempt, state) {
@@ -262,8 +263,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Appends the next node's steps as an option has them; false where a step has no value or a
-    /// constraint breaks.
+    /// Appends the next node's steps with an option; false if a step has no value or a constraint is broken.
     fn take(&self, state: &mut State, option: &Choice) -> bool {
         let node = &self.nodes[state.step_of.len()];
         let inputs: Vec<usize> = node.inputs.iter().map(|&i| state.step_of[i]).collect();
@@ -289,7 +289,7 @@ impl<'a> Plain<'a> {
         self.constraints_hold(state)
     }
 
-    /// Back to when node `at` was next; always false, to end an alternative with.
+    /// Restores the state in which node `at` is next; always returns false, as the result of a failed alternative.
     fn undo(&self, state: &mut State, at: usize) -> bool {
         state.step_of.truncate(at);
         let n_steps = state.step_of.iter().max().map_or(0, |last| last + 1);
@@ -319,7 +319,7 @@ impl<'a> Plain<'a> {
         })
     }
 
-    /// Whether a complete question is one of those to keep.
+    /// Whether a complete question may be kept.
     fn is_wanted(&self, wanted: &Wanted<'_>, state: &State) -> bool {
         let mentions = || wanted.holdout.is_some_and(|holdout| state.mentions(holdout));
         (wanted.answers)(state.answer())
@@ -332,7 +332,7 @@ impl<'a> Plain<'a> {
             }
     }
 
-    /// Whether the answer stays when one of the relations is left out, where the rules ask.
+    /// Whether the answer stays the same without one of the relations, if the rules ask for this check.
     fn is_degenerate(&self, state: &State) -> bool {
         self.has_raw_relate
             && (0..state.steps.len()).filter(|&i| state.steps[i].function == Function::Relate).any(|i| {
@@ -342,7 +342,7 @@ impl<'a> Plain<'a> {
             })
     }
 
-    /// What a node with parameters offers on an input.
+    /// The options of a node with parameters on an input.
     fn offer(&self, at: usize, input: &Value) -> Rc<Offer> {
         let mut offers = self.offers.borrow_mut();
         Rc::clone(offers.entry((at, input.clone())).or_insert_with(|| Rc::new(self.list_offer(at, input))))
@@ -408,13 +408,13 @@ impl<'a> Plain<'a> {
                 if left == *objects { offer.some_of.push(option) } else { offer.always.push(option) }
             }
         }
-        // A tenth of all are trivial.
+        // A tenth of all options are trivial.
         let tenth = (offer.always.len() as f64 * 0.1 / 0.9).round() as usize;
         offer.drawn = tenth.min(offer.some_of.len());
         offer
     }
 
-    /// All combinations there are.
+    /// All possible combinations.
     fn combinations(&self) -> Vec<Combination> {
         let values = |kind: usize| (0..self.vocab.n_values(kind) as u8).map(Some).chain([None]);
         let mut all = vec![[None; 4]];
@@ -456,7 +456,7 @@ fn choice(relation: Option<u8>, combination: &Combination) -> Choice {
     [relation, size, color, material, shape]
 }
 
-/// The last output of a program, step by step; None where a step has no value.
+/// Executes a program step by step and returns its last output; None if a step has no value.
 pub fn run(steps: &[Step], scene: &TestScene) -> Option<Value> {
     let mut values: Vec<Value> = Vec::new();
     for step in steps {
@@ -467,7 +467,7 @@ pub fn run(steps: &[Step], scene: &TestScene) -> Option<Value> {
     values.pop()
 }
 
-/// What a function means, on lists.
+/// The meaning of a function, on lists of objects.
 fn apply(function: Function, argument: u8, inputs: &[&Value], scene: &TestScene) -> Option<Value> {
     use Value::{Object, Set, Word};
     let everything = || 0..scene.objects.len() as u8;

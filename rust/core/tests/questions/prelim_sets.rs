@@ -1,4 +1,4 @@
-//! The preliminary sets ask for one value, of groups and sets in which nothing else changes, for every value.
+//! For every value, the preliminary sets ask about it in groups and sets of images in which nothing else changes.
 
 use crate::world::{Templates, clevr, project_world};
 use clevrhope_core::holdout::Holdout;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Type, number and name of every value.
+/// The type, number and name of every value.
 fn values(vocab: &Vocabulary) -> Vec<(usize, u8, String)> {
     (0..N_TYPES)
         .flat_map(|kind| (0..vocab.n_values(kind)).map(move |value| (kind, value)))
@@ -23,7 +23,7 @@ fn values(vocab: &Vocabulary) -> Vec<(usize, u8, String)> {
         .collect()
 }
 
-/// What of a scene no image of its set may change.
+/// The parts of a scene that are the same in all images of its set.
 fn staged(scene: &Scene) -> String {
     let places: Vec<_> = scene.objects.iter().map(|o| (o.position[0], o.position[1], o.rotation_deg)).collect();
     format!("{places:?} {:?}", scene.staging)
@@ -41,7 +41,7 @@ fn existence_has_the_numbers_that_follow_from_the_minimal_sets() {
     let world = project_world();
     let vocab = world.vocab();
     let templates = Templates::own(vocab);
-    // Grids, those with a value, combinations of the other types' values, copies.
+    // By type: grids, grids with a value, combinations of the other types' values, copies.
     let table = [(1, 1, 48, 20), (28, 7, 12, 2), (1, 1, 48, 20), (3, 2, 32, 10)];
     assert_eq!(values(vocab).len(), 15);
     for (kind, value, name) in values(vocab) {
@@ -121,7 +121,7 @@ fn counting_sets_count_from_none_to_all_and_change_nothing_else() {
         }
         assert_eq!(staging.len() as u64, n_sets, "camera, lights and rotations are drawn anew for each set");
         assert!(texts.len() >= 5, "every phrasing is used: {texts:?}");
-        // Uniform: within five standard deviations.
+        // The counts are uniform, within five standard deviations.
         let near = |n: usize, of: f64, among: f64| (n as f64 - of / among).abs() < 5.0 * (of / among).sqrt();
         assert_eq!(distractors[usize::from(value)], 0);
         let among = vocab.n_values(kind) as f64 - 1.0;

@@ -1,4 +1,4 @@
-//! What each family can ask on small scenes is what a list of all choices says, no less and no more.
+//! On small scenes, each family can ask exactly the questions in a list of all choices.
 
 use crate::engine::{Engine, answers};
 use crate::plain::{Choice, Found, Listed, Plain};
@@ -12,19 +12,19 @@ use clevrhope_core::scene::Palette;
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A set of questions up to this size is to be covered whole.
+/// Sets of up to this many questions must be covered completely.
 const WHOLE: usize = 500;
-/// A set of pairs of consecutive choices up to this size is to be covered, else single choices are.
+/// In larger sets, up to this many pairs of consecutive choices must be covered; if there are more, single choices.
 const PAIRS: usize = 1_500;
-/// Attempts for each thing to be covered before its absence counts.
+/// The number of attempts for each part to be covered, after which a missing part is a fault.
 const ATTEMPTS: usize = 150;
 const RULES: [QuestionRule; 3] = [QuestionRule::Any, QuestionRule::Without, QuestionRule::With];
 
-/// Part of a question: its answer; with a choice, two in a row, or all of up to five, after their place, a
-/// nibble each value.
+/// A part of a question: its answer, and one choice, two consecutive choices or all of up to five, as their place
+/// followed by a nibble for each value.
 type Part = (u32, u128);
 
-/// How much of a question is told apart.
+/// The part of a question that is distinguished.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Grain {
     Whole,
@@ -47,8 +47,8 @@ impl Grain {
     }
 }
 
-/// What a list of all choices gives under one rule: parts, and the fewest trivial relations of a
-/// question that has them.
+/// The questions in a list of all choices under one rule: their parts, each with the fewest trivial relations of a
+/// question that has it.
 #[derive(Default)]
 struct Reachable {
     whole: HashMap<Part, u32>,
@@ -97,7 +97,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// What is reachable at all, and by rule.
+    /// The reachable questions without a rule, and by rule.
     fn list(&self) -> (Reachable, Vec<Reachable>) {
         let mut all = Reachable::default();
         let mut by_rule: Vec<Reachable> = self.rules.iter().map(|_| Reachable::default()).collect();
@@ -121,7 +121,7 @@ impl Case<'_> {
         (all, by_rule)
     }
 
-    /// Checks all rules; whether there are questions at all, and faults.
+    /// Checks all rules; returns whether there are any questions, and the faults.
     fn check(&self) -> (bool, Vec<String>) {
         let mut faults = Vec::new();
         let (all, by_rule) = self.list();
@@ -133,13 +133,13 @@ impl Case<'_> {
         (!all.answers.is_empty(), faults)
     }
 
-    /// Restricted to one answer, the search finds a question exactly when there is one.
+    /// Checks that a search for one answer finds a question exactly if there is one.
     fn check_answers(&self, rule: QuestionRule, reachable: &Reachable) -> Option<String> {
         let mut rng = rng("one answer", self.seed);
         let mut engine = Engine::new(self.vocab, self.plan, self.scene, Some(self.holdout));
         for answer in 0..self.plan.n_answers as u32 {
             let is_listed = reachable.answers.contains(&answer);
-            // A question may hang on an option that only some attempts are offered.
+            // A question may depend on an option that is offered only in some attempts.
             let attempts = if is_listed { 400 } else { 5 };
             let found = (0..attempts).find_map(|_| engine.search(answers([answer]), rule, &mut rng));
             match (is_listed, found) {
@@ -154,7 +154,7 @@ impl Case<'_> {
         None
     }
 
-    /// Sampling gives the parts that are listed, and no other.
+    /// Checks that sampling gives exactly the parts that are listed.
     fn check_parts(&self, rule: QuestionRule, reachable: &Reachable) -> Option<String> {
         let (grain, listed) = reachable.grain();
         let mut rng = rng("parts", self.seed);
@@ -185,7 +185,7 @@ impl Case<'_> {
     }
 }
 
-/// Two objects that differ in shape alone or in all, and three: seen from every side, or all in a row.
+/// Scenes of two objects that differ only in shape or in everything, and of three: at random places, or in a row.
 fn scenes(vocab: &Vocabulary) -> Vec<TestScene> {
     let mut rng = rng("small scenes", 0);
     let row = |objects: Vec<[u8; 4]>| {
@@ -222,7 +222,7 @@ fn with_a_palette_every_family_reaches_what_names_nothing_absent() {
     check_families(&vocab, &templates, &plans, &holdout, &RULES, &scenes(&vocab));
 }
 
-/// Holds every family to what a list of all choices gives, on small scenes, under some rules.
+/// Compares every family with a list of all choices, on small scenes, under some rules.
 pub fn check_families(
     vocab: &Vocabulary,
     templates: &Templates,
@@ -254,7 +254,7 @@ pub fn check_families(
     assert!(silent.is_empty(), "nothing to ask on any of these scenes: {silent:?}");
 }
 
-/// How many of the scenes a family's choices can all be listed on in a second or so.
+/// The number of scenes on which all choices of a family can be listed in about a second.
 fn n_scenes_for(plan: &Plan) -> usize {
     let n_choices = plan.nodes.iter().filter(|node| node.is_choice).count();
     let n_counts = plan.nodes.iter().filter(|node| node.kind == NodeKind::RelateFilter(Tail::Count)).count();

@@ -1,4 +1,4 @@
-//! Every question that the engine words is read back to the values, the program and the words that it was made of.
+//! Every question text of the engine is read back to the values, the program and the words from which it was made.
 
 use crate::world::{Templates, TestScene, clevr, rng};
 use clevrhope_core::question::generator::QuestionGenerator;

@@ -1,4 +1,4 @@
-//! Questions with the functions of suites: the search asks all of them, and the audit reads them back.
+//! Questions with the functions of suites: the search finds all of them, and the audit reads them back.
 
 use crate::reachable::check_families;
 use crate::world::{RawTemplate, Templates, TestScene, clevr, rng, tiny};
@@ -13,7 +13,7 @@ use clevrhope_core::question::tokens::tokenize;
 use clevrhope_core::scene::Palette;
 use std::collections::BTreeSet;
 
-/// The wording, the nodes and the parameters of each family.
+/// The text and the nodes (with parameters) of each family.
 const FAMILIES: [(&str, &str); 8] = [
     ("Is the <Z> <C> <M> <S> <C2>?", "scene; filter_unique 0 <Z> <C> <M> <S>; verify_color 1 <C2>"),
     ("Is the <Z> <C> <M> <S> a <S2>?", "scene; filter_unique 0 <Z> <C> <M> <S>; verify_shape 1 <S2>"),
@@ -134,7 +134,7 @@ fn the_audit_reads_questions_back_to_their_programs_and_answers() {
         assert!(parser.answers(question.family.into()).contains(&answer));
         asked.insert((question.family, answer));
     }
-    // Each family both ways; the choice with every shape.
+    // Each family has both answers, and the choice has every shape.
     assert_eq!(asked.len(), 2 * (FAMILIES.len() - 1) + 3, "{asked:?}");
     assert!(questions.iter().any(|question| question.text.starts_with("Are there exactly two ")));
     let texts = || questions.iter().map(|question| question.text.as_str());

@@ -1,4 +1,4 @@
-//! The project's suites of paired tests on questions of its own: every pair is executed, worded and balanced.
+//! The project's suites of paired tests on its own questions: every pair is executed, worded and balanced.
 
 use crate::world::{Templates, own_folder, project_world};
 use clevrhope_core::holdout::Holdout;
@@ -19,7 +19,7 @@ use clevrhope_core::{SceneGraph, Vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// Scenes and questions of a pool, and what reads them.
+/// The scenes and questions of a pool, with their templates and vocabulary.
 struct Case {
     vocab: Vocabulary,
     templates: Templates,
@@ -87,7 +87,7 @@ impl Case {
         maker.make(&self.originals().into_iter().map(view).collect::<Vec<_>>())
     }
 
-    /// The pairs of a search for originals of every test.
+    /// The pairs from a search for originals of every test.
     fn search(&self, suite: &Suite, rule: QuestionRule, per_cell: u32) -> Pairs {
         let holdout = pair(&self.vocab);
         let maker = PairMaker::new(suite, &self.vocab, rule, Some(&holdout), StreamKey::new(&[b"search"]));
@@ -157,7 +157,7 @@ fn every_pair_is_true_and_in_the_words_of_the_dataset() {
         let made = CASE.pairs_of(&suite, QuestionRule::Without, name).unwrap();
         let holdout = pair(&CASE.vocab);
         let tests = by_test(&suite, &made.pairs);
-        // Those of questions that no dataset has, which are searched for, are the last.
+        // The tests of questions that no dataset has, whose originals are searched for, come last.
         let n_own = suite.tests.iter().rev().take_while(|test| !tests.contains_key(test.name.as_str())).count();
         assert_eq!(tests.len() + n_own, suite.tests.len(), "{:?}", tests.keys());
         assert_eq!(n_own, if name == "carets" { 29 } else { 0 });
@@ -186,7 +186,7 @@ fn the_words_of_a_split_that_holds_a_pair_out_stay_so_and_others_may_name_it() {
     // The original always names the pair; without its shape or material, the partner does not.
     assert_eq!(touches, BTreeSet::from([(true, false), (true, true)]));
     assert!(any.pairs.iter().all(|pair| pair.touches.in_image));
-    // What completes the pair is said of the object that is asked about, whatever is said of others.
+    // An answer completes the pair for the object that is asked about, whatever the question says of others.
     assert!(any.pairs.iter().any(|pair| pair.touches.by_answer));
     let strict = OOD.pairs_of(&suite, QuestionRule::Without, "ood").unwrap();
     assert!(strict.pairs.iter().all(|pair| !pair.touches.by_partner));
@@ -205,7 +205,7 @@ fn answers_that_complete_the_pair_are_known() {
             ["rubber", "matte", "cylinder", "material", "shape"].iter().any(|word| pair.original_text.contains(word))
         );
         assert!(pair.touches.in_image, "{}", pair.original_text);
-        // Asked for with yes, the answer makes the partner mention the pair.
+        // If the partner asks for the answer (yes), the answer makes it mention the pair.
         assert!(pair.touches.by_partner || pair.answer != Answer::Bool(true) || pair.relation == Relation::Positive);
     }
 }
@@ -225,7 +225,7 @@ fn yes_is_half_of_the_answers_and_no_value_is_asked_for_with_yes_alone() {
         counts.entry((pair.test, value)).or_default()[usize::from(truth)] += 1;
     }
     assert!(counts.iter().any(|((_, value), [no, _])| value == "above 0" && *no > 20), "{counts:?}");
-    // Sizes, colors, materials and shapes, asked for in two ways; and numbers that occur often enough.
+    // Sizes, colors, materials and shapes are asked for in two ways; and numbers if they occur often enough.
     assert!(counts.len() > 2 * (2 + 8 + 2 + 3) + 4, "{counts:?}");
     assert!(counts.values().all(|[no, yes]| no == yes), "{counts:?}");
 }
@@ -236,7 +236,7 @@ fn the_phrasing_of_a_choice_does_not_tell_which_value_is_wrong() {
     let made = CASE.pairs_of(&suite, QuestionRule::Without, "choices").unwrap();
     let reader = QuestionReader::new(&suite.templates);
     for (name, most) in [("choice_color", 0.4), ("choice_shape", 0.75)] {
-        // By phrasing, how often the foil is each of the values that are not the answer.
+        // By phrasing, the frequency of each value other than the answer as the foil.
         let mut ranks: BTreeMap<u8, [u32; 16]> = BTreeMap::new();
         for pair in &by_test(&suite, &made.pairs)[name] {
             let Answer::Value(kind, answer) = pair.answer else { panic!("{}", pair.text) };
@@ -283,13 +283,13 @@ fn crossings_complete_the_pair_and_their_controls_do_not() {
             tests[format!("crossing_{form}shape").as_str()].iter().map(|pair| (pair.original, *pair)).collect();
         let controls = &tests[format!("control_{form}shape").as_str()];
         assert!(controls.len() > 10);
-        // Of three shapes, one is the answer and one is held out.
+        // Of the three shapes, one is the answer and one is held out, so the control is the third.
         assert_eq!(controls.len(), crossings.len());
         for control in controls {
             let crossing = crossings[&control.original];
             assert!(crossing.touches.by_partner && !crossing.touches.by_answer);
             assert_eq!([crossing.answer, control.answer], [Answer::Bool(false); 2]);
-            // "Other" is said of things that could be the one that they are compared with.
+            // Questions say "other" for things that could be the one with which they are compared.
             let words = |pair: &Pair| {
                 let words = pair.text.split(' ').filter(|word| *word != "other");
                 words.map(str::to_owned).collect::<Vec<_>>()
@@ -551,7 +551,7 @@ fn a_text_that_does_not_say_what_its_program_asks_is_named() {
     assert!(error.ends_with("at all?\" cannot be read back as the question that it asks"), "{error}");
 }
 
-/// Number of the image and both programs of a pair that was searched for, in an order of their own.
+/// The image's number and the two programs, sorted, of a pair that was searched for.
 fn asked(pair: &Pair) -> (usize, [&clevrhope_core::Program; 2]) {
     let found = pair.found.as_ref().unwrap();
     let mut both = [&found.0.program, &pair.program];
@@ -595,7 +595,7 @@ fn searched_pairs_are_true_and_fill_their_cells() {
                     let n = mine().filter(|pair| pair.cell() == cell).count() as u32;
                     assert!(n <= PER_CELL && (result.is_possible[cell] || n == 0), "{} {cell}: {n}", test.name);
                     assert_eq!(result.lacks[cell], if result.is_possible[cell] { PER_CELL - n } else { 0 });
-                    // Among few images, all cells are full.
+                    // Few images suffice to fill all cells.
                     assert_eq!(result.lacks[cell], 0, "{} {cell}", test.name);
                 }
                 let is_strict = rule == QuestionRule::Without;
@@ -605,7 +605,7 @@ fn searched_pairs_are_true_and_fill_their_cells() {
     }
 }
 
-/// Of each original that was searched for, the place of its image, its program and its pairs.
+/// The pairs of each original that was searched for, by the place of its image and its program.
 fn by_original<'a>(pairs: &[&'a Pair]) -> BTreeMap<(usize, String), Vec<&'a Pair>> {
     let mut found: BTreeMap<(usize, String), Vec<&Pair>> = BTreeMap::new();
     for pair in pairs {
@@ -645,7 +645,7 @@ fn crossings_are_found_with_their_controls_and_groups_are_whole() {
             }
         }
     }
-    // A question that may not mention the pair has groups alone.
+    // If questions may not mention the pair, only groups have pairs.
     let made = CASE.search(&suite, QuestionRule::Without, PER_CELL);
     for search in &made.searches {
         let name = &suite.tests[usize::from(search.test)].name;
@@ -694,7 +694,7 @@ fn searched_answers_and_values_are_balanced() {
                 }
             }
             assert!(asked.values().all(|[no, yes]| no == yes), "{test}: {asked:?}");
-            // Nor does the value that both questions of a pair ask about an object, or one each, tell the answer.
+            // Neither does the value that both questions ask about, or the two values, tell the answer.
             let mut verified: BTreeMap<(usize, u8), [u32; 2]> = BTreeMap::new();
             for pair in pairs.iter().filter(|_| test.contains("_verify_")) {
                 let (original, _) = pair.found.as_deref().unwrap();
@@ -705,7 +705,7 @@ fn searched_answers_and_values_are_balanced() {
             }
             assert_eq!(verified.is_empty(), !test.contains("_verify_"));
             assert!(verified.values().all(|[no, yes]| no == yes), "{test}: {verified:?}");
-            // Of questions with yes and no, one half is answered yes.
+            // Half of the yes/no questions are answered yes.
             if ["rephrase_and", "rephrase_or", "order_and", "rephrase_verify_color", "rephrase_relation"]
                 .contains(&test)
             {

@@ -1,4 +1,4 @@
-//! Faulty templates are refused with one sentence that names file, template, node and remedy.
+//! Faulty templates are refused with one sentence that names the file, template, node and remedy.
 
 use crate::world::clevr;
 use clevrhope_core::question::TemplateSet;
@@ -21,7 +21,7 @@ fn load(text: &str) -> Result<TemplateSet, String> {
     TemplateSet::from_files(&clevr(), &files, &[], ("synonyms.json", b"{}")).map_err(|e| e.to_string())
 }
 
-/// The message for a file in which one piece is replaced.
+/// The message for the file with one piece replaced.
 fn message(piece: &str, by: &str) -> String {
     assert_eq!(GOOD.matches(piece).count(), 1, "{piece}");
     load(&GOOD.replace(piece, by)).map(|_| ()).unwrap_err()

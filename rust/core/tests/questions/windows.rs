@@ -1,4 +1,4 @@
-//! Splits over a pool: the same at any number of threads, cut anywhere, in balance, true to their rule.
+//! Splits over a pool do not depend on threads or on where they are cut, are balanced, and follow their rule.
 
 use crate::mention::{Words, program_mentions};
 use crate::world::{Templates, look_for, next_windows, own_folder, project_world};
@@ -29,7 +29,7 @@ fn holdout(vocab: &Vocabulary) -> Holdout {
     Holdout::new(vocab, &["rubber", "cylinder"]).unwrap()
 }
 
-/// The first windows of a split, asked for so many at a time.
+/// The first windows of a split, taken in steps of `at_a_time` windows.
 fn questions(split: (&str, SceneRule, QuestionRule, u32), at_a_time: &[usize], n_threads: usize) -> Vec<Vec<Question>> {
     let (pool, scenes, questions, per_scene) = split;
     let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene, match_objects: false };
@@ -43,7 +43,7 @@ fn questions(split: (&str, SceneRule, QuestionRule, u32), at_a_time: &[usize], n
     })
 }
 
-/// The split's first scenes, found by looking at each object of each scene of the pool.
+/// The split's first scenes, found by examining each object of each scene of the pool.
 fn eligible(split: (&str, SceneRule, QuestionRule, u32), n: usize) -> Vec<(u64, SceneGraph)> {
     let vocab = WORLD.vocab();
     let (rubber, cylinder) = (vocab.value(2, "rubber").unwrap() as u8, vocab.value(3, "cylinder").unwrap() as u8);
@@ -70,7 +70,7 @@ fn a_split_is_the_same_at_any_number_of_threads_and_a_prefix_of_a_longer_one() {
     }
 }
 
-/// A world of so many values that three of them hardly ever meet, of one or two objects a scene.
+/// A world with so many values that three given ones hardly ever meet, and one or two objects per scene.
 fn rare_world() -> World {
     let values = |letter: char, definition: &str| {
         let entries: Vec<String> = (0..60).map(|i| format!("\"{letter}{i}\": {definition}")).collect();
@@ -130,7 +130,7 @@ fn matched_splits_have_each_number_of_objects_equally_often() {
             *counts.entry(scene.n_objects()).or_insert(0) += 1;
         }
         assert_eq!(counts.keys().copied().collect::<Vec<_>>(), (3..=10).collect::<Vec<_>>());
-        // A cut in the middle of the last block of 2,000 scenes shifts them by that block's few.
+        // A cut in the middle of the last block of 2,000 scenes shifts the counts by the few of that block.
         assert!(counts.values().all(|n| (230..=270).contains(n)), "{counts:?}");
         let in_two = [skip_windows(&mut open(), 3), skip_windows(&mut open(), 8)[750..].to_vec()].concat();
         assert_eq!(in_two, indices);
@@ -165,7 +165,7 @@ fn scenes_come_in_order_with_at_most_as_many_questions_as_wanted() {
     }
 }
 
-/// CLEVR's rule, from its counts.
+/// CLEVR's rule, computed from the counts.
 fn may_be_kept(counts: &[u32], answer: usize) -> bool {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable();
@@ -240,7 +240,7 @@ fn a_small_set_shows_all_families() {
     let made = questions(TRAIN, &[1], 2).concat();
     let families: BTreeSet<u16> = made[..90].iter().map(|question| question.family).collect();
     assert!(families.len() >= 85, "{} families in 90 questions", families.len());
-    // No file's families come first: ties are broken at random.
+    // No single file's families come first, because ties are broken at random.
     let first: BTreeSet<&str> =
         made[..9].iter().map(|q| TEMPLATES.set.families()[usize::from(q.family)].file.as_str()).collect();
     assert!(first.len() >= 3, "{first:?}");

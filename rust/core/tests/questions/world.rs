@@ -10,14 +10,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// CLEVR's values, in an order of our own.
+/// CLEVR's values, in our own order.
 const CLEVR: &str = r#"{"sizes": {"small": 0.35, "large": 0.7},
     "colors": {"gray": [87, 87, 87], "red": [173, 35, 35], "blue": [42, 75, 215], "green": [29, 105, 20],
         "brown": [129, 74, 25], "purple": [129, 38, 192], "cyan": [41, 208, 208], "yellow": [255, 238, 51]},
     "materials": {"rubber": "rubber", "metal": "metal"},
     "shapes": {"cube": "cube", "sphere": "sphere", "cylinder": "cylinder"}}"#;
 
-/// Few enough values that every question can be listed.
+/// A vocabulary with few enough values to list every question.
 const TINY: &str = r#"{"sizes": {"small": 0.35, "large": 0.7}, "colors": {"red": [173, 35, 35], "blue": [42, 75, 215]},
     "materials": {"rubber": "rubber"}, "shapes": {"cube": "cube", "cylinder": "cylinder"}}"#;
 
@@ -29,7 +29,7 @@ pub fn tiny() -> Vocabulary {
     Vocabulary::from_properties_json(TINY.as_bytes(), "properties.json", 10).unwrap()
 }
 
-/// Looks for a split's scenes until so many windows are whole.
+/// Scans for a split's scenes until `count` windows are complete.
 pub fn look_for(stream: &mut SplitStream, count: usize) -> Result<(), SplitError> {
     while stream.scenes.waiting_windows() < count {
         stream.scenes.look_further()?;
@@ -43,12 +43,12 @@ pub fn next_windows(stream: &mut SplitStream, count: usize) -> Result<Windows, S
     stream.ask(count)
 }
 
-/// A scene as plain lists, and the same as the engine holds it.
+/// A scene as plain lists, and in the engine's form.
 #[derive(Clone, Debug)]
 pub struct TestScene {
-    /// Value number of each object by type.
+    /// By object, the number of its value of each type.
     pub objects: Vec<[u8; 4]>,
-    /// By relation and object: the objects that stand so to it, ascending.
+    /// By relation and object, the objects that have this relation to it, ascending.
     pub related: Vec<Vec<Vec<u8>>>,
     pub graph: SceneGraph,
 }
@@ -85,12 +85,12 @@ impl TestScene {
     }
 }
 
-/// The generator of one test's case.
+/// The random number generator of a test's case.
 pub fn rng(test: &str, case: u64) -> StreamRng {
     StreamKey::new(&[b"tests/questions", test.as_bytes()]).at(case)
 }
 
-/// A template as its file has it, for what reads it without the engine.
+/// A template as in its file, for code that reads it without the engine.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RawTemplate {
     pub nodes: Vec<RawNode>,
@@ -129,7 +129,7 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// A folder of nothing but template files, with the order of files wanted first.
+    /// Reads a folder of template files; the files in `order` come first.
     pub fn read(vocab: &Vocabulary, folder: &Path, order: &[String], synonyms: &[u8]) -> Self {
         let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(folder)
             .unwrap()
@@ -152,7 +152,7 @@ impl Templates {
         Self { set, raw }
     }
 
-    /// The project's own.
+    /// The project's own templates.
     pub fn own(vocab: &Vocabulary) -> Self {
         let folder = own_folder();
         let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
@@ -170,13 +170,13 @@ impl Templates {
         (0..self.raw.len()).map(|family| self.plan(vocab, family)).collect()
     }
 
-    /// The number of a family by file and place in it.
+    /// The number of a family, given its file and its place there.
     pub fn family(&self, file: &str, index: u32) -> usize {
         let found = |f: &clevrhope_core::question::Family| f.file == file && f.index_in_file == index;
         self.set.families().iter().position(found).unwrap()
     }
 
-    /// `same_relate[3]`, for messages.
+    /// A family's name for messages, such as `same_relate[3]`.
     pub fn name(&self, family: usize) -> String {
         let family = &self.set.families()[family];
         format!("{}[{}]", family.file, family.index_in_file)
@@ -197,7 +197,7 @@ pub fn project_world() -> World {
         .unwrap()
 }
 
-/// The folder of data that nobody in this project wrote, or None where it is not there.
+/// The folder of third-party data, or None if it is missing.
 pub fn test_data() -> Option<PathBuf> {
     let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let folder = std::env::var_os("CLEVRHOPE_TEST_DATA").map_or_else(beside, PathBuf::from);

@@ -1,5 +1,5 @@
-//! Question families as the audit reads them from template files: all variants of their texts, with gaps for parameters,
-//! and their programs in prefix order, with gaps for the functions of parameters.
+//! Question families as the audit reads them from template files: all variants of their texts, with gaps for
+//! parameters, and their programs in prefix order, with gaps for the functions of parameters.
 //!
 //! This is the audit's own reading of CLEVR's template format. It keeps only what matters for the meaning of texts: the
 //! words, which parameters must or must not have a value, and the order of functions.
