@@ -89,9 +89,9 @@ mod tests {
 
     #[test]
     fn a_relation_that_changes_the_answer_is_needed_and_another_is_not() {
-        // How many things are left of the cube: one, of two anywhere.
+        // One thing is left of the cube, and there are two anywhere.
         assert_eq!(needed(&[&["count"], &LEFT_OF_THE_CUBE[..]].concat()), Some(vec![true]));
-        // How many spheres are left of the cube: one, as anywhere.
+        // One sphere is left of the cube, and there is one anywhere.
         let spheres = [&["count", "filter_shape[sphere]"], &LEFT_OF_THE_CUBE[..]].concat();
         assert_eq!(needed(&spheres), Some(vec![false]));
         assert_eq!(needed(&["count", "scene"]), Some(vec![]));

@@ -56,7 +56,7 @@ pub fn check_balance(
             }
         };
         starts.extend((start.saturating_add(fewest)..=end).map(|next| (next, before + 1)));
-        // Of several numbers of windows before an image, the lowest is kept.
+        // If several numbers of windows are possible before an image, the lowest is kept.
         let mut previous = None;
         starts.retain(|&(start, _)| previous.replace(start) != Some(start));
     }

@@ -110,7 +110,7 @@ impl Rows {
         scene.members[self.0[usize::from(kind)] + usize::from(value)]
     }
 
-    /// The objects that an object has a relation to.
+    /// The objects to which an object has a relation.
     #[inline]
     pub fn reached(&self, scene: SceneView<'_>, relation: Relation, object: usize) -> u32 {
         let test = match relation {
@@ -137,7 +137,7 @@ impl Pattern {
         Self { structure: g.structure, objects, relations: g.relations.map(RelationTest::new) }
     }
 
-    /// The same with a part contradicted: another shape or value, the opposite relation.
+    /// The pattern with a part contradicted: any other shape or value, or the opposite relation.
     pub fn contradicted(&self, part: Part) -> Self {
         let mut pattern = *self;
         let flip = |test: &mut Option<(usize, u32)>| {

@@ -356,7 +356,7 @@ mod tests {
         for (a, b) in different {
             assert_ne!(hash(a), hash(b), "{a} and {b}");
         }
-        // A split that was made once must be made again by a later version.
+        // Later versions must be able to make the same split again.
         assert_eq!(hash("scene; filter_shape[cube] 0; count 1"), 16_354_022_932_706_198_708);
     }
 

@@ -14,7 +14,7 @@ use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
 use thiserror::Error;
 
 /// The largest number that is an answer. If all five images of a set were counted, a cut could not change their number.
-/// Counts of objects have the same range, so that the answer does not depend on what is counted.
+/// Counts of objects have the same range, so that what is counted does not predict the answer.
 pub const MOST_COUNTED: u8 = 4;
 
 /// The specification of a pair of questions.

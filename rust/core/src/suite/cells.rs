@@ -76,7 +76,7 @@ pub(super) fn possible_cells(case: &Case, source: &Family, at: Surroundings<'_>)
         let by_original = holdout.is_mentioned_in(&original);
         let asked = AskedObject::of(&original, at.holdout);
         let completes = |value: &u8| asked.as_ref().is_some_and(|asked| asked.is_completed_by(*value));
-        // A control needs a third value, beside the answer and the one that completes what is held out.
+        // A control needs a third value, beside the answer and the one that completes the held-out combination.
         let has_third = || foils.iter().any(completes) && case.n_foils(at) > 2;
         let can_be = |foil: &&u8| match foil_kind {
             Some(Expression::Unseen) => completes(foil),

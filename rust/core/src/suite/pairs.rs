@@ -121,7 +121,7 @@ impl Waiting {
 }
 
 impl<'a> PairMaker<'a> {
-    /// `rule` says whether partners may mention the held-out values; `key` is the stream of the file's draws.
+    /// `rule` says whether partners may mention the held-out values; `key` is the key of the file's draws.
     pub fn new(
         suite: &'a Suite,
         vocab: &'a Vocabulary,

@@ -119,7 +119,7 @@ fn seen(sample: &[Option<Found>], choice: usize) -> Vec<Outcome> {
     sample.iter().map(|found| found.as_ref().map(|f| (f.answer, f.choices[choice]))).collect()
 }
 
-/// Three sets of answers: all, only the rarest that occurs, and every second that occurs.
+/// Up to three sets of answers: all, only the rarest that occurs, and every second that occurs.
 fn answer_sets(
     vocab: &Vocabulary,
     plan: &Plan,

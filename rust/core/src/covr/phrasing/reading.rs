@@ -113,7 +113,7 @@ fn object<'a>(
     }
 }
 
-/// What an object has under a name, and its place.
+/// The value of a JSON object under a name, and its place.
 fn member<'a>(
     by_name: &'a Map<String, Value>,
     place: &str,
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What is said of a file in which one string is another one.
+    /// The message for the file with one string replaced.
     fn message(from: &str, to: &str) -> String {
         let file = FILE.replacen(from, to, 1);
         assert_ne!(file, FILE, "{from}");
