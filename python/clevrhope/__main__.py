@@ -1,7 +1,7 @@
 """The command line. Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped with Ctrl-C.
 
-Commands import what they run only when they run, so that `--help` is quick. Results go to standard output,
-all else to standard error; an error is one sentence.
+Each command imports what it needs only when it runs, so that `--help` is quick. Results go to standard
+output, everything else to standard error. An error is reported in one sentence.
 """
 
 import signal
@@ -31,7 +31,7 @@ GROUPS = {
     "Predictions and reports": (score, report, baseline, ask, answers),
     "This machine": (doctor, blender, devices, bench),
 }
-"""The commands under the headings of `clevrhope --help`."""
+"""The commands under each heading of `clevrhope --help`."""
 
 
 @click.group(cls=CommandGroup, groups=GROUPS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -50,9 +50,9 @@ def main() -> None:
 
 
 def run_command(arguments: list[str]) -> int:
-    """Runs one command line and gives its exit code.
+    """Runs one command line and returns its exit code.
 
-    An error is one sentence on standard error. Without arguments, the help is printed there.
+    Errors are written to standard error, each in one sentence. Without arguments, the help is printed there.
     """
     before = signal.signal(signal.SIGTERM, _terminate)
     try:

@@ -3,11 +3,11 @@
 from importlib.metadata import PackageNotFoundError, version
 
 DATASET_VERSION = "1"
-"""Moves when any stream moves, so that two folders of one version and seed agree byte for byte."""
+"""Changes whenever a random stream changes: folders of one version and seed agree byte for byte."""
 
 
 def software_version() -> str:
-    """The version of this package; "unknown" when it was not installed."""
+    """The version of this package; "unknown" if it is not installed."""
     try:
         return version("clevrhope")
     except PackageNotFoundError:

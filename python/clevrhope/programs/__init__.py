@@ -1,24 +1,24 @@
-"""Execution of programs on scenes, which gives the true answers of one question or of millions.
+"""Executes programs on scenes, and so computes the correct answers of one question or of millions.
 
-Functions mean what they mean in CLEVR's question engine (Johnson et al. 2017, appendix A). Paired tests use
-some more:
+Functions have the same meaning as in CLEVR's question engine (Johnson et al. 2017, appendix A). Paired tests
+add these:
 
-- `and`, `or` and `not`, of truth values;
-- `verify_color` and so on: whether an object has the value that it names;
-- `offer_color` and so on, which give their object back: `query_color` of an object with two values offered is
-  a question of choice;
-- `count_is`: whether an integer is the number that it names, "3";
-- `verify_relation`: whether its first object stands in the relation that it names to its second.
+- `and`, `or` and `not` combine truth values;
+- `verify_color` and its counterparts check whether an object has the value that they name;
+- `offer_color` and its counterparts return their object unchanged: `query_color` of an object for which two
+  values are offered is a choice question;
+- `count_is` checks whether an integer is the number that it names, such as "3";
+- `verify_relation` checks whether its first object stands in the relation that it names to its second.
 
-A `SceneSet` is up to five scenes that one program is about, as in COVR (Bogin et al. 2021, table 11); a
-relation holds only between objects of the same image. Functions that COVR has one name for have one each
-here: `count`, `count_images` and `count_groups`; `with_relation` and `with_same_color`. A choice between two
-values is `choose_color[red]` of the object and `option_color[blue]`; it fails if the object has neither.
+A `SceneSet` holds up to five scenes for one program, as in COVR (Bogin et al. 2021, table 11); a relation
+holds only between objects of the same image. Where COVR has one name for several functions, each has its own
+name here: `count`, `count_images` and `count_groups`; `with_relation` and `with_same_color`. A choice between
+two values is `choose_color[red]` of the object and `option_color[blue]`; it fails if the object has neither.
 
 Programs are read as text (`count(filter_color[red](scene))`, see `programs.text`), as prefix tokens, and as
 JSON in both of CLEVR's spellings (`function` and `value_inputs`, `type` and `side_inputs`) and in COVR's
-(`operation` and `arguments`); scenes as in CLEVR's scene files, where programs need no more of them than they
-ask for.
+(`operation` and `arguments`). Scenes are read as in CLEVR's scene files, and need to contain only what the
+programs ask for.
 """
 
 from collections.abc import Mapping
@@ -61,13 +61,13 @@ __all__ = [
 ]
 
 INVALID = _core.NO_ANSWER
-"""In place of an answer's number: the program has no answer on the scene (`unique` of none or several)."""
+"""Replaces an answer's number where the program has no answer on the scene (`unique` of none or several)."""
 
 ILL_FORMED = _core.NO_PROGRAM
-"""In place of an answer's number: a row of tokens that is not a program."""
+"""Replaces an answer's number where a row of tokens is not a program."""
 
 _MAX_BYTES = 1 << 32
-"""Bytes of a question file or a scene file; the largest of CLEVR's has 0.8 billion."""
+"""The most bytes of a question file or a scene file; CLEVR's largest has 0.8 billion."""
 
 
 def execute(
@@ -76,14 +76,15 @@ def execute(
     *,
     vocabulary: _core.Vocabulary | None = None,
 ) -> Answer:
-    """The answer of a program on a scene or a set of them: a bool, an int, or a value's or relation's name.
+    """Returns a program's answer on a scene or a set: a bool, an int, or the name of a value or relation.
 
-    Texts, tokens and dictionaries, as `Program` and `Scene` take them, are read on every call; a `Program`,
-    `Scene` or `SceneSet` was read once.
+    Texts, tokens and dictionaries, in the forms that `Program` and `Scene` accept, are parsed on every call;
+    a `Program`, `Scene` or `SceneSet` is already parsed.
 
     Raises:
-        ProgramError: not a program, or one without an answer here (`unique` of none or several objects).
-        SceneError: not a scene, or one that lacks what the program asks for; says which object lacks what.
+        ProgramError: not a program, or it has no answer here (`unique` of none or several objects).
+        SceneError: not a scene, or it lacks something that the program asks for; says which object lacks
+            what.
     """
     program, scene = _parsed(program, scene, vocabulary)
     return _core.execute(program._handle, 0, scene._handle, 0)
@@ -95,11 +96,11 @@ def trace(
     *,
     vocabulary: _core.Vocabulary | None = None,
 ) -> Trace:
-    """The result of each node of a program on a scene or a set, in order, to see how an answer comes about.
+    """Returns the result of each node of a program on a scene or a set, in order, to explain the answer.
 
     Raises:
         ProgramError: not a program.
-        SceneError: as `execute`.
+        SceneError: as for `execute`.
     """
     program, scene = _parsed(program, scene, vocabulary)
     steps = [TracedStep(*step) for step in _core.trace(program._handle, 0, scene._handle, 0)]
@@ -107,7 +108,7 @@ def trace(
 
 
 def answer_text(answer: Answer) -> str:
-    """An answer as CLEVR's files spell it: "yes", "3", "cylinder"."""
+    """Returns an answer as CLEVR's files spell it: "yes", "3", "cylinder"."""
     if isinstance(answer, bool):
         return "yes" if answer else "no"
     return str(answer)
@@ -122,26 +123,26 @@ def execute_batch(
     vocabulary: _core.Vocabulary | None = None,
     mark_ill_formed: bool = False,
 ) -> npt.NDArray[np.int32]:
-    """The answers' numbers of many programs, each on the scene of its image, made on all cores.
+    """Returns the answer numbers of many programs, each executed on its own scene, using all cores.
 
     Args:
-        programs: a CLEVR question file; or (N, P) integer rows of prefix tokens, as in a question HDF5.
+        programs: a CLEVR question file, or (N, P) integer rows of prefix tokens, as in a question HDF5.
         scenes: a CLEVR scene file, or scenes that were read or sampled.
         image_idxs: (N,) each program's scene, by `image_index`; a question file has its own. For rows of
             tokens about several scenes each: (N, 5), padded with -1.
-        vocab: vocab.json or its content, which numbers tokens and answers. By default, tokens are those of
-            every dataset of the vocabulary, and answers are numbered as in `vocabulary.answers`, or in
+        vocab: vocab.json or its content, which numbers tokens and answers. By default, tokens are numbered as
+            in every dataset of the vocabulary, and answers as in `vocabulary.answers`, or in
             `vocabulary.set_answers` for several scenes.
-        vocabulary: whose values programs and scenes name; by default CLEVR's.
-        mark_ill_formed: give `ILL_FORMED`, rather than raise an error, for a row of tokens that is not a
-            program; for programs that a model made, on one scene each.
+        vocabulary: the values that programs and scenes may name; by default CLEVR's.
+        mark_ill_formed: return `ILL_FORMED` for a row of tokens that is not a program, instead of raising an
+            error; meant for programs that a model predicted, on one scene each.
 
     Returns:
-        (N,) int32: numbers of answers; `INVALID` where a program has no answer on its scene.
+        (N,) int32: answer numbers; `INVALID` where a program has no answer on its scene.
 
     Raises:
         ProgramError: an invalid or unreadable question file, vocab or token row; names the place.
-        SceneError: an invalid scene file, no scene with an `image_index`, or not one index per program.
+        SceneError: an invalid scene file, an `image_index` without a scene, or not one index per program.
     """
     vocabulary = vocabulary or default_vocabulary()
     numbers = None if vocab is None else _read_vocab(vocab)
@@ -176,12 +177,12 @@ def execute_batch(
     of_answer = numbers["answer_token_to_idx"]
     unknown = of_answer.get("<UNK>", INVALID)
     table = np.array([of_answer.get(text, unknown) for text in texts], dtype=np.int32)
-    # INVALID and ILL_FORMED stay.
+    # INVALID and ILL_FORMED are left as they are.
     return np.where(answers < 0, answers, table[np.maximum(answers, 0)]).astype(np.int32)
 
 
 def read_scenes(path: Path | str, *, vocabulary: _core.Vocabulary | None = None) -> _core.SceneBatch:
-    """The scenes of a CLEVR scene file, published or made here.
+    """Reads the scenes of a CLEVR scene file, published or made by this package.
 
     Raises:
         SceneError: the file is something else, or cannot be read; names the scene and the place in it.
@@ -206,7 +207,7 @@ def _parsed(
 def _execute_on_sets(
     tokens: _core.ProgramTokens, rows: npt.NDArray[np.int32], scenes: _core.SceneBatch, image_idxs: Ints
 ) -> npt.NDArray[np.int32]:
-    """The answers' numbers of programs, each on the set of its row of `image_idxs` (N, I), padded with -1."""
+    """Answer numbers of programs, each on the set in its row of `image_idxs` (N, I), padded with -1."""
     if len(image_idxs) != len(rows) or image_idxs.dtype.kind not in "iu":
         kind = f"an array of {image_idxs.dtype} of shape {image_idxs.shape}"
         raise SceneError(

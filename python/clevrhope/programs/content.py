@@ -1,4 +1,4 @@
-"""Programs and scenes as JSON, the form in which the engine reads them."""
+"""Converts programs and scenes to JSON, the form in which the engine reads them."""
 
 import json
 
@@ -6,7 +6,7 @@ from clevrhope.errors import ClevrhopeError, shown
 
 
 def json_bytes(content: object, what: str, *, error: type[ClevrhopeError]) -> bytes:
-    """JSON of a value as json.load gives it; raises `error`, which names `what`, for another value."""
+    """Encodes a value from json.load as JSON; for other values raises `error`, with `what` in the message."""
     try:
         return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as problem:

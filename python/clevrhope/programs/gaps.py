@@ -1,7 +1,7 @@
-"""What a hand-made scene lacks, and whether a program asks for it.
+"""Finds what a hand-made scene lacks, and whether a program asks for it.
 
-The engine reads complete scenes. What a scene lacks is filled in before it is read, and each program is
-checked not to ask for it, so that no answer depends on what was filled in.
+The engine reads complete scenes. Missing parts are filled in before a scene is read, and each program is
+checked not to ask for them, so that no answer depends on what was filled in.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,10 +14,10 @@ from clevrhope.programs.text import token_text
 from clevrhope.scenes.camera import default_directions
 
 Needs: TypeAlias = tuple[tuple[str, str], ...]
-"""The attributes and relations that a program looks at, each with the token that does so."""
+"""The attributes and relations that a program reads, each with the token that reads it."""
 
 CONVERSE: Final = {"left": "right", "right": "left", "behind": "front", "front": "behind"}
-"""The relations, each with its converse."""
+"""Each relation with its converse."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Gap:
 
     Attributes:
         key: the missing key.
-        what: is needed, in words.
-        where: the part of the scene that lacks it.
-        part: that part.
+        what: what is needed, in words.
+        where: the part of the scene that lacks it, in words.
+        part: the part itself.
     """
 
     key: str
@@ -42,21 +42,21 @@ class Gap:
 
 
 Gaps: TypeAlias = Mapping[str, Gap]
-"""By attribute or relation."""
+"""Gaps by attribute or relation."""
 
 
 def fill_gaps(
     scene: Any, types: Sequence[tuple[str, Sequence[str]]], place: str = ""
 ) -> tuple[Any, dict[str, Gap]]:
-    """The scene with something in place of all that it lacks, and what that is.
+    """Fills in everything that a scene lacks, and returns the scene and its gaps.
 
-    Relations of a scene without `relationships` follow from the `3d_coords` of its objects, along its
-    `directions` or else along those of CLEVR's scenes.
+    If a scene has no `relationships`, they are computed from the `3d_coords` of its objects, along its
+    `directions` or, without those, along the directions of CLEVR's scenes.
 
     Args:
         scene: in CLEVR's JSON form; returned as it is if it has no list of objects.
         types: the attribute types and their values.
-        place: of the scene in a set, for the clauses.
+        place: the scene's place in a set, for the messages.
     """
     objects = scene.get("objects") if isinstance(scene, Mapping) else None
     if not isinstance(objects, list | tuple) or not all(isinstance(item, Mapping) for item in objects):
@@ -77,7 +77,7 @@ def fill_gaps(
 
 
 def _fill_relations(scene: Mapping[str, Any], place: str) -> tuple[dict[str, Any], dict[str, Gap]]:
-    """What a scene needs besides so that relations follow from it, and the relations that are made up."""
+    """The entries to add so that relations can be computed, and the gaps for relations that are made up."""
     objects, given = scene["objects"], scene.get("relationships", {})
     absent = [each for each in CONVERSE if each not in given] if isinstance(given, Mapping) else []
     if not absent:
@@ -95,12 +95,12 @@ def _fill_relations(scene: Mapping[str, Any], place: str) -> tuple[dict[str, Any
 
 
 def needs_of(nodes: Sequence[Mapping[str, Any]]) -> Needs:
-    """What a program looks at; nodes are in the published spelling."""
+    """The attributes and relations that a program reads; nodes are in the published spelling."""
     return tuple((needed, token_text(node)) for node in nodes for needed in _needs(node))
 
 
 def check_gaps(needs: Needs, gaps: Gaps) -> None:
-    """Checks that a program asks for nothing that a scene lacks.
+    """Checks that a program asks for nothing that the scene lacks.
 
     Raises:
         SceneError: it does; names what the scene lacks, where, and the function that asks for it.
@@ -111,7 +111,7 @@ def check_gaps(needs: Needs, gaps: Gaps) -> None:
 
 
 def _needs(node: Mapping[str, Any]) -> Iterator[str]:
-    """The attribute or the relations that a function looks at."""
+    """The attribute or relations that a function reads."""
     values = node["value_inputs"]
     if values and values[0] in CONVERSE:
         yield values[0]

@@ -7,17 +7,17 @@ from typing import Any
 from clevrhope.programs.text import token_text
 
 LETTER_PX = 7.3
-"""Width of a letter of the labels."""
+"""Width of a letter in the labels."""
 
 BOX_PX, LEVEL_PX, GAP_PX = 24, 42, 18
-"""Height of a box, distance of the levels, and least distance of boxes beside each other."""
+"""Height of a box, distance between levels, and smallest gap between neighbouring boxes."""
 
 MAX_LABEL = 40
-"""Most letters of a note."""
+"""The most letters of a note."""
 
 
 def program_svg(nodes: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> str:
-    """The graph of a program's nodes, each with a note under its function where there are some."""
+    """Draws the graph of a program's nodes, with a note under each function if notes are given."""
     labels = [token_text(node) for node in nodes]
     notes = [note if len(note) <= MAX_LABEL else f"{note[: MAX_LABEL - 1]}…" for note in notes]
     lines = [max(len(label), *(len(note) for note in notes[i : i + 1]), 1) for i, label in enumerate(labels)]
@@ -59,10 +59,10 @@ def program_svg(nodes: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -
 
 
 def places_of_nodes(nodes: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[int]]:
-    """Column and level of each node; a node stands below all of its inputs, in the middle of them."""
+    """Column and level of each node; a node is placed below all of its inputs, centred under them."""
     columns: list[float] = []
     levels: list[int] = []
-    next_free: dict[int, float] = {}  # by level: the first column to the right of what stands there
+    next_free: dict[int, float] = {}  # by level: the first free column on the right
     n_leaves = 0
     for node in nodes:
         sources = node["inputs"]

@@ -20,29 +20,29 @@ Nodes: TypeAlias = Sequence[Mapping[str, Any]]
 Ints: TypeAlias = npt.NDArray[np.integer[Any]]
 
 Written: TypeAlias = str | Sequence[str] | Ints | Nodes | Mapping[str, Any]
-"""What a program is read from."""
+"""The forms from which a program can be read."""
 
-# How the engine names a place; only at the ends of a message, as a name in the middle may look like one.
+# How the engine names a place. Matched only at the ends of a message: a name in the middle may look like one.
 _NODE = re.compile(r"^program\[(\d+)\]|\(node (\d+)\)$")
 _TOKEN = re.compile(r"^programs\[0\]\[(\d+)\]")
 _NAME = re.compile(r"^program token (\d+)")
 
 
 class Program:
-    """A program, parsed and type-checked once, to execute on many scenes.
+    """A program, parsed and type-checked once, to be executed on many scenes.
 
-    `str(program)` is its text, from which it is read again. In a notebook it is shown as a graph.
+    `str(program)` is its text, from which it can be read again. A notebook shows it as a graph.
 
     Args:
         program: one of
 
             - a text, `count(filter_color[red](scene))`, see `programs.text`;
             - prefix tokens: names in a text or a list, `count filter_color[red] scene`, with or without
-              <START> and <END>; or a row of their numbers, (P,) integers as a question HDF5 has them, of the
+              <START> and <END>; or a row of token numbers, (P,) integers as in a question HDF5, over the
               functions of CLEVR's questions (`ProgramTokens`);
-            - a list of nodes with CLEVR's keys or COVR's, or a question that has one under "program", as
-              json.load gives them.
-        vocabulary: whose values the program names; by default CLEVR's.
+            - a list of nodes with CLEVR's keys or COVR's, or a question that has such a list under "program",
+              as json.load returns them.
+        vocabulary: the values that the program may name; by default CLEVR's.
 
     Raises:
         ProgramError: not a program; names the character, the token or the node.
@@ -74,7 +74,7 @@ class Program:
         """The nodes in COVR's spelling: `operation`, `dependencies`, `arguments`.
 
         Raises:
-            ProgramError: a function that COVR has no operation for.
+            ProgramError: COVR has no operation for one of the functions.
         """
         nodes: list[dict[str, Any]] = json.loads(self._handle.to_covr_json(0))
         return nodes
@@ -85,7 +85,7 @@ class Program:
         return nodes
 
     def needs(self) -> Needs:
-        """The attributes and relations that the program looks at, each with the token that does so."""
+        """The attributes and relations that the program reads, each with the token that reads it."""
         if self._needs is None:
             self._needs = needs_of(self.nodes())
         return self._needs
@@ -153,10 +153,10 @@ def _of_row(row: npt.NDArray[np.int32], tokens: _core.ProgramTokens) -> _core.Pr
 
 
 def token_rows(programs: object) -> npt.NDArray[np.int32]:
-    """Rows of tokens, (N, P) int32, as the core takes them.
+    """Converts rows of tokens to (N, P) int32, the type that the core takes.
 
     Raises:
-        ProgramError: another array, or a number beyond 32 bits.
+        ProgramError: the array has another shape or type, or a number does not fit into 32 bits.
     """
     try:
         rows = np.asarray(programs)

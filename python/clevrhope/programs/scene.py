@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from clevrhope.look.definition import Look
 
 MAX_IMAGES = 5
-"""Most scenes of a set."""
+"""The most scenes of a set."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Question:
     """A question about a scene.
 
     Attributes:
-        text: in English.
-        program: what it means.
-        answer: as CLEVR's files spell it: "yes", "3", "cylinder".
+        text: the question in English.
+        program: its meaning.
+        answer: the answer as CLEVR's files spell it: "yes", "3", "cylinder".
     """
 
     text: str
@@ -55,15 +55,15 @@ class Question:
 
 
 class Scene:
-    """A scene, checked once: to execute many programs on, to look at, to render and to ask about.
+    """A scene, checked once, on which programs can be executed; it can be drawn, rendered and asked about.
 
-    It needs no more than what is asked of it. For programs: `objects`, each with the attributes that the
-    program looks at, and for relations `relationships`, or the `3d_coords` of each object. In a notebook it
-    is shown as a sketch.
+    It needs to contain only what it is used for. Programs need `objects`, each with the attributes that the
+    program reads, and for relations either `relationships` or the `3d_coords` of each object. A notebook
+    shows the scene as a sketch.
 
     Args:
-        scene: a scene of a CLEVR scene file, as json.load gives it, or the parts of one.
-        vocabulary: whose values the scene has; by default CLEVR's.
+        scene: a scene of a CLEVR scene file, as json.load returns it, or parts of one.
+        vocabulary: the values that the scene may name; by default CLEVR's.
 
     Raises:
         SceneError: not a single scene of this vocabulary; names the place in it.
@@ -83,12 +83,12 @@ class Scene:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The scene in CLEVR's JSON form, as it was given."""
+        """The scene in CLEVR's JSON form, unchanged."""
         scene: dict[str, Any] = json.loads(self._content)
         return scene
 
     def check(self, program: Program) -> None:
-        """Checks that the scene has all that a program asks for; raises SceneError, which says what lacks."""
+        """Checks that the scene has all that a program asks for; SceneError says what is missing."""
         if self._gaps:
             check_gaps(program.needs(), self._gaps)
 
@@ -101,17 +101,17 @@ class Scene:
         renderer: str = "native",
         look: Look | None = None,
     ) -> Image:
-        """The image of the scene, as PIL has it; for many scenes `clevrhope.render` is faster.
+        """Renders the scene as a PIL image; for many scenes, `clevrhope.render` is faster.
 
-        Each object needs its size, color, material, shape and `3d_coords`; `rotation` is 0 where it is not
-        given, and camera and lights stand where they are before jitter.
+        Each object needs its size, color, material, shape and `3d_coords`. A missing `rotation` is taken as
+        0. Camera and lights are at their positions before jitter.
 
         Args:
             width: pixels.
             height: pixels.
-            quality: draft, standard or high; Blender's are draft, standard and original.
+            quality: draft, standard or high; for Blender draft, standard or original.
             renderer: native or blender.
-            look: what the names in the scene look like; by default CLEVR's.
+            look: how the values in the scene are drawn; by default as in CLEVR.
 
         Raises:
             ConfigError: an unknown renderer or quality, or an invalid size.
@@ -137,14 +137,14 @@ class Scene:
         """Asks questions about the scene, with their programs and answers.
 
         Args:
-            n: number of questions wanted; some scenes give fewer.
+            n: number of questions wanted; some scenes yield fewer.
             seed: from 0 to 2**64 - 1.
-            templates: made for the scene's vocabulary; by default the package's.
-            template_file: asks only what the package's templates of this file ask, such as "one_hop".
+            templates: made for the scene's vocabulary; by default the package's own.
+            template_file: asks only questions from this template file of the package, such as "one_hop".
 
         Raises:
             ConfigError: `n` or the seed is not a whole number from 0 to 2**64 - 1.
-            SceneError: an object lacks an attribute, or relations are unknown.
+            SceneError: an object lacks an attribute, or the relations are unknown.
             TemplateError: there is no such file of templates.
         """
         check_whole("n", n)
@@ -183,12 +183,12 @@ class Scene:
 
 
 class SceneSet:
-    """One to five scenes that programs are executed on together, as for questions about several images.
+    """One to five scenes on which a program is executed together, for questions about several images.
 
     Args:
-        scenes: scenes of a CLEVR scene file, as json.load gives them, or the parts of these that programs ask
-            for; at most 64 objects in all.
-        vocabulary: whose values the scenes have; by default CLEVR's.
+        scenes: scenes of a CLEVR scene file, as json.load returns them, or the parts of them that programs
+            ask for; at most 64 objects in all.
+        vocabulary: the values that the scenes may name; by default CLEVR's.
 
     Raises:
         SceneError: not scenes of this vocabulary, or too many of them; says which.
@@ -218,11 +218,11 @@ class SceneSet:
 
     @property
     def contents(self) -> list[dict[str, Any]]:
-        """The scenes in CLEVR's JSON form, as they were given."""
+        """The scenes in CLEVR's JSON form, unchanged."""
         return [json.loads(content) for content in self._contents]
 
     def check(self, program: Program) -> None:
-        """As `Scene.check`."""
+        """Checks a program as `Scene.check` does."""
         if self._gaps:
             check_gaps(program.needs(), self._gaps)
 
@@ -244,15 +244,15 @@ class SceneSet:
 def sample_scenes(
     indices: int | Iterable[int], *, seed: int, pool: str = "train", world: _core.World | None = None
 ) -> list[Scene]:
-    """Samples scenes of a pool, which show, render and ask about themselves.
+    """Samples scenes from a pool, as `Scene` objects that can be drawn, rendered and asked about.
 
-    `scenes.sample_scenes` gives the same scenes as a `SceneBatch`, as functions for many scenes take them.
+    `scenes.sample_scenes` returns the same scenes as a `SceneBatch`, for functions that work on many scenes.
 
     Args:
-        indices: which scenes, by their index in the pool; a number n means the first n.
+        indices: the scenes' indices in the pool; a number n means the first n.
         seed: from 0 to 2**64 - 1.
         pool: the stream's name: train, val, test_iid, test_ood, or any other.
-        world: by default CLEVR's vocabulary and look with CLEVR-HOPE's constraints.
+        world: by default CLEVR's vocabulary and look, with CLEVR-HOPE's constraints.
 
     Raises:
         ConfigError: the seed or an index is not a whole number from 0 to 2**64 - 1.
@@ -282,7 +282,7 @@ def _check_has_objects(scene: object, place: str) -> None:
 
 @contextmanager
 def _about_one_scene() -> Iterator[None]:
-    """Removes the scene's place in a list from messages of the engine, which reads lists of scenes."""
+    """Removes the position in a list from the engine's messages, since the engine reads lists of scenes."""
     try:
         yield
     except SceneError as error:
@@ -290,7 +290,7 @@ def _about_one_scene() -> Iterator[None]:
 
 
 def _single(scene: object) -> object:
-    """The scene, after a check that it is not a scene file or a list of scenes."""
+    """Returns the scene after checking that it is not a scene file or a list of scenes."""
     scenes = scene.get("scenes") if isinstance(scene, Mapping) else scene
     if not isinstance(scenes, Sequence) or isinstance(scenes, str | bytes):
         return scene

@@ -1,4 +1,4 @@
-"""The results of a program's steps on a scene, to see how an answer comes about."""
+"""The results of a program's steps on a scene, which explain how an answer comes about."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from clevrhope.scenes.sketch import object_words, swatch_svg
 Answer: TypeAlias = bool | int | str
 
 NOTHING = "no result"
-"""In place of the result of a step that has none."""
+"""Shown for a step without a result."""
 
 _CELL = '<td style="text-align:left">'
 
@@ -24,11 +24,11 @@ class TracedStep:
     Attributes:
         function: its name.
         value: the attribute value, relation or number ("3") that the function takes, if any.
-        inputs: numbers of earlier nodes.
+        inputs: numbers of the earlier nodes whose results it takes.
         type: ObjectSet, Object, Groups, Images, Integer, Bool, Relation, or an attribute type.
-        output: object numbers of a set or groups, an object's number, image numbers, or a value; None from
-            the first step that has none on, such as a `unique` of several objects. An object of a `SceneSet`
-            is (image, object), by their numbers in the set and in the image.
+        output: the object numbers of a set or of groups, an object's number, image numbers, or a value. It is
+            None from the first step that fails, such as a `unique` of several objects. An object of a
+            `SceneSet` is (image, object): the image's number in the set and the object's in the image.
     """
 
     function: str
@@ -39,7 +39,7 @@ class TracedStep:
 
     @property
     def name(self) -> str:
-        """The function with what it takes: `filter_color[red]`."""
+        """The function with its value: `filter_color[red]`."""
         return self.function if self.value is None else f"{self.function}[{self.value}]"
 
     @property
@@ -50,7 +50,7 @@ class TracedStep:
 
     @property
     def objects(self) -> Sequence[int | tuple[int, int]]:
-        """The objects of the output; none if it is something else."""
+        """The objects in the output; empty if the output is of another type."""
         if self.type in ("ObjectSet", "Groups") and isinstance(self.output, list):
             return self.output
         if self.type == "Object" and isinstance(self.output, int | tuple):
@@ -59,7 +59,7 @@ class TracedStep:
 
     @property
     def result(self) -> str:
-        """The output in words: "objects 0, 2", "yes"; of a set, "object 1.2" is object 2 of image 1."""
+        """The output in words: "objects 0, 2", "yes"; for a set, "object 1.2" is object 2 of image 1."""
         if self.output is None:
             return NOTHING
         if self.type in ("ObjectSet", "Object", "Groups"):
@@ -72,7 +72,7 @@ class TracedStep:
 
 
 class Trace(Sequence[TracedStep]):
-    """The steps of a program on a scene or a set of scenes, with their results; made by `trace`.
+    """The steps of a program on a scene or a set of scenes, with their results, as returned by `trace`.
 
     A notebook shows it as a table, in which each object has a small drawing.
     """
@@ -119,7 +119,7 @@ class Trace(Sequence[TracedStep]):
         return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
     def _drawn(self, each: int | tuple[int, int]) -> str:
-        """An object as a small drawing and its number."""
+        """A small drawing of an object, with its number."""
         if isinstance(self._scene, Scene):
             item = self._scene.content["objects"][each]
         else:
@@ -129,7 +129,7 @@ class Trace(Sequence[TracedStep]):
 
 
 def _number(each: int | tuple[int, int]) -> str:
-    """An object's number; of a set, that of its image, a dot and its own."""
+    """An object's number; in a set, the image's number, a dot and the object's number."""
     return f"{each[0]}.{each[1]}" if isinstance(each, tuple) else str(each)
 
 

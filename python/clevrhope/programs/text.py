@@ -1,11 +1,12 @@
 """The text form of programs, `count(filter_color[red](scene))`, and their prefix tokens.
 
-A function stands before its inputs in brackets, and what it takes besides in square brackets; a function
-without inputs has no brackets. A result that is used more than once has a name, so that a text is no longer
-than its program: `x1 = unique(filter_shape[cube](scene)); equal_color(query_color(x1), query_color(x1))`.
+A function is followed by its value in square brackets, if it takes one, and by its inputs in parentheses; a
+function without inputs has no parentheses. A result that is used more than once gets a name, so that a text
+is no longer than its program: `x1 = unique(filter_shape[cube](scene)); equal_color(query_color(x1),
+query_color(x1))`.
 
-Prefix tokens are the functions in the same order without brackets, as `vocab.json` and the question files
-have them: `count filter_color[red] scene`. There a result that is used twice is written twice.
+Prefix tokens are the functions in the same order without parentheses, as in `vocab.json` and the question
+files: `count filter_color[red] scene`. There, a result that is used twice is written twice.
 """
 
 import re
@@ -19,27 +20,27 @@ from clevrhope._core import program_arities
 from clevrhope.errors import ProgramError, shown
 
 SPECIAL: Final = ("<NULL>", "<START>", "<END>", "<UNK>")
-"""The tokens before those of functions, by number."""
+"""The special tokens, by number; they come before the functions."""
 
 _TOKEN = re.compile(r"(?P<name>[^\s()\[\],;=]+)(?:\[(?P<value>[^\[\]]*)\])?|(?P<mark>[(),;=])|(?P<other>\S)")
 
 MAX_FUNCTIONS = 256
-"""Most functions of a program; the engine takes no longer ones."""
+"""The most functions of a program that the engine accepts."""
 
 
 def is_terms(text: str) -> bool:
-    """Whether a text has functions with their inputs in brackets; otherwise it has prefix tokens."""
+    """Whether a text gives functions with inputs in parentheses; otherwise it consists of prefix tokens."""
     return any(mark in text for mark in "(;=")
 
 
 def program_text(nodes: Sequence[Mapping[str, Any]]) -> str:
-    """The text of a program in the published spelling; nodes that the last one does not need are left out."""
+    """The text of a program in the published spelling, without nodes that the last one does not need."""
     needed = {len(nodes) - 1}
     for number in range(len(nodes) - 1, -1, -1):
         if number in needed:
             needed.update(nodes[number]["inputs"])
     uses = Counter(source for number in needed for source in nodes[number]["inputs"])
-    # A function without inputs is as short as a name, but written twice it counts twice.
+    # A function without inputs is as short as a name, but counts each time that it is written.
     n_written = sum(max(uses[number], 1) for number in needed if not nodes[number]["inputs"])
     n_written += sum(bool(nodes[number]["inputs"]) for number in needed)
     named: list[str] = []
@@ -66,7 +67,7 @@ def text_of_tokens(tokens: Sequence[str]) -> str:
     """The text of a program in prefix tokens, without <START> and <END>.
 
     Raises:
-        ProgramError: not one program, or an unknown function.
+        ProgramError: the tokens are not exactly one program, or a function is unknown.
     """
     terms: list[str] = []
     for token, arity in zip(reversed(tokens), reversed(program_arities(list(tokens)).tolist()), strict=True):
@@ -81,16 +82,16 @@ def text_of_tokens(tokens: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Terms:
-    """A text that was read: nodes in the published spelling, and the character at which each begins.
+    """A parsed text: nodes in the published spelling, and the character at which each begins.
 
-    The first character is number 1.
+    Characters are counted from 1.
     """
 
     nodes: list[dict[str, Any]] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
 
     def add(self, function: re.Match[str], inputs: list[int]) -> int:
-        """Adds a node; gives its number."""
+        """Adds a node and returns its number."""
         value = function["value"]
         self.nodes.append(
             {
@@ -104,16 +105,16 @@ class Terms:
 
 
 def read_terms(text: str) -> Terms:
-    """Reads functions with their inputs in brackets; whether they exist and fit is checked elsewhere.
+    """Parses functions with inputs in parentheses; whether they exist and fit is checked elsewhere.
 
     Raises:
-        ProgramError: something is missing or too much; names the character.
+        ProgramError: something is missing or superfluous; names the character.
     """
     terms = Terms()
     names: dict[str, int] = {}
-    waiting: list[tuple[re.Match[str], list[int]]] = []  # functions whose bracket is open
+    waiting: list[tuple[re.Match[str], list[int]]] = []  # functions whose parenthesis is open
     naming: str | None = None
-    done: int | None = None  # the last complete term, if no further one is expected
+    done: int | None = None  # the last complete term, if no other term may follow
     found = _tokens(text)
     token, following = next(found, None), next(found, None)
 
@@ -167,5 +168,5 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
 
 
 def text_html(text: str) -> str:
-    """A program's text for a page."""
+    """A program's text as HTML."""
     return f'<code style="display:block;white-space:pre-wrap">{escape(text)}</code>'

@@ -1,4 +1,4 @@
-"""The vocabulary whose values programs and scenes name: CLEVR's, or that of a properties file."""
+"""The vocabulary of values that programs and scenes name: CLEVR's, or that of a properties file."""
 
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ def default_vocabulary() -> _core.Vocabulary:
 
 
 def read_vocabulary(path: Path | str) -> _core.Vocabulary:
-    """The vocabulary of a properties file as CLEVR writes it.
+    """Reads the vocabulary of a properties file in CLEVR's format.
 
     Raises:
         VocabularyError: the file is something else, or cannot be read; says where.
