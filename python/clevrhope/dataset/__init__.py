@@ -1,7 +1,7 @@
 """The folder of a dataset: where its files are, and how each kind of file is written and read.
 
-`layout` says where things are, `manifest` what a folder is bound to and what it holds. Each other module
-writes or reads one kind of file, always whole: `questions_h5`, `images_h5`, `passes_h5`, `clevr_json`,
-`vocab`.
-`split_files`, `scene_files` and `native_reader` read finished files for the audit, with code of their own.
+`layout` defines where files are, `manifest` what a folder is bound to and what it holds. Each other module
+writes or reads one kind of file, always as a whole: `questions_h5`, `images_h5`, `passes_h5`, `clevr_json`,
+`vocab`. For the audit, `split_files`, `scene_files` and `native_reader` read finished files with code of
+their own.
 """

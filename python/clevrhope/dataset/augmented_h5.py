@@ -1,19 +1,20 @@
-"""The HDF5 file of a train set with added questions of a suite: after every `EVERY` of its own, one more.
+"""The HDF5 file of a train set with added questions of a suite: one after every `EVERY` of its own.
 
-It is that of a split (`questions_h5`), in the numbers of the suite's vocabulary, with these columns besides:
+The file is that of a split (`questions_h5`), with the numbers of the suite's vocabulary and these extra
+columns:
 
 | dataset     | shape | type  | holds |
 |-------------|-------|-------|-------|
-| test        | (N,)  | int16 | the number of the test that an added question is of |
+| test        | (N,)  | int16 | the number of the test that an added question belongs to |
 | tier        | (N,)  | int8  | 0 for a test in the dataset's own words and functions, 1 for one beyond them |
-| relation    | (N,)  | int8  | of its answer to its original's: 0 same, 1 flip, 2 is, 3 positive |
-| value       | (N,)  | int32 | of `is`: the number of the answer for which it is yes; else -1 |
-| source_idxs | (N,)  | int32 | the row in train.h5 of a question, or of an added question's original |
+| relation    | (N,)  | int8  | how its answer relates to its original's: 0 same, 1 flip, 2 is, 3 positive |
+| value       | (N,)  | int32 | for `is`: the number of the original's answer that makes it yes; else -1 |
+| source_idxs | (N,)  | int32 | the row in train.h5 of the question, or of an added question's original |
 | clevr_programs | (N, C) | int32 | as in a file of pairs (`pairs_h5`) |
 
 The first four are -1 for the train set's own questions.
 
-Attributes besides those of a split: `suite`, `tests` (names by number), `types` (the type of question of each
+Attributes besides those of a split: `suite`, `tests` (names by number), `types` (the question type of each
 test; "" for none), `fingerprint` (SHA-256 of the suite's own files).
 """
 
@@ -29,14 +30,14 @@ from clevrhope.dataset.questions_h5 import QUESTIONS, Ints, QuestionArrays
 from clevrhope.splits.kinds import TRAIN
 
 EVERY = 10
-"""Questions of the train set after which one is added."""
+"""One question is added after this many questions of the train set."""
 
 _PREFIX = f"{TRAIN.name}_"
 
 
 @dataclass(frozen=True)
 class AugmentedArrays(QuestionArrays):
-    """Questions of a train set, a row each; shapes and meanings as in the table above."""
+    """Questions of a train set, one per row; shapes and meanings as in the table above."""
 
     test: npt.NDArray[np.int16]
     tier: npt.NDArray[np.int8]
@@ -47,7 +48,7 @@ class AugmentedArrays(QuestionArrays):
 
 
 AUGMENTED_COLUMNS = ("test", "tier", "relation", "value", "source_idxs")
-"""The columns of a number a question that a split does not have."""
+"""The columns with one number per question that a split does not have."""
 
 AUGMENTED = Schema(
     "a train set with questions of a suite",
@@ -58,21 +59,21 @@ AUGMENTED = Schema(
     },
     names=(*QUESTIONS.names, "suite", "fingerprint"),
 )
-"""The content of such a file."""
+"""The schema of the file."""
 
 
 def augmented_split(suite: str) -> str:
-    """The name of the train set with questions of a suite, such as train_carets."""
+    """The name of the train set with added questions of a suite, such as train_carets."""
     return _PREFIX + suite
 
 
 def suite_of_split(split: str) -> str | None:
-    """The suite whose questions a train set has; None for `train` itself, and for other splits."""
+    """The suite whose questions were added to a train set; None for `train` itself and for other splits."""
     return split.removeprefix(_PREFIX) if split.startswith(_PREFIX) else None
 
 
 def n_augmented(n: int) -> int:
-    """Rows of the first n questions of a train set and of those that are added to them."""
+    """Number of rows that hold the first n questions of a train set and the questions added to them."""
     return n + n // EVERY
 
 
@@ -83,11 +84,11 @@ def rows_of_own(n: int) -> npt.NDArray[np.int64]:
 
 
 def rows_of_added(n: int) -> npt.NDArray[np.int64]:
-    """(n // EVERY,) the rows of the questions that are added to the first n of the train set."""
+    """(n // EVERY,) the rows of the questions that were added to the first n of the train set."""
     return np.arange(n // EVERY, dtype=np.int64) * (EVERY + 1) + EVERY
 
 
 def read_fingerprint(path: Path) -> str:
-    """SHA-256 of the files of the suite whose questions such a file has; errors as `open_hdf5`."""
+    """SHA-256 of the files of the suite whose questions were added; raises the errors of `open_hdf5`."""
     with reading_hdf5(path, AUGMENTED) as file:
         return str(file.attrs["fingerprint"])

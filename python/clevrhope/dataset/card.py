@@ -1,4 +1,4 @@
-"""A question of a dataset as a notebook shows it: its images, text, program and answer."""
+"""A question of a dataset as a notebook shows it: images, text, program and answer."""
 
 import base64
 import io
@@ -18,13 +18,13 @@ from clevrhope.programs.text import text_html, text_of_tokens
 
 @dataclass(frozen=True)
 class Card:
-    """A question, which a notebook shows with its images.
+    """A question that a notebook shows with its images.
 
     Attributes:
         question: its text.
-        answer: its true answer in words.
-        program: its text, from which `Program` reads it.
-        images: as PIL has them, in the question's order; none of a folder that is not rendered.
+        answer: its correct answer in words.
+        program: its text, from which `Program` can read it.
+        images: PIL images in the question's order; empty if the folder is not rendered.
         place: its HOP, split and number.
     """
 
@@ -36,7 +36,7 @@ class Card:
 
     @property
     def image(self) -> Image.Image | None:
-        """The first image; None where there is none."""
+        """The first image; None if the question has no images."""
         return self.images[0] if self.images else None
 
     def __repr__(self) -> str:

@@ -1,7 +1,8 @@
-"""Where the files of a CLEVR_v1.0 folder are: the published one, or any folder laid out like it.
+"""Where the files of a CLEVR_v1.0 folder are: the published one, or any folder with the same layout.
 
-A split is measured from `questions/CLEVR_<split>_questions.json` and `scenes/CLEVR_<split>_scenes.json`. Its
-images are those that questions ask about; in the published CLEVR that is all of them.
+A split's statistics come from `questions/CLEVR_<split>_questions.json` and
+`scenes/CLEVR_<split>_scenes.json`. Its images are those that its questions ask about; in the published CLEVR,
+these are all images.
 """
 
 from pathlib import Path
@@ -26,36 +27,36 @@ FAMILIES = tuple(
     )
     for place in range(n)
 )
-"""Template file and place in it, by `question_family_index`: CLEVR's files hold only the number."""
+"""Template file and position in it, by `question_family_index`: CLEVR's files hold only this index."""
 
 
 def questions_file(folder: Path, split: str) -> Path:
-    """A split's questions."""
+    """The question file of a split."""
     return folder / "questions" / f"CLEVR_{split}_questions.json"
 
 
 def scenes_file(folder: Path, split: str) -> Path:
-    """A split's scenes."""
+    """The scene file of a split."""
     return folder / "scenes" / f"CLEVR_{split}_scenes.json"
 
 
 def images_folder(folder: Path, split: str) -> Path:
-    """A split's images."""
+    """The folder of a split's images."""
     return folder / "images" / split
 
 
 def image_name(index: int, split: str = "train") -> str:
-    """The name of an image as CLEVR has it."""
+    """The file name of an image in CLEVR."""
     return f"CLEVR_{split}_{index:06d}.png"
 
 
 def image_indices(folder: Path, split: str) -> list[int]:
-    """The scenes whose images are in the folder, sorted."""
+    """The indices of the scenes whose images are in the folder, sorted."""
     return sorted(numbered_files(images_folder(folder, split), f"CLEVR_{split}_", ".png"))
 
 
 def clevr_splits(folder: Path) -> list[str]:
-    """The splits with questions and scenes, train first; test was published without scenes."""
+    """The splits with questions and scenes, train first; CLEVR's test was published without scenes."""
     names = [
         path.name.removeprefix("CLEVR_") for path in (folder / "questions").glob("CLEVR_*_questions.json")
     ]

@@ -1,7 +1,7 @@
-"""Writes and reads CLEVR's question and scene files, a row at a time.
+"""Writes and reads CLEVR's question and scene files, one row at a time.
 
-Both kinds are one JSON object, laid out a row a line, so that files of any size are written and read in a
-stream; any JSON reader takes them as they are.
+Both kinds of file are one JSON object with one row per line, so that files of any size can be written and
+read as a stream. Any JSON reader can read them.
 """
 
 import json
@@ -31,9 +31,10 @@ LICENCE = "Creative Commons Attribution (CC BY 4.0)"
 def rows_file(
     path: Path, *, key: str, info: Mapping[str, Any]
 ) -> Iterator[Callable[[Sequence[bytes]], None]]:
-    """A function that adds rows, JSON objects without line breaks; the file appears at the block's end.
+    """Yields a function that adds rows, JSON objects without line breaks; at the end, the file appears.
 
-    `key` is "questions" or "scenes"; `info` comes first, as in CLEVR's files. Errors as `whole_file`.
+    `key` is "questions" or "scenes"; `info` comes first, as in CLEVR's files. Raises the errors of
+    `whole_file`.
     """
     head = json.dumps({"info": dict(info)}, ensure_ascii=False)
     with whole_file(path) as temporary, temporary.open("wb") as file:
@@ -52,35 +53,35 @@ def rows_file(
 
 
 def question_info(split: str, *, prefixes: Sequence[int] = ()) -> dict[str, Any]:
-    """The `info` of a question file; `prefixes` are the sizes of smaller sets, its first questions."""
+    """The `info` of a question file; `prefixes` are the sizes of smaller sets, each its first questions."""
     return {**scene_info(split), **({"prefixes": list(prefixes)} if prefixes else {})}
 
 
 def scene_info(pool: str) -> dict[str, str]:
-    """The `info` of a scene file, whose split is the pool."""
+    """The `info` of a scene file; its split is the pool."""
     return {"split": pool, "license": LICENCE, "version": "1.0"}
 
 
 def read_row_lines(path: Path) -> Iterator[bytes]:
-    """The rows of a file written here, as unparsed JSON."""
+    """The rows of a file written by this package, as unparsed JSON."""
     return (row for _, row in read_numbered_rows(path))
 
 
 def read_numbered_rows(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The rows of a file written here, unparsed, each after the number of its line."""
+    """The rows of a file written by this package, unparsed, each with its line number."""
     with open_lines(path) as file:
         file.readline()
         yield from rows_of_lines(file, path)
 
 
 def read_scene_indices(path: Path) -> Ints:
-    """The `image_index` of every scene in a file written here, in order, found without parsing."""
+    """The `image_index` of every scene in a file written by this package, in order, without parsing."""
     found = (scene_index(row, path, line) for line, row in read_numbered_rows(path))
     return np.fromiter(found, dtype=np.int32)
 
 
 def read_scenes_at(path: Path, wanted: Collection[int]) -> Iterator[dict[str, Any]]:
-    """The scenes with these indices in a file written here, in its order; the others are not parsed."""
+    """The scenes with these indices in a file written by this package, in file order; parses no others."""
     left = set(wanted)
     for line, row in read_numbered_rows(path):
         index = scene_index(row, path, line)
@@ -92,7 +93,7 @@ def read_scenes_at(path: Path, wanted: Collection[int]) -> Iterator[dict[str, An
 
 
 def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[dict[str, Any]]:
-    """The scenes of a pool with these indices (each once), as the rows of its files, sorted by index.
+    """The scenes of a pool with these indices (each once), as rows of its files, sorted by index.
 
     Raises:
         DatasetError: a scene or its file is missing, or the file is broken.
@@ -111,12 +112,12 @@ def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[dict[str, An
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file written here, one at a time."""
+    """The rows of a file written by this package, one at a time."""
     return (parse_row(row, path, line) for line, row in read_numbered_rows(path))
 
 
 def parse_row(row: bytes, path: Path, line: int) -> dict[str, Any]:
-    """The row in this line of a file.
+    """Parses the row at this line of a file.
 
     Raises:
         DatasetError: the JSON is broken, or not a scene or question of a dataset.
@@ -127,7 +128,7 @@ def parse_row(row: bytes, path: Path, line: int) -> dict[str, Any]:
 
 
 def scene_index(row: bytes, path: Path, line: int) -> int:
-    """The `image_index` of the scene in this line of a file, found without parsing.
+    """The `image_index` of the scene at this line of a file, found without parsing.
 
     Raises:
         DatasetError: the row has none.
@@ -151,4 +152,4 @@ _ROW = Fields(
         "question": TEXT,
     },
 )
-"""What every row has; scenes have objects, and questions a text."""
+"""The keys that every row has: scenes have objects, and questions have a text."""

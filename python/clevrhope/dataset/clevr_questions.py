@@ -19,11 +19,11 @@ from clevrhope.runtime.reading import read_bytes
 _NULL, _START, _END, _UNKNOWN = range(len(SPECIAL_TOKENS))
 
 _WORDS = re.compile(r"[;,]|[^\s;,?.]+")
-"""The tokens of a question, as in the public CLEVR code: semicolons and commas, but not the final mark."""
+"""The tokens of a question, as in the public CLEVR code: semicolons and commas, but no final mark."""
 
 
 class ClevrSplit:
-    """The questions of a split, with the columns of `clevrhope.dataset.split_reader.SplitReader`.
+    """The questions of a split, with the same columns as `clevrhope.dataset.split_reader.SplitReader`.
 
     A word that is not in the dataset's vocabulary becomes <UNK>.
     """
@@ -36,10 +36,10 @@ class ClevrSplit:
         """Reads all questions.
 
         Args:
-            folder: CLEVR v1.0, or one laid out like it.
+            folder: CLEVR v1.0, or a folder with the same layout.
             split: such as "val".
-            vocab: the dataset's.
-            attributes: types of the dataset's world, and their values.
+            vocab: the dataset's vocabulary.
+            attributes: the attribute types of the dataset's world, and their values.
 
         Raises:
             DatasetError: the file is missing, or a question is malformed or has an answer outside `vocab`.
@@ -90,14 +90,14 @@ class ClevrSplit:
         return self._sentences
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """All rows in one block: the first one's number, questions (N, Q), programs (N, P)."""
+        """All rows in one block: number of the first row, questions (N, Q), programs (N, P)."""
         yield 0, self._questions, self._programs
 
 
 MAX_QUESTION_BYTES = 1 << 30
-"""Bytes of a split's question file; CLEVR's own val has a fifth of it."""
+"""The most bytes of a split's question file; CLEVR's val has a fifth of that."""
 
 _ROW = Fields({"question": TEXT, "answer": ANY, "image_index": INDEX, "question_family_index": INDEX})
 
 _LONGEST_PROGRAM = 64
-"""Tokens, <START> and <END> included: twice what CLEVR's longest programs have."""
+"""Tokens, including <START> and <END>: twice the length of CLEVR's longest programs."""

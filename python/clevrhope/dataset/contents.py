@@ -1,7 +1,7 @@
-"""Finds the HOPs and splits of a dataset's folder, all or by name.
+"""Finds the HOPs and splits of a dataset's folder, all of them or by name.
 
-They are found by their files, not in the manifest: a file that is there is whole, and a paper-sized manifest
-lists 400,000 files.
+It looks for their files instead of reading the manifest: a file that exists is whole, and the manifest of a
+paper-sized dataset lists 400,000 files.
 """
 
 import shlex
@@ -21,15 +21,15 @@ from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
 
 MAX_LISTED = 12
-"""Most names that a message lists."""
+"""The most names that a message lists."""
 
 
 def hops_in(layout: Layout) -> tuple[str, ...]:
-    """The HOPs of a folder that have a split, by name.
+    """The HOPs in a folder that have a split, sorted by name.
 
     Raises:
         WrongFolderError: the folder is not a dataset.
-        DatasetError: it is only a machine's part of one, or has no questions yet.
+        DatasetError: it is only one machine's part of a dataset, or has no questions yet.
     """
     if not layout.manifest.exists():
         raise no_dataset(layout.root)
@@ -52,7 +52,7 @@ def check_whole(layout: Layout) -> None:
 
 
 def splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
-    """The finished splits of a HOP: the paper's in its order, then others by name."""
+    """The finished splits of a HOP: the paper's in its order, then the others by name."""
     names = {path.stem for path in layout.hop(hop).glob("[!.]*.h5")}
     return (*(name for name in SPLITS if name in names), *sorted(names.difference(SPLITS)))
 
@@ -63,23 +63,23 @@ def covr_splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
 
 
 def suites_in(layout: Layout, hop: str) -> tuple[str, ...]:
-    """The suites of paired tests that were made on a HOP, by name."""
+    """The suites of paired tests that were made on a HOP, sorted by name."""
     folders = sorted((layout.hop(hop) / "suites").glob("[!.]*"))
     return tuple(path.name for path in folders if suite_splits_in(layout, hop, path.name))
 
 
 def suite_splits_in(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:
-    """The splits of a HOP that have pairs of a suite, in their order; none where the suite was not made."""
+    """The splits of a HOP that have pairs of a suite, in order; empty if the suite was not made."""
     names = {path.stem for path in layout.suite(hop, suite).glob("[!.]*.h5")} if is_name(suite) else set()
     return tuple(name for name in SPLITS if name in names)
 
 
 def suite_splits(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:
-    """The splits of a HOP that have pairs of a suite, of which there has to be one.
+    """The splits of a HOP that have pairs of a suite; at least one must.
 
     Raises:
-        ConfigError: there is none; the message has the command that makes the suite.
-        DatasetError: as `check_suite`.
+        ConfigError: no split has; the message contains the command that makes the suite.
+        DatasetError: as for `check_suite`.
     """
     check_suite(layout, existing_manifest(layout.manifest), hop, suite)
     found = suite_splits_in(layout, hop, suite)
@@ -92,7 +92,7 @@ def check_suite(layout: Layout, manifest: Manifest, hop: str, suite: str) -> Non
     """Checks that a HOP has all files of a suite that the manifest lists.
 
     Raises:
-        DatasetError: one is not there; the message has the command that makes the suite again.
+        DatasetError: a file is missing; the message contains the command that makes the suite again.
     """
     splits = manifest.suites.get(hop, {}).get(suite, {})
     paths = [layout.suite_h5(hop, suite, split) for split in splits]
@@ -107,11 +107,12 @@ def check_suite(layout: Layout, manifest: Manifest, hop: str, suite: str) -> Non
 def choose_suite(
     layout: Layout, suite: str, hops: Sequence[str], splits: Sequence[str] = ()
 ) -> tuple[tuple[str, str], ...]:
-    """The (HOP, split) pairs that have a suite, of the named HOPs and splits, all where none is named.
+    """The (HOP, split) pairs that have a suite, among the named HOPs and splits; no names mean all.
 
     Raises:
-        ConfigError: a named HOP is not there or lacks the suite, no HOP has it, or it is not on a split.
-        DatasetError: as `hops_in` and `check_suite`.
+        ConfigError: a named HOP does not exist or lacks the suite, no HOP has it, or a split does not have
+            it.
+        DatasetError: as for `hops_in` and `check_suite`.
     """
     chosen = [find_hop(layout, name) for name in hops]
     if not chosen:
@@ -128,7 +129,7 @@ def choose_suite(
 
 
 def no_suite(folder: Path, suite: str, hop: str | None = None) -> ConfigError:
-    """The error that a HOP, or the whole folder, lacks a suite."""
+    """The error for a HOP, or a whole folder, without a suite."""
     of = f" of {hop}" if hop else ""
     made = sorted({path.name for path in folder.glob("hops/*/suites/*")})
     near = "" if suite in made else suggestion(suite, made)
@@ -137,7 +138,7 @@ def no_suite(folder: Path, suite: str, hop: str | None = None) -> ConfigError:
 
 
 def no_train_set(layout: Layout, hop: str, suite: str) -> ConfigError:
-    """The error that a HOP lacks the train set with questions of a suite."""
+    """The error for a HOP without the train set that has questions of a suite."""
     wanted = augmented_split(suite)
     made = sorted(path.stem for path in layout.hop(hop).glob(f"suites/*/{augmented_split('*')}.h5"))
     command = shlex.join(["clevrhope", "suite", suite, str(layout.root), "--hop", hop, "--train"])
@@ -147,16 +148,16 @@ def no_train_set(layout: Layout, hop: str, suite: str) -> ConfigError:
 
 
 def suite_command(folder: Path, suite: str, hop: str | None = None) -> str:
-    """The command that makes a suite, of one HOP or of all."""
+    """The command that makes a suite, for one HOP or for all."""
     return shlex.join(["clevrhope", "suite", suite, str(folder), *(["--hop", hop] if hop else [])])
 
 
 def find_hop(layout: Layout, name: str) -> str:
-    """The HOP of that name, whose values may come in any order.
+    """Finds the HOP with this name, whose values may be in any order.
 
     Raises:
-        ConfigError: it is not in the folder; the message lists those that are.
-        DatasetError: as `hops_in`.
+        ConfigError: the folder does not have it; the message lists the HOPs that it has.
+        DatasetError: as for `hops_in`.
     """
     known = hops_in(layout)
     for hop in known:
@@ -166,22 +167,22 @@ def find_hop(layout: Layout, name: str) -> str:
 
 
 def no_hop(folder: Path, name: str, known: Sequence[str]) -> ConfigError:
-    """The error that a folder lacks a HOP; its message lists those that it has."""
+    """The error for a folder without a HOP; its message lists the HOPs that the folder has."""
     near, there = suggestion(name, known), hop_names(folder, known)
     return ConfigError(f'{folder}: no HOP "{name}"{near}; there are: {there}')
 
 
 def same_hop(name: str, other: str) -> bool:
-    """Whether two names are of the same HOP: they have one palette, and the same values in any order."""
+    """Whether two names mean the same HOP: the same palette, and the same values in any order."""
     (values, _, palette), (others, _, other_palette) = name.partition(MARK), other.partition(MARK)
     return palette == other_palette and sorted(values.split("_")) == sorted(others.split("_"))
 
 
 def find_split(layout: Layout, hop: str, name: str) -> str:
-    """The split of that name, one of questions about sets of images included.
+    """Finds the split with this name, including splits of questions about sets of images.
 
     Raises:
-        ConfigError: the HOP does not have it in this folder; the message lists those that it has.
+        ConfigError: the HOP has no such split in this folder; the message lists the splits that it has.
     """
     known = covr_splits_in(layout, hop) if is_covr(name) else splits_in(layout, hop)
     if name in known:
@@ -192,13 +193,13 @@ def find_split(layout: Layout, hop: str, name: str) -> str:
 def choose(
     layout: Layout, hops: Sequence[str] | None, splits: Sequence[str] | None
 ) -> tuple[tuple[str, str], ...]:
-    """The (HOP, split) pairs of the named HOPs and splits, all that there are where a name is left out.
+    """The (HOP, split) pairs of the named HOPs and splits; no names mean all that exist.
 
-    A split may be in some of the HOPs only. Where no HOP is named, those without the splits are left out.
+    A split may exist in some of the HOPs only. If no HOP is named, HOPs without the splits are left out.
 
     Raises:
-        ConfigError: a HOP is not there, no HOP has a split, or a named HOP has none of the splits.
-        DatasetError: as `hops_in`.
+        ConfigError: a HOP does not exist, no HOP has a split, or a named HOP has none of the splits.
+        DatasetError: as for `hops_in`.
     """
     chosen = dict.fromkeys(find_hop(layout, name) for name in hops) if hops else hops_in(layout)
     if splits is None:
@@ -217,11 +218,11 @@ def choose(
 def choose_covr(
     layout: Layout, hops: Sequence[str] | None, splits: Sequence[str] | None
 ) -> tuple[tuple[str, str], ...]:
-    """The same of splits whose questions are about sets of images.
+    """As `choose`, for splits whose questions are about sets of images.
 
     Raises:
-        ConfigError: a HOP is not there, no HOP has a split, or a named HOP lacks one.
-        DatasetError: as `hops_in`.
+        ConfigError: a HOP does not exist, no HOP has a split, or a named HOP lacks one.
+        DatasetError: as for `hops_in`.
     """
     chosen = tuple(dict.fromkeys(find_hop(layout, name) for name in hops)) if hops else hops_in(layout)
     known = {hop: covr_splits_in(layout, hop) for hop in chosen}
@@ -241,6 +242,6 @@ def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> Conf
 
 
 def hop_names(folder: Path, names: Sequence[str]) -> str:
-    """The HOPs of a folder between commas; of many, the first, and the command that lists all."""
+    """The HOPs of a folder, separated by commas; if many, the first ones and the command that lists all."""
     rest = f" (clevrhope info {folder} lists all)" if len(names) > MAX_LISTED else ""
     return listed(names, most=MAX_LISTED) + rest

@@ -1,4 +1,4 @@
-"""Reads what the questions of a split about sets of images are like, and the digest of those trained on."""
+"""Describes the questions of a split about sets of images, and digests the rows that a model trains on."""
 
 import hashlib
 from pathlib import Path
@@ -10,14 +10,14 @@ from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS
 from clevrhope.splits.covr.description import Description
 
 _DIGESTED = ("questions", "programs", "answers", "image_idxs")
-"""What a model is given of a question, and the answer that it learns."""
+"""The inputs that a model gets for a question, and the answer that it learns."""
 
 
 def read_description(path: Path, *, limit: int | None = None) -> Description:
-    """The properties and terms of a split's questions, or of the first `limit`.
+    """Reads the properties and terms of a split's questions, or of the first `limit`.
 
     Raises:
-        DatasetError: the file is missing, or not one of questions about sets of images.
+        DatasetError: the file is missing, or does not hold questions about sets of images.
     """
     attributes = read_set_attributes(path)
     properties, terms = [], []
@@ -34,10 +34,10 @@ def read_description(path: Path, *, limit: int | None = None) -> Description:
 
 
 def rows_sha256(path: Path, n_rows: int) -> str:
-    """SHA-256 of a split's first questions: a file that grew has the same one for these.
+    """SHA-256 of a split's first questions; it stays the same for these when the file grows.
 
     Raises:
-        DatasetError: as of `read_description`.
+        DatasetError: as for `read_description`.
     """
     digest, left = hashlib.sha256(), n_rows
     for block in read_set_question_blocks(path, n_rows=COLUMN_CHUNK_ROWS):

@@ -5,20 +5,20 @@ The file is that of a split (`questions_h5`), with these differences:
 | dataset     | shape  | type  | holds |
 |-------------|--------|-------|-------|
 | image_idxs  | (N, 5) | int32 | scene indices in the split's pool, -1 after the last image |
-| orig_idxs   | (N,)   | int32 | place of the question in the JSON file |
+| orig_idxs   | (N,)   | int32 | position of the question in the JSON file |
 | question_families | (N,) | int32 | the number of its template |
 | structures  | (N,)   | int8  | the number of its subgraph's form in `STRUCTURES` |
-| sources     | (N,)   | int8  | place in the row of the first image that shows what is described |
+| sources     | (N,)   | int8  | position in the row of the first image that shows what is described |
 | cut         | (N,)   | int8  | whether the answer changes or is lost without the last leaf; -1 if exempt |
-| pair_places | (N,)   | int8  | where the held-out pair is: its number in `PAIR_PLACES` |
+| pair_places | (N,)   | int8  | where the held-out pair occurs: a number in `PAIR_PLACES` |
 | properties  | (N, R) | int8  | for each property that splits are made by, whether the question has it |
-| terms       | (N,)   | int64 | a bit for each term, set if the question has it |
+| terms       | (N,)   | int64 | one bit for each term, set if the question has it |
 
-`relation_needed` is not there. Two questions with the same text and two answers are rows 2k and 2k + 1.
+`relation_needed` is absent. Two questions with the same text and two answers are rows 2k and 2k + 1.
 
 A question without a leaf is exempt. Attributes besides `hop`, `split` and `pool`: `templates`,
-`property_names` and `term_names`, lists of names by number; and `skipped`, for each template the number of
-pairs of questions that no attempt found on the windows of scenes that the split is from.
+`property_names` and `term_names`, lists of names by number; and `skipped`, the number of pairs of questions
+per template that no attempt found on the split's windows of scenes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,23 +42,23 @@ from clevrhope.dataset.questions_h5 import (
 from clevrhope.errors import DatasetError
 
 MAX_IMAGES = 5
-"""Most images of a question."""
+"""The most images of a question."""
 
 ABSENT = -1
-"""In place of a scene's index, after the last image of a row."""
+"""Fills a row of scene indices after the last image."""
 
 STRUCTURES = ("single", "edge", "chain", "v")
 """Forms of a subgraph: one object, two, three in a row, and one with relations to two others."""
 
 PAIR_PLACES = ("nowhere", "question", "distractor")
-"""Where a held-out pair can be: nowhere, mentioned in the question, or only in distractor images."""
+"""Where a held-out pair can occur: nowhere, in the question, or only in distractor images."""
 
 Bytes = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)
 class SetQuestionArrays(QuestionRows):
-    """Questions about sets of images, a row each; shapes and meanings as in the table above."""
+    """Questions about sets of images, one per row; shapes and meanings as in the table above."""
 
     orig_idxs: Ints
     structures: Bytes
@@ -71,7 +71,7 @@ class SetQuestionArrays(QuestionRows):
 
 @dataclass(frozen=True)
 class SetAttributes:
-    """The attributes of a file of questions about sets of images."""
+    """The attributes of a file with questions about sets of images."""
 
     hop: str
     split: str
@@ -80,18 +80,18 @@ class SetAttributes:
     property_names: tuple[str, ...]
     term_names: tuple[str, ...]
     skipped: tuple[int, ...] = ()
-    """For each template the pairs of questions that could not be found; () if the file does not say."""
+    """Pairs of questions per template that could not be found; () if the file does not record them."""
 
 
 _COLUMN = Array("iu")
 _LISTS = ("templates", "property_names", "term_names")
 _RANGES = {"structures": (0, len(STRUCTURES)), "cut": (-1, 2), "pair_places": (0, len(PAIR_PLACES))}
-"""From what to below what the numbers of a column are."""
+"""The least number of each column, and the limit that its numbers stay below."""
 
 _UNCHECKED = ("questions", "programs", "properties")
 
 SET_COLUMNS = ("structures", "sources")
-"""Columns that a loop over the questions needs besides those of every question file."""
+"""Columns that a loop over the questions needs besides those that every question file has."""
 
 SET_QUESTIONS = Schema(
     "a file of questions about sets of images",
@@ -103,17 +103,17 @@ SET_QUESTIONS = Schema(
     },
     names=QUESTIONS.names,
 )
-"""The content of such a file."""
+"""The schema of the file."""
 
 
 def read_set_questions(path: Path) -> SetQuestionArrays:
-    """All questions of a file; errors as `open_hdf5`."""
+    """Reads all questions of a file; raises the errors of `open_hdf5`."""
     with reading_hdf5(path, SET_QUESTIONS) as file:
         return _questions(file, 0, len(file["answers"]))
 
 
 def read_set_question_blocks(path: Path, *, n_rows: int) -> Iterator[SetQuestionArrays]:
-    """All questions of a file in order, `n_rows` at a time, checked by `check_set_columns`."""
+    """Reads all questions of a file in order, `n_rows` at a time, checked by `check_set_columns`."""
     with reading_hdf5(path, SET_QUESTIONS) as file:
         attributes = set_attributes(path, file)
         n = len(file["answers"])
@@ -125,14 +125,14 @@ def read_set_question_blocks(path: Path, *, n_rows: int) -> Iterator[SetQuestion
 
 
 def read_set_scenes_in_use(path: Path) -> tuple[str, Ints]:
-    """A file's pool, and the indices of the scenes of its sets, sorted, each once; errors as `open_hdf5`."""
+    """A file's pool, and the sorted indices of its scenes, each once; raises the errors of `open_hdf5`."""
     with reading_hdf5(path, SET_QUESTIONS) as file:
         indices: Ints = np.unique(file["image_idxs"][:])
         return str(file.attrs["pool"]), indices[indices != ABSENT]
 
 
 def read_set_attributes(path: Path) -> SetAttributes:
-    """The attributes of a file; errors as `open_hdf5`, or a list of names is missing."""
+    """Reads a file's attributes; raises the errors of `open_hdf5`, also where a list of names is missing."""
     with reading_hdf5(path, SET_QUESTIONS) as file:
         return set_attributes(path, file)
 
@@ -161,12 +161,12 @@ def set_attributes(path: Path, file: h5py.File) -> SetAttributes:
 def check_set_columns(
     path: Path, columns: Mapping[str, npt.NDArray[np.integer[Any]]], attributes: SetAttributes
 ) -> None:
-    """Checks that the numbers of columns are in the range of what they stand for.
+    """Checks that each column's numbers are in range.
 
     Args:
         path: the file.
-        columns: some of its arrays with a number a question, and `image_idxs`.
-        attributes: the file's.
+        columns: some of its arrays with one number per question, and `image_idxs`.
+        attributes: the attributes of the file.
 
     Raises:
         DatasetError: a number is not in its range; names the array and the first place.
@@ -186,10 +186,10 @@ def check_set_columns(
 
 
 def _check_image_idxs(path: Path, image_idxs: npt.NDArray[Any]) -> None:
-    """Checks that each row (N, 5) is one to five different scenes, then `ABSENT`.
+    """Checks that each row (N, 5) holds one to five different scenes, followed by `ABSENT`.
 
     Raises:
-        DatasetError: one is not; names the first.
+        DatasetError: a row does not; names the first.
     """
     there = image_idxs >= 0
     is_padded = (image_idxs == ABSENT) | there
@@ -207,10 +207,10 @@ def _check_image_idxs(path: Path, image_idxs: npt.NDArray[Any]) -> None:
 
 
 def _check_sources(path: Path, sources: npt.NDArray[Any], image_idxs: npt.NDArray[Any]) -> None:
-    """Checks that each source is the place of an image of its row.
+    """Checks that each source is the position of an image in its row.
 
     Raises:
-        DatasetError: one is not; names the first.
+        DatasetError: a source is not; names the first.
     """
     n_images = (image_idxs >= 0).sum(axis=1)
     wrong = (sources < 0) | (sources >= n_images)
@@ -223,7 +223,7 @@ def _check_sources(path: Path, sources: npt.NDArray[Any], image_idxs: npt.NDArra
 
 
 def _check_terms(path: Path, terms: npt.NDArray[Any], n_terms: int) -> None:
-    wrong = terms >> min(n_terms, 63) != 0  # also of a negative number
+    wrong = terms >> min(n_terms, 63) != 0  # also true for negative numbers
     if n_terms < 64 and wrong.any():
         row = int(np.argmax(wrong))
         raise DatasetError(

@@ -22,9 +22,9 @@ class Detokenizer:
         self._answers = vocab.answers()
 
     def question(self, row: Ints, length: int) -> str:
-        """The sentence of a row (Q,) with `length` tokens, <START> and <END> among them.
+        """The sentence of a row (Q,) with `length` tokens, including <START> and <END>.
 
-        Tokens leave out the mark at the end of a question, which in all of CLEVR's templates is "?".
+        Tokens do not include the mark at the end of a question, which in all of CLEVR's templates is "?".
         """
         text = " ".join([self._words[token] for token in row[1 : length - 1].tolist()])
         return f"{text.replace(' ;', ';').replace(' ,', ',')}?"
@@ -38,7 +38,7 @@ class Detokenizer:
         return self._answers[number]
 
     def texts(self, question: Ints, program: Ints, answer: int, lengths: tuple[int, int]) -> dict[str, str]:
-        """An item's question, program and answer in words; `lengths` are those of question and program."""
+        """Question, program and answer of an item in words; `lengths` are those of question and program."""
         return {
             "question_text": self.question(question, lengths[0]),
             "program_text": " ".join(self.program(program, lengths[1])),
@@ -47,17 +47,17 @@ class Detokenizer:
 
 
 class TokenRows(Protocol):
-    """Questions as tokens, for instance a `SplitReader`."""
+    """Questions as tokens, such as a `SplitReader`."""
 
     question_lengths: Ints
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """All rows in order, in blocks: index of the first row, questions, programs."""
+        """All rows in order, in blocks: number of the first row, questions, programs."""
         ...
 
 
 def all_sentences(rows: TokenRows, vocab: Vocab) -> list[str]:
-    """The sentence of each question, in their order."""
+    """The sentence of each question, in order."""
     spoken, lengths = Detokenizer(vocab), iter(rows.question_lengths.tolist())
     return [spoken.question(row, next(lengths)) for _, questions, _ in rows.blocks() for row in questions]
 
@@ -66,10 +66,10 @@ class ProgramNodes:
     """Turns rows of program tokens into the nodes that CLEVR's question files have."""
 
     def __init__(self, vocab: Vocab, attributes: Mapping[str, Sequence[str]]) -> None:
-        """`attributes` are the types and their values, as the manifest's world has them.
+        """`attributes` maps each type to its values, as in the manifest's world.
 
         Raises:
-            DatasetError: they do not make a vocabulary, or the program tokens do not fit them.
+            DatasetError: they do not form a vocabulary, or the program tokens do not match them.
         """
         try:
             vocabulary = vocabulary_with(attributes)
@@ -78,6 +78,6 @@ class ProgramNodes:
             raise DatasetError(f"vocab.json and manifest.json do not fit each other: {error}") from error
 
     def nodes(self, rows: Ints) -> list[list[dict[str, Any]]]:
-        """The nodes of each of (n, P) rows: `inputs`, `function`, `value_inputs`."""
+        """The nodes of each of the (n, P) rows: `inputs`, `function`, `value_inputs`."""
         programs = Programs.from_tokens(self._tokens, np.ascontiguousarray(rows))
         return [json.loads(programs.to_json(k)) for k in range(len(programs))]

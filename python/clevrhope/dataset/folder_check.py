@@ -1,4 +1,4 @@
-"""What a folder is that should be a dataset and is not, in a sentence that says which folder to give."""
+"""Tells what a folder is that is not the expected dataset, and which folder to give instead."""
 
 import os
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from clevrhope.errors import ClevrhopeError, WrongFolderError, listed, shown
 from clevrhope.runtime.json_text import read_object
 
 MANIFEST = "manifest.json"
-"""The file by which a folder is a dataset."""
+"""The file that makes a folder a dataset."""
 
 MAX_NAMED = 6
-"""Most folders that a message names."""
+"""The most folders that a message names."""
 
 
 def is_dataset(folder: Path) -> bool:
@@ -22,12 +22,12 @@ def is_dataset(folder: Path) -> bool:
 def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
     """The error for a folder without a manifest.
 
-    Its sentence depends on what is there: nothing, a file, a run of `train`, an experiment, a folder with
-    datasets in it, or anything else.
+    Its sentence depends on what is at the path: nothing, a file, a run of `train`, an experiment, a folder
+    that contains datasets, or anything else.
 
     Args:
         folder: as the user gave it.
-        clevr: whether a folder of CLEVR v1.0 would do as well.
+        clevr: whether a CLEVR v1.0 folder would also be accepted.
     """
     what = "a dataset of clevrhope" if not clevr else "a dataset of clevrhope or of CLEVR"
     remedy = "give the folder that clevrhope build --out wrote"
@@ -65,7 +65,7 @@ def datasets_below(folder: Path) -> list[Path]:
 
 
 def _dataset_of_run(folder: Path) -> str:
-    """Ends the sentence about a run with the dataset that it was trained on, where run.json names it."""
+    """Ends the sentence about a run with the dataset that it was trained on, if run.json names it."""
     try:
         places = read_object(folder / "run.json", "a run").get("places")
     except ClevrhopeError:

@@ -1,7 +1,8 @@
-"""Opens HDF5 files for reading, after a check of their content against a declared schema.
+"""Opens HDF5 files for reading, after checking their content against a declared schema.
 
-A file may come from anybody. So its datasets must lie in the file itself (no links, external files or virtual
-datasets), have the declared types and shapes, and take no more memory than what is stored could fill.
+A file may come from anybody. So its datasets must be stored in the file itself (no links, external files or
+virtual datasets), have the declared types and shapes, and need no more memory than the stored bytes could
+fill.
 """
 
 import errno
@@ -22,58 +23,58 @@ MAX_ROWS = 2**31 - 1
 """Scenes and questions are numbered in int32."""
 
 MAX_ROW_BYTES = 1 << 28
-"""Bytes of one row: an image of 9,400 x 9,400 pixels."""
+"""The most bytes of one row: an image of 9,400 x 9,400 pixels."""
 
 MAX_ARRAY_BYTES = 1 << 29
-"""Bytes of an array that is read at once: the answers of a hundred million questions."""
+"""The most bytes of an array that is read at once: the answers of a hundred million questions."""
 
 MAX_RATIO = 1100
-"""How many times its stored size an array can have: deflate gets to 1032."""
+"""The largest ratio of an array's size to its stored size: deflate reaches 1032."""
 
 _SMALL = 1 << 20
-"""Bytes that an array may have in any case."""
+"""An array may always have this many bytes."""
 
 _OF_THE_SYSTEM = (errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM, errno.ELOOP)
-"""Errors of the system, which say nothing about the file's content."""
+"""Errors of the operating system, which say nothing about the file's content."""
 
 _CUT = re.compile(r"\beof = (\d+).*stored_eof = (\d+)")
 
 
 @dataclass(frozen=True)
 class Array:
-    """What a dataset of an HDF5 file must be."""
+    """The required form of a dataset in an HDF5 file."""
 
     kinds: str
-    """The types that it may have, by numpy's letters: "iu" for integers, "f" for floats."""
+    """The allowed types, by numpy's letters: "iu" for integers, "f" for floats."""
     row: tuple[int | None, ...] = ()
     """Shape of a row; None for any size."""
     group: str = "rows"
     """Arrays of one group have the same number of rows."""
     needed: bool = True
     sparse: bool = False
-    """Rows that nobody wrote take no space, so the array may be larger than what is stored of it."""
+    """Rows that were never written take no space, so the array may be larger than the stored bytes imply."""
     in_blocks: bool = False
-    """It is read some rows at a time, so all of it may be larger than memory."""
+    """The array is read some rows at a time, so it may be larger than memory."""
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What a kind of HDF5 file holds."""
+    """The contents of one kind of HDF5 file."""
 
     what: str
-    """The kind, as messages name it: "a question file"."""
+    """The kind as messages name it: "a question file"."""
     arrays: Mapping[str, Array]
     names: tuple[str, ...] = ()
-    """Attributes that are names, and may become parts of paths."""
+    """Attributes that hold names, which may become parts of paths."""
     remedy: str = "run the dataset's build again"
 
 
 @contextmanager
 def reading_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> Iterator[h5py.File]:
-    """An open file of a schema; the block that reads it has the boundary of `damage`.
+    """Opens a file of a schema; inside the block, failures become the errors of `damage`.
 
     Raises:
-        DatasetError: as `open_hdf5`, or the file is damaged where the block reads it.
+        DatasetError: as for `open_hdf5`, or the file is damaged where the block reads it.
     """
     with closing(open_hdf5(path, schema, max_rows=max_rows)) as file, damage(path, schema):
         yield file
@@ -82,13 +83,12 @@ def reading_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> Ite
 def open_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> h5py.File:
     """Opens a file and checks it against its schema.
 
-    Args:
-        path: the file.
-        schema: what must be in it.
-        max_rows: the most rows that the group "rows" may have; the manifest's number, where there is one.
+    path: the file.
+    schema: what it must contain.
+    max_rows: the most rows that the group "rows" may have; the manifest's number, if there is one.
 
     Raises:
-        DatasetError: the file is missing, cut off, damaged, or not of the schema.
+        DatasetError: the file is missing, cut off or damaged, or does not match the schema.
     """
     with damage(path, schema):
         check_regular(path)
@@ -108,7 +108,7 @@ def open_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> h5py.F
 
 @contextmanager
 def damage(path: Path, schema: Schema) -> Iterator[None]:
-    """Turns failures of a block that reads an open file into the errors of `open_hdf5`."""
+    """Turns failures in a block that reads an open file into the errors of `open_hdf5`."""
     try:
         yield
     except ClevrhopeError:
@@ -146,7 +146,7 @@ def hdf5_words(error: Exception) -> str:
 
 
 def _fault(file: h5py.File, schema: Schema, max_rows: int) -> str | None:
-    """In what a file differs from its schema; None where it fits."""
+    """How a file differs from its schema; None if it matches."""
     n_rows: dict[str, tuple[str, int]] = {}
     for name, wanted in schema.arrays.items():
         link = file.get(name, getlink=True)

@@ -1,8 +1,8 @@
-"""Writes HDF5 files through a Python file that keeps write errors until the library is done.
+"""Writes HDF5 files through a Python file that holds back write errors until the library is done.
 
-When a write fails in the middle of the library's own structures, as on a full disk, the library complains on
-every later call and can end the process. So the first error is kept and later writes go nowhere; the writer
-asks for the error between its own calls.
+When a write fails in the middle of the library's own structures, as on a full disk, every later call of the
+library fails too and can end the process. So the first error is kept and later writes are discarded; the
+writer checks for the error between its own calls.
 """
 
 import os
@@ -15,10 +15,10 @@ import h5py
 
 @contextmanager
 def writing_hdf5(path: Path) -> Iterator[tuple[h5py.File, Callable[[], None]]]:
-    """A new HDF5 file, and a function that raises the error of an earlier write; so does the block's end.
+    """Yields a new HDF5 file and a function that raises an earlier write's error, as the block's end does.
 
     Raises:
-        OSError: the disk is full, or whatever else a write met.
+        OSError: the disk is full, or a write failed for another reason.
     """
     sink = _ErrorKeepingFile(path)
     try:
@@ -69,7 +69,7 @@ class _ErrorKeepingFile:
         return bytes(content)
 
     def readinto(self, content: memoryview) -> int:
-        """Reads; what was never written is zeros."""
+        """Reads; bytes that were never written are zero."""
         self._file.seek(self._place)
         n = self._file.readinto(content) or 0
         content[n:] = bytes(len(content) - n)
@@ -77,7 +77,7 @@ class _ErrorKeepingFile:
         return len(content)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Moves in the file as the library believes it to be."""
+        """Moves to where the library believes the file to be."""
         self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._size}[whence]
         return self._place
 

@@ -1,6 +1,6 @@
-"""What makes a dataset that dataset: a trained run is bound to it.
+"""The identity of a dataset, to which a trained run is bound.
 
-Sizes and test sets are left out: they grow, and a run is on the first so many questions of train.
+Sizes and test sets are left out: they can grow, and a run uses the first questions of train.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ from clevrhope.splits.palettes import parse_pool_name
 
 
 def identity(manifest: Manifest, vocab: Vocab, *, hop: str, images: bool) -> dict[str, Any]:
-    """The identity of one sub-dataset, in values as JSON gives them back.
+    """The identity of one sub-dataset, in values that JSON can store.
 
     Args:
-        manifest: the dataset's.
-        vocab: the dataset's.
-        hop: the sub-dataset that counts, by its name in the manifest.
-        images: whether images count.
+        manifest: the dataset's manifest.
+        vocab: the dataset's vocabulary.
+        hop: the sub-dataset, by its name in the manifest.
+        images: whether images are part of the identity.
     """
     train = manifest.splits.get(hop, {}).get(TRAIN.name, {})
     _, palette = parse_pool_name(str(train.get("pool", "")))

@@ -1,4 +1,4 @@
-"""Reads the images of a pool from PNG files or HDF5, whichever are there."""
+"""Reads the images of a pool from PNG files or HDF5, whichever the folder has."""
 
 import zlib
 from collections.abc import Callable
@@ -19,10 +19,10 @@ from clevrhope.runtime.reading import read_bytes
 
 
 class ImageSource(Protocol):
-    """Gives the images of a pool: `Images` of files, or a renderer's."""
+    """A source of a pool's images: `Images` in files, or a renderer."""
 
     def pixels(self, index: int) -> ImageArray:
-        """(height, width, 3) uint8 RGB of the scene with this index, an array of the caller's own."""
+        """(height, width, 3) uint8 RGB of the scene with this index, in an array that the caller owns."""
         ...
 
 
@@ -30,22 +30,22 @@ class PngImages:
     """The images of a pool as PNG files in a folder, by the scene's index."""
 
     def __init__(self, folder: Path, named: Callable[[int], str]) -> None:
-        """`named` gives the name of a scene's file in the folder."""
+        """`named` returns the name of a scene's file in the folder."""
         self._folder, self._named = folder, named
 
     def __repr__(self) -> str:
         return f"<PNG files in {self._folder}>"
 
     def pixels(self, index: int) -> ImageArray:
-        """(height, width, 3) uint8 RGB, an array of the caller's own.
+        """(height, width, 3) uint8 RGB, in an array that the caller owns.
 
         Raises:
             DatasetError: the file is missing or cut off.
         """
-        return np.array(read_png(self._folder / self._named(index)))  # Pillow's buffer cannot be written to
+        return np.array(read_png(self._folder / self._named(index)))  # Pillow's buffer is read-only
 
     def png(self, index: int) -> Callable[[], bytes]:
-        """A function for any thread that gives the PNG file; it does the slow part of the work."""
+        """Returns a function that reads the PNG file; it does the slow part and can run in any thread."""
         path = self._folder / self._named(index)
 
         def read() -> bytes:
@@ -61,13 +61,13 @@ class PngImages:
         return read
 
     def deflated(self, index: int) -> Callable[[], bytes]:
-        """As `png`, for the pixels as zlib packs them, the form of a chunk in HDF5."""
+        """As `png`, but for the pixels packed by zlib, in the form of an HDF5 chunk."""
         path = self._folder / self._named(index)
         return lambda: zlib.compress(read_png(path).tobytes(), DEFLATE_LEVEL)
 
 
 class H5Images:
-    """The images of a pool in its HDF5 file; methods as of `PngImages`. Pickles without an open file."""
+    """The images of a pool in its HDF5 file; methods as in `PngImages`. Pickles without an open file."""
 
     def __init__(self, layout: Layout, pool: str) -> None:
         self._file = ProcessFile(layout.images_h5(pool), IMAGES)
@@ -82,12 +82,12 @@ class H5Images:
         return image
 
     def png(self, index: int) -> Callable[[], bytes]:
-        """As `PngImages`; the same pixels give the same bytes."""
+        """As `PngImages`; equal pixels give equal bytes."""
         pixels = self.pixels(index)
         return lambda: encode_png(pixels)
 
     def deflated(self, index: int) -> Callable[[], bytes]:
-        """As `PngImages`: the chunk as it is."""
+        """As `PngImages`; returns the stored chunk unchanged."""
         with self._file.reading() as file:
             chunk: bytes = file["images"].id.read_direct_chunk((index, 0, 0, 0))[1]
         return lambda: chunk
@@ -97,9 +97,9 @@ Images: TypeAlias = PngImages | H5Images
 
 
 def find_images(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Images | None:
-    """The images of the scenes `wanted` (any order, repeated or not); None where none of them is rendered.
+    """The images of the scenes `wanted` (any order, repeats allowed); None if none of them is rendered.
 
-    `prefer` ("h5" or "png") is taken when the folder has both kinds.
+    `prefer` ("h5" or "png") decides when the folder has both kinds.
 
     Raises:
         DatasetError: some of the images are missing, or an HDF5 file is cut off.
@@ -128,5 +128,5 @@ def clevr_images(folder: Path, split: str) -> Images:
 
 
 def png_indices(folder: Path, pool: str) -> Ints:
-    """(n,) int32 scene indices of a pool's PNG files in a folder, sorted; empty where there is no folder."""
+    """(n,) int32 scene indices of a pool's PNG files in a folder, sorted; empty if there is no folder."""
     return np.asarray(sorted(images_of(folder, pool)), dtype=np.int32)

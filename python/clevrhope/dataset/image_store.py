@@ -1,9 +1,10 @@
-"""Images of a pool that wait to be packed into HDF5: one file, to whose end each new image is added.
+"""Images of a pool that wait to be packed into HDF5: one file, to which each new image is appended.
 
-The file begins with `BEGIN`. A record is a header (checksum of all that follows, index, height, width, bytes
-of the chunk) and the chunk that HDF5 will hold. Writing does not wait for the disk, so a killed run may leave
-a record that is cut off, and a power failure damaged ones. Only the records before the first of these count;
-the other images are made again. Only a run that has locked the dataset writes; others may read meanwhile.
+The file begins with `BEGIN`. A record consists of a header (checksum of everything that follows, index,
+height, width, number of bytes in the chunk) and the chunk for HDF5. Writing does not wait for the disk, so a
+killed run may leave a truncated record, and a power failure damaged ones. Only the records before the first
+such record count; the other images are rendered again. Only a run that has locked the dataset writes; others
+may read meanwhile.
 """
 
 import os
@@ -29,7 +30,7 @@ _HEADER = struct.Struct("<5I")
 
 
 class ImageStore:
-    """Adds images to a store, which is made with the first one, and reads them; both from any thread."""
+    """Appends images to a store, which is created with the first one, and reads them, from any thread."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, Lock()
@@ -38,7 +39,7 @@ class ImageStore:
         self._end = 0
 
     def __enter__(self) -> Self:
-        """Opens the file, if there is one, and cuts off what does not count; errors as of `check_store`."""
+        """Opens the file, if it exists, and cuts off what does not count; errors as for `check_store`."""
         check_store(self._path)
         if self._path.exists():
             self._open()
@@ -53,17 +54,17 @@ class ImageStore:
 
     def __exit__(self, *exception: object) -> None:
         if self._file is not None:
-            with disk_errors(self._path):  # a disk of another machine may report some only here
+            with disk_errors(self._path):  # a network disk may report some errors only here
                 self._file.close()
 
     def __contains__(self, index: int) -> bool:
         return index in self._begins
 
     def add(self, index: int, pixels: ImageArray) -> None:
-        """Adds the image of a scene, (height, width, 3) uint8 RGB.
+        """Appends the image of a scene, (height, width, 3) uint8 RGB.
 
         Raises:
-            DatasetError: no space left, or no permission to write.
+            DatasetError: no space is left, or the file may not be written to.
         """
         image = PackedImage.of(pixels)
         header = _HEADER.pack(0, index, *image.size, len(image.chunk))
@@ -72,7 +73,7 @@ class ImageStore:
             if self._file is None:
                 write_whole(self._path, BEGIN)
             file = self._file or self._open()
-            file.seek(self._end)  # the end of the last whole record, even if a write failed since
+            file.seek(self._end)  # the end of the last whole record, even if a later write failed
             left = memoryview(record)
             while left:
                 left = left[file.write(left) :]
@@ -80,7 +81,7 @@ class ImageStore:
             self._end += len(record)
 
     def packed(self, index: int) -> PackedImage:
-        """The image of a scene that the store has."""
+        """The image of a scene that the store holds."""
         assert self._file is not None
         with self._lock, reading(self._path, WHAT):
             self._file.seek(self._begins[index])
@@ -92,7 +93,7 @@ class ImageStore:
 
 
 def stored_images(path: Path, *, checks: bool = True) -> Ints:
-    """(n,) int32 indices of the images in a store, sorted; empty where there is none.
+    """(n,) int32 indices of the images in a store, sorted; empty if it does not exist.
 
     Without `checks`, only the headers are read, so damaged images count.
     """
@@ -100,17 +101,17 @@ def stored_images(path: Path, *, checks: bool = True) -> Ints:
 
 
 def check_store(path: Path) -> None:
-    """Checks, before anything is written, that nothing else is in a store's place.
+    """Checks, before anything is written, that nothing else is at a store's path.
 
     Raises:
-        DatasetError: a folder or link, or a file that this program did not write.
+        DatasetError: there is a folder, a link, or a file that this program did not write.
     """
     if os.path.lexists(path) and not _is_store(path):
         raise DatasetError(f"{path}: it is in the way of a working file; move it elsewhere")
 
 
 def remove_store(path: Path) -> None:
-    """Removes a store, and nothing else that may be in its place."""
+    """Removes a store, but nothing else that may be at its path."""
     if _is_store(path):
         with disk_errors(path):
             path.unlink()

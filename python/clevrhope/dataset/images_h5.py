@@ -1,15 +1,15 @@
-"""The images of a pool in one HDF5 file: packed, and read.
+"""The images of a pool in one HDF5 file: packing and reading.
 
 | dataset | shape                    | type  | holds |
 |---------|--------------------------|-------|-------|
 | images  | (size, height, width, 3) | uint8 | row i: the image of the pool's scene i, RGB |
 | indices | (n,)                     | int32 | the rows that hold an image, sorted |
 
-`size` is the last used index plus one. A row is a chunk, and a chunk that was never written takes no bytes,
-so rows can be scene indices although most scenes of a pool may be in no split.
+`size` is the last used index plus one. Each row is a chunk, and a chunk that was never written takes no
+space, so rows can be scene indices although most scenes of a pool may belong to no split.
 
 The file's bytes depend only on its images, not on the runs that added them: a larger file is written beside
-the old one, whose packed chunks are copied, and takes its place when it is whole.
+the old one, copying its packed chunks, and replaces it when it is whole.
 """
 
 import zlib
@@ -34,7 +34,7 @@ from clevrhope.runtime.threads import map_in_threads
 ImageArray = npt.NDArray[np.uint8]
 
 DEFLATE_LEVEL = 4
-"""zlib's effort on an image."""
+"""zlib's compression level for an image."""
 
 IMAGES = Schema(
     "an HDF5 file of images",
@@ -69,13 +69,13 @@ def aggregate_images(
     pool: str,
     on_image: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Makes `path` hold exactly the images of `indices` (sorted); False when it already does.
+    """Makes `path` hold exactly the images of `indices` (sorted); returns False if it already does.
 
-    Images that are in the old file are taken from there, others from `packed_of(index)`, which is
-    called in other threads.
+    Images in the old file are copied from it, and others come from `packed_of(index)`, which is called in
+    other threads.
 
     Raises:
-        DatasetError: an image is of another size than the rest, or the disk is full or may not be written to.
+        DatasetError: an image differs in size from the rest, or the disk is full or may not be written to.
     """
     wanted, there = np.asarray(indices, dtype=np.int32), images_in(path)
     if not len(wanted) or np.array_equal(wanted, there):
@@ -96,7 +96,7 @@ def aggregate_images(
             return image.chunk
 
         def packing(index: int) -> Callable[[], bytes]:
-            """A function for any thread; HDF5 is read here, in the caller's."""
+            """Returns a function that any thread can run; HDF5 is read here, in the caller's thread."""
             if old is None or index not in packed_before:
                 return partial(new_chunk, index)
             with damage(path, IMAGES):
@@ -116,7 +116,7 @@ def aggregate_images(
 
 
 def create_images(file: h5py.File, n_rows: int, size: tuple[int, int]) -> h5py.Dataset:
-    """A new array `images` of a file, with a chunk for each image of `size` (height, width)."""
+    """Creates the array `images` in a file, with one chunk for each image of `size` (height, width)."""
     return file.create_dataset(
         "images",
         shape=(n_rows, *size, 3),
@@ -129,10 +129,10 @@ def create_images(file: h5py.File, n_rows: int, size: tuple[int, int]) -> h5py.D
 
 
 def images_in(path: Path) -> npt.NDArray[np.int32]:
-    """(n,) int32 indices of the images in a file, sorted; empty where there is no file.
+    """(n,) int32 indices of the images in a file, sorted; empty if the file does not exist.
 
     Raises:
-        DatasetError: the file is not one of images, or damaged.
+        DatasetError: the file is damaged or not an image file.
     """
     if not path.exists():
         return np.zeros(0, dtype=np.int32)
@@ -141,10 +141,10 @@ def images_in(path: Path) -> npt.NDArray[np.int32]:
 
 
 def read_images(path: Path, indices: Iterable[int]) -> Iterator[tuple[int, ImageArray]]:
-    """Index and pixels, (height, width, 3) uint8 RGB, of images in a file.
+    """Yields index and pixels, (height, width, 3) uint8 RGB, of images in a file.
 
     Raises:
-        DatasetError: the file is missing, not one of images, or damaged.
+        DatasetError: the file is missing, damaged or not an image file.
     """
     with reading_hdf5(path, IMAGES) as file:
         images = file["images"]

@@ -1,4 +1,4 @@
-"""Items by number: counted from either end, in order, and slices of them, as of a list."""
+"""Items by number, like a list: counted from either end, iterated in order, and sliced."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self, SupportsIndex, overload
 
 
 class ItemSequence(ABC):
-    """Items that are made from their rows when they are asked for."""
+    """Items that are made from their rows on access."""
 
     _rows: range
-    """The row of each item; of a slice, those that it takes."""
+    """The row of each item; for a slice, only the rows that it selects."""
     _unit: ClassVar[str]
-    """What an item is, for messages."""
+    """What messages call an item."""
 
     @abstractmethod
     def _item(self, k: int) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class ItemSequence(ABC):
         return map(self._item, self._rows)
 
     def _row(self, number: SupportsIndex) -> int:
-        """The row of an item, counted from the end where its number is negative."""
+        """The row of an item; negative numbers count from the end."""
         try:
             return self._rows[number]
         except IndexError:

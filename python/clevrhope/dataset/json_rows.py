@@ -1,4 +1,4 @@
-"""Reads the objects of one long JSON list one at a time, however the file is laid out.
+"""Reads the objects of one long JSON list one at a time, however the file is formatted.
 
 CLEVR's own files are a single line of hundreds of megabytes; only a piece of it is in memory at a time.
 """
@@ -18,13 +18,13 @@ _PIECE = 1 << 20
 """Characters read at a time."""
 
 _LONGEST_ROW = 1 << 24
-"""Characters of the longest object; one that has not ended by then is broken."""
+"""The most characters of an object; an object that has not ended by then is broken."""
 
 _SPACE = re.compile(r"\s*")
 
 
 def read_list(path: Path, key: str) -> Iterator[dict[str, Any]]:
-    """The objects of the list that stands under `key` near the file's beginning.
+    """Yields the objects of the list under `key` near the beginning of the file.
 
     Raises:
         DatasetError: the file or list is missing, or its JSON is broken or truncated; says at which object.
@@ -35,10 +35,10 @@ def read_list(path: Path, key: str) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[BinaryIO]:
-    """A file open for reading line by line.
+    """Opens a file for reading line by line.
 
     Raises:
-        DatasetError: the file is missing, or cannot be read in the block.
+        DatasetError: the file is missing, or cannot be read inside the block.
     """
     with reading(path, "JSON"):
         check_regular(path)
@@ -47,7 +47,7 @@ def open_lines(path: Path) -> Iterator[BinaryIO]:
 
 
 def rows_of_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
-    """The objects of a file with one a line, as line number and JSON; its first line was read before.
+    """Yields line number and JSON of the objects in a file with one per line; its first line was read before.
 
     Raises:
         DatasetError: a line is too long for an object.
@@ -65,7 +65,7 @@ def rows_of_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 class _Reader:
-    """A window that moves over the file; `_at` is the next place to read in it."""
+    """A window that moves over the file; `_at` is the next position to read in it."""
 
     def __init__(self, path: Path, key: str, file: TextIO) -> None:
         self._path, self._key, self._file = path, key, file
@@ -100,7 +100,7 @@ class _Reader:
             try:
                 row, self._at = decode_at(self._text, self._at)
             except json.JSONDecodeError as error:
-                # Cut by the window's end, or broken: only more text can show which.
+                # The object is cut off by the window's end, or broken; only more text can tell.
                 if len(self._text) - self._at > _LONGEST_ROW:
                     raise self._broken(f"an object of over {_LONGEST_ROW >> 20} MiB has not ended") from error
                 into = error.pos - self._at
@@ -114,7 +114,7 @@ class _Reader:
                 return found
 
     def _next_letter(self) -> str:
-        """The next character that is not a space, which stays unread; "" at the end."""
+        """The next character that is not a space, without consuming it; "" at the end."""
         while True:
             space = _SPACE.match(self._text, self._at)
             self._at = space.end() if space else self._at
@@ -130,7 +130,7 @@ class _Reader:
         return bool(more)
 
     def _check_rest(self) -> None:
-        """What follows the list must end the JSON object that holds it."""
+        """Checks that only the end of the enclosing JSON object follows the list."""
         rest = self._text[self._at + 1 :]
         while len(rest) < _LONGEST_ROW and (more := self._file.read(_PIECE)):
             rest += more
@@ -142,6 +142,6 @@ class _Reader:
             raise self._broken(f"after the list: {error}") from error
 
     def _broken(self, what: str, place: int | None = None) -> DatasetError:
-        """The error for what is wrong at a place of the window, by default the next place to read."""
+        """The error for a fault at a position in the window, by default the next position to read."""
         line = self._lines_read + self._text.count("\n", 0, self._at if place is None else place) + 1
         return DatasetError(f"{self._path}: {self._key}[{self._n}]: broken JSON ({what}; line {line})")

@@ -1,4 +1,4 @@
-"""Where everything is in a dataset's folder."""
+"""The layout of a dataset's folder."""
 
 import glob
 import re
@@ -11,10 +11,10 @@ from clevrhope.runtime.atomic import OWN_PREFIX
 from clevrhope.splits.covr.kinds import covr_file, is_covr
 
 FOLDERS = ("covr", "hops", "images", "passes", "scenes")
-"""Folders of the dataset's files, below its own."""
+"""Folders with the dataset's files, directly below its root."""
 
 SCENES_A_SHARD = 10_000
-"""Scene indices covered by one scene file, used or not."""
+"""Number of scene indices that one scene file covers, whether they are used or not."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Layout:
 
     @property
     def manifest(self) -> Path:
-        """Seed, settings, every file with size and checksum."""
+        """The file with seed, settings, and every file's size and checksum."""
         return self.root / "manifest.json"
 
     @property
     def vocab(self) -> Path:
-        """Numbers of words, functions and answers."""
+        """The numbers of words, functions and answers."""
         return self.root / "vocab.json"
 
     @property
@@ -40,7 +40,7 @@ class Layout:
 
     @property
     def contact_sheet(self) -> Path:
-        """Some images and questions of each split, for a browser."""
+        """An HTML page with some images and questions of each split."""
         return self.root / "index.html"
 
     def images(self, pool: str) -> Path:
@@ -56,7 +56,7 @@ class Layout:
         return self._of_pools("images", pool) / f"{_folder_name(pool)}.h5"
 
     def image_store(self, pool: str) -> Path:
-        """The file of images on their way into HDF5, when the folder keeps no PNG files."""
+        """The file of images that wait to be packed into HDF5, if the folder keeps no PNG files."""
         return self._of_pools("images", pool) / f"{OWN_PREFIX}{_folder_name(pool)}"
 
     def passes_h5(self, pool: str) -> Path:
@@ -64,11 +64,11 @@ class Layout:
         return self.root / "passes" / f"{pool}.h5"
 
     def passes_store(self, pool: str) -> Path:
-        """The records of a pool's annotations on their way into HDF5; a machine's part keeps them."""
+        """The records of annotations that wait to be packed into HDF5; a machine's part keeps them."""
         return self.root / "passes" / pool
 
     def passes_record(self, pool: str, index: int) -> Path:
-        """The annotations of one image on their way into HDF5."""
+        """The annotations of one image that wait to be packed into HDF5."""
         return self.passes_store(pool) / f"{Path(image_filename(pool, index)).stem}.passes"
 
     def scenes(self, pool: str) -> Path:
@@ -76,17 +76,17 @@ class Layout:
         return self._of_pools("scenes", pool) / _folder_name(pool)
 
     def _of_pools(self, kind: str, pool: str) -> Path:
-        """The folder `images` or `scenes` that a pool is in: the dataset's, or that of a suite of its own."""
+        """The folder `images` or `scenes` that holds a pool: the dataset's, or the one of its suite."""
         of_suite = parse_suite_pool(pool)
         return (self.suite(of_suite.hop, of_suite.suite) if of_suite else self.root) / kind
 
     def scene_files(self, pool: str) -> list[Path]:
-        """The existing scene files of a pool, in order; other files in its folder are the user's."""
+        """The existing scene files of a pool, in order; other files in its folder belong to the user."""
         there = sorted(numbered_files(self.scenes(pool), "", ".json", digits=4).items())
         return [path for _, path in there if path.is_file()]
 
     def scene_shard(self, pool: str, shard: int) -> Path:
-        """The file of scenes `shard * SCENES_A_SHARD` up to the next one's first."""
+        """The file of the scenes from `shard * SCENES_A_SHARD` to the last before the next file's first."""
         return self.scenes(pool) / f"{shard:04d}.json"
 
     def hop(self, hop: str) -> Path:
@@ -98,11 +98,11 @@ class Layout:
         return self.covr_h5(hop, split) if is_covr(split) else self.hop(hop) / f"{split}.h5"
 
     def questions_json(self, hop: str, split: str) -> Path:
-        """A split's questions as CLEVR's files have them."""
+        """A split's questions in the format of CLEVR's files."""
         return self.covr_json(hop, split) if is_covr(split) else self.hop(hop) / f"{split}_questions.json"
 
     def vocab_of(self, split: str) -> Path:
-        """The vocabulary that a split's tokens and answers are in."""
+        """The vocabulary that numbers a split's tokens and answers."""
         return self.covr_vocab if is_covr(split) else self.vocab
 
     def covr(self, hop: str) -> Path:
@@ -110,16 +110,16 @@ class Layout:
         return self.root / "covr" / hop
 
     def covr_h5(self, hop: str, split: str) -> Path:
-        """The questions of a split such as covr_train, which are about sets of images, as arrays."""
+        """The questions, as arrays, of a split such as covr_train, which are about sets of images."""
         return self.covr(hop) / f"{covr_file(split)}.h5"
 
     def covr_json(self, hop: str, split: str) -> Path:
-        """The same as a question file."""
+        """The questions of such a split as a question file."""
         return self.covr(hop) / f"{covr_file(split)}_questions.json"
 
     @property
     def covr_vocab(self) -> Path:
-        """Numbers for questions about sets of images: the dataset's, and their own behind them."""
+        """The numbers for questions about sets of images: the dataset's, followed by their own."""
         return self.root / "covr" / "vocab.json"
 
     def suite(self, hop: str, suite: str) -> Path:
@@ -127,15 +127,15 @@ class Layout:
         return self.hop(hop) / "suites" / suite
 
     def suite_h5(self, hop: str, suite: str, split: str) -> Path:
-        """The pairs of a suite on a split's questions as arrays."""
+        """The pairs of a suite on a split's questions, as arrays."""
         return self.suite(hop, suite) / f"{split}.h5"
 
     def suite_json(self, hop: str, suite: str, split: str) -> Path:
-        """The same as a CLEVR question file."""
+        """The pairs of a suite on a split's questions, as a CLEVR question file."""
         return self.suite(hop, suite) / f"{split}_questions.json"
 
     def suite_vocab(self, hop: str, suite: str) -> Path:
-        """Numbers of words, functions and answers of a suite: the dataset's, and its own behind them."""
+        """The numbers of words, functions and answers of a suite: the dataset's, followed by its own."""
         return self.suite(hop, suite) / "vocab.json"
 
     def hop_datasheet(self, hop: str) -> Path:
@@ -143,11 +143,11 @@ class Layout:
         return self.hop(hop) / "DATASHEET.md"
 
     def plots(self, hop: str) -> Path:
-        """The folder of the plots in a sub-dataset's datasheet; it exists if they were drawn."""
+        """The folder of the plots in a sub-dataset's datasheet; it exists if plots were drawn."""
         return self.hop(hop) / "plots"
 
     def folders(self) -> Iterator[Path]:
-        """Every folder that the dataset's files are written to."""
+        """Every folder to which the dataset's files are written."""
         yield self.root
         for name in FOLDERS:
             for folder in (self.root / name, *sorted((self.root / name).glob("*"))):
@@ -159,30 +159,30 @@ class Layout:
             yield from sorted(suite.glob("scenes/*/"))
 
     def relative(self, path: Path) -> str:
-        """The name of a file in the manifest: its path below the root, with forward slashes."""
+        """The name of a file in the manifest: its path relative to the root, with forward slashes."""
         return path.relative_to(self.root).as_posix()
 
 
 def _folder_name(pool: str) -> str:
-    """The name of a pool's folders, which are in a suite's own folder for a pool of a suite."""
+    """The name of a pool's folders; a pool of a suite is in the suite's own folder."""
     of_suite = parse_suite_pool(pool)
     return of_suite.split if of_suite else pool
 
 
 def image_filename(pool: str, index: int) -> str:
-    """An image's name, unique over all pools, as scene and question files have it."""
+    """The file name of an image, unique over all pools, as in scene and question files."""
     return f"HOPE_{pool}_{index:06d}.png"
 
 
 def image_index(path: Path) -> int:
-    """The scene's index in the path of an image, which ends as `image_filename`."""
+    """The scene's index in the path of an image, whose name comes from `image_filename`."""
     return int(path.stem.rpartition("_")[2])
 
 
 def numbered_files(folder: Path, begin: str, suffix: str, *, digits: int = 6) -> dict[int, Path]:
     """The files of a folder named `begin`, a number of `digits` to nine digits, and `suffix`, by number.
 
-    Other files are the user's. Empty where there is no folder.
+    Other files belong to the user. Empty if the folder does not exist.
     """
     pattern = re.compile(rf"{re.escape(begin)}(\d{{{digits},9}}){re.escape(suffix)}")
     found = ((pattern.fullmatch(path.name), path) for path in folder.glob(f"{glob.escape(begin)}*"))

@@ -1,7 +1,7 @@
 """Loads a split's questions and images for a training loop.
 
-With torch installed the result is a map-style `torch.utils.data.Dataset`; without it, it has the same items,
-length and order, as any sequence.
+If torch is installed, the result is a map-style `torch.utils.data.Dataset`; otherwise it is a sequence with
+the same items, length and order.
 """
 
 import json
@@ -36,19 +36,19 @@ from clevrhope.splits.covr.kinds import is_covr
 Item = dict[str, Any]
 
 Transform = Callable[[ImageArray], Any]
-"""Turns an image, (height, width, 3) uint8 RGB, into what a model takes; torchvision's transforms fit."""
+"""Turns an image, (height, width, 3) uint8 RGB, into a model's input; torchvision's transforms work."""
 
 
 class SceneSource(Protocol):
-    """Gives scenes as JSON, by index."""
+    """Provides scenes as JSON, by index."""
 
     def __getitem__(self, index: int, /) -> str: ...
 
 
 class Split(ItemSequence):
-    """The questions of a split, by number; made by `load`.
+    """The questions of a split, by number, as returned by `load`.
 
-    Item k is a dictionary; Q and P are the widths of the folder's rows of tokens:
+    Item k is a dictionary. Q and P are the widths of the folder's rows of tokens:
 
     | key            | value                                                                            |
     |----------------|----------------------------------------------------------------------------------|
@@ -60,8 +60,8 @@ class Split(ItemSequence):
     | question_index | int, the question's place in its file: k itself, unless this is a slice          |
     | family         | int, CLEVR's question_family_index                                               |
 
-    With `passes` also the arrays of the image that it names, and a row for each of its objects, in the order
-    of the scene's list:
+    With `passes`, an item also has the arrays of its image that `passes` names, and one row for each object,
+    in the order of the scene's list:
 
     | key              | value                                                                          |
     |------------------|--------------------------------------------------------------------------------|
@@ -71,13 +71,13 @@ class Split(ItemSequence):
     | boxes            | (objects, 4) int32: x, y, width, height in pixels; 0 where nothing is seen      |
     | visible_fraction | (objects,) float32: of the pixels that it would have alone on the ground        |
 
-    With `text=True` also `question_text`, `program_text` (functions in prefix order, a blank between them)
-    and `answer_text`; with `scenes=True` also `scene`, as its file has it. There is no `image` with
-    `images=False`, nor in a folder that has none.
+    With `text=True`, an item also has `question_text`, `program_text` (functions in prefix order, separated
+    by blanks) and `answer_text`; with `scenes=True` it also has `scene`, as in the scene file. There is no
+    `image` with `images=False`, nor in a folder without images.
 
-    A slice, such as `[10:20]`, is a `Split` of these questions.
+    A slice, such as `[10:20]`, is again a `Split`.
 
-    It pickles without open files and can be forked, so it suits a DataLoader with worker processes.
+    A `Split` pickles without open files and can be forked, so a DataLoader can use it in worker processes.
     """
 
     _unit = "question"
@@ -94,17 +94,17 @@ class Split(ItemSequence):
         passes: Sequence[str] = (),
         scenes: SceneSource | None = None,
     ) -> None:
-        """`source` is None where no images are given.
+        """Takes a reader and the sources of images and scenes; a source of None means that items have none.
 
-        `scenes` has those of the split as JSON, by index; None where they are not given. Both are asked only
-        for what an item is about, when it is taken.
+        `scenes` provides the split's scenes as JSON, by index. Both sources are asked only for what an item
+        is about, when the item is accessed.
         """
         self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
         """The names of the HOP, of the split, and of the pool in which `image_index` counts."""
         self.vocab = vocab
-        """What the numbers in the items mean."""
+        """The meaning of the numbers in the items."""
         self.rendered = source is not None
-        """Whether there are images to give."""
+        """Whether items have images."""
         self._reader = reader
         self._rows = range(len(reader))
         self._source = source
@@ -137,7 +137,7 @@ class Split(ItemSequence):
         return item
 
     def show(self, number: int) -> Card:
-        """A question with its image as it is in the dataset, text, program and answer, for a notebook.
+        """A question with its unchanged image, text, program and answer, for a notebook.
 
         Raises:
             IndexError: there is no question of this number.
@@ -203,31 +203,30 @@ def load(
     passes: Sequence[str] = (),
     scenes: bool = False,
 ) -> Split | SetQuestions | Pairs:
-    """The questions of a split as a sequence of dictionaries (see `Split`), a torch Dataset where torch is.
+    """Loads a split's questions as a sequence of dictionaries (see `Split`), if possible a torch Dataset.
 
-    Those of a split about sets of images, such as covr_train, have lists of images (see `SetQuestions`). With
-    a suite of paired tests, they are the pairs that the suite has on the split (see `Pairs`).
+    Questions of a split about sets of images, such as covr_train, have lists of images (see `SetQuestions`).
+    With a suite of paired tests, the items are the suite's pairs on the split (see `Pairs`).
 
     Args:
         folder: a dataset made by `clevrhope build`.
-        hop: such as "rubber_cylinder", values in either order, "prelim_cyan", or "none".
+        hop: such as "rubber_cylinder", with its values in either order, "prelim_cyan", or "none".
         split: such as "train" or "complex_ood".
-        suite: a suite that `clevrhope suite` made, such as "carets".
-        limit: the first so many questions; 25_000 and 200_000 of `train` are the paper's smaller train sets.
-            With a suite, the first so many pairs.
-        images: False leaves the images out, and True requires them; by default items have them where the
-            folder does.
-        text: adds question, program and answer in words.
+        suite: a suite made by `clevrhope suite`, such as "carets".
+        limit: load only the first `limit` questions, or pairs if a suite is given; 25_000 and 200_000 of
+            `train` are the paper's smaller train sets.
+        images: False leaves images out, and True requires them; by default, items have images if the folder
+            has.
+        text: add question, program and answer in words.
         transform: applied to each image, (height, width, 3) uint8 RGB.
-        passes: some of "mask", "depth" and "normal", of a folder that was built with them; none of them for a
+        passes: some of "mask", "depth" and "normal", if the folder was built with them; not supported for a
             split about sets of images.
-        scenes: adds the scenes, as the dataset's files have them.
+        scenes: add the scenes, as in the dataset's files.
 
     Raises:
-        ConfigError: the folder does not have the HOP, split, suite, pass or so many questions; says what it
-            has.
-        DatasetError: the folder is not a dataset, a file is cut off, some of the images are missing, or
-            all of them with `images=True`.
+        ConfigError: the folder lacks the HOP, split, suite, pass or number of questions; says what it has.
+        DatasetError: the folder is not a dataset, a file is cut off, some of the images are missing, or all
+            of them are missing with `images=True`.
     """
     layout = Layout(Path(folder))
     hop = find_hop(layout, hop)
@@ -294,7 +293,7 @@ def _set_questions(
 
 
 def _source(layout: Layout, reader: SplitReader | SetReader, *, images: bool | None) -> Images | None:
-    """The images of a split; None where they are not wanted or, unless they are required, not there."""
+    """The images of a split; None if they are not wanted, or if they are missing but not required."""
     if images is False:
         return None
     wanted = reader.image_idxs[reader.image_idxs >= 0]
@@ -308,5 +307,5 @@ def _source(layout: Layout, reader: SplitReader | SetReader, *, images: bool | N
 
 
 def _scenes(layout: Layout, pool: str, indices: Ints) -> dict[int, str]:
-    """The scenes of a pool with these indices, as JSON, which takes less memory than parsed ones."""
+    """The scenes of a pool with these indices as JSON, which takes less memory than parsed scenes."""
     return {scene["image_index"]: json.dumps(scene) for scene in scenes_of(layout, pool, np.unique(indices))}

@@ -1,8 +1,8 @@
 """The manifest of a dataset, manifest.json: what a folder is bound to and what it holds.
 
-A folder is bound to what decides its content: seed, world, templates, and (once there are images) how they
-are rendered. Pairs, sizes and kinds of images may grow. Nothing in a manifest depends on when or in how many
-runs the folder was made.
+A folder is bound to everything that decides its content: seed, world, templates, and (once there are images)
+how they are rendered. Pairs, sizes and image formats may grow. Nothing in a manifest depends on when the
+folder was made or in how many runs.
 """
 
 import json
@@ -46,10 +46,10 @@ from clevrhope.splits.hops import NAME_ORDER, name_order
 from clevrhope.splits.kinds import SPLITS
 
 MAX_MANIFEST_BYTES = 1 << 28
-"""The most bytes of a manifest; all pairs at the paper's size list a million files and take half of it."""
+"""The most bytes of a manifest; all pairs at the paper's sizes list a million files and need half of it."""
 
 FORMAT = 1
-"""Version of the folder's layout and streams; other numbers are other datasets."""
+"""Version of the folder's layout and streams; another number means another dataset."""
 
 _BOUND = {
     "version": "another dataset version",
@@ -58,24 +58,24 @@ _BOUND = {
     "templates": "another set of templates",
     "questions": "other question settings",
 }
-"""What always binds a folder, and how a message names a difference in it."""
+"""The fields that always bind a folder, and how a message names a difference in them."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A folder's manifest. JSON objects stay plain dictionaries: they are what users' tools read."""
+    """A folder's manifest. JSON objects stay plain dictionaries, because users' tools read them."""
 
     version: str
-    """Version of the dataset's definition: moves when a stream moves."""
+    """Version of the dataset's definition, which changes when a stream changes."""
     seed: int
     world: Mapping[str, Any]
-    """Fingerprint, properties and resolved constraints of the world, as the core gives them."""
+    """Fingerprint, properties and resolved constraints of the world, as the core returns them."""
     templates: Mapping[str, Any]
     """Fingerprint and files of the question templates."""
     questions: Mapping[str, Any]
-    """Questions per image, window, and the settings that do not have their defaults."""
+    """Questions per image, window, and the settings that differ from their defaults."""
     rendering: Mapping[str, Any] | None = None
-    """Renderer, its quality and so on; None before the first image is requested."""
+    """Renderer, its quality and other settings; None before the first image is requested."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """The resolved configuration of the largest request so far."""
     splits: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
@@ -83,31 +83,31 @@ class Manifest:
     pools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Pool -> number of scenes in use, size so far, kinds of image files."""
     palettes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Palette -> its types, rows of combinations, and the values held out; written where there are any."""
+    """Palette -> its types, rows of combinations, and the held-out values; written if there are any."""
     suites: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]] = field(default_factory=dict)
-    """HOP -> suite of paired tests -> split -> pairs, and questions that they were made of; of a suite with
-    images of its own also their number, and the most questions that there are visual tests of."""
+    """HOP -> suite of paired tests -> split -> pairs, and questions that they were made from; for a suite
+    with images of its own also their number, and the most questions that get visual tests."""
     covr: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     """HOP -> split of questions over several images -> pool, questions, images."""
     checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """HOP -> what passed the check for leaks since its questions last changed."""
+    """HOP -> what has passed the check for leaks since its questions last changed."""
     files: Mapping[str, FileRecord] = field(default_factory=dict)
-    """Path below the folder -> size and checksum, of every finished file but this one."""
+    """Path below the folder -> size and checksum, for every finished file except the manifest."""
     complete: bool = False
-    """True when all that was requested is there and checked."""
+    """True when everything requested exists and has been checked."""
     shard: Mapping[str, Any] | None = None
-    """Of one machine's part: which of how many it is, and the whole request; None for a whole dataset."""
+    """For one machine's part: its number, the number of parts and whole request; None for a whole dataset."""
     edition: Mapping[str, Any] | None = None
-    """Of an edition: its name, and whether it is a private one, with a seed of its owner's."""
+    """For an edition: its name, and whether it is private, with a seed that only its owner knows."""
 
     @property
     def settings(self) -> QuestionSettings:
-        """The settings of scenes and questions that the folder is bound to."""
+        """The settings of scenes and questions to which the folder is bound."""
         return QuestionSettings.from_json(self.questions)
 
     @property
     def public_seed(self) -> int | None:
-        """The seed, for what is published; None of a private edition, whose seed its owner keeps."""
+        """The seed to publish; None for a private edition, whose owner keeps it secret."""
         return None if self.edition and self.edition["private"] else self.seed
 
     @property
@@ -117,7 +117,7 @@ class Manifest:
 
     @property
     def edition_in_words(self) -> str:
-        """The edition, such as "hope-1" or "a private edition of hope-1"; "" of other datasets."""
+        """The edition, such as "hope-1" or "a private edition of hope-1"; "" for other datasets."""
         return edition_in_words(self.edition) if self.edition else ""
 
     def __repr__(self) -> str:
@@ -125,23 +125,23 @@ class Manifest:
         return f"<manifest of a dataset {self.version}, seed {self.seed}: {size}>"
 
     def with_files(self, files: Mapping[str, FileRecord]) -> "Manifest":
-        """The manifest with these files added or replaced."""
+        """The manifest with these file records added or replaced."""
         return replace(self, files={**self.files, **files})
 
     def without_file(self, name: str) -> "Manifest":
-        """The manifest without a file that is about to be written anew."""
+        """The manifest without the record of a file that is about to be rewritten."""
         return replace(self, files={each: record for each, record in self.files.items() if each != name})
 
 
 def edition_in_words(edition: Mapping[str, Any] | None) -> str:
-    """What a manifest records of its edition, as a noun."""
+    """The edition that a manifest records, as a noun."""
     if edition is None:
         return "a dataset that is no edition"
     return f"a private edition of {edition['name']}" if edition["private"] else str(edition["name"])
 
 
 def choices_of(manifest: Manifest) -> dict[str, Any]:
-    """What a request takes from its folder by default: its sizes, and the options that bind it."""
+    """The defaults that a request takes from its folder: its sizes, and the options that bind it."""
     clevr = manifest.world.get("clevr", {})
     return {
         **{name: manifest.config[name] for name in ("preset", "sizes", "images") if name in manifest.config},
@@ -152,16 +152,16 @@ def choices_of(manifest: Manifest) -> dict[str, Any]:
 
 
 _FILES = b'\n  "files": {'
-"""Ends a manifest's head; nothing else in a manifest has so small an indent."""
+"""The end of a manifest's head; nothing else in a manifest has so small an indent."""
 
 
 def read_manifest(path: Path) -> Manifest | None:
-    """The manifest at `path`, or None where there is none.
+    """Reads the manifest at `path`; None if there is no file.
 
     Raises:
-        DatasetError: the file is not a manifest of this layout, or not whole.
+        DatasetError: the file is not a manifest of this layout, or is incomplete.
     """
-    with suppress(OSError):  # a name that cannot be a folder's is an error where the folder is made
+    with suppress(OSError):  # an impossible folder name is reported where the folder is made
         if path.parent.exists() and not path.parent.is_dir():
             raise no_dataset(path.parent)
     if not os.path.lexists(path):
@@ -200,11 +200,11 @@ def _parse(content: bytes, path: Path) -> Manifest:
 
 
 def existing_manifest(path: Path) -> Manifest:
-    """The manifest at `path`, which must be there.
+    """Reads the manifest at `path`, which must exist.
 
     Raises:
-        WrongFolderError: there is none.
-        DatasetError: as `read_manifest`.
+        WrongFolderError: there is no manifest.
+        DatasetError: as for `read_manifest`.
     """
     manifest = read_manifest(path)
     if manifest is None:
@@ -213,14 +213,14 @@ def existing_manifest(path: Path) -> Manifest:
 
 
 def read_summary(path: Path) -> tuple[Manifest, dict[str, int]]:
-    """The manifest at `path` without its list of files, and how many bytes these take by folder.
+    """Reads the manifest at `path` without its list of files, and the bytes of the files in each folder.
 
     The folders are those of `FOLDERS`, "suites" for all suites, and "" for the other files. A list of 400,000
-    files is summed up, not parsed, which takes a third of a second instead of several.
+    files is summed up without parsing it, in a third of a second instead of several.
 
     Raises:
         WrongFolderError: there is no manifest.
-        DatasetError: as `read_manifest`.
+        DatasetError: as for `read_manifest`.
     """
     if not os.path.lexists(path):
         raise no_dataset(path.parent)
@@ -239,14 +239,14 @@ def read_summary(path: Path) -> tuple[Manifest, dict[str, int]]:
 
 
 _FILE_ROW = re.compile(rb'\n    "(?:([^"/]+)/(?:[^"/]+/(suites/))?)?[^"]*": \{"bytes": (\d+)')
-"""A row of the list of files: its first folder, whether it is of a suite, and its bytes."""
+"""A row of the list of files: its first folder, whether it belongs to a suite, and its bytes."""
 
 
 def whole_manifest(path: Path) -> Manifest:
-    """The manifest at `path`, of a dataset that is not only one machine's part.
+    """Reads the manifest at `path`, which must not be that of one machine's part.
 
     Raises:
-        DatasetError: as `existing_manifest`, or it is a part, which lacks splits, scenes and images.
+        DatasetError: as for `existing_manifest`, or it is a part, which lacks splits, scenes and images.
     """
     manifest = existing_manifest(path)
     check_no_part(part_of(manifest.shard, path), path.parent)
@@ -254,10 +254,10 @@ def whole_manifest(path: Path) -> Manifest:
 
 
 def finished_manifest(path: Path) -> Manifest:
-    """The manifest at `path`, of a whole dataset whose last build came to its end.
+    """Reads the manifest at `path`, which must be that of a whole, finished dataset.
 
     Raises:
-        DatasetError: as `whole_manifest`, or the dataset is not finished.
+        DatasetError: as for `whole_manifest`, or the dataset is not finished.
     """
     manifest = whole_manifest(path)
     if not manifest.complete:
@@ -266,10 +266,10 @@ def finished_manifest(path: Path) -> Manifest:
 
 
 def check_no_part(part: str | None, folder: Path) -> None:
-    """Passes for a folder that is not a part of a dataset, such as "3/16".
+    """Checks that a folder is not a part of a dataset, such as "3/16".
 
     Raises:
-        DatasetError: it is one.
+        DatasetError: it is a part.
     """
     if part is not None:
         raise DatasetError(
@@ -279,7 +279,7 @@ def check_no_part(part: str | None, folder: Path) -> None:
 
 
 def _check_whole(text: str, error: json.JSONDecodeError, path: Path) -> None:
-    """Checks whether broken JSON is an empty or truncated manifest.
+    """Checks whether broken JSON is due to an empty or truncated manifest.
 
     Raises:
         DatasetError: it is; says in which line it ends.
@@ -292,22 +292,22 @@ def _check_whole(text: str, error: json.JSONDecodeError, path: Path) -> None:
 
 
 _BEGUN = re.compile(r"|-|\.|[eE][+-]?|tr?u?|fa?l?s?|nu?l?|u[0-9a-fA-F]{0,4}\"?")
-"""What is left for a parser where the text ends within a value: of a number its sign, point or exponent, of
-true, false and null their first letters, of a character's number its digits; otherwise nothing at all."""
+"""What the parser has not consumed if the text ends inside a value: the sign, point or exponent of a number,
+the first letters of true, false or null, the digits of an escaped character, or nothing at all."""
 
 
 def _ends_too_soon(text: str, error: json.JSONDecodeError) -> bool:
-    """Whether the only fault of the text is that it ends too soon."""
+    """Whether the only fault of the text is that it is truncated."""
     if error.msg.startswith("Extra data"):
         return False
-    # The parser reports a string without an end where it begins; a line break within would be another error.
+    # The parser reports an unterminated string where it begins; a line break inside would be another error.
     return error.msg.startswith("Unterminated") or _BEGUN.fullmatch(text[error.pos :].strip()) is not None
 
 
 def read_shard(path: Path) -> str | None:
-    """Which part of a dataset a folder is, "3/16"; None for a whole one, or where there is no manifest.
+    """Which part of a dataset a folder is, such as "3/16"; None for a whole dataset or without a manifest.
 
-    Reads only the manifest's head: what follows can be a line for each of 400,000 files.
+    Reads only the manifest's head, because the rest can be a line for each of 400,000 files.
 
     Raises:
         DatasetError: the file is not a manifest.
@@ -316,7 +316,7 @@ def read_shard(path: Path) -> str | None:
 
 
 def read_n_questions(path: Path, hop: str, split: str) -> int | None:
-    """How many questions a split has, by the manifest's head; None where it does not list the split.
+    """The number of questions in a split, from the manifest's head; None if it does not list the split.
 
     Raises:
         DatasetError: the file is not a manifest.
@@ -326,7 +326,7 @@ def read_n_questions(path: Path, hop: str, split: str) -> int | None:
 
 
 def _read_head(path: Path) -> dict[str, Any]:
-    """A manifest without its list of files, which can have 400,000 lines; empty where there is none."""
+    """Reads a manifest without its list of files, which can have 400,000 lines; empty if there is none."""
     if not os.path.lexists(path):
         return {}
     content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
@@ -337,7 +337,7 @@ def _read_head(path: Path) -> dict[str, Any]:
 
 
 def read_plainly(path: Path) -> dict[str, Any]:
-    """A manifest's content, unchecked, for readers that share no code with its writers; empty without one.
+    """Reads a manifest unchecked, for readers that share no code with its writers; empty if there is none.
 
     Raises:
         DatasetError: the file is not a JSON object.
@@ -346,10 +346,10 @@ def read_plainly(path: Path) -> dict[str, Any]:
 
 
 def part_of(shard: Mapping[str, Any] | None, path: Path) -> str | None:
-    """Which part of a dataset a manifest's `shard` stands for, "3/16"; None for a whole one.
+    """The part of a dataset that a manifest's `shard` describes, such as "3/16"; None for a whole dataset.
 
     Raises:
-        DatasetError: its number is above the number of parts, or 0.
+        DatasetError: its number is 0 or above the number of parts.
     """
     if shard is None:
         return None
@@ -366,12 +366,12 @@ def _in_order(named: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _sorted(nested: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested mappings in the order of their names."""
+    """Sorts nested mappings by key."""
     return {name: _sorted(each) if isinstance(each, Mapping) else each for name, each in _in_order(nested)}
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Writes a manifest whole; keys and files have a fixed order, so equal folders have equal manifests."""
+    """Writes a manifest whole, with keys and files in a fixed order: equal folders have equal manifests."""
     raw = {
         "format": FORMAT,
         "version": manifest.version,
@@ -393,7 +393,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     if manifest.shard is not None:
         raw["shard"] = manifest.shard
     head = json.dumps(raw, indent=2, ensure_ascii=False)
-    # A line a file: a paper-sized folder has 400,000 of them, and a diff should be readable.
+    # One line per file: a paper-sized folder has 400,000 of them, and a diff should be readable.
     rows = ",\n".join(
         f'    {json.dumps(name, ensure_ascii=False)}: {{"bytes": {each.bytes}, "sha256": "{each.sha256}"}}'
         for name, each in sorted(manifest.files.items())
@@ -476,14 +476,14 @@ MANIFEST = Fields(
 
 
 class BindingError(DatasetError, ValueError):
-    """A folder was made with other settings than those requested."""
+    """A folder was made with settings that differ from the requested ones."""
 
 
 def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
     """Checks that `wanted` extends the folder that `existing` describes.
 
     Raises:
-        BindingError: they differ in something that decides content; says in what, with both values.
+        BindingError: they differ in something that decides content; says where, with both values.
     """
     remedy = "choose another --out, or ask for what the folder was made with"
 
@@ -498,7 +498,7 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
         check_equal(name, getattr(existing, key), getattr(wanted, key))
     if existing.rendering is None or wanted.rendering is None:
         return
-    # Manifests named no renderer before there was a choice.
+    # Before there was a choice, manifests named no renderer.
     there = {"renderer": "blender", **existing.rendering}
     here = rendering_of_folder(there, {"renderer": "blender", **wanted.rendering})
     if there["renderer"] != here["renderer"]:
@@ -512,9 +512,9 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
 
 
 def difference(there: Any, here: Any, *, sides: tuple[str, str] = ("there", "asked for")) -> str:
-    """The first few settings in which two values differ; fingerprints only where nothing else differs.
+    """The first few settings in which two values differ; fingerprints only if nothing else differs.
 
-    `sides` are the words after the first and the second value.
+    `sides` are the words that follow the first and the second value.
     """
     if not (isinstance(there, Mapping) and isinstance(here, Mapping)):
         return f"{_short(there)} {sides[0]}, {_short(here)} {sides[1]}"
@@ -527,7 +527,7 @@ def difference(there: Any, here: Any, *, sides: tuple[str, str] = ("there", "ask
 def _differing_leaves(
     there: Mapping[str, Any], here: Mapping[str, Any], prefix: str
 ) -> list[tuple[str, str, str]]:
-    """Path, value there and value here of each setting that differs."""
+    """Path, existing value and requested value of each setting that differs."""
     found: list[tuple[str, str, str]] = []
     for key in dict.fromkeys([*there, *here]):
         left_out = QuestionSettings.choices().get(key, ["none"])[0]
@@ -538,7 +538,7 @@ def _differing_leaves(
             named = [{str(each["name"]): each for each in several} for several in (a, b)]
             found += _differing_leaves(named[0], named[1], f"{prefix}{key}.")
         elif isinstance(a, list) and isinstance(b, list) and set(map(str, a)) != set(map(str, b)):
-            # Long lists usually differ in a few members.
+            # Long lists usually differ in only a few members.
             only_a, only_b = [x for x in a if x not in b], [x for x in b if x not in a]
             with_a = f"with {_short(only_a)}" if only_a else f"without {_short(only_b)}"
             with_b = f"with {_short(only_b)}" if only_b else f"without {_short(only_a)}"

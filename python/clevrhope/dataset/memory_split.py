@@ -1,4 +1,4 @@
-"""The questions of a split in memory, with what a `SplitReader` has of a file."""
+"""The questions of a split in memory, with the interface that a `SplitReader` has for a file."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from clevrhope.dataset.questions_h5 import Ints, QuestionRows
 
 
 class MemorySplit:
-    """A split whose rows were made, not read; its tokens may be of a narrower type than a file's."""
+    """A split whose rows were generated, not read; its tokens may have a narrower dtype than a file's."""
 
     def __init__(self, rows: QuestionRows, *, hop: str, split: str, pool: str) -> None:
         self.hop, self.split, self.pool = hop, split, pool

@@ -1,8 +1,8 @@
-"""Which questions of a split mention a value of each of several attribute types together.
+"""Finds the questions of a split that mention values of several attribute types together.
 
-"Together" means the same as for a held-out pair: an alternative in the description of some set of the
-program holds a value of each type (docs/configuration.md, "Strictness"). So "is there a red cube" mentions a
-color and a shape together, and "how many red things are left of the cube" does not.
+"Together" means the same as for a held-out pair: an alternative in the description of some set in the program
+has a value of each type (docs/configuration.md, "Strictness"). So "is there a red cube" mentions a color and
+a shape together, and "how many red things are left of the cube" does not.
 """
 
 import re
@@ -35,7 +35,7 @@ def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt
         types: attribute types, two to four.
 
     Raises:
-        DatasetError: a file is missing or not what it should be, or a type is not in the vocabulary.
+        DatasetError: a file is missing or invalid, or a type is not in the vocabulary.
     """
     words = read_vocab(vocab)
     vocabulary = vocabulary_of(words)
@@ -53,13 +53,13 @@ def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt
 def mentions(
     programs: Ints, vocab: Numbers, vocabulary: Vocabulary, values: Sequence[Value], *, of_sets: bool
 ) -> npt.NDArray[np.bool_]:
-    """(N,) whether each of N programs mentions an object with all of some values together.
+    """(N,) whether each of N programs mentions an object that has all of the given values.
 
     Args:
         programs: (N, P) rows of tokens.
         vocab: the numbers of these tokens.
         vocabulary: the dataset's values.
-        values: of a held-out pair, or the one of a preliminary sub-dataset.
+        values: those of a held-out pair, or the single value of a preliminary sub-dataset.
         of_sets: whether the programs are about sets of images.
     """
     kind = AuditSetReader if of_sets else AuditReader
@@ -78,9 +78,9 @@ def mentions(
 
 
 def _reader(words: Vocab, vocabulary: Vocabulary, types: Sequence[str], file: Path) -> AuditReader:
-    """A reader that looks for one combination of values, and takes every value of these types for that one.
+    """A reader that looks for one combination, and treats every value of these types as the one in it.
 
-    So a program mentions the combination for this reader exactly where it mentions any.
+    For this reader, a program mentions the combination exactly if it mentions any combination of these types.
     """
     known = {kind: values for kind, values in vocabulary.attribute_types if values}
     for kind in types:

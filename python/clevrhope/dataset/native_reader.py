@@ -1,6 +1,6 @@
-"""Reads what questions mean and answer, for the audit.
+"""Reads the meanings and answers of questions for the audit.
 
-Wraps the native reader, whose code for programs and words shares nothing with what generated them.
+Wraps the native reader, whose code for programs and words is independent of the generator's.
 """
 
 import json
@@ -30,7 +30,7 @@ CLEVR_WORDS: Mapping[str, Sequence[str]] = {
 """CLEVR's words for values and for an object of any shape; a value without an entry is its own word."""
 
 NO_ANSWER, NO_SCENE, UNDETERMINED = AuditReader.NO_ANSWER, AuditReader.NO_SCENE, AuditReader.UNANSWERED
-"""In a row of needed relations: the program has no answer, so nobody knows which relations it needs."""
+"""Codes in place of answers; `UNDETERMINED` fills the needed relations of a program without an answer."""
 WHY: Mapping[int, str] = {
     NO_ANSWER: "a unique of not one object",
     AuditReader.NO_PROGRAM: "not a program of CLEVR's functions",
@@ -49,7 +49,7 @@ _MOST_OBJECTS = 32
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Questions of a JSON file as the arrays that the split's HDF5 file must hold."""
+    """Questions of a JSON file as the arrays that the split's HDF5 file should contain."""
 
     columns: Mapping[str, npt.NDArray[np.integer[Any]]]
     """Name -> (N,)."""
@@ -64,7 +64,7 @@ class QuestionReader:
     def __init__(
         self, vocab: Vocab, pair: Sequence[Value], words: Mapping[str, Sequence[str]], vocabulary: Vocabulary
     ) -> None:
-        """`words` are those for values and for "thing", where they are not CLEVR's; `vocabulary` the scenes'.
+        """`words` are those for values and for "thing" that differ from CLEVR's; `vocabulary` is the scenes'.
 
         Raises:
             VocabularyError: a held-out value is not in the vocabulary.
@@ -81,7 +81,7 @@ class QuestionReader:
     def encode(
         self, rows: Sequence[bytes], first: int, question_width: int, program_width: int
     ) -> EncodedRows:
-        """Encodes rows of a question file, of which the first has the number `first`.
+        """Encodes rows of a question file; the first row has the number `first`.
 
         Raises:
             ValueError: a row is not a question.
@@ -98,7 +98,7 @@ class QuestionReader:
         return EncodedRows(columns, {"questions": words[0], "programs": programs[0]}, filenames)
 
     def read(self, questions: Ints, programs: Ints, scenes: AuditScenes, rows: Rows) -> AuditFindings:
-        """What questions (N, Q) with programs (N, P) mean, and answer on the scenes at `rows` (N,).
+        """The meanings of questions (N, Q) with programs (N, P), and answers on the scenes at `rows` (N,).
 
         Answers are numbers of vocab.json, or keys of `WHY`; `NO_SCENE` where a row is -1.
         """
@@ -107,9 +107,9 @@ class QuestionReader:
     def relations_needed(
         self, programs: Ints, scenes: AuditScenes, rows: Rows, width: int
     ) -> npt.NDArray[np.int8]:
-        """(N, width) for programs (N, P): 1 where the answer needs the relation, 0 where not, -1 for padding.
+        """(N, width) for programs (N, P): 1 if the answer needs the relation, 0 if not, -1 for padding.
 
-        The row of a program without an answer is `UNDETERMINED` throughout.
+        If a program has no answer, its whole row is `UNDETERMINED`.
         """
         return self._reader.relations_needed(programs, scenes, rows, width)
 
@@ -117,10 +117,10 @@ class QuestionReader:
 def known_words(
     vocab: Vocab, words: Mapping[str, Sequence[str]], held_out: Sequence[Value]
 ) -> list[tuple[str, int | None, bool, bool]]:
-    """The words for objects and values, as native readers take them.
+    """The words for objects and values, in the form that native readers take.
 
-    Each is a word, the place of its value in `held_out` (None elsewhere), whether it is one for a value, and
-    whether it can be a noun. `words` are those that are not CLEVR's.
+    Each entry has a word, the position of its value in `held_out` (None if it is not there), whether the word
+    stands for a value, and whether it can be a noun. `words` are those that differ from CLEVR's.
     """
     named = {**CLEVR_WORDS, **words}
     known: list[tuple[str, int | None, bool, bool]] = [(noun, None, False, True) for noun in named["thing"]]
@@ -141,12 +141,13 @@ def vocabulary_of(vocab: Vocab) -> Vocabulary:
 def vocabulary_with(
     attributes: Mapping[str, Sequence[str]], *, largest_count: int = _MOST_OBJECTS
 ) -> Vocabulary:
-    """A native vocabulary with these types' values.
+    """A native vocabulary with the values of these types.
 
-    The core makes a vocabulary from a properties file, so the values get some look, which nothing here sees.
+    The core makes a vocabulary from a properties file, so values get a placeholder look, which has no effect
+    here.
 
     Raises:
-        VocabularyError: a type without values, or a name that a value cannot have.
+        VocabularyError: a type has no values, or a value has an invalid name.
     """
     properties = {
         plural: dict.fromkeys(attributes.get(kind, ()), look) for kind, (plural, look) in _PROPERTIES.items()

@@ -1,4 +1,4 @@
-"""The two answers that a question of choice about several images offers, read off its program."""
+"""The two answers offered by a choice question about several images, read from its program."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,16 +9,16 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.integer[Any]]
 
 CONVERSE: Mapping[str, str] = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
-"""The relation that an object has to another one where that one has this relation to it."""
+"""Maps each relation to its converse, which holds with the two objects exchanged."""
 
 
 def offered_answers(programs: Numbers, functions: Sequence[str], answers: Mapping[str, int]) -> Numbers:
-    """The two answers that questions of choice offer, (N, 2); -1 in rows of other questions.
+    """The two answers that choice questions offer, (N, 2); -1 in the rows of other questions.
 
     Args:
         programs: (N, P) rows of tokens.
-        functions: the tokens' names by number, such as `choose_color[red]`, `option_color[blue]`.
-        answers: numbers of answers by their text.
+        functions: the names of tokens by number, such as `choose_color[red]`, `option_color[blue]`.
+        answers: the numbers of answers by their text.
     """
     first, second = (np.full(len(functions), -1) for _ in range(2))
     for token, name in enumerate(functions):

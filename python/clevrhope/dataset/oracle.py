@@ -1,4 +1,4 @@
-"""The symbolic oracle: runs programs on the true scenes behind a split's images."""
+"""The symbolic oracle, which runs programs on the true scenes of a split's images."""
 
 from dataclasses import asdict
 
@@ -16,19 +16,19 @@ from clevrhope.programs import execute_batch, read_scenes
 def execute_programs(programs: Ints, image_idxs: Ints, *, layout: Layout, pool: str, vocab: Vocab) -> Ints:
     """(N,) int32 answers of programs on true scenes, as numbers of a vocabulary.
 
-    An answer is below 0 where the program is malformed, or has no answer on its scene. A program whose
-    functions do not fit together by type has no answer here, even if a model's modules, which all map maps to
+    An answer is negative if the program is malformed or has no answer on its scene. A program whose functions
+    do not match in type has no answer here, even if a model's modules, which all map feature maps to feature
     maps, can run it.
 
     Args:
         programs: (N, P) int32 prefix tokens.
-        image_idxs: (N,) scenes of the pool.
+        image_idxs: (N,) scene indices in the pool.
         layout: the dataset's folder.
-        pool: pool of the split's images.
+        pool: the pool of the split's images.
         vocab: the vocabulary of tokens and answers: the dataset's, a suite's, or a model's own.
 
     Raises:
-        DatasetError: a file is missing or not whole.
+        DatasetError: a file is missing or incomplete.
         SceneError: a scene file lacks one of the scenes.
     """
     vocabulary = vocabulary_of(read_finished_vocab(layout.vocab))

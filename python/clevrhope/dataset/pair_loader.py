@@ -1,4 +1,4 @@
-"""Loads the pairs of a suite of paired tests for a loop over models' answers."""
+"""Loads the pairs of a suite of paired tests for a loop that collects models' answers."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Pairs(ItemSequence):
-    """The K pairs of a suite on a split, by number; made by `load(..., suite=...)`.
+    """The K pairs of a suite on a split, by number, as returned by `load(..., suite=...)`.
 
     Item k is a dictionary:
 
@@ -31,9 +31,9 @@ class Pairs(ItemSequence):
     `original` and `partner` also have `original_index`, the question's row in the split's own file, or -1 for
     a question that the suite made.
 
-    A slice, such as `[10:20]`, is a `Pairs` of these pairs.
+    A slice, such as `[10:20]`, is again a `Pairs`.
 
-    It pickles without open files and can be forked, and is a torch Dataset where torch is.
+    A `Pairs` pickles without open files and can be forked. It is a torch Dataset if torch is installed.
     """
 
     _unit = "pair"
@@ -42,14 +42,14 @@ class Pairs(ItemSequence):
         self.suite, self.hop, self.split, self.pool = pairs.suite, pairs.hop, pairs.split, pairs.pool
         """The names of the suite, of the HOP, of the split, and of the pool in which `image_index` counts."""
         self.vocab = questions.vocab
-        """What the numbers in the items mean; the suite's vocabulary keeps all numbers of the dataset's."""
+        """The meaning of the numbers in the items; a suite's vocabulary keeps the dataset's numbers."""
         self.sha256 = sha256
         """SHA-256 of the suite's file, for the column `suite_sha256` of predictions."""
         self._questions = questions
         self._rows = range(len(questions) // 2)
         self._tests, self._types = pairs.tests, pairs.types
         rows = pairs.rows
-        # Copies, so that the tokens' memory is freed.
+        # Copy the columns so that the memory of the tokens can be freed.
         self._test, self._tier = rows.test[::2].copy(), rows.tier[::2].copy()
         self._cell, self._relation = rows.cell[::2].copy(), rows.relation[::2].copy()
         self._value, self._original_idxs = rows.value[::2].copy(), rows.orig_idxs.copy()
@@ -72,10 +72,10 @@ class Pairs(ItemSequence):
         }
 
     def show(self, number: int) -> Cards:
-        """The original and the partner of a pair with image, text, program and answer, for a notebook.
+        """Both questions of a pair with image, text, program and answer, for a notebook.
 
         Raises:
-            IndexError: there is no pair of this number.
+            IndexError: there is no pair with this number.
         """
         k = self._row(number)
         return Cards(self._questions.show(row) for row in (2 * k, 2 * k + 1))

@@ -1,7 +1,7 @@
-"""The HDF5 file of a suite's pairs on one split: both questions of each pair as rows, written and read.
+"""The HDF5 file of a suite's pairs on one split: writing and reading both questions of each pair.
 
-The file is that of a split (`questions_h5`) with 2 K rows for K pairs, the original of a pair before its
-partner, and these columns besides:
+The file is that of a split (`questions_h5`) with 2 K rows for K pairs. The original of a pair comes before
+its partner. There are these extra columns:
 
 | dataset    | shape | type  | holds |
 |------------|-------|-------|-------|
@@ -11,16 +11,16 @@ partner, and these columns besides:
 | tier       | (2K,) | int8  | 0 for a test in the dataset's own words and functions, 1 for one beyond them |
 | cell       | (2K,) | int8  | 2 if the original mentions the held-out pair, plus 1 if the partner does |
 | touches    | (2K,) | int8  | 1 if the image shows the held-out pair, plus 2 if the answer completes it |
-| relation   | (2K,) | int8  | of the answers: 0 same, 1 flip, 2 is, 3 positive |
-| value      | (2K,) | int32 | of `is`: the number of the answer for which the partner is yes; else -1 |
+| relation   | (2K,) | int8  | relation between the answers: 0 same, 1 flip, 2 is, 3 positive |
+| value      | (2K,) | int32 | for `is`: the original's answer for which the partner is yes; else -1 |
 | orig_idxs  | (2K,) | int32 | the question's row in the split's own file; -1 for one that the suite made |
-| clevr_programs | (2K, P) | int32 | of a program with functions beyond CLEVR's, an equivalent; or zeros |
+| clevr_programs | (2K, P) | int32 | for a program with functions beyond CLEVR's, an equivalent; or zeros |
 
-Attributes of the file, besides those of a split: `suite`, `tests`, `types` (the type of question of each
-test; "" for none), `controls` (for each test the one that its pairs stand beside as controls; "" for none),
-`n_originals` (questions of the split when the pairs were made), `fingerprint` (SHA-256 of the suite's own
-files), `origin` ("search" if originals of the dataset's families were searched for as well) and `per_cell`
-(how many pairs each cell of a test was to have by originals that were searched for).
+Attributes of the file, besides those of a split: `suite`, `tests`, `types` (the question type of each test;
+"" for none), `controls` (for each test, the one for which its pairs are controls; "" for none), `n_originals`
+(questions of the split when the pairs were made), `fingerprint` (SHA-256 of the suite's own files), `origin`
+("search" if originals of the dataset's families were also searched for) and `per_cell` (how many pairs the
+search should give each cell of a test).
 """
 
 from dataclasses import dataclass, fields
@@ -50,7 +50,7 @@ RELATIONS = ("same", "flip", "is", "positive")
 
 @dataclass(frozen=True)
 class PairArrays(QuestionArrays):
-    """Questions of pairs, a row each; shapes and meanings as in the table above."""
+    """Questions of pairs, one per row; shapes and meanings as in the table above."""
 
     pair_idxs: Ints
     role: Bytes
@@ -75,7 +75,7 @@ PAIRS = Schema(
     {**QUESTIONS.arrays, **dict.fromkeys(_OWN, _COLUMN), CLEVR_PROGRAMS: _TOKENS},
     names=(*QUESTIONS.names, "suite"),
 )
-"""The content of a file of pairs."""
+"""The schema of a file of pairs."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ class PairFile:
     tests: tuple[str, ...]
     """Names of the tests by number."""
     types: tuple[str, ...]
-    """The type of question of each test; "" for none."""
+    """The question type of each test; "" for none."""
     controls: tuple[str, ...]
-    """Of each test the one that its pairs stand beside, on the same originals; "" for none."""
+    """For each test, the one for which its pairs are controls, on the same originals; "" for none."""
     n_originals: int
-    """Questions of the split when the pairs were made."""
+    """Number of questions in the split when the pairs were made."""
     rows: PairArrays
 
     def __len__(self) -> int:
@@ -101,7 +101,7 @@ class PairFile:
 
 
 def read_pairs(path: Path) -> PairFile:
-    """All pairs of a file.
+    """Reads all pairs of a file.
 
     Raises:
         DatasetError: the file is missing, damaged or not a file of paired tests.
@@ -121,10 +121,10 @@ def read_pairs(path: Path) -> PairFile:
 
 
 def read_search(path: Path) -> tuple[str, int] | None:
-    """How a suite's pairs were looked for: `origin` and `per_cell`; None for pairs on edited images.
+    """How a suite's pairs were searched for: `origin` and `per_cell`; None for pairs on edited images.
 
     Raises:
-        DatasetError: as `read_pairs`.
+        DatasetError: as for `read_pairs`.
     """
     with reading_hdf5(path, PAIRS) as file:
         if "origin" not in file.attrs:
@@ -133,7 +133,7 @@ def read_search(path: Path) -> tuple[str, int] | None:
 
 
 def suite_columns(suite: str, pairs: Path) -> dict[str, str]:
-    """The columns by which predictions say what they are about: the suite, and which file of its pairs.
+    """The columns by which predictions identify the suite and the file of its pairs.
 
     Raises:
         DatasetError: the file is missing or cannot be read.
@@ -142,10 +142,10 @@ def suite_columns(suite: str, pairs: Path) -> dict[str, str]:
 
 
 def check_pairs(path: Path, pairs: PairFile, *, n_answers: int) -> None:
-    """Checks that all numbers which name something are in their range; `n_answers` are the vocabulary's.
+    """Checks that numbers which stand for names are in range; `n_answers` is the vocabulary's.
 
     Raises:
-        DatasetError: one is not; names the file and the first such number.
+        DatasetError: one is out of range; names the file and the first such number.
     """
     limits = {
         "answers": n_answers,

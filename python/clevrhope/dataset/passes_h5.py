@@ -1,21 +1,21 @@
-"""The annotations of a pool's images (masks, depths, normals, boxes) in one HDF5 file: made and read.
+"""The annotations of a pool's images (masks, depths, normals, boxes) in one HDF5 file.
 
 | dataset    | shape                    | type    | holds |
 |------------|--------------------------|---------|-------|
-| mask       | (size, height, width)    | uint8   | of scene i in row i: each pixel's object, or 255 |
-| depth      | (size, height, width)    | float32 | Blender units along the camera's axis, the ground's too |
-| normal     | (size, height, width, 3) | float16 | of objects, in the world's axes, length 1; 0 elsewhere |
+| mask       | (size, height, width)    | uint8   | row i, for scene i: the object at each pixel, or 255 |
+| depth      | (size, height, width)    | float32 | Blender units along the camera's axis, with the ground |
+| normal     | (size, height, width, 3) | float16 | for objects, in world axes, length 1; 0 elsewhere |
 | boxes      | (size, most, 4)          | int32   | x, y, width, height of each object's tight box, or 0 |
 | visible_px | (size, most)             | int32   | pixels that show the object |
 | alone_px   | (size, most)             | int32   | pixels that the object would have alone on the ground |
-| n_objects  | (size,)                  | int32   | objects of the scene |
-| indices    | (n,)                     | int32   | the rows that hold something, sorted |
+| n_objects  | (size,)                  | int32   | number of objects in the scene |
+| indices    | (n,)                     | int32   | the rows that hold annotations, sorted |
 
-Those of the first three are there that were requested. A row of theirs is a chunk, as of images
-(images_h5.py), and `size` is the last row that holds something plus one; `most` is the largest number of
-objects. The file's bytes depend on its content alone, not on the runs that brought it.
+Of the first three arrays, the file has those that were requested. Each of their rows is a chunk, as for
+images (images_h5.py). `size` is one more than the last row that holds annotations; `most` is the largest
+number of objects. The file's bytes depend only on its content, not on the runs that added it.
 
-Until a pool's file is written, each image's annotations are in a file of their own, its record: a line of
+Until a pool's file is written, each image's annotations are in a file of their own, the record: a line of
 JSON, then the packed chunks. So a run that is killed loses only the images that it was working on.
 """
 
@@ -50,10 +50,10 @@ DTYPES: Mapping[str, tuple[type[np.generic], tuple[int, ...]]] = {
     "depth": (np.float32, ()),
     "normal": (np.float16, (3,)),
 }
-"""Kind -> its type, and the shape of a pixel."""
+"""Kind -> its dtype, and the shape of a pixel."""
 
 TABLES = ("boxes", "visible_px", "alone_px")
-"""Arrays with a row for each object."""
+"""Arrays with one row for each object."""
 
 PASSES = Schema(
     "an HDF5 file of annotations",
@@ -81,7 +81,7 @@ _RECORD = Fields(
         "tables": Fields({"boxes": ListOf(ListOf(COUNT, 4)), **dict.fromkeys(TABLES[1:], ListOf(COUNT))}),
     }
 )
-"""The first line of a record."""
+"""The form of a record's first line."""
 
 ATTRIBUTES: Mapping[str, Mapping[str, str | int | float]] = {
     "mask": {"units": "place of the object in its scene's list, from 0 on", "background": BACKGROUND},
@@ -124,7 +124,7 @@ def pack(passes: Passes, kinds: Sequence[str]) -> Record:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Writes an image's record; errors as `write_whole`."""
+    """Writes an image's record; raises the errors of `write_whole`."""
     head = {
         "height": record.height,
         "width": record.width,
@@ -159,7 +159,7 @@ def read_record(path: Path) -> Record:
 
 
 def kinds_in_record(path: Path) -> frozenset[str]:
-    """The kinds that a record holds, by its first line; empty where there is no record."""
+    """The kinds that a record holds, from its first line; empty if there is no record."""
     try:
         with path.open("rb") as file:
             raw = parse_json(file.readline(MAX_LINE), path)
@@ -170,10 +170,10 @@ def kinds_in_record(path: Path) -> frozenset[str]:
 
 
 def annotated_in(path: Path, kinds: Iterable[str]) -> Ints:
-    """The rows of a file that hold all of these kinds, sorted; empty where there is no file.
+    """The rows of a file that hold all of these kinds, sorted; empty if there is no file.
 
     Raises:
-        DatasetError: the file is damaged or not one of annotations.
+        DatasetError: the file is damaged or not an annotation file.
     """
     if not path.exists():
         return np.zeros(0, dtype=np.int32)
@@ -190,10 +190,10 @@ def aggregate_passes(
     about: Mapping[str, str],
     on_image: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Makes `path` hold exactly these kinds of exactly these rows (sorted); False when it already does.
+    """Makes `path` hold exactly these kinds of exactly these rows (sorted); returns False if it already does.
 
-    Rows that are in the old file are taken from there, others from the record at `record_of(row)`. `about`
-    goes into the file's attributes.
+    Rows in the old file are copied from it, and others come from the record at `record_of(row)`. `about` goes
+    into the file's attributes.
 
     Raises:
         DatasetError: a record is missing or of another size, or the disk is full or may not be written to.
@@ -241,7 +241,7 @@ class PassesFile:
         """Checks the file.
 
         Raises:
-            DatasetError: the file is missing, damaged, or not one of annotations.
+            DatasetError: the file is missing, damaged or not an annotation file.
         """
         self._file = ProcessFile(path, PASSES)
         with closing(self._file), self._file.reading() as file:
@@ -262,7 +262,7 @@ class PassesFile:
         return f"<{', '.join(self.kinds)} of {len(self.indices):,} images in {self._file.path}>"
 
     def row(self, index: int, kinds: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-        """These kinds of a row, and `boxes`, (objects, 4), `visible_px` and `alone_px`, (objects,), int32.
+        """These kinds of a row, with `boxes`, (objects, 4), `visible_px` and `alone_px`, (objects,), int32.
 
         Raises:
             DatasetError: the file is damaged.
@@ -275,7 +275,7 @@ class PassesFile:
             }
 
     def record(self, row: int, kinds: Sequence[str]) -> Record:
-        """These kinds of a row as the file has them packed; errors as `row`."""
+        """These kinds of a row, packed as in the file; raises the errors of `row`."""
         chunks = {}
         with self._file.reading() as file:
             for kind in kinds:
@@ -295,7 +295,7 @@ class PassesFile:
 
 
 def find_passes(layout: Layout, pool: str, wanted: Ints, kinds: Sequence[str]) -> PassesFile:
-    """The annotations of a pool's images, which must include those of the scenes `wanted`.
+    """Opens the annotations of a pool's images, which must include those of the scenes `wanted`.
 
     Raises:
         ConfigError: a kind does not exist, or the folder was made without it.
@@ -358,7 +358,7 @@ def _write_tables(file: h5py.File, rows: Ints, tables: Sequence[Mapping[str, Int
 
 
 def _deflated(array: npt.NDArray[Any]) -> bytes:
-    """As HDF5's filters pack it: all first bytes of its numbers, all second ones and so on, then zlib."""
+    """Packs an array as HDF5's filters do: all first bytes, all second bytes and so on, then zlib."""
     if array.itemsize > 1:
         array = np.ascontiguousarray(array).view(np.uint8).reshape(-1, array.itemsize).T
     return zlib.compress(np.ascontiguousarray(array).tobytes(), DEFLATE_LEVEL)

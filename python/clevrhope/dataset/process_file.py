@@ -1,8 +1,8 @@
 """An HDF5 file that each process opens for itself.
 
 A handle of the HDF5 library must not cross into another process, neither by pickling nor by fork, where two
-processes would share what the library remembers of the file. So the handle belongs to the process that opened
-it, when it first read; a copy elsewhere opens the file again.
+processes would share the library's state of the file. So the handle belongs to the process that opened it on
+its first read; a copy in another process opens the file again.
 """
 
 import os
@@ -17,10 +17,10 @@ from clevrhope.dataset.hdf5 import MAX_ROWS, Schema, damage, open_hdf5
 
 
 class ProcessFile:
-    """An HDF5 file, open for reading in whatever process reads it; it pickles as its path."""
+    """An HDF5 file that each process opens for reading; it pickles as its path."""
 
     def __init__(self, path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> None:
-        """Takes the arguments of `open_hdf5`, but opens nothing yet."""
+        """Takes the arguments of `open_hdf5`, but does not open the file yet."""
         self.path = path
         self._schema = schema
         self._max_rows = max_rows
@@ -29,10 +29,10 @@ class ProcessFile:
 
     @contextmanager
     def reading(self) -> Iterator[h5py.File]:
-        """The open file, which stays open after the block.
+        """Yields the open file, which stays open after the block.
 
         Raises:
-            DatasetError: as `open_hdf5`, or the file is damaged where the block reads it.
+            DatasetError: as for `open_hdf5`, or the file is damaged where the block reads it.
         """
         if self._file is None or self._process != os.getpid():
             self._file = open_hdf5(self.path, self._schema, max_rows=self._max_rows)

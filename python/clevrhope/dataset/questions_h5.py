@@ -1,7 +1,8 @@
 """The HDF5 file of a split: its questions as arrays, written and read.
 
-The file is what `preprocess_questions` of the public CLEVR models writes, and a few arrays more. N questions,
-Q and P the longest question and program that the templates can give (so they never change in a folder):
+The file is what `preprocess_questions` of the public CLEVR models writes, plus a few arrays. There are N
+questions; Q and P are the lengths of the longest question and program that the templates can produce, so they
+never change in a folder:
 
 | dataset            | shape  | type  | holds |
 |--------------------|--------|-------|-------|
@@ -11,11 +12,12 @@ Q and P the longest question and program that the templates can give (so they ne
 | program_lengths    | (N,)   | int32 | tokens of a program, <START> and <END> included |
 | answers            | (N,)   | int32 | numbers of vocab.json |
 | image_idxs         | (N,)   | int32 | the scene's index in its pool: row of images/<pool>.h5 |
-| orig_idxs          | (N,)   | int32 | place of the question in the JSON file |
+| orig_idxs          | (N,)   | int32 | position of the question in the JSON file |
 | question_families  | (N,)   | int32 | global index of the family |
-| relation_needed    | (N, 3) | int8  | for each relation: 1 needed for the answer, 0 not, -1 no relation |
+| relation_needed    | (N, 3) | int8  | by relation: 1 if the answer needs it, 0 if not, -1 for no relation |
 
-Attributes of the file: `hop`, `split`, `pool`; `prefixes` names smaller train sets, the first so many rows.
+Attributes of the file: `hop`, `split` and `pool`; `prefixes` names smaller train sets, which are its first
+rows.
 """
 
 import io
@@ -38,10 +40,10 @@ from clevrhope.runtime.atomic import write_whole
 Ints = npt.NDArray[np.int32]
 
 CHUNK_ROWS = 256
-"""Rows a chunk of the wide arrays: few enough that a random batch unpacks little, enough to compress."""
+"""Rows per chunk of the wide arrays: few, so that a random batch unpacks little, but enough to compress."""
 
 COLUMN_CHUNK_ROWS = 4096
-"""Rows a chunk of the arrays with a number a question; a multiple of `CHUNK_ROWS`."""
+"""Rows per chunk of the arrays with one number per question; a multiple of `CHUNK_ROWS`."""
 
 
 COMPRESSION_LEVEL = 4
@@ -64,12 +66,12 @@ QUESTIONS = Schema(
     },
     names=("hop", "split", "pool"),
 )
-"""The content of a split's file. The check for leaks can do without `relation_needed`."""
+"""The schema of a split's file. The check for leaks does not need `relation_needed`."""
 
 
 @dataclass(frozen=True)
 class QuestionRows:
-    """The arrays that all kinds of question files have, a row for each question.
+    """The arrays that all kinds of question files have, with one row for each question.
 
     `image_idxs` is (N,), or (N, I) where a question is about up to I images.
     """
@@ -92,7 +94,7 @@ class QuestionRows:
 
 @dataclass(frozen=True)
 class QuestionArrays(QuestionRows):
-    """Questions, a row each; shapes and meanings as in the table above."""
+    """Questions, one per row; shapes and meanings as in the table above."""
 
     relation_needed: npt.NDArray[np.int8]
 
@@ -100,8 +102,8 @@ class QuestionArrays(QuestionRows):
 class QuestionWriter:
     """Takes questions batch by batch; the whole file appears when the block ends without an error.
 
-    It is assembled in memory, compressed (a paper-sized train split takes some 20 MB), so that a full disk
-    meets plain Python and not the HDF5 library halfway through its own structures.
+    The file is assembled in memory, compressed (a paper-sized train split takes about 20 MB), so that a full
+    disk causes an error in plain Python and not inside the HDF5 library's own structures.
     """
 
     def __init__(
@@ -141,20 +143,20 @@ class QuestionWriter:
             write_whole(self._path, self._memory.getvalue())
 
     def set_attribute(self, name: str, value: object) -> None:
-        """Gives the file an attribute that is not known before its questions."""
+        """Sets an attribute whose value is not known before the questions are made."""
         self._attributes[name] = value
 
     def append(self, rows: QuestionRows) -> None:
-        """Adds questions after those added before."""
+        """Appends questions."""
         self._pending.append(rows)
         self._n_pending += len(rows)
         if self._n_pending >= COLUMN_CHUNK_ROWS:
             self._flush(self._n_pending - self._n_pending % COLUMN_CHUNK_ROWS)
 
     def _flush(self, n: int) -> None:
-        """Writes the first n pending rows in blocks that do not depend on how they were batched.
+        """Writes the first n pending rows in blocks that do not depend on how the rows were batched.
 
-        The library allots space in the order of writes, so batches would show in the file otherwise.
+        The library allocates space in the order of writes, so the file would otherwise depend on the batches.
         """
         if not self._pending:
             return
@@ -187,7 +189,7 @@ class QuestionWriter:
             )
         dataset = self._file[name]
         dataset.resize(at + len(values), axis=0)
-        # The filters of the dataset, done here on all cores. Blocks begin where a chunk does.
+        # Apply the dataset's filters here, on all cores. Blocks begin at chunk boundaries.
         chunk_rows, width = dataset.chunks[0], values.dtype.itemsize * prod(values.shape[1:])
         rows = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), width)
         chunks = deflate_chunks(
@@ -199,13 +201,13 @@ class QuestionWriter:
 
 
 def read_questions(path: Path) -> QuestionArrays:
-    """All questions of a split's file; errors as `open_hdf5`."""
+    """Reads all questions of a split's file; raises the errors of `open_hdf5`."""
     with reading_hdf5(path, QUESTIONS) as file:
         return _questions(file, 0, len(file["answers"]))
 
 
 def read_question_blocks(path: Path, *, n_rows: int) -> Iterator[QuestionArrays]:
-    """All questions of a split's file in order, `n_rows` at a time; errors as `open_hdf5`."""
+    """Reads all questions of a split's file, `n_rows` at a time; raises the errors of `open_hdf5`."""
     with reading_hdf5(path, QUESTIONS) as file:
         n = len(file["answers"])
         for begin in range(0, n, n_rows):
@@ -221,7 +223,7 @@ def _questions(file: h5py.File, begin: int, end: int) -> QuestionArrays:
 
 
 def read_rows(file: h5py.File, name: str, begin: int, end: int) -> npt.NDArray[Any]:
-    """Rows of an array; the chunks of one that was written here are unpacked on all cores."""
+    """Rows of an array; chunks that this package wrote are unpacked on all cores."""
     dataset = file[name]
     packed = dataset.compression == "gzip" and dataset.shuffle == (dataset.dtype.itemsize > 1)
     if not packed or end <= begin or dataset.dtype.byteorder == ">":
@@ -237,10 +239,10 @@ def read_rows(file: h5py.File, name: str, begin: int, end: int) -> npt.NDArray[A
 
 
 def read_scenes_in_use(path: Path) -> tuple[str, Ints]:
-    """A split's pool, and the indices of the scenes that it asks about, sorted, each once.
+    """The pool of a split, and the sorted indices of the scenes that it asks about, each once.
 
     Raises:
-        DatasetError: as `open_hdf5`, or an index is out of range.
+        DatasetError: as for `open_hdf5`, or an index is out of range.
     """
     with reading_hdf5(path, QUESTIONS) as file:
         indices = file["image_idxs"][:]
@@ -249,7 +251,7 @@ def read_scenes_in_use(path: Path) -> tuple[str, Ints]:
 
 
 def read_columns(path: Path, names: Sequence[str], *, max_rows: int = MAX_ROWS) -> dict[str, Ints]:
-    """The named arrays of those with a number a question; `max_rows` and errors as `open_hdf5`."""
+    """Reads the named arrays with one number per question; `max_rows` and errors as for `open_hdf5`."""
     with reading_hdf5(path, QUESTIONS, max_rows=max_rows) as file:
         columns = {name: file[name][:] for name in names}
     check_columns(path, columns)
@@ -264,17 +266,17 @@ _LIMITS = {
     "image_idxs": 1 << 31,
     "orig_idxs": 1 << 31,
 }
-"""What the numbers of a column must be below; all are 0 or more."""
+"""The limit that a column's numbers stay below; all are 0 or more."""
 
 MARKS = ("<START>", "<END>")
-"""Tokens that every row has; its length counts them."""
+"""Tokens that every row has; a row's length includes them."""
 
 
 def check_columns(path: Path, columns: Mapping[str, npt.NDArray[np.integer[Any]]]) -> None:
-    """Checks that the numbers of columns are in the range of what they stand for.
+    """Checks that each column's numbers are in range.
 
     Raises:
-        DatasetError: one is not; names it.
+        DatasetError: a number is not; names it.
     """
     for name, column in columns.items():
         least = len(MARKS) if name.endswith("lengths") else 0
@@ -284,10 +286,10 @@ def check_columns(path: Path, columns: Mapping[str, npt.NDArray[np.integer[Any]]
 def check_numbers(
     path: Path, name: str, numbers: npt.NDArray[np.integer[Any]], limit: int, *, least: int = 0
 ) -> None:
-    """Checks that all numbers are from `least` to below `limit`.
+    """Checks that all numbers are at least `least` and below `limit`.
 
     Raises:
-        DatasetError: one is not; names the first.
+        DatasetError: a number is not; names the first.
     """
     if numbers.size and (numbers.min() < least or numbers.max() >= limit):
         place = np.argwhere((numbers < least) | (numbers >= limit))[0]

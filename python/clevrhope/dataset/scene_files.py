@@ -1,4 +1,4 @@
-"""The scenes of each pool as the audit needs them, read once for all pairs."""
+"""The scenes of each pool in the form that the audit needs, read once for all pairs."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -15,7 +15,7 @@ from clevrhope.dataset.split_files import Value
 from clevrhope.errors import DatasetError, SceneError
 
 Rows = npt.NDArray[np.int64]
-"""Places of scenes in a pool's files; -1 for a scene that is not there."""
+"""Positions of scenes in a pool's files; -1 for a scene that the files do not have."""
 
 MISSING = -1
 
@@ -34,11 +34,11 @@ class PoolScenes:
         """Reads the pool's scene files.
 
         Args:
-            layout: the dataset's.
-            pool: its name.
-            vocabulary: the dataset's.
+            layout: the dataset's layout.
+            pool: the name of the pool.
+            vocabulary: the dataset's vocabulary.
             sums: checksums of images, by file name.
-            numbers: the numbers given to names so far, which all pools share.
+            numbers: the numbers given to names so far, shared by all pools.
 
         Raises:
             DatasetError: a file is not a scene file.
@@ -54,7 +54,7 @@ class PoolScenes:
         """(S,) the scenes' indices in the pool."""
         self.filenames: list[str] = self.native.filenames
         self.places: npt.NDArray[np.uint64] = self.native.places
-        """(S,) digests: the same for objects at the same places with the same rotations."""
+        """(S,) digests, equal for scenes whose objects have the same positions and rotations."""
         self._order = np.argsort(self.indices, kind="stable")
         self._sorted = self.indices[self._order]
         self._sums = sums
@@ -65,7 +65,7 @@ class PoolScenes:
         return f"<{len(self.indices):,} scenes of {self.name}>"
 
     def twice(self) -> list[int]:
-        """Indices that several scenes have."""
+        """Indices that several scenes share."""
         repeated: list[int] = np.unique(self._sorted[1:][self._sorted[1:] == self._sorted[:-1]]).tolist()
         return repeated
 
@@ -77,7 +77,7 @@ class PoolScenes:
         return np.where(self._sorted[at] == image_idxs, self._order[at], MISSING)
 
     def holding(self, values: Sequence[Value]) -> npt.NDArray[np.bool_]:
-        """(S,) whether an object of the scene has all these values."""
+        """(S,) whether some object in the scene has all these values."""
         key = tuple(values)
         if key not in self._holding:
             self._holding[key] = self.native.holding(list(key))
@@ -85,18 +85,18 @@ class PoolScenes:
 
     @cached_property
     def marks(self) -> Sequence[npt.NDArray[Any]]:
-        """What no two images may share, (S,) each: looks, file names, and checksums where they are known."""
+        """What no two images may share, (S,) each: looks, file names, and checksums if they are known."""
         sums = [self._sums.get(name, name) for name in self.filenames]
         return self.native.looks, self._numbered(self.filenames), self._numbered(sums)
 
     def _numbered(self, names: Sequence[str]) -> Rows:
-        """A number for each name, the same in all pools."""
+        """A number for each name, equal in all pools."""
         numbers = self._numbers
         return np.asarray([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
 
 class Pools:
-    """The pools of a folder, each read at its first use; threads can share it."""
+    """The pools of a folder, each read at its first use; threads can share them."""
 
     def __init__(self, layout: Layout, vocabulary: Vocabulary) -> None:
         self._layout = layout
@@ -115,7 +115,7 @@ class Pools:
             return self._pools[pool]
 
     def twins(self, a: str, b: str) -> list[tuple[int, int]]:
-        """Pairs of rows of a and b whose images have a mark in common, in the order of b."""
+        """Pairs of rows of a and b whose images share a mark, in the order of b."""
         with self._lock:
             if (a, b) not in self._twins:
                 both = zip(self[a].marks, self[b].marks, strict=True)
@@ -134,7 +134,7 @@ class Pools:
 
 
 def _equal(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> list[tuple[int, int]]:
-    """Pairs of places whose marks are equal."""
+    """Pairs of positions whose marks are equal."""
     common = np.intersect1d(mine, theirs)
     if not len(common):
         return []

@@ -1,4 +1,4 @@
-"""Where each scene of a file is, so that one can be read without those before it."""
+"""Locates each scene of a file, so that one can be read without those before it."""
 
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,10 @@ from clevrhope.errors import DatasetError
 
 
 class SceneLines:
-    """The places of the scenes in a file written here; takes some 200 bytes of memory a scene."""
+    """The positions of the scenes in a file written by this package; takes about 200 bytes per scene."""
 
     def __init__(self, path: Path) -> None:
-        """Finds them; the scenes are not parsed.
+        """Finds the positions without parsing the scenes.
 
         Raises:
             DatasetError: the file is missing, or not a scene file.
@@ -32,10 +32,10 @@ class SceneLines:
         return f"<{len(self):,} scenes of {self._path}>"
 
     def read(self, index: int) -> dict[str, Any]:
-        """The scene with this index, as its row has it.
+        """Reads the scene with this index, as in its row.
 
         Raises:
-            DatasetError: it is not there, or broken, or the file has changed.
+            DatasetError: the scene is missing or broken, or the file has changed.
         """
         if index not in self._places:
             raise DatasetError(f"{self._path}: no scene {index}; run the dataset's build again")

@@ -16,10 +16,10 @@ from clevrhope.dataset.vocab import Vocab
 
 
 class SetQuestions(ItemSequence):
-    """The questions of a split about sets of one to five images, by number; made by `load`.
+    """The questions of a split about sets of one to five images, by number, as returned by `load`.
 
-    Item k is a dictionary; lists have an element for each image, in the order of the question's row, which is
-    random and means nothing:
+    Item k is a dictionary; lists have one element for each image, in the order of the question's row, which
+    is random and has no meaning:
 
     | key            | value                                                                             |
     |----------------|-----------------------------------------------------------------------------------|
@@ -31,16 +31,16 @@ class SetQuestions(ItemSequence):
     | question_index | int, the question's place in its file: k itself, unless this is a slice           |
     | template       | name of the template, such as "verify_count"                                      |
     | structure      | form of the subgraph: "single", "edge", "chain" or "v"                            |
-    | source         | int, the place in the lists of the image that the question was made on            |
+    | source         | int, the position in the lists of the image that the question was made on         |
 
-    With `scenes=True` also `scenes`, a list of the scenes as their files have them, and with `text=True`
-    `question_text`, `program_text` and `answer_text`. There is no `images` with `images=False`,
-    nor in a folder that has none.
+    With `scenes=True`, an item also has `scenes`, a list of the scenes as in their files; with `text=True` it
+    also has `question_text`, `program_text` and `answer_text`. There is no `images` with `images=False`, nor
+    in a folder without images.
 
-    A slice, such as `[10:20]`, is a `SetQuestions` of these questions.
+    A slice, such as `[10:20]`, is again a `SetQuestions`.
 
-    It pickles without open files and can be forked. A torch DataLoader needs a `collate_fn` for the lists,
-    whose lengths differ.
+    A `SetQuestions` pickles without open files and can be forked. A torch DataLoader needs a `collate_fn`,
+    because the lists differ in length.
     """
 
     _unit = "question"
@@ -55,16 +55,16 @@ class SetQuestions(ItemSequence):
         transform: Callable[[ImageArray], Any] | None,
         scenes: Mapping[int, str] | None,
     ) -> None:
-        """`source` is None where no images are given.
+        """Takes a reader and the sources of images and scenes; a source of None means that items have none.
 
-        `scenes` has those of the split as JSON, by index; None where they are not given.
+        `scenes` provides the split's scenes as JSON, by index.
         """
         self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
         """The names of the HOP, of the split, and of the pool in which `image_indices` count."""
         self.vocab = vocab
-        """What the numbers in the items mean."""
+        """The meaning of the numbers in the items."""
         self.rendered = source is not None
-        """Whether there are images to give."""
+        """Whether items have images."""
         self._reader = reader
         self._rows = range(len(reader))
         self._source = source
@@ -96,10 +96,10 @@ class SetQuestions(ItemSequence):
         return item
 
     def show(self, number: int) -> Card:
-        """A question with its images as they are in the dataset, text, program and answer, for a notebook.
+        """A question with its unchanged images, text, program and answer, for a notebook.
 
         Raises:
-            IndexError: there is no question of this number.
+            IndexError: there is no question with this number.
         """
         k = self._row(number)
         indices = [index for index in self._reader.image_idxs[k].tolist() if index >= 0]

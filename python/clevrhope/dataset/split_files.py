@@ -1,7 +1,7 @@
 """Reads a finished split for the audit: its arrays, and the rows of its question file.
 
-The audit must not share the slips of the package's other readers, so it reads JSON and HDF5 with this code,
-as anybody would.
+The audit must not share bugs with the package's other readers, so it reads JSON and HDF5 with this code, as
+an outsider would.
 """
 
 import json
@@ -33,16 +33,16 @@ Step: TypeAlias = tuple[str, str, tuple[int, ...]]
 """A function, the value, relation or number that it takes ("" for none), and the numbers of its inputs."""
 
 COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_lengths", "program_lengths")
-"""Arrays with a number a question."""
+"""Arrays with one number per question."""
 
 WIDE = ("questions", "programs")
-"""Arrays with a row of tokens a question."""
+"""Arrays with one row of tokens per question."""
 
 PAIR_COLUMNS = ("pair_idxs", "role", "test", "tier", "cell", "touches", "relation", "value")
-"""Arrays with a number a question that files of paired tests have besides."""
+"""Further arrays with one number per question in files of paired tests."""
 
 RELATIONS = "relation_needed"
-"""The array with a row of relations a question, which the audit can do without."""
+"""The array with one row of relations per question, which the audit does not require."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Vocab:
 
 
 def prefix(steps: Sequence[Step]) -> list[str]:
-    """The functions in prefix order, such as `filter_color[red]`: the last, then those of its inputs."""
+    """The functions in prefix order, such as `filter_color[red]`: the last one, then those of its inputs."""
     tokens: list[str] = []
     todo = [len(steps) - 1]
     while todo:
@@ -77,10 +77,10 @@ class SplitArrays:
     _names: ClassVar[Sequence[str]] = COLUMNS
 
     def __init__(self, path: Path, *, max_rows: int = MAX_ROWS) -> None:
-        """Opens it; `max_rows` is the number of questions in the manifest, where one was read.
+        """Opens the file; `max_rows` is the number of questions in the manifest, if a manifest was read.
 
         Raises:
-            DatasetError: as `open_hdf5`.
+            DatasetError: as for `open_hdf5`.
         """
         self._path = path
         self._file = open_hdf5(path, self._schema, max_rows=max_rows)
@@ -97,7 +97,7 @@ class SplitArrays:
         self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in self._names}
         self._wide = {name: self._file[name] for name in (*WIDE, RELATIONS) if name in self._file}
         self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
-        """Indices of the images that the split uses, each once, sorted."""
+        """Indices of the images that the split uses, sorted, each once."""
 
     def __len__(self) -> int:
         return len(self.columns["answers"])
@@ -123,7 +123,7 @@ class SplitArrays:
 
 
 class PairArrays(SplitArrays):
-    """The open HDF5 file of a suite's pairs on a split, two rows a pair."""
+    """The open HDF5 file of a suite's pairs on a split, with two rows per pair."""
 
     _schema = PAIRS
     _names: ClassVar[Sequence[str]] = (*COLUMNS, *PAIR_COLUMNS)
@@ -134,20 +134,20 @@ class PairArrays(SplitArrays):
         self.tests = tuple(map(str, self.attributes["tests"]))
         """Names of the tests by number."""
         self.types = tuple(map(str, self.attributes["types"]))
-        """The type of question of each test."""
+        """The question type of each test."""
         self.controls = tuple(map(str, self.attributes.get("controls", ("",) * len(self.tests))))
-        """Of each test the one that its pairs stand beside; "" for none."""
+        """For each test, the one for which its pairs are controls; "" for none."""
         self.n_originals = int(self.attributes["n_originals"])
-        """Questions of the split when the pairs were made."""
+        """Number of questions in the split when the pairs were made."""
         self.fingerprint = str(self.attributes.get("fingerprint", ""))
-        """Of the suite's files."""
+        """Fingerprint of the suite's files."""
 
 
 class AddedPairs(PairArrays):
-    """The open HDF5 file of a train set with questions of a suite, each as a pair with its original.
+    """The open HDF5 file of a train set with questions of a suite, each paired with its original.
 
-    `whole` are the columns of the file, and `rows` the row of the file that each row here is; -1 for an
-    original that is not there.
+    `whole` holds the columns of the file. `rows` maps each row here to a row of the file, or to -1 for an
+    original that the file does not have.
     """
 
     _schema = AUGMENTED
@@ -176,7 +176,7 @@ class AddedPairs(PairArrays):
             "orig_idxs": np.stack([np.where(there, sources, -1), np.full(n, -1)], axis=1).reshape(-1),
             "pair_idxs": np.repeat(np.arange(n), 2),
             "role": np.tile([0, 1], n),
-            # No added question mentions what is held out, and no image of a train set shows it.
+            # No added question mentions the held-out values, and no image of a train set shows them together.
             "cell": np.zeros(2 * n, dtype=np.int8),
             "touches": np.zeros(2 * n, dtype=np.int8),
         }
@@ -207,12 +207,12 @@ class SetArrays(SplitArrays):
 
 
 def hdf5_fault(path: Path) -> str | None:
-    """Why a file cannot be opened as HDF5, in a few words; None where it can.
+    """Why a file cannot be opened as HDF5, in a few words; None if it can.
 
-    HDF5 files say how long they are, so one that was cut off is found without reading it.
+    HDF5 files record their length, so a truncated file is found without reading it.
 
     Raises:
-        FileNotFoundError: it is not there.
+        FileNotFoundError: the file does not exist.
     """
     try:
         with h5py.File(path, "r"):
@@ -235,13 +235,13 @@ def read_vocab(path: Path) -> Vocab:
 
 
 def read_question_rows(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The rows of a question file, in order: the line that each is in, and its JSON.
+    """Yields the rows of a question file, in order: line number and JSON.
 
-    A file with a row a line, as this package writes them, is not parsed; any other JSON file of CLEVR's kind
-    is.
+    A file with one row per line, as this package writes it, is not parsed; any other JSON file in CLEVR's
+    format is.
 
     Raises:
-        DatasetError: the file is missing or not one of CLEVR's kind.
+        DatasetError: the file is missing or not in CLEVR's format.
     """
     with open_lines(path) as file:
         if not file.readline(_MAX_HEAD).rstrip().endswith(b"["):
@@ -252,7 +252,7 @@ def read_question_rows(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_question(path: Path, n: int, line: int, row: bytes) -> tuple[str, list[Step]]:
-    """Text and program of the n-th row of a question file, which is in this line of it.
+    """The text and program of the n-th row of a question file, at this line.
 
     Raises:
         DatasetError: the row is not a question; says why.
@@ -277,4 +277,4 @@ _QUESTION = Fields(
 )
 
 _MAX_HEAD = 1 << 16
-"""Bytes of a first line that can begin a file with a row a line."""
+"""The most bytes of the first line in a file with one row per line."""

@@ -1,7 +1,7 @@
 """Reads the questions of a split from its HDF5 file, one by one or in blocks.
 
-The columns with a number a question stay in memory (11 MB for a train split of the paper's size); the rows of
-tokens, 14 times as large, are read on demand.
+The columns with one number per question stay in memory (11 MB for a train split of the paper's size); the
+rows of tokens, 14 times as large, are read on demand.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ COLUMNS = ("answers", "image_idxs", "question_families", "question_lengths", "pr
 def open_split(
     layout: Layout, hop: str, split: str, *, vocab: Vocab, limit: int | None = None
 ) -> "SplitReader":
-    """A split of a dataset; at most the questions in its manifest are accepted. Errors as `SplitReader`."""
+    """Opens a split, which may have at most the questions in the manifest. Errors as for `SplitReader`."""
     n = read_n_questions(layout.manifest, hop, split)
     path = layout.questions_h5(hop, split)
     kind = SetReader if is_covr(split) else SplitReader
@@ -45,7 +45,7 @@ class SplitReader:
     answers: Ints
     """(N,) numbers of vocab.json."""
     image_idxs: Ints
-    """(N,) the scene's index in its pool; (N, I) of a `SetReader`."""
+    """(N,) the scene's index in its pool; (N, I) in a `SetReader`."""
     question_families: Ints
     """(N,) CLEVR's `question_family_index`."""
     question_lengths: Ints
@@ -53,7 +53,7 @@ class SplitReader:
     program_lengths: Ints
     """(N,) tokens of a program, <START> and <END> included."""
     widths: tuple[int, int]
-    """Tokens in a row of questions, and of programs."""
+    """Number of tokens in a row of questions, and of programs."""
 
     _schema: ClassVar[Schema] = QUESTIONS
     _columns: ClassVar[tuple[str, ...]] = COLUMNS
@@ -70,9 +70,10 @@ class SplitReader:
 
         Args:
             path: the HDF5 file.
-            limit: read only so many questions, the first ones; None for all.
-            max_rows: the most questions that there may be; the manifest's number, where one was read.
-            vocab: the vocabulary that all tokens and answers must be in; None checks nothing.
+            limit: read only the first `limit` questions; None for all.
+            max_rows: the most questions that the file may have; the manifest's number, if a manifest was
+                read.
+            vocab: the vocabulary that must contain all tokens and answers; None checks nothing.
 
         Raises:
             ConfigError: the limit is below 1, or above the number of questions.
@@ -104,7 +105,7 @@ class SplitReader:
         return f"<{len(self):,} questions of {self.hop}/{self.split}>"
 
     def _read_more(self, file: h5py.File, columns: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Checks the columns, and keeps what only this kind of file has."""
+        """Checks the columns, and keeps those that only this kind of file has."""
         check_columns(self.path, columns)
 
     def tokens(self, first: int, n: int = 1) -> tuple[Ints, Ints]:
@@ -125,26 +126,26 @@ class SplitReader:
             check_numbers(self.path, name, numbers, len(getattr(self._vocab, name)()))
 
     def sentences(self) -> list[str]:
-        """The sentences of all questions, as in the split's JSON file; only where a vocabulary was given."""
+        """The sentences of all questions, as in the split's JSON file; requires a vocabulary."""
         if self._vocab is None:
             raise ValueError("without a vocabulary there are no words")
         return all_sentences(self, self._vocab)
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """All rows in order, a few thousand at a time: the first one's number, questions, programs."""
+        """All rows in order, a few thousand at a time: number of the first row, questions, programs."""
         for first in range(0, len(self), COLUMN_CHUNK_ROWS):
             yield first, *self.tokens(first, COLUMN_CHUNK_ROWS)
 
 
 class SetReader(SplitReader):
-    """A split of questions about sets of images, in whose rows of `image_idxs` -1 follows the last image."""
+    """A split of questions about sets of images; rows of `image_idxs` are padded with -1."""
 
     structures: npt.NDArray[Any]
     """(N,) numbers in `covr_h5.STRUCTURES`."""
     sources: npt.NDArray[Any]
-    """(N,) the place of the source image in its row."""
+    """(N,) the position of the source image in its row."""
     templates: tuple[str, ...]
-    """Names by the numbers in `question_families`."""
+    """Names of templates, by the numbers in `question_families`."""
 
     _schema = SET_QUESTIONS
     _columns = (*COLUMNS, *SET_COLUMNS)

@@ -1,4 +1,4 @@
-"""The suites of paired tests in a folder, when the questions that they were made from change."""
+"""Removes suites of paired tests from a folder when the questions that they were made from change."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -16,10 +16,10 @@ from clevrhope.splits.kinds import TRAIN
 def without_suites(
     layout: Layout, manifest: Manifest, hop: str, split: str | None = None, *, suite: str | None = None
 ) -> Manifest:
-    """Removes what suites made, of all splits and suites or of those named, and images of their own.
+    """Removes the files and images that suites made, for all splits and suites or for those named.
 
-    Returns the manifest without them. A run that is killed before it writes the manifest leaves a folder for
-    which the same call removes what is left.
+    Returns the manifest without them. If a run is killed before it writes the manifest, the same call removes
+    what is left.
 
     Raises:
         DatasetError: there is no permission.
@@ -37,10 +37,10 @@ def without_suites(
 def without_pairs(
     layout: Layout, manifest: Manifest, hop: str, suite: str, split: str, *, images: bool = False
 ) -> Manifest:
-    """Removes the pairs of a suite on a split, with `images` also images and scenes that the suite made.
+    """Removes the pairs of a suite on a split and, with `images`, the images and scenes that the suite made.
 
-    The manifest that is returned lists none of all these. The file of the pairs goes last, so that one that
-    is there is with its others. Errors as `without_suites`.
+    The returned manifest lists none of these. The file of pairs is removed last, so that the other files
+    exist as long as it does. Errors as for `without_suites`.
     """
     of_hop = manifest.suites.get(hop, {})
     there = {*of_hop.get(suite, ()), *suite_splits_in(layout, hop, suite)}
@@ -59,7 +59,7 @@ def without_pairs(
         with disk_errors(path):
             path.unlink(missing_ok=True)
     for folder in sorted({path.parent for path in removed}, key=lambda each: len(each.parts), reverse=True):
-        with suppress(OSError):  # pairs of another split are in it, or something of a user's
+        with suppress(OSError):  # the folder has pairs of another split, or a user's files
             folder.rmdir()
             folder.parent.rmdir()
             folder.parent.parent.rmdir()
@@ -74,7 +74,7 @@ def without_pairs(
 
 
 def without_damaged_suites(layout: Layout, manifest: Manifest) -> Manifest:
-    """Removes the pairs of which a file is missing or not as the manifest lists it; returns the manifest.
+    """Removes pairs if one of their files is missing or differs from the manifest; returns the manifest.
 
     Raises:
         DatasetError: there is no permission.
@@ -95,7 +95,7 @@ def without_damaged_suites(layout: Layout, manifest: Manifest) -> Manifest:
 
 
 def removed_suites(before: Manifest, after: Manifest) -> dict[str, list[str]]:
-    """Suite -> sub-datasets on a split of which the first manifest has pairs, and the second has none."""
+    """Suite -> sub-datasets with a split for which `before` lists pairs and `after` does not."""
     found: dict[str, list[str]] = {}
     for hop, of_hop in sorted(before.suites.items()):
         for suite, splits in sorted(of_hop.items()):

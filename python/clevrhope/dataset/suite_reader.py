@@ -18,7 +18,7 @@ from clevrhope.dataset.vocab import Vocab
 def open_suite(
     layout: Layout, hop: str, suite: str, split: str, *, vocab: Vocab, without_pixel_edits: bool = False
 ) -> "SuiteReader":
-    """The questions that a suite made on a split; `vocab` is the suite's. The rest is as in `SuiteReader`."""
+    """Opens the questions that a suite made on a split; `vocab` is the suite's. See `SuiteReader`."""
     path = layout.suite_h5(hop, suite, split)
     return SuiteReader(path, vocab=vocab, without_pixel_edits=without_pixel_edits)
 
@@ -34,21 +34,21 @@ class SuiteReader:
     tests: npt.NDArray[np.int16]
     """(N,) the number of each question's test."""
     n_skipped: int
-    """Questions about images that were edited pixel by pixel, if these are left out."""
+    """Number of questions about images edited pixel by pixel, if these are left out."""
     answers: Ints
     image_idxs: Ints
     question_families: Ints
     question_lengths: Ints
     program_lengths: Ints
     clevr_programs: Ints
-    """(N, P) programs in CLEVR's own functions, of questions whose programs have others; else zeros."""
+    """(N, P) programs in CLEVR's own functions, for questions whose programs use others; else zeros."""
 
     def __init__(self, path: Path, *, vocab: Vocab, without_pixel_edits: bool = False) -> None:
         """Reads everything.
 
         Args:
             path: the HDF5 file of pairs.
-            vocab: the vocabulary that all tokens and answers must be in.
+            vocab: the vocabulary that must contain all tokens and answers.
             without_pixel_edits: leave out questions about images that no scene describes.
 
         Raises:
@@ -63,7 +63,7 @@ class SuiteReader:
         check_columns(path, {name: getattr(all_rows, name) for name in COLUMNS})
         self.hop, self.split, self.pool = pairs.hop, pairs.split, pairs.pool
         made = np.flatnonzero(all_rows.orig_idxs < 0)
-        # The images of a suite's own pool, unlike those of the dataset, can be edited pixel by pixel.
+        # Unlike the dataset's images, those of a suite's own pool can be edited pixel by pixel.
         is_skipped = without_pixel_edits & is_pixel_edit(all_rows.image_idxs[made])
         is_skipped &= parse_suite_pool(pairs.pool) is not None
         self.n_skipped, self.rows = int(is_skipped.sum()), made[~is_skipped]
@@ -86,5 +86,5 @@ class SuiteReader:
         return all_sentences(self, self._vocab)
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """All questions in one block: the first one's number, questions (N, Q), programs (N, P)."""
+        """All questions in one block: number of the first row, questions (N, Q), programs (N, P)."""
         yield 0, self._questions, self._programs

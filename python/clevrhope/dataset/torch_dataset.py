@@ -1,4 +1,4 @@
-"""Makes torch datasets of what `load` and `stream` give, where torch is; imports torch only here."""
+"""Turns the classes of `load` and `stream` into torch datasets, if torch is installed."""
 
 from functools import cache
 from importlib import import_module
@@ -8,9 +8,9 @@ from typing import Any
 
 @cache
 def torch_class(plain: type) -> type:
-    """A class as a subclass of torch's Dataset, or the class itself where there is no torch.
+    """Returns a subclass that is also a torch Dataset, or the class itself if torch is not installed.
 
-    One without items by number becomes an IterableDataset.
+    A class whose items cannot be accessed by number becomes an IterableDataset.
     """
     if find_spec("torch") is None:
         return plain
@@ -20,7 +20,7 @@ def torch_class(plain: type) -> type:
 
 
 def restored(plain: type, state: dict[str, Any]) -> Any:
-    """An object with this state, for pickle: a class that was made at run time has no name to be found by."""
+    """Restores an object for pickle, which cannot find a class that was made at run time by name."""
     made: Any = torch_class(plain)
     found = made.__new__(made)
     found.__dict__.update(state)

@@ -1,7 +1,8 @@
 """The vocabulary of a dataset, vocab.json: the numbers of words, functions and answers.
 
-The file is that of the public CLEVR models. Its lists hold everything that can occur in the folder's world
-with its templates, not what happened to occur, so a larger dataset or another pair never changes a number.
+The file has the format of the public CLEVR models. Its lists contain everything that can occur in the
+folder's world with its templates, not only what did occur, so a larger dataset or another pair never changes
+a number.
 """
 
 import json
@@ -17,7 +18,7 @@ SPECIAL_TOKENS = ("<NULL>", "<START>", "<END>", "<UNK>")
 """The first numbers, in this order: padding, the marks of beginning and end, and an unknown word."""
 
 NO_ANSWER = "<UNK>"
-"""What predictions hold where a model gave no answer that can be read; it counts as wrong."""
+"""Stands in predictions if a model gave no readable answer; it counts as wrong."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Vocab:
         return by_number(self.program_token_to_idx)
 
     def answers(self) -> list[str]:
-        """Answers by number; the special tokens' places included."""
+        """Answers by number, including the places of the special tokens."""
         return by_number(self.answer_token_to_idx)
 
 
@@ -48,7 +49,7 @@ VOCAB = Fields(dict.fromkeys(_MAPS, MapOf(_NUMBER)))
 
 
 def make_vocab(words: Iterable[str], program_tokens: Iterable[str], answers: Iterable[str]) -> Vocab:
-    """Numbers each list: special tokens first, the rest sorted."""
+    """Numbers the entries of each list: special tokens first, the others sorted."""
     return Vocab(_numbered(words), _numbered(program_tokens), _numbered(answers))
 
 
@@ -59,7 +60,7 @@ def extended_vocab(
     program_tokens: Iterable[str] = (),
     answers: Iterable[str] = (),
 ) -> Vocab:
-    """A vocabulary that keeps all numbers of another one; what is new follows, words sorted."""
+    """Extends a vocabulary, whose numbers stay; new entries follow, words sorted."""
 
     def extended(numbers: Mapping[str, int], more: Iterable[str]) -> dict[str, int]:
         new = [token for token in dict.fromkeys(more) if token not in numbers]
@@ -80,7 +81,7 @@ def write_vocab(path: Path, vocab: Vocab) -> None:
 
 
 def read_vocab(path: Path) -> Vocab:
-    """Reads vocab.json, the public CLEVR models' own included.
+    """Reads vocab.json; those of the public CLEVR models can be read too.
 
     Raises:
         DatasetError: the file is missing or not a vocabulary.
@@ -91,7 +92,7 @@ def read_vocab(path: Path) -> Vocab:
 
 
 def by_number(numbers: Mapping[str, int]) -> list[str]:
-    """The tokens in the order of their numbers; "" for a number that no token has."""
+    """The tokens in the order of their numbers; "" for a number without a token."""
     tokens = [""] * (max(numbers.values(), default=-1) + 1)
     for token, number in numbers.items():
         tokens[number] = token

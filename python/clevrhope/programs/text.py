@@ -2,8 +2,8 @@
 
 A function is followed by its value in square brackets, if it takes one, and by its inputs in parentheses; a
 function without inputs has no parentheses. A result that is used more than once gets a name, so that a text
-is no longer than its program: `x1 = unique(filter_shape[cube](scene)); equal_color(query_color(x1),
-query_color(x1))`.
+is no longer than its program:
+`x1 = unique(filter_shape[cube](scene)); equal_color(query_color(x1), query_color(x1))`.
 
 Prefix tokens are the functions in the same order without parentheses, as in `vocab.json` and the question
 files: `count filter_color[red] scene`. There, a result that is used twice is written twice.
