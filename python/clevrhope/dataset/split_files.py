@@ -106,7 +106,7 @@ class SplitArrays:
         return f"<{len(self):,} questions of {self._path}>"
 
     def tokens(self, name: str, first: int, n: int) -> npt.NDArray[np.int32]:
-        """Rows `first` to `first + n` of `questions`, `programs` or `relation_needed`, (n or fewer, width).
+        """At most `n` rows of `questions`, `programs` or `relation_needed` from `first` on, as (rows, width).
 
         Raises:
             DatasetError: a block is damaged, or the file does not have the array.

@@ -22,7 +22,7 @@ from clevrhope.runtime.progress import Advance, Progress
 
 
 def missing_passes(used: Mapping[str, Ints], layout: Layout, kinds: Sequence[str]) -> list[PoolWork]:
-    """For each pool, the scenes that lack an annotation of these kinds; nothing where no kinds are wanted."""
+    """For each pool, the scenes that lack an annotation of these kinds; empty if no kinds are wanted."""
     found = []
     for pool, indices in used.items() if kinds else ():
         there = annotated_in(layout.passes_h5(pool), kinds)
@@ -38,7 +38,7 @@ def annotate_missing(
     """Makes the missing annotations, as records that appear when complete.
 
     Raises:
-        ScenesFailedError: some scenes gave nothing; raised after all others, of all pools, are written.
+        ScenesFailedError: some scenes failed; raised after those of all other scenes are written.
     """
     n_missing = sum(len(each.missing) for each in work)
     if not n_missing:
@@ -59,12 +59,12 @@ def annotate_missing(
 
 
 def passes_store(layout: Layout, pool: str) -> WorkingFolder:
-    """Where a pool's annotations wait to be packed into HDF5."""
+    """The folder in which a pool's annotations wait to be packed into HDF5."""
     return WorkingFolder(layout.passes_store(pool), own_files(pool, ".passes"))
 
 
 def store_passes(each: PoolWork, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
-    """Packs a pool's annotations, all of them made already, into its HDF5 file."""
+    """Packs a pool's annotations, which must all exist, into its HDF5 file."""
     layout, pool, kinds = resolved.layout, each.pool, resolved.config.passes
     path = layout.passes_h5(pool)
 

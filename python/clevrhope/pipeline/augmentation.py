@@ -24,7 +24,7 @@ from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import Hop
 
 ROWS_A_BLOCK = 65_536
-"""Rows that are written at once, some 70 MB of JSON."""
+"""Rows that are written at once, about 70 MB of JSON."""
 
 
 def make_train_sets(
@@ -35,28 +35,28 @@ def make_train_sets(
     suite_files: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[SuiteSplit, ...]:
-    """Writes, beside each train set, one with questions of a suite, such as train_carets.
+    """Writes, beside each train set, one with added questions of a suite, such as train_carets.
 
-    After every `EVERY` questions of the train set follows a partner of one of the questions up to there. The
-    suite's tests take turns, so that each adds as many as another where it can. A larger train set only
-    extends a smaller one. Where something is held out, no added question mentions it.
+    Each `EVERY` questions of the train set are followed by a partner of one of the questions so far. The
+    suite's tests take turns, so that each adds the same number of questions where it can. A larger train set
+    only extends a smaller one. If values are held out, no added question mentions them.
 
     Source: Jimenez et al., "CARETS", appendix on data augmentation: 9.9% more questions of the suite's types.
 
-    Args and errors are those of `make_suite`; TemplateError, too, if no test has a partner where one is due.
+    Args and errors are those of `make_suite`, and TemplateError if no test has a partner where one is due.
     """
     return make_with(_TrainMaker, folder, name, hops=hops, suite_files=suite_files, progress=progress)
 
 
 class _TrainMaker(SuiteMaker):
-    """Makes the train sets with questions of one suite."""
+    """Makes the train sets with added questions of one suite."""
 
     role, every = "train", EVERY
 
     def write(
         self, manifest: Manifest, hop: Hop, split: str, rows: QuestionArrays, pairs: Pairs
     ) -> tuple[Manifest, SuiteSplit]:
-        """Writes the questions of a train set and those that are added; gives what `SuiteMaker` gives."""
+        """Writes a train set's own and added questions; returns what `SuiteMaker.write` returns."""
         layout, name = self._layout, augmented_split(self._name)
         pool = str(manifest.splits[hop.name][split]["pool"])
         h5 = layout.suite_h5(hop.name, self._name, name)
@@ -75,7 +75,7 @@ class _TrainMaker(SuiteMaker):
         return self._listed(manifest, hop, name, entry), self._made(hop, name, len(rows), pairs)
 
     def _arrays(self, pairs: Pairs, own: QuestionArrays, first: int) -> AugmentedArrays:
-        """Some of the rows, from `first` on."""
+        """The rows of one block, whose first row is `first`."""
         n, n_all = len(own), n_augmented(len(own))
         some = slice(first, min(first + ROWS_A_BLOCK, n_all))
         batch = pairs.questions.take(some.start, some.stop)
@@ -97,7 +97,7 @@ class _TrainMaker(SuiteMaker):
         )
 
     def _rows(self, pairs: Pairs, arrays: AugmentedArrays, first: int, name: str) -> list[bytes]:
-        """Rows of the question file; an added question has its test and its original."""
+        """Rows of the question file; an added question records its test and its original."""
         batch = pairs.questions.take(first, first + len(arrays))
         columns = zip(
             batch.json_rows(split=name, start_index=first),

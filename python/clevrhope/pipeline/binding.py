@@ -1,4 +1,4 @@
-"""The second step of resolving a request: binds its inputs to the folder, or finds that they do not fit."""
+"""The second step of resolving a request: binds its inputs to the folder, or finds that they do not match."""
 
 import json
 import re
@@ -22,10 +22,10 @@ from clevrhope.version import DATASET_VERSION
 
 
 def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifest:
-    """The folder's manifest, checked against the request; for a new folder, one that lists nothing.
+    """Returns the folder's manifest, checked against the request; for a new folder, one that lists nothing.
 
     Raises:
-        ClevrhopeError: the folder is bound to another seed, world or the like, or is not a dataset.
+        ClevrhopeError: the folder is bound to another seed, world or other setting, or is not a dataset.
     """
     if existing is None:
         _check_empty(request.out)
@@ -63,11 +63,11 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
         check_engine(request.edition, wanted)
     if existing is None:
         return replace(wanted, rendering=None)
-    # A kind of split that is newer than the folder has no number of questions there yet.
+    # The folder has no number of questions for kinds of splits that were added after it was made.
     numbers = {**wanted.questions["a_picture"], **existing.questions["a_picture"]}
     existing = replace(existing, questions={**existing.questions, "a_picture": numbers})
     if not existing.covr:
-        # Nothing is bound yet to how pairs are held out of questions over several images.
+        # The way pairs are held out of questions over several images is not bound yet.
         free = QuestionSettings.names_of_sets()
         questions = {name: each for name, each in existing.questions.items() if name not in free}
         chosen = {name: each for name, each in wanted.questions.items() if name in free}
@@ -79,7 +79,7 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
 
 
 def with_formats(config: Config, manifest: Manifest, root: Path) -> Config:
-    """The configuration, plus the image formats and annotations that the folder has already.
+    """Adds to the configuration the image formats and annotations that the folder already has.
 
     Raises:
         ConfigError: the manifest names annotations that do not exist.
@@ -93,7 +93,7 @@ def with_formats(config: Config, manifest: Manifest, root: Path) -> Config:
 
 
 def _check_empty(root: Path) -> None:
-    """Passes for a new folder, so that a user's files are never mixed with a dataset."""
+    """Checks that a new folder is empty, so that a user's files are never mixed with a dataset."""
     try:
         there = [path for path in root.iterdir() if not path.name.startswith(".")]
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def _check_empty(root: Path) -> None:
         raise DatasetError(
             f"{root}: cannot hold a dataset ({os_reason(error)}); choose another --out"
         ) from error
-    # Users may link a folder that takes much space to another disk beforehand.
+    # Users may link a subfolder that takes much space to another disk beforehand.
     strays = [path for path in there if not (path.name in FOLDERS and _is_link_to_an_empty_folder(path))]
     if strays:
         raise DatasetError(
@@ -119,7 +119,7 @@ _STREAM = re.compile(rb'"stream":\{"world":"\w+","seed":(\d+)')
 
 
 def _check_seed(manifest: Manifest, layout: Layout) -> None:
-    """Passes where the folder's scenes were drawn with the manifest's seed, which nobody may edit."""
+    """Checks that the folder's scenes were drawn with the manifest's seed, which nobody may edit."""
     for pool in sorted({entry["pool"] for splits in manifest.splits.values() for entry in splits.values()}):
         for path in layout.scene_files(pool)[:1]:
             with reading(path, "a scene file"), path.open("rb") as file:

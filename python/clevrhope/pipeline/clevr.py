@@ -1,6 +1,6 @@
 """CLEVR's own scenes and images as part of the train pool.
 
-Only CLEVR's train split is opened, so nothing of its val and test can get into a dataset.
+Only CLEVR's train split is opened, so nothing from its val and test can get into a dataset.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,13 +23,13 @@ from clevrhope.splits.hops import Hop
 K = TypeVar("K")
 
 SPLIT = "train"
-"""CLEVR's split, and the pool that its scenes become part of."""
+"""CLEVR's split, and the pool to which its scenes are added."""
 
 MODES = ("RGB", "RGBA")
 """Modes of CLEVR's images; their opacity carries no information and is dropped."""
 
 MOST_NAMED = 3
-"""Most missing images that an error names."""
+"""The most missing images that an error names."""
 
 
 def constraints(config: Config) -> Mapping[str, Any]:
@@ -54,7 +54,7 @@ def constraints(config: Config) -> Mapping[str, Any]:
 
 
 def with_share(config: Config, existing: Manifest | None) -> Config:
-    """The configuration with CLEVR's share filled in from the folder, or the default."""
+    """Fills in CLEVR's share from the folder, or else the default."""
     if config.clevr is None or config.clevr_share is not None:
         return config
     there = (existing.world.get("clevr") if existing else None) or {}
@@ -62,10 +62,10 @@ def with_share(config: Config, existing: Manifest | None) -> Config:
 
 
 def check_palettes(config: Config, existing: Manifest | None, hops: Sequence[Hop], out: Path) -> None:
-    """Passes unless CLEVR's scenes, old or new, would go with a sub-dataset that has a palette.
+    """Checks that CLEVR's scenes, old or new, are not combined with a sub-dataset that has a palette.
 
     Raises:
-        ConfigError: they would, and its pools cannot hold them.
+        ConfigError: they are, and the pools of the sub-dataset cannot hold them.
     """
     there = existing is not None and "clevr" in existing.world
     limited = next((hop.name for hop in hops if hop.palette), None)
@@ -83,11 +83,11 @@ def check_palettes(config: Config, existing: Manifest | None, hops: Sequence[Hop
 
 
 def open_clevr(config: Config, world: World, *, images: bool) -> World | None:
-    """The world of the pool `train` with CLEVR's scenes; None without a CLEVR folder.
+    """Opens the world of the pool `train` with CLEVR's scenes; None without a CLEVR folder.
 
     Raises:
         DatasetError: the folder is missing, has no train scenes, or, if `images`, no train images.
-        SceneError: the scenes are not those of CLEVR's train split; names the first wrong one.
+        SceneError: the scenes are not those of CLEVR's train split; names the first wrong scene.
     """
     if config.clevr is None:
         return None
@@ -107,7 +107,7 @@ def open_clevr(config: Config, world: World, *, images: bool) -> World | None:
 
 
 def binding(config: Config, clevr: World | None) -> dict[str, Any]:
-    """What the manifest records of CLEVR's scenes: their content and share, not their path."""
+    """What the manifest records about CLEVR's scenes: their content and share, but not their path."""
     if clevr is None or clevr.clevr is None:
         return {}
     digest, n_scenes, _ = clevr.clevr
@@ -115,7 +115,7 @@ def binding(config: Config, clevr: World | None) -> dict[str, Any]:
 
 
 def check_same(existing: Manifest, wanted: Manifest, config: Config, out: Path) -> None:
-    """Passes where a folder has the wanted scenes of CLEVR, in the wanted share.
+    """Checks that a folder has the requested scenes of CLEVR, in the requested share.
 
     Raises:
         BindingError: it has none, others, or another share.
@@ -154,17 +154,17 @@ def copy_images(
     write: Callable[[K, ImageArray], None],
     on_image: Callable[[], None],
 ) -> None:
-    """Copies CLEVR's images into a dataset, without opacity so that all images are of one kind.
+    """Copies CLEVR's images into a dataset, dropping opacity so that all images have the same mode.
 
     Args:
         folder: CLEVR_v1.0.
-        wanted: the index in the pool, CLEVR's file name, and a key of each image.
+        wanted: for each image its index in the pool, CLEVR's file name, and a key.
         size: (height, width) that the images must have.
-        write: writes an image, with its key; called in other threads.
+        write: writes an image under its key; called in other threads.
         on_image: called after each image.
 
     Raises:
-        DatasetError: images are missing (checked before any is copied), one is broken, or of another size.
+        DatasetError: images are missing (checked before any is copied), or one is broken or of another size.
     """
     published = images_folder(folder, SPLIT)
     there = {path.name for path in published.iterdir()} if published.is_dir() else set()

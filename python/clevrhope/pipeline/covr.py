@@ -1,6 +1,6 @@
-"""Questions over sets of images: what a request is to have of them, and their files.
+"""Questions over sets of images: what a request should have of them, and their files.
 
-They are asked about scenes of the folder's pools. A sub-dataset that has none has no folder in `covr/`.
+They ask about scenes of the folder's pools. A sub-dataset without such questions has no folder in `covr/`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ from clevrhope.splits.hops import Hop, name_order, parse_hop
 from clevrhope.splits.palettes import pool_name
 
 WINDOWS_A_BATCH = 16
-"""Windows per call, 16,000 questions: enough for all cores, and some 30 MB of JSON rows."""
+"""Windows per call, 16,000 questions: enough for all cores, and about 30 MB of JSON rows."""
 
 QUESTIONS_A_WINDOW = 1000
 
@@ -51,9 +51,9 @@ class CovrJob:
     split: str
     pool: str
     goal: int
-    """Questions: the requested number, or the existing one if that is larger."""
+    """Number of questions: as requested, or the existing number if that is larger."""
     finished: bool
-    """Whether the files are there, with exactly this goal."""
+    """Whether the files exist, with exactly this goal."""
     question_json: bool
     requested: int
 
@@ -69,7 +69,7 @@ def expand_covr_jobs(
     """The splits of a request, and those of earlier runs whose files are missing or damaged.
 
     Raises:
-        ConfigError: only values that are asked for alone were named, which have no such questions.
+        ConfigError: only single values were named, as preliminary sub-datasets, which have no such questions.
     """
     there = files.manifest.covr
     asked = [hop for hop in hops if hop.value is None] if wanted else []
@@ -98,15 +98,15 @@ class SetBatch(Questions[SetQuestionArrays]):
     """A batch of questions over several images."""
 
     skipped: tuple[int, ...]
-    """For each template, the pairs of questions so far that no attempt found."""
+    """For each template, the pairs of questions so far that no attempt could find."""
 
 
 class CovrMaker:
-    """Makes questions over several images from a folder's world, its templates and its seed.
+    """Makes questions over several images from a folder's world, templates and seed.
 
     Raises:
-        TemplateError: phrasings that are no such file; names the file and the place in it.
-        VocabularyError: a world with too many values.
+        TemplateError: a file of phrasings is invalid; names the file and the place in it.
+        VocabularyError: the world has too many values.
     """
 
     def __init__(self, engine: Engine, config: Config, vocab: Vocab) -> None:
@@ -134,7 +134,7 @@ class CovrMaker:
         """The stream of a split's questions.
 
         Raises:
-            SplitError: a world that is too poor for a template.
+            SplitError: the world is too poor for a template.
         """
         kind, pair, config = job.kind, job.hop.pair, self._config
         return SetStream(
@@ -168,7 +168,7 @@ class CovrMaker:
             done += len(batch)
 
     def encoded(self, job: CovrJob) -> Iterator[SetBatch]:
-        """The same as the files hold them."""
+        """The questions of `questions`, encoded as in the files."""
         done = 0
         stream = self.stream(job)
         for batch in self._batches(job, stream):
@@ -225,7 +225,7 @@ def write_covr_split(
     manifest: Manifest,
     advance: Advance,
 ) -> Manifest:
-    """Writes a split's questions as HDF5, and as JSON if wanted; gives the manifest that lists the files."""
+    """Writes a split's questions as HDF5, and as JSON if wanted; returns the manifest listing the files."""
     h5, rows = layout.questions_h5(job.hop.name, job.split), layout.questions_json(job.hop.name, job.split)
     h5.parent.mkdir(parents=True, exist_ok=True)
     images = []
@@ -253,7 +253,7 @@ def write_covr_split(
 
 
 def in_covr_order(splits: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Sub-datasets by name, splits in the order of their table: the order of runs leaves no trace."""
+    """Sorts sub-datasets by name and splits as in their table, so that the order of runs leaves no trace."""
     return {
         name: {split: splits[name][split] for split in COVR_KINDS if split in splits[name]}
         for name in sorted(splits, key=name_order)
@@ -261,7 +261,7 @@ def in_covr_order(splits: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
 
 
 def covr_scenes_in_use(manifest: Manifest, layout: Layout) -> Iterator[tuple[str, Ints]]:
-    """Of each split, its pool and the scenes of its sets, sorted, each once."""
+    """For each split, yields its pool and the scenes of its sets, sorted, each once."""
     for hop, splits in manifest.covr.items():
         for split in splits:
             yield read_set_scenes_in_use(layout.questions_h5(hop, split))

@@ -38,7 +38,7 @@ from clevrhope.splits.kinds import SPLITS
 IMAGES_SHOWN = 6
 QUESTIONS_SHOWN = 5
 IMAGES_SHOWN_OF_MANY = 2
-"""Images per split on the contact sheet where there are more sub-datasets than `MANY`."""
+"""Images per split on the contact sheet if there are more sub-datasets than `MANY`."""
 MANY = 3
 PLACES_SHOWN = 2
 TEXTS_SHOWN, TEXTS_SHOWN_OF_MANY = 4, 1
@@ -59,7 +59,7 @@ def write_documents(
     scenes: Pools,
     progress: Progress,
 ) -> dict[str, FileRecord]:
-    """Measures all files of the folder; writes its datasheets and contact sheet and gives their records."""
+    """Measures the folder's files, writes its datasheets and contact sheet, and returns their records."""
     layout = resolved.layout
     hops = [resolved.hop(name) for name in manifest.splits]
     with progress.stage("Measuring splits", total=len(hops), unit="sub-datasets") as advance:
@@ -79,7 +79,7 @@ def write_documents(
             hop: indices_by_pool(each for (name, _), each in (images | images_of_sets).items() if name == hop)
             for hop in manifest.splits
         }
-        # Pool -> by scene index, how many sub-datasets use the scene.
+        # Pool -> by scene index, the number of sub-datasets that use the scene.
         n_users = {pool: np.zeros(int(each[-1]) + 1, dtype=np.int32) for pool, each in used.items()}
         for pools in images_of_hops.values():
             for pool, mine in pools.items():
@@ -116,7 +116,7 @@ def _sub_dataset(
     images: Mapping[tuple[str, str], tuple[str, Ints]],
     n_users: Mapping[str, Ints],
 ) -> SubDataset:
-    """Measures a sub-dataset; `images` has the pool and the scenes of each (HOP, split)."""
+    """Measures a sub-dataset; `images` holds the pool and the scenes of each (HOP, split)."""
     layout = resolved.layout
     vocab = read_vocab(layout.vocab)
     splits = []
@@ -223,7 +223,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
 
 
 def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
-    """Cards of the first images that a split asks about; of a minimal split, whole places."""
+    """Cards of the first images that a split asks about; for a minimal split, of whole places."""
     layout = resolved.layout
     detokenizer = Detokenizer(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)

@@ -1,4 +1,4 @@
-"""The build's one door to the native module: worlds, templates, and batches of questions and scenes."""
+"""The build's only access to the native module: worlds, templates, and batches of questions and scenes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,10 +46,10 @@ PLACES_A_BATCH = 500
 SETS_A_BATCH = 500
 
 RELATIONS = 3
-"""Most relations in a question of CLEVR's templates, for which files have columns at least."""
+"""The most relations in a question of CLEVR's templates; files have at least as many columns for them."""
 
 CLEVR_RANGE, MOST_RANGE = 3.0, 1000.0
-"""CLEVR's `position_range`, and the largest that a world may have."""
+"""CLEVR's `position_range`, and the largest one that a world may have."""
 
 
 Rows = TypeVar("Rows", bound=QuestionRows)
@@ -61,11 +61,11 @@ class Questions(Generic[Rows]):
 
     arrays: Rows
     rows: list[bytes]
-    """The same questions as rows of CLEVR's JSON; empty where no JSON is wanted."""
+    """The same questions as rows of CLEVR's JSON; empty if no JSON is wanted."""
 
 
 class Engine:
-    """Makes questions and scenes from a folder's world, templates and seed; scanned scenes are kept."""
+    """Makes questions and scenes from a folder's world, templates and seed; keeps scanned scenes."""
 
     def __init__(
         self,
@@ -78,10 +78,10 @@ class Engine:
         implied: bool = False,
         clevr: World | None = None,
     ) -> None:
-        """`match_objects` thins scenes; `implied` holds pairs out of "same color as" and the like, too."""
+        """`match_objects` thins scenes; `implied` also holds pairs out of "same color as" and the like."""
         self.world = world
         self.clevr = clevr
-        """The world of the pool `train` if that holds CLEVR's scenes."""
+        """The world of the pool `train` if that contains CLEVR's scenes."""
         self.palettes = dict(palettes)
         """The folder's palettes by name."""
         self._worlds: dict[str, World] = {}
@@ -99,7 +99,7 @@ class Engine:
     def stream(
         self, split: str, pool: str, pair: Pair | None, n: int, *, rows: bool
     ) -> Iterator[Questions[QuestionArrays]]:
-        """The first n questions of a streamed split, the last image's perhaps not all.
+        """The first n questions of a streamed split; the last image may not have all of its questions.
 
         Raises:
             SplitError: a bounded search found too little; names the predicate that excludes too much.
@@ -107,7 +107,7 @@ class Engine:
         questions = self._open(split, pool, pair)
         done = 0
         while done < n:
-            # Windows that give the rest if each scene gives all of its questions.
+            # The number of windows that suffices if each scene yields all of its questions.
             n_windows = -(-(n - done) // (WINDOW * SPLITS[split].questions_per_scene))
             batch = questions.next(min(WINDOWS_A_BATCH, n_windows))
             if len(batch) > n - done:
@@ -126,7 +126,7 @@ class Engine:
     def minimal(
         self, split: str, pool: MinimalPool, places: Sequence[int], *, rows: bool
     ) -> Iterator[Questions[QuestionArrays]]:
-        """The questions of a minimal or existence split about some places, in the places' order."""
+        """The questions of a minimal or existence split about some places, in the order of the places."""
         done = 0
         kind: Literal["iid", "ood"] = "iid" if SPLITS[split].asked == "never" else "ood"
         for begin in range(0, len(places), PLACES_A_BATCH):
@@ -145,12 +145,12 @@ class Engine:
             yield self._questions(batch, split=split, first=first * pool.images, rows=rows)
 
     def counting_pool(self, hop: Hop) -> CountingPool:
-        """The pool of counting images of a value's type."""
+        """The pool of counting images for a value's type."""
         (value,) = hop.target
         return CountingPool(self.world, value=value)
 
     def minimal_pool(self, hop: Hop) -> MinimalPool:
-        """The pool of one-object images of a pair's types, or a value's, limited to its palette if any."""
+        """The pool of one-object images for a pair's types or a value's, limited to its palette if any."""
         return MinimalPool(self.world_of(pool_name("minimal", hop.pools)), pair=list(hop.target))
 
     def world_of(self, pool: str) -> World:
@@ -186,7 +186,7 @@ class Engine:
             yield scenes.json_rows()
 
     def forget_scenes(self) -> None:
-        """Frees the memory of scanned scenes, once all questions are made."""
+        """Frees the memory of scanned scenes once all questions are made."""
         self._scans.clear()
 
     def scanned(self) -> dict[str, int]:
@@ -216,7 +216,7 @@ class Engine:
     def _questions(
         self, batch: QuestionBatch, *, split: str, first: int, rows: bool
     ) -> Questions[QuestionArrays]:
-        """A batch as the files hold it; its first question is number `first` of its split."""
+        """A batch in the form of the files; its first question has number `first` in its split."""
         widths = (self.templates.question_width, self.templates.program_width)
         arrays = QuestionArrays(**encoded(batch, self._words, self._tokens, self._answers, widths))
         return Questions(arrays, batch.json_rows(split=split, start_index=first) if rows else [])
@@ -233,10 +233,10 @@ def encoded(
 
     Args:
         batch: the questions.
-        words: tokens of questions by number.
-        tokens: of programs.
-        answers: for each answer of the batch's vocabulary its number in vocab.json.
-        widths: of the rows of questions and of programs.
+        words: question tokens by number.
+        tokens: program tokens.
+        answers: the number in vocab.json of each answer of the batch's vocabulary.
+        widths: the widths of rows of questions and of programs.
     """
     questions, question_lengths = batch.question_tokens(words, widths[0])
     programs, program_lengths = batch.program_tokens(tokens, widths[1])
@@ -253,7 +253,7 @@ def encoded(
 
 
 def open_world(config: Config) -> World:
-    """The world of a configuration.
+    """Opens the world of a configuration.
 
     Raises:
         ConfigError: a file cannot be read, or objects could stand where the look has no flat ground.
@@ -265,10 +265,10 @@ def open_world(config: Config) -> World:
 
 
 def _check_positions(config: Config) -> None:
-    """Passes where objects in all corners of a wider world than CLEVR's would be above the ground."""
+    """Checks that in a world wider than CLEVR's, objects in all corners stand on the ground."""
     reach = constraints(config).get("position_range")
     if not isinstance(reach, int | float) or not CLEVR_RANGE < reach <= MOST_RANGE:
-        return  # as CLEVR's, or refused with the other constraints
+        return  # as wide as CLEVR's, or rejected with the other constraints
     look = read_look(properties=config.properties, changes=config.look)
     for x, y in product((-reach, reach), repeat=2):
         problem = off_the_ground(look.look["ground"], (x, y, min(look.properties["sizes"].values())))
@@ -285,12 +285,12 @@ def template_files(templates: Templates) -> list[str]:
 
 
 def families(templates: Templates) -> dict[int, tuple[str, int]]:
-    """Global index of each question family -> its file and its place there."""
+    """Maps the global index of each question family to its file and its position there."""
     return {index: (file, place) for file, place, index in templates.families}
 
 
 def families_that_never_mention(templates: Templates, pair: Pair) -> list[int]:
-    """Global indices of the families that cannot mention a pair, whatever the scene."""
+    """Global indices of the families that cannot mention a pair in any scene."""
     able = set(templates.families_that_can_mention(list(pair)))
     return [index for index in families(templates) if index not in able]
 
@@ -299,7 +299,7 @@ def vocabulary(world: World, templates: Templates) -> Vocab:
     """All words, functions and answers that can occur in this world with these templates.
 
     Raises:
-        TemplateError: templates that use a function that CLEVR's questions, and so datasets, do not have.
+        TemplateError: the templates use a function that CLEVR's questions, and so datasets, do not have.
     """
     tokens = ProgramTokens(world.vocabulary)
     for function in templates.functions:

@@ -21,11 +21,11 @@ class QuestionFiles:
     """Called for each split that is compared."""
 
     def has_json(self, hop: str, split: str) -> bool:
-        """Whether a split was written with its JSON question file, which it then keeps."""
+        """Whether a split was written with a JSON question file, which it then keeps."""
         return self.layout.relative(self.layout.questions_json(hop, split)) in self.manifest.files
 
     def are_whole(self, hop: str, split: str, *, question_json: bool) -> bool:
-        """Whether a split's files are as the manifest lists them."""
+        """Whether a split's files exist as the manifest lists them."""
         files = [self.layout.questions_h5(hop, split)]
         if question_json:
             files.append(self.layout.questions_json(hop, split))

@@ -1,4 +1,4 @@
-"""Images of the scenes in use, as PNG files and HDF5 files."""
+"""Images of the scenes in use, as PNG and HDF5 files."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -39,11 +39,11 @@ class PoolWork:
     used: Ints
     """Scenes in use."""
     missing: Ints
-    """Those of them whose image, or some wanted annotation, is in no file yet."""
+    """The scenes in use whose image, or some wanted annotation, is in no file yet."""
 
 
 def missing_images(used: Mapping[str, Ints], layout: Layout) -> list[PoolWork]:
-    """For each pool, the scenes whose images are in no file: PNG, HDF5, or that of images to be packed."""
+    """For each pool, the scenes whose images are in no file: PNG, HDF5, or the store to be packed."""
     found = []
     for pool, indices in used.items():
         there = np.union1d(images_in(layout.images_h5(pool)), png_indices(layout.images(pool), pool))
@@ -54,7 +54,7 @@ def missing_images(used: Mapping[str, Ints], layout: Layout) -> list[PoolWork]:
 
 @contextmanager
 def image_writer(layout: Layout, pools: Iterable[str], *, as_png: bool) -> Iterator[WriteImage]:
-    """Writes images of pools, each named by `layout.image`: as PNG files, or to be packed into HDF5."""
+    """Yields a function that writes images, named by `layout.image`, as PNG or to be packed into HDF5."""
     if as_png:
         yield lambda path, pixels: write_whole(path, encode_png(pixels))
         return
@@ -71,7 +71,7 @@ def render_missing(
     """Copies CLEVR's missing images, then renders the others.
 
     Raises:
-        ScenesFailedError: some scenes gave no image; raised after all others, of all pools, are written.
+        ScenesFailedError: some scenes could not be rendered; raised after all other images are written.
     """
     layout, pools = resolved.layout, [each.pool for each in work if len(each.missing)]
     with image_writer(layout, pools, as_png=resolved.config.png) as write:
@@ -92,7 +92,7 @@ def render_missing(
 def _copy_published(
     work: Sequence[PoolWork], resolved: Resolved, write: WriteImage, progress: Progress
 ) -> Mapping[str, Ints]:
-    """Copies the missing images that CLEVR has; gives, by pool, the scenes that remain to be rendered."""
+    """Copies the missing images that CLEVR has; returns, by pool, the scenes that remain to be rendered."""
     wanted: list[tuple[int, str, Path]] = []
     rendered = {}
     for each in work:
@@ -109,7 +109,7 @@ def _copy_published(
 
 
 def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
-    """Brings a pool's images, all of them made already, into the wanted file formats."""
+    """Converts a pool's images, which must all exist, to the wanted file formats."""
     layout, pool = resolved.layout, each.pool
     h5 = layout.images_h5(pool)
     files: dict[str, FileRecord] = {}
@@ -161,7 +161,7 @@ def archive_record(
 ) -> FileRecord:
     """The record of a pool's HDF5 file after `aggregate`, which returns whether it rewrote the file.
 
-    The old record leaves the manifest first, so that a killed run never leaves a wrong one behind.
+    The old record is removed from the manifest first, so that a killed run never leaves a wrong one behind.
     """
     name = layout.relative(path)
     listed = manifest.files.get(name)
@@ -173,12 +173,12 @@ def archive_record(
 
 
 def check_images(layout: Layout, manifest: Manifest) -> None:
-    """Passes where files of images and annotations are those that the manifest lists.
+    """Checks that files of images and annotations are those that the manifest lists.
 
     HDF5 files are compared by content; PNG files, of which there can be 400,000, by size.
 
     Raises:
-        DatasetError: one is damaged or was changed. Images cost hours, so the user decides what to do.
+        DatasetError: a file is damaged or was changed. Images cost hours, so the user decides what to do.
     """
     for name, listed in manifest.files.items():
         if not name.startswith(("images/", "passes/")):
@@ -187,7 +187,7 @@ def check_images(layout: Layout, manifest: Manifest) -> None:
         try:
             differs = path.stat().st_size != listed.bytes
         except OSError:
-            continue  # it will be made again
+            continue  # the image will be made again
         if differs or (name.endswith(".h5") and record(path) != listed):
             raise DatasetError(
                 f"{path}: not the file that {layout.manifest.name} lists, so it is damaged or was changed; "
@@ -206,7 +206,7 @@ def unlisted_archives(pools: Iterable[str], layout: Layout, manifest: Manifest) 
 
 
 def _png_from_elsewhere(each: PoolWork, layout: Layout) -> list[int]:
-    """Writes the PNG files of images that are only in HDF5 or wait for it; gives their scenes' indices."""
+    """Writes PNG files of images that are only in HDF5 or wait for it; returns their scene indices."""
     pool = each.pool
     missing: list[int] = np.setdiff1d(each.used, png_indices(layout.images(pool), pool)).tolist()
     with ImageStore(layout.image_store(pool)) as store:

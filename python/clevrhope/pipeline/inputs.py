@@ -1,4 +1,4 @@
-"""The first step of resolving a request: opens everything that it names; writes nothing."""
+"""The first step of resolving a request: opens everything that it names, without writing anything."""
 
 from dataclasses import dataclass
 
@@ -18,13 +18,13 @@ class Inputs:
     """What a request names, opened and checked."""
 
     config: Config
-    """Includes the share of CLEVR's scenes, which the folder decides where the request does not."""
+    """Includes the share of CLEVR's scenes, taken from the folder if the request does not set it."""
     world: World
     clevr: World | None
-    """The world of the pool `train` if that holds CLEVR's scenes."""
+    """The world of the pool `train` if that contains CLEVR's scenes."""
     templates: Templates
     hops: tuple[Hop, ...]
-    """Each once, with the name of its palette if it has one."""
+    """Each sub-dataset once, with the name of its palette if it has one."""
 
 
 def open_inputs(request: Request, existing: Manifest | None) -> Inputs:
@@ -35,7 +35,7 @@ def open_inputs(request: Request, existing: Manifest | None) -> Inputs:
         existing: the folder's manifest; None for a new folder.
 
     Raises:
-        ClevrhopeError: a pair, template or setting is wrong, or does not go with another.
+        ClevrhopeError: a pair, template or setting is wrong, or conflicts with another.
     """
     config = with_share(request.config, existing)
     world = open_world(config)
@@ -55,7 +55,7 @@ def _hops(request: Request, world: World) -> tuple[Hop, ...]:
 
 
 def _check_passes(request: Request, existing: Manifest | None) -> None:
-    """Passes where every wanted image can have the wanted annotations."""
+    """Checks that every wanted image can have the wanted annotations."""
     if not request.config.passes:
         return
     if not request.render:

@@ -24,14 +24,14 @@ class Job:
     split: str
     pool: str
     goal: int
-    """Questions of a streamed split, places of a minimal one, groups or sets of a preliminary one: the
-    requested number, or the existing one if that is larger."""
+    """Number of questions in a streamed split, places in a minimal one, groups or sets in a preliminary one:
+    the requested number, or the existing one if that is larger."""
     finished: bool
-    """Whether the files are there, with exactly this goal."""
+    """Whether the files exist, with exactly this goal."""
     question_json: bool = True
-    """Whether a question file in CLEVR's JSON is one of them."""
+    """Whether these include a question file in CLEVR's JSON."""
     requested: int = 0
-    """The requested size; less than the goal where the folder has more already."""
+    """The requested size; less than the goal if the folder already has more."""
 
     @property
     def kind(self) -> SplitKind:
@@ -40,7 +40,7 @@ class Job:
 
     @property
     def minimal(self) -> bool:
-        """Whether it is a split of one-object grids, counted in places."""
+        """Whether this is a split of one-object grids, counted in places."""
         return self.kind.drawn == "places"
 
     @property
@@ -57,7 +57,7 @@ def expand_jobs(
     A split whose files differ from the manifest is written again.
 
     Raises:
-        ClevrhopeError: a split that no sub-dataset has, a pool that is too small, or one that has changed.
+        ClevrhopeError: no sub-dataset has a wanted split, a pool is too small, or a split has changed.
     """
     second = second_palette(request.limits)
     jobs = tuple(
@@ -78,7 +78,7 @@ def expand_jobs(
 
 
 def wanted_splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, ...]:
-    """Those of the wanted splits (None: of all) that a sub-dataset has, in canonical order.
+    """The wanted splits (None: all) that a sub-dataset has, in canonical order.
 
     Raises:
         ConfigError: a wanted split does not exist.
@@ -92,7 +92,7 @@ def wanted_splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[
 
 
 def new_job(hop: Hop, split: str, sizes: Sizes, engine: Engine, second: str) -> Job:
-    """A split of the size asked for, without a folder; `second` is the name of a second palette, or "".
+    """A split of the requested size, regardless of a folder; `second` names a second palette, or is "".
 
     Raises:
         ClevrhopeError: its pool is too small.
@@ -105,7 +105,7 @@ def new_job(hop: Hop, split: str, sizes: Sizes, engine: Engine, second: str) -> 
         else:
             counting = engine.counting_pool(hop)
             pool, goal = counting.name, sizes.prelim_counting
-            # Fails where the pool has fewer sets.
+            # Fails if the pool has fewer sets.
             counting.questions(engine.templates, seed=engine.seed, first=goal - 1, n=1)
     elif kind.drawn == "places":
         minimal = engine.minimal_pool(hop)

@@ -22,22 +22,22 @@ from clevrhope.splits.palettes import (
 
 @dataclass(frozen=True)
 class Limits:
-    """How a request limits the combinations of values; by default it does not."""
+    """How a request limits the combinations of values; by default, all are allowed."""
 
     diversities: tuple[int, ...] = ()
-    """Numbers of combinations of a pair's types, the pair included; each makes a sub-dataset."""
+    """Numbers of combinations of a pair's types, including the pair; each makes a sub-dataset."""
     mode: Literal["nested", "grid"] = "nested"
     palette: Path | None = None
     """A file that lists the combinations; for a pair, those seen in training."""
     test_palette: Path | None = None
-    """The file for a second test set, where nothing is held out."""
+    """The file for a second test set, if nothing is held out."""
 
 
 def limited_hops(hops: Sequence[Hop], limits: Limits) -> tuple[Hop, ...]:
     """The sub-datasets of a request: each pair once for each diversity, or with the palette of the file.
 
     Raises:
-        ConfigError: the choices do not go together.
+        ConfigError: the choices conflict.
     """
     if limits.diversities and limits.palette:
         raise ConfigError("--diversity and --palette both say what is seen; take one of them")
@@ -90,7 +90,7 @@ def folder_palettes(
     Raises:
         ConfigError: a file cannot be read, or differs from the folder's palette of the same name.
         SceneError: a file is not a palette; names the place in it.
-        SplitError: a palette leaves nothing of a pair, or a pair cannot have the diversity.
+        SplitError: a palette leaves no combination for a pair, or a pair cannot have the diversity.
     """
     palettes = {name: palette_from_json(raw) for name, raw in there.items()}
     files = [limits.palette, limits.test_palette]
@@ -133,7 +133,7 @@ def _palette(
 
 
 def _seen_of_file(hop: Hop, palette: Palette, world: World) -> Palette:
-    """What a pair's train set sees of a file's palette: all but the pair, which the file need not hold."""
+    """A pair's combinations in training, from a file's palette: all but the pair, which it may omit."""
     pair = list(hop.pair or ())
     seen = palette.without(pair)
     if not seen.combinations:

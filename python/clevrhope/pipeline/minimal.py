@@ -1,13 +1,13 @@
 """The order in which minimal and preliminary splits take the places of a pool of one-object images.
 
-A grid is two values of one type by two of another; a place (position, rotation, camera, lights) is drawn for
-each grid, combination of the other types' values, and copy, and has four images, one for each corner of the
-grid. The paper's numbers of copies are 40, 20, 5 and 2 for CLEVR's diversities 4, 6, 16 and 24.
+A grid combines two values of one type with two of another. A place (position, rotation, camera, lights) is
+drawn for each grid, combination of the other types' values, and copy; it has four images, one for each corner
+of the grid. The paper's numbers of copies are 40, 20, 5 and 2 for CLEVR's diversities 4, 6, 16 and 24.
 
-The preliminary sets (CLEVR-HOPE, appendix B) ask for one value. Existence is a minimal set of a single type:
-a grid is two of its values, a place has two images, and a group is a place whose grid has the value. Its
-first image shows the value, the other one another value of the type, and nothing else changes. Counting
-sets have no end and come in their own order.
+The preliminary sets (CLEVR-HOPE, appendix B) ask about one value. Existence is a minimal set of a single
+type: a grid is two of its values, a place has two images, and a group is a place whose grid has the value.
+Its first image shows the value, the second another value of the type, and nothing else changes. Counting sets
+are unlimited in number and have an order of their own.
 """
 
 import hashlib
@@ -16,21 +16,21 @@ from collections.abc import Sequence
 from clevrhope.pipeline.engine import MinimalPool
 
 OF_FIRST_PLACES = (2, 3)
-"""While there are both kinds, two places of three are in grids that hold the pair."""
+"""While both kinds remain, two places of three are in grids that contain the pair."""
 
 
 def n_places(pool: MinimalPool, *, copies: int, limit: int) -> int:
-    """Number of places in so many copies (0: the paper's), at most `limit` (0: all)."""
+    """Number of places in `copies` copies (0: the paper's number), at most `limit` (0: all)."""
     n = pool.n_grids * pool.n_combinations * min(copies or pool.copies, pool.copies)
     return min(n, limit) if limit else n
 
 
 def first_places(pool: MinimalPool, n: int, *, seed: int) -> list[int]:
-    """The first n places that a split takes; a smaller n gives a prefix.
+    """The first n places that a split takes; a smaller n yields a prefix.
 
-    All places of one copy come before those of the next, in an order that a hash of the seed gives. Of the
-    first copy's, two in three hold the pair while there are both kinds, so that the smallest sets have
-    something to show.
+    All places of one copy come before those of the next, in an order that a hash of the seed determines. In
+    the first copy, two places of three contain the pair while both kinds remain, so that even the smallest
+    sets contain both.
     """
     a_copy = pool.n_grids * pool.n_combinations
     chosen: list[int] = []
@@ -48,7 +48,7 @@ def n_groups(pool: MinimalPool, limit: int) -> int:
 
 
 def first_groups(pool: MinimalPool, n: int, *, seed: int) -> list[int]:
-    """The first n places whose grid has the value, ordered as `first_places`; a smaller n gives a prefix."""
+    """The first n places whose grid has the value, in the order of `first_places`; a smaller n is a prefix."""
     places = [place for place in range(pool.n_places) if pool.has_pair(place)]
     places.sort(key=lambda place: (place % pool.copies, _rank(seed, pool.name, place)))
     return places[:n]

@@ -1,6 +1,6 @@
 """Building one machine's part of a request, and merging the parts of all machines.
 
-A part is a dataset's folder with some of the splits and some of the images. Merged, the parts have the same
+A part is a dataset's folder with some of the splits and some of the images. The merged parts have the same
 bytes as a build on one machine.
 """
 
@@ -73,7 +73,7 @@ def build_part(
     """Makes one machine's part of a request, text and images; resumes an interrupted run.
 
     Raises:
-        ClevrhopeError: as `build`; or the seed is missing, or the folder holds something else.
+        ClevrhopeError: as for `build`; or the seed is missing, or the folder holds something else.
     """
     began = monotonic()
     progress = progress or Silent()
@@ -98,7 +98,7 @@ def build_part(
             with progress.stage("Writing scenes", total=n_images, unit="scenes") as advance:
                 for pool, indices in images.items():
                     manifest = write_scenes(pool, indices, resolved, manifest, advance)
-            # Parts have PNG files; merge makes the formats that the whole dataset has.
+            # Parts have PNG files; merging makes the formats of the whole dataset.
             as_png = replace(resolved, config=replace(resolved.config, images="png"))
             render_missing(missing_images(images, resolved.layout), as_png, renderer, progress)
             annotations = missing_passes(images, resolved.layout, resolved.config.passes)
@@ -116,13 +116,14 @@ def merge(
     make_renderer: MakeRenderer | None = None,
     progress: Progress | None = None,
 ) -> Summary:
-    """Merges the parts of a request into its folder, which becomes what `build` alone would have made.
+    """Merges the parts of a request into its folder, with the result that `build` would have on one machine.
 
-    Files are linked where parts and folder are on one disk, and copied otherwise; images that the folder has
-    only in HDF5 are packed. Parts stay as they are.
+    Files are linked if parts and folder are on the same disk, and copied otherwise; images that the folder
+    should have only in HDF5 are packed. The parts stay unchanged.
 
     Raises:
-        ClevrhopeError: as `build`; or a part is missing, unfinished, named twice, or of another request.
+        ClevrhopeError: as for `build`; or a part is missing, unfinished, named twice, or from another
+            request.
     """
     progress = progress or Silent()
     found = [(folder, _read_part(folder)) for folder in parts]
@@ -212,7 +213,7 @@ def _texts(part: Manifest) -> dict[str, FileRecord]:
 
 
 def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> None:
-    """Passes where all parts of this request are there, once each."""
+    """Checks that all parts of this request are present, each once."""
     if not found:
         raise ConfigError("no parts given; name the folders that build --shard made")
     wanted = request_as_json(resolved)
@@ -246,7 +247,7 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
 
 
 def _check_splits(folder: Path, part: Manifest, resolved: Resolved) -> None:
-    """Passes where a part has splits of this request only, in the same pools."""
+    """Checks that a part has only splits of this request, in the same pools."""
     pools = {(job.hop.name, job.split): job.pool for job in resolved.all_jobs}
     for hop, entries in (*part.splits.items(), *part.covr.items()):
         for split, entry in entries.items():
@@ -258,7 +259,7 @@ def _check_splits(folder: Path, part: Manifest, resolved: Resolved) -> None:
 
 
 def _other_pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """Which sub-datasets a part has and which are asked for, where these differ; else ""."""
+    """The sub-datasets of a part and of the request, where these differ; else ""."""
     has, asks = (
         sorted({split.partition("/")[0] for split in each.get("splits", ())}) for each in (there, here)
     )
@@ -268,20 +269,20 @@ def _other_pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
 
 
 def _place(path: Path, to: Path) -> None:
-    """Links a file to a new place, or copies it where linking fails; an existing file stays."""
+    """Links a file to a new place, or copies it if linking fails; an existing file stays."""
     size = _size(path)
     if to.exists() and to.stat().st_size == size:
         return
     with whole_file(to) as temporary:
         temporary.unlink(missing_ok=True)
         try:
-            os.link(path.resolve(), temporary)  # where the part has a link, the file that it leads to
+            os.link(path.resolve(), temporary)  # if the part has a link, use the file that it points to
         except OSError:
             shutil.copyfile(path, temporary)
 
 
 def _add_images(layout: Layout, pool: str, images: Mapping[int, Path]) -> None:
-    """Adds PNG files, by the scene's index, to the images that wait to be packed, unless these are packed."""
+    """Adds PNG files, by the scene's index, to the images that wait to be packed, unless they are packed."""
     there = {*images_in(layout.images_h5(pool)).tolist(), *stored_images(layout.image_store(pool)).tolist()}
     missing = [index for index in images if index not in there]
     if missing:
@@ -295,7 +296,7 @@ def _add_images(layout: Layout, pool: str, images: Mapping[int, Path]) -> None:
 
 
 def _size(path: Path) -> int:
-    """The size of a part's file; raises a DatasetError where it is missing or not a file."""
+    """The size of a part's file; raises a DatasetError if it is missing or not a file."""
     with reading(path, "a file of a part", remedy="run the part's build again"):
         check_regular(path)
         return path.stat().st_size

@@ -9,16 +9,16 @@ T = TypeVar("T")
 
 
 def prefetch(items: Iterator[T]) -> Iterator[T]:
-    """The items of an iterator, each made while the one before it is used."""
+    """Yields the items of an iterator, making each while the one before it is used."""
     with closing(prefetch_each([items])) as sources:
         for source in sources:
             yield from source
 
 
 def prefetch_each(sources: Iterable[Iterator[T]]) -> Generator[Iterator[T]]:
-    """Iterators, to be used up in this order; of each the first item is made while those before it are used.
+    """Yields iterators to be exhausted in order; the first item of each is made while earlier ones are used.
 
-    What a source raises is raised where its items are taken.
+    An exception of a source is raised where its items are taken.
     """
     with ThreadPoolExecutor(1) as thread:
         try:

@@ -1,4 +1,4 @@
-"""What a user wants `build` to make."""
+"""A user's request to `build`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,11 +34,11 @@ class Request:
     covr: bool = False
     """Whether questions over several images are wanted too."""
     prelim: tuple[str, ...] = ()
-    """Values to ask about alone, or "all"."""
+    """Single values to ask about, or "all"."""
     edition: Edition | None = None
-    """The edition that this is, or a part of; private where the seed is not the edition's."""
+    """The edition that this request makes, whole or in part; private if the seed is not the edition's."""
 
     @property
     def rendering(self) -> Mapping[str, Any] | None:
-        """The rendering settings as a manifest records them; None where no images are wanted."""
+        """The rendering settings as a manifest records them; None if no images are wanted."""
         return rendering_as_json(self.config.rendering) if self.render else None

@@ -23,12 +23,12 @@ from clevrhope.splits.palettes import Palette
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a build works from."""
+    """The input of a build."""
 
     request: Request
     layout: Layout
     config: Config
-    """The requested configuration, plus the image formats and annotations that the folder has already."""
+    """The requested configuration, plus the image formats and annotations that the folder already has."""
     engine: Engine
     manifest: Manifest
     """The folder's manifest before the run; for a new folder, one that lists nothing."""
@@ -37,11 +37,11 @@ class Resolved:
     covr_jobs: tuple[CovrJob, ...]
     """Splits of questions over several images."""
     covr: CovrMaker | None
-    """What makes them; None where there are none."""
+    """Makes these questions; None if there are none."""
 
     @property
     def all_jobs(self) -> tuple[Job | CovrJob, ...]:
-        """The splits of questions about one image, then those about several."""
+        """The splits of questions about one image, followed by those about several."""
         return (*self.jobs, *self.covr_jobs)
 
     @property
@@ -56,7 +56,7 @@ class Resolved:
 
     @property
     def exhausted(self) -> tuple[str, ...]:
-        """Values that have fewer existence groups than requested: one sentence for each number of groups."""
+        """Values with fewer existence groups than requested: one sentence for each number of groups."""
         wanted = self.config.sizes.prelim_existence
         values: dict[int, list[str]] = {}
         for job in self.jobs:
@@ -73,12 +73,12 @@ class Resolved:
 
 
 def resolve(request: Request, *, checksums: bool = False, progress: Progress | None = None) -> Resolved:
-    """Opens the inputs, binds them to the folder and expands the jobs; writes nothing.
+    """Opens the inputs, binds them to the folder and expands the jobs, without writing anything.
 
     Args:
         request: the wanted dataset.
         checksums: whether to compare the contents of existing files, not only their sizes.
-        progress: shows the comparison, which takes a while where there are many questions.
+        progress: shows the comparison, which takes a while if there are many questions.
 
     Raises:
         ClevrhopeError: a pair, split, template or setting is wrong, or the folder is bound to others.
@@ -118,13 +118,13 @@ def open_engine(inputs: Inputs, *, seed: int, palettes: Mapping[str, Palette]) -
 
 
 def resolved_config(resolved: Resolved) -> dict[str, Any]:
-    """The configuration as the manifest records it; only the last part of paths, so that machines agree."""
+    """The configuration for the manifest, with only the last part of paths, so that machines agree."""
     config = resolved.config
     before = resolved.manifest.config.get("sizes", {})
     sizes = {name: _larger(name, size, before.get(name)) for name, size in asdict(config.sizes).items()}
     if not (resolved.request.covr or resolved.manifest.covr):
         sizes = {name: size for name, size in sizes.items() if not name.startswith("covr_")}
-    # A smaller preset in a later request takes nothing away.
+    # A smaller preset in a later request removes nothing.
     presets = (config.preset, resolved.manifest.config.get("preset"))
     return {
         "preset": [name for name in PRESETS if name in presets][-1],
@@ -138,7 +138,7 @@ def resolved_config(resolved: Resolved) -> dict[str, Any]:
 
 
 def _larger(name: str, size: int, before: int | None) -> int:
-    """The larger of two sizes, where 0 can mean all there is."""
+    """The larger of two sizes, where 0 can mean everything that exists."""
     if before is None:
         return size
     if name in ZERO_IS_ALL and 0 in (size, before):

@@ -62,22 +62,22 @@ class Summary:
     kept: tuple[str, ...]
     """One sentence for each split that keeps more than the request asked for."""
     exhausted: tuple[str, ...]
-    """As `Resolved.exhausted`."""
+    """See `Resolved.exhausted`."""
     covr: Mapping[str, Mapping[str, Mapping[str, object]]]
-    """The same of questions over several images."""
+    """HOP -> split -> pool, questions, images, for questions over several images."""
     suites: Mapping[str, Sequence[str]]
     """Suite -> sub-datasets whose pairs were removed: made from fewer questions, or in damaged files."""
     n_questions: int
     n_images: int
-    """Scenes in use; each has an image unless the request renders none."""
+    """Number of scenes in use; each has an image unless the request renders none."""
     n_rendered: int
-    """Images rendered by this run."""
+    """Number of images that this run rendered."""
     n_annotated: int
-    """Images that this run annotated."""
+    """Number of images that this run annotated."""
     n_copied: int
-    """CLEVR's images that this run copied."""
+    """Number of CLEVR's images that this run copied."""
     n_published: int
-    """Scenes in use that are CLEVR's, with or without images."""
+    """Number of scenes in use that are CLEVR's, with or without images."""
     n_bytes: int
     seconds: float
     contact_sheet: Path
@@ -86,11 +86,11 @@ class Summary:
 def build(
     request: Request, *, make_renderer: MakeRenderer | None = None, progress: Progress | None = None
 ) -> Summary:
-    """Makes what a dataset's folder lacks for a request; resumes an interrupted run.
+    """Makes everything that a dataset's folder lacks for a request; resumes an interrupted run.
 
     Args:
         request: the wanted dataset.
-        make_renderer: makes a renderer other than those that a configuration can name.
+        make_renderer: makes a custom renderer, instead of one that the configuration names.
         progress: shows the stages; None shows nothing.
 
     Raises:
@@ -103,7 +103,7 @@ def build(
         stack.enter_context(locked(request.out))
         resolved = resolve(request, checksums=True, progress=progress)
         check_not_part(resolved)
-        # A split that cannot be filled fails before anything is written.
+        # A split that cannot be filled should fail before anything is written.
         try_each_split(resolved)
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         sweep(resolved.layout.folders())
@@ -121,7 +121,7 @@ def build(
         annotations = missing_passes(used, resolved.layout, resolved.config.passes)
         if renderer is not None:
             if any(len(each.missing) for each in work):
-                # Splits that were checked without these images are to be checked again.
+                # Splits that were checked without these images must be checked again.
                 manifest = replace(manifest, checked={})
                 write_manifest(resolved.layout.manifest, manifest)
                 render_missing(work, resolved, renderer, progress)
@@ -171,10 +171,10 @@ def build(
 
 
 def check_not_part(resolved: Resolved) -> None:
-    """Passes for a folder that `build --shard` did not make.
+    """Checks that `build --shard` did not make the folder.
 
     Raises:
-        DatasetError: it holds a part.
+        DatasetError: the folder holds a part.
     """
     if resolved.manifest.shard is not None:
         out = resolved.request.out
@@ -192,7 +192,7 @@ def open_renderer(
 
     Raises:
         ConfigError: there is no such device, engine or address, or the renderer makes no passes.
-        RenderError: Blender or Ray is needed and missing, of another release, or does not answer.
+        RenderError: Blender or Ray is needed but missing, of another release, or does not answer.
         SceneError: the native renderer has no formula for a shape or material.
     """
     rendering, workers = resolved.config.rendering, resolved.request.workers
@@ -211,7 +211,7 @@ def open_renderer(
         )
     renderer = stack.enter_context(renderer)
     if resolved.config.passes:
-        annotator_of(renderer)  # an error comes before the first image
+        annotator_of(renderer)  # so that an error comes before the first image
     return renderer
 
 
@@ -227,7 +227,7 @@ def try_each_split(resolved: Resolved) -> None:
 
 
 def start_manifest(resolved: Resolved) -> Manifest:
-    """Writes the manifest before anything else: bound, and marked as not complete.
+    """Writes the manifest before anything else: bound, and marked as incomplete.
 
     Raises:
         DatasetError: a foreign file is where the run would write or remove its own.
@@ -251,7 +251,7 @@ def start_manifest(resolved: Resolved) -> Manifest:
 
 
 def write_text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
-    """Writes the unfinished splits; gives the manifest that lists them."""
+    """Writes the unfinished splits; returns the manifest that lists them."""
     jobs = [job for job in resolved.jobs if not job.finished]
     with closing(generate_questions(jobs, resolved)) as splits:
         for job, questions in splits:
@@ -266,7 +266,7 @@ def write_text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Ma
 
 
 def write_covr(resolved: Resolved, maker: CovrMaker, manifest: Manifest, progress: Progress) -> Manifest:
-    """Writes the unfinished splits of questions over several images; gives the manifest that lists them."""
+    """Writes the unfinished splits of questions over several images; returns the manifest that lists them."""
     manifest = manifest.with_files(write_covr_vocabulary(maker, resolved.layout))
     jobs = [job for job in resolved.covr_jobs if not job.finished]
     with closing(prefetch_each(map(maker.encoded, jobs))) as sources:
@@ -288,7 +288,7 @@ def _stored(
     manifest: Manifest,
     progress: Progress,
 ) -> Manifest:
-    """Brings what was made for each pool into the wanted formats, `n_each` units an image."""
+    """Converts what was made for each pool to the wanted formats, counting `n_each` units per image."""
     total = n_each * sum(len(each.used) for each in work)
     if work:
         with progress.stage(f"Storing {what}", total=total, unit=unit) as advance:
@@ -304,7 +304,7 @@ def _check_leaks(check: LeakCheck, resolved: Resolved, manifest: Manifest, progr
     with progress.stage("Checking for leaks", total=len(unchecked), unit="sub-datasets") as advance:
         look = partial(check.check, images=resolved.request.render)
         for hop, report in zip(unchecked, map_in_threads(look, map(resolved.hop, unchecked)), strict=True):
-            if not report.ok:  # a bug in clevrhope
+            if not report.ok:  # this would be a bug in clevrhope
                 shown = "; ".join(map(str, report.violations[:3]))
                 raise DatasetError(f"{resolved.layout.hop(hop)}: {report.n_violations} violations: {shown}")
             manifest = replace(manifest, checked={**manifest.checked, hop: list(report.checked())})

@@ -1,7 +1,7 @@
-"""Rendering of any scene file in CLEVR's format, one PNG file per scene; existing images are kept.
+"""Renders any scene file in CLEVR's format, one PNG file per scene; keeps existing images.
 
-The folder's render.json records how its images were rendered and from which files, so that images of two
-kinds are never mixed.
+The folder's render.json records how its images were rendered and from which files, so that images rendered in
+different ways are never mixed.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ from clevrhope.runtime.paths import MAX_NAME
 from clevrhope.runtime.progress import Progress, Silent
 
 RENDER_JSON = "render.json"
-"""Records what the folder's images are, and of which files; written before the first image."""
+"""Records how the folder's images are rendered, and from which files; written before the first image."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class RenderedFile:
     folder: Path
     n_scenes: int
     n_rendered: int
-    """Images that this run made; the others existed before."""
+    """Number of images that this run rendered; the others existed before."""
     n_annotated: int
-    """Images that this run annotated."""
+    """Number of images that this run annotated."""
     n_without_camera: int
-    """Scenes without a camera position, like all of CLEVR's own."""
+    """Number of scenes without a camera position, such as all of CLEVR's own."""
     n_without_lights: int
 
 
@@ -74,18 +74,18 @@ def render_scene_file(
 ) -> RenderedFile:
     """Renders the images that `out` lacks, each under its scene's `image_filename`.
 
-    A scene without a name gets its number in the file, such as 000000.png. All scenes are checked before any
-    is rendered. Several scene files can be rendered into one folder, with the same settings. With `passes`,
-    some of mask, depth and normal, an HDF5 file beside the images (the scene file's name with _passes.h5) has
-    a row for each scene, in the file's order; annotations made before stay. `changes` are those of
-    `read_look`.
+    A scene without a file name is named by its number in the file, such as 000000.png. All scenes are checked
+    before any is rendered. Several scene files can be rendered into one folder with the same settings. With
+    `passes`, some of mask, depth and normal, an HDF5 file beside the images (the scene file's name with
+    _passes.h5) has a row for each scene, in the file's order; existing annotations stay. `changes` are those
+    of `read_look`.
 
     Raises:
         SceneError: the scene file is missing, or a scene has an unknown name, lacks something, or has an
             object outside the world.
-        DatasetError: the scene file is broken, or the folder has images of another kind.
-        ConfigError: there is no such device, engine or address, or no renderer could use the changed look.
-        RenderError: Blender or Ray is needed and missing, or does not answer.
+        DatasetError: the scene file is broken, or the folder has images rendered in another way.
+        ConfigError: there is no such device, engine or address, or no renderer supports the changed look.
+        RenderError: Blender or Ray is needed but missing, or does not answer.
     """
     progress = progress or Silent()
     if not scenes.exists():
@@ -126,7 +126,7 @@ def _annotate(
     annotator: Annotator,
     progress: Progress,
 ) -> int:
-    """Makes the missing annotations of a file's scenes; gives the number of these scenes."""
+    """Makes the missing annotations of a file's scenes; returns the number of these scenes."""
     path, store = passes_file(out, scenes), _passes_store(out, scenes)
     records = [store.path / f"{Path(name).stem}.passes" for name in names]
     there = set(annotated_in(path, kinds).tolist())
@@ -150,7 +150,7 @@ def _annotate(
 
 
 def _passes_store(out: Path, scenes: Path) -> WorkingFolder:
-    """Where annotations wait to be packed into HDF5."""
+    """The folder in which annotations wait to be packed into HDF5."""
     return WorkingFolder(out / f"{OWN_PREFIX}{scenes.stem}_passes", re.compile(r"[^.].*\.passes"))
 
 
@@ -219,10 +219,10 @@ def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: 
 def _bind(
     out: Path, scenes: Path, names: list[str], look: Look, rendering: Rendering, passes: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Records the folder's images in its render.json, where they go with those that it has.
+    """Checks that a file's images match those in the folder, and records them in its render.json.
 
-    From here on a file's names belong to it, rendered or not. Gives the kinds of passes that its images will
-    have, those of earlier runs included.
+    From here on, a file's image names belong to it, rendered or not. Returns the kinds of passes that its
+    images will have, including those of earlier runs.
     """
     _passes_store(out, scenes).check()
     annotated_in(passes_file(out, scenes), passes)
@@ -269,7 +269,7 @@ def _bind(
 
 
 def _read_record(path: Path) -> dict[str, Any] | None:
-    """The folder's render.json, checked; None where there is none."""
+    """Reads and checks the folder's render.json; None if there is none."""
     if not os.path.lexists(path):
         return None
     found = read_object(path, "what clevrhope render wrote", remedy="choose another --out")
@@ -279,7 +279,7 @@ def _read_record(path: Path) -> dict[str, Any] | None:
         known = rendering_as_json(rendering_from_json(settings, where=f"{path}: rendering"))
     except ConfigError as error:
         raise DatasetError(f"{error}; choose another --out") from error
-    # A missing setting would be read as its default, which it may not have been.
+    # A missing setting would be read as its default, but the images may have been rendered otherwise.
     for key in ("renderer", *known, "look"):
         if key not in found["rendering"] and key != "revision":  # images from before the first revision
             raise DatasetError(f"{path}: rendering.{key} is missing; choose another --out")

@@ -34,13 +34,13 @@ WIDTH_PX = 240
 """Width of an image in a row of five."""
 
 Thumbnails = Callable[[str, Sequence[int]], Mapping[int, str]]
-"""The data URLs of those of some images of a pool that exist, by index."""
+"""The data URLs, by index, of those images of a pool that exist."""
 
 
 def set_split_cards(
     hop: str, split: str, entry: Mapping[str, Any], resolved: Resolved, n_shown: int, thumbnails: Thumbnails
 ) -> SetSplitCards:
-    """The first questions of a split, `n_shown` texts with two answers each; `entry` is the manifest's."""
+    """The first questions of a split: `n_shown` texts with two answers each; `entry` is the manifest's."""
     path = resolved.layout.covr_h5(hop, split)
     rows = next(read_set_question_blocks(path, n_rows=2 * n_shown))
     templates = read_set_attributes(path).templates

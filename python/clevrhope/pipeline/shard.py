@@ -1,9 +1,9 @@
 """The division of a request among machines that do not talk to each other.
 
 Text is divided by splits: a machine writes whole files, for some splits of some sub-datasets. Images are
-divided by scenes. Every machine can tell without text which scenes will be used: a streamed split uses the
-first scenes that pass its predicate. (It uses a few more where scenes give fewer questions than wanted; merge
-renders those.)
+divided by scenes. Every machine can tell without text which scenes will be used, because a streamed split
+uses the first scenes that pass its predicate. (If scenes yield fewer questions than wanted, it uses a few
+more, which merge renders.)
 """
 
 from collections.abc import Mapping
@@ -54,15 +54,15 @@ class Shard:
         }
 
     def as_json(self, resolved: Resolved) -> Mapping[str, Any]:
-        """What a part's manifest says of it."""
+        """The entry about this part in its manifest."""
         return {"number": self.number, "of": self.of, "asked": request_as_json(resolved)}
 
 
 def parse_shard(text: str) -> Shard:
-    """The shard that a text such as "3/16" names.
+    """Parses a shard such as "3/16".
 
     Raises:
-        ConfigError: it names none.
+        ConfigError: the text is not a shard.
     """
     number, slash, of = text.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
@@ -84,7 +84,7 @@ def request_as_json(resolved: Resolved) -> dict[str, Any]:
 
 
 def _questions(job: Job | CovrJob) -> int:
-    """About how many questions a job makes, as a measure of its work."""
+    """The approximate number of questions that a job makes, as a measure of its work."""
     if isinstance(job, CovrJob):
         return job.goal
     if job.prelim:

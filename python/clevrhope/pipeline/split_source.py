@@ -1,4 +1,4 @@
-"""One split without a folder: its questions, and whatever makes the scenes that they are about."""
+"""One split without a folder: its questions, and the means to make the scenes that they are about."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from clevrhope.version import DATASET_VERSION
 
 @dataclass(frozen=True)
 class SplitSource:
-    """What decides a split. It pickles, so that another process can make the scenes that this one chose."""
+    """Everything that decides a split. It pickles, so that another process can make the chosen scenes."""
 
     request: Request
     seed: int
@@ -41,7 +41,7 @@ class SplitSource:
 
     @property
     def group(self) -> int:
-        """Images that belong together, such as the four of a minimal set; 1 where images stand alone."""
+        """Number of images that belong together, such as four in a minimal set; 1 if images stand alone."""
         return self.job.kind.group_of(len(self.job.hop.target))
 
     def open_engine(self) -> Engine:
@@ -52,7 +52,7 @@ class SplitSource:
         """Makes the questions, all of them or the first `limit`, with the engine of `open_engine`.
 
         Returns:
-            The questions; the vocabulary of their tokens; and what decides them, as a manifest would say it.
+            The questions; the vocabulary of their tokens; and everything that decides them, as in a manifest.
 
         Raises:
             ConfigError: the split has fewer questions than `limit`.
@@ -80,7 +80,7 @@ class SplitSource:
         return MemorySplit(rows, **{name: binding[name] for name in names}), vocab, binding
 
     def binding(self, engine: Engine) -> dict[str, Any]:
-        """What decides the scenes of the split's pool."""
+        """Everything that decides the scenes of the split's pool."""
         world = engine.world_of(self.job.pool).fingerprint
         return {"version": DATASET_VERSION, "world": world, "seed": self.seed, "pool": self.job.pool}
 
@@ -89,7 +89,7 @@ def open_split_source(hop: str, split: str, *, config: Config, seed: int, limits
     """A split of a sub-dataset, as `build` would make it.
 
     Raises:
-        ClevrhopeError: there is no such pair or split, or a setting is wrong or does not go with another.
+        ClevrhopeError: there is no such pair or split, or a setting is wrong or conflicts with another.
     """
     if is_covr(split):
         raise ConfigError(
@@ -110,7 +110,7 @@ def open_split_source(hop: str, split: str, *, config: Config, seed: int, limits
 
 
 def _narrow(rows: QuestionRows, vocab: Vocab) -> QuestionRows:
-    """The same with tokens of the narrowest type: a byte each with CLEVR's vocabulary."""
+    """Converts tokens to the narrowest type: one byte each with CLEVR's vocabulary."""
     columns = {name: each for name, each in rows.arrays().items() if name in _NAMES}
     words, functions = (np.min_scalar_type(len(each())) for each in (vocab.questions, vocab.programs))
     columns["questions"] = columns["questions"].astype(words)

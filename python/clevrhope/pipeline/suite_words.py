@@ -1,4 +1,4 @@
-"""What `clevrhope suite` made, as text."""
+"""The result of `clevrhope suite`, as text."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -19,13 +19,13 @@ _LEGEND = (
 
 
 def suite_lines(splits: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] = ()) -> Iterator[str]:
-    """A table for each split, of its pairs by test and cell; for a test without pairs, why it has none.
+    """For each split, a table of its pairs by test and cell; for a test without pairs, the reason.
 
     `notes` are sentences for each split.
     """
     for number, split in enumerate(splits):
         questions = counted(split.n_originals, "question")
-        # Train sets with added questions have names of their own.
+        # Train sets with added questions are not in SPLITS.
         made = f"{questions} and {split.n_pairs:,} added"
         if split.split in SPLITS:
             made = f"{counted(split.n_pairs, 'pair')} on the images of {questions}"
@@ -52,12 +52,12 @@ def suite_lines(splits: "Sequence[SuiteSplit]", notes: Sequence[Sequence[str]] =
 
 
 def _has_cells(split: "SuiteSplit") -> bool:
-    """Whether pairs can be in several cells: elsewhere, the split's rule leaves one cell alone."""
+    """Whether pairs can be in several cells: on other splits, the split's rule allows only one cell."""
     return split.split in SPLITS and SPLITS[split.split].rule == "with"
 
 
 def _short_cells(split: "SuiteSplit") -> Iterator[str]:
-    """The cells that are not full, and what would fill them."""
+    """The cells that are not full, and how they could be filled."""
     short = [f"{test.test} {cell} by {n:,}" for test in split.tests for cell, n in test.short.items()]
     if short:
         yield f"Cells that are short of {counted(split.per_cell, 'pair')}: {', '.join(short)}"
@@ -66,12 +66,12 @@ def _short_cells(split: "SuiteSplit") -> Iterator[str]:
 
 
 def counted(n: int, noun: str) -> str:
-    """A number and its noun: 1 pair, 2,000 pairs."""
+    """A number with its noun: 1 pair, 2,000 pairs."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def _why_none(split: "SuiteSplit") -> Iterator[str]:
-    """The most common reason why tests have no pairs, with all tests that have none for this reason."""
+    """The most common reasons why tests have no pairs, each with all tests to which it applies."""
     tests: dict[str, list[str]] = {}
     for test in split.tests:
         if test.n_pairs:

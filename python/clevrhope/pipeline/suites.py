@@ -40,35 +40,35 @@ from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
 PAIRS_A_BLOCK = 32_768
-"""Pairs that are written at once, some 70 MB of JSON rows."""
+"""Pairs that are written at once, about 70 MB of JSON rows."""
 
 PER_CELL: Mapping[str, int] = {"demo": 10, "small": 50, "paper": 2500}
-"""By preset of the dataset, how many pairs each cell of a test is to have."""
+"""How many pairs each cell of a test should have, by the dataset's preset."""
 
 Origin = Literal["questions", "search"]
-"""Where originals of the dataset's families come from: its own questions alone, or a search besides."""
+"""Where originals of the dataset's families come from: only its own questions, or also a search."""
 
 MAX_SCENE_FILE_BYTES = 1 << 30
-"""The most bytes of a scene file; 10,000 scenes of 32 objects take a quarter of it."""
+"""The most bytes of a scene file; 10,000 scenes of 32 objects take a quarter of that."""
 
 
 @dataclass(frozen=True)
 class TestCounts:
-    """How a test came out on one split."""
+    """The result of a test on one split."""
 
-    __test__ = False  # pytest would take a class of this name for a group of tests
+    __test__ = False  # otherwise pytest would collect a class of this name
 
     test: str
     tier: str
     n_pairs: int
     cells: Mapping[str, int]
-    """Pairs by who mentions the held-out pair: "10" for the original alone, for instance."""
+    """Number of pairs by which question mentions the held-out pair: "10" if only the original does."""
     skipped: Mapping[str, int]
-    """Questions without a partner, by reason."""
+    """Number of questions without a partner, by reason."""
     short: Mapping[str, int] = field(default_factory=dict)
     """The cells that are not full, and how many pairs they lack."""
     impossible: tuple[str, ...] = ()
-    """The cells in which the test can have no pairs, by its nature or the split's rule."""
+    """The cells in which the test can have no pairs, because of its nature or the split's rule."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,11 @@ class SuiteSplit:
     n_originals: int
     tests: tuple[TestCounts, ...]
     per_cell: int
-    """How many pairs each cell of a test is to have."""
+    """How many pairs each cell of a test should have."""
     origin: Origin
     """Where originals of the dataset's families came from."""
     n_before: int = field(default=0, kw_only=True)
-    """The pairs that were there before, which these replace."""
+    """Number of earlier pairs that these replace."""
 
     @property
     def n_pairs(self) -> int:
@@ -102,25 +102,26 @@ def make_suite(
     per_cell: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[SuiteSplit, ...]:
-    """Writes the pairs of a suite for the test sets of whole scenes of a finished dataset.
+    """Writes the pairs of a suite for the test sets of whole scenes in a finished dataset.
 
     Args:
-        folder: the dataset's.
-        name: of the suite.
-        hops: the sub-datasets; all of the folder's if not given.
-        suite_files: a folder with a suite of one's own; without it, the suite is one of the package's. If it
-            lies in `suites/` of a folder of templates that the dataset was made with, these are used.
-        origin: "search" looks for originals of the dataset's families on the images of each split, where a
-            cell of a test has too few pairs of the dataset's questions. Originals of the suite's own families
-            are searched for in any case.
-        per_cell: how many pairs each cell of a test is to have by such a search; by default that of the
+        folder: the dataset's folder.
+        name: the suite's name.
+        hops: the sub-datasets; by default all in the folder.
+        suite_files: a folder with a custom suite; by default, the suite is one of the package's. If the
+            folder is in `suites/` of a folder of templates that the dataset was made with, these are used.
+        origin: "search" also looks for originals of the dataset's families on the images of each split, if a
+            cell of a test has too few pairs from the dataset's questions. Originals of the suite's own
+            families are searched for in any case.
+        per_cell: how many pairs each cell of a test should have after such a search; by default as in the
             dataset's preset.
         progress: shows how far the work is.
 
     Raises:
-        DatasetError: the folder is not a finished dataset, or a file in it is not whole.
-        ConfigError: a sub-dataset that is not there.
-        TemplateError: no such suite, an entry that is wrong, or questions that other templates made.
+        DatasetError: the folder is not a finished dataset, or a file in it is incomplete.
+        ConfigError: a sub-dataset does not exist.
+        TemplateError: there is no such suite, an entry is wrong, or the questions were made from other
+            templates.
     """
     return make_with(
         SuiteMaker,
@@ -136,13 +137,13 @@ def make_suite(
 
 @contextmanager
 def locked_dataset(folder: Path) -> Iterator[tuple[Layout, Manifest]]:
-    """The layout and manifest of a finished dataset, which no other run changes meanwhile.
+    """Yields the layout and manifest of a finished dataset, which no other run can change meanwhile.
 
     Raises:
-        DatasetError: the folder is not a finished dataset, or a file in it is not whole.
+        DatasetError: the folder is not a finished dataset, or a file in it is incomplete.
     """
     layout = Layout(folder)
-    existing_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
+    existing_manifest(layout.manifest)  # a folder that is not a dataset must not be locked
     check_whole(layout)
     with locked(folder):
         manifest = existing_manifest(layout.manifest)
@@ -161,7 +162,7 @@ def make_with(
     progress: Progress | None,
     **choices: Any,
 ) -> tuple[SuiteSplit, ...]:
-    """Writes what a kind of maker makes of a suite; arguments and errors as `make_suite`."""
+    """Writes what one kind of maker makes of a suite; arguments and errors as for `make_suite`."""
     progress = progress or Silent()
     with locked_dataset(folder) as (layout, manifest):
         maker = kind(layout, manifest, name, suite_folder(name, suite_files), **choices)
@@ -170,7 +171,7 @@ def make_with(
         made = []
         with progress.stage(f"Making pairs of {name}", total=len(wanted), unit="splits") as advance:
             for hop, splits in groupby(wanted, key=itemgetter(0)):
-                # An entry that fails on one split leaves the files of all splits as they were.
+                # An entry that fails on one split should leave the files of all splits unchanged.
                 of_hop = [(split, *maker.make(hop, split)) for _, split in splits]
                 before = manifest.suites.get(hop.name, {}).get(name, {})
                 for split, rows, pairs in of_hop:
@@ -186,19 +187,19 @@ def remove_suite(folder: Path, name: str, *, hops: Sequence[str] | None = None) 
     """Removes a suite from a dataset, with its section in the datasheets.
 
     Args:
-        folder: the dataset's.
-        name: of the suite.
-        hops: the sub-datasets; all that have the suite if not given.
+        folder: the dataset's folder.
+        name: the suite's name.
+        hops: the sub-datasets; by default all that have the suite.
 
     Returns:
         The sub-datasets from which it was removed.
 
     Raises:
         DatasetError: the folder is not a dataset, or there is no permission.
-        ConfigError: a sub-dataset is not there or lacks the suite, or none has it.
+        ConfigError: a sub-dataset does not exist or lacks the suite, or none has it.
     """
     layout = Layout(folder)
-    existing_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
+    existing_manifest(layout.manifest)  # a folder that is not a dataset must not be locked
     check_whole(layout)
     with locked(folder):
         manifest = existing_manifest(layout.manifest)
@@ -220,7 +221,7 @@ def remove_suite(folder: Path, name: str, *, hops: Sequence[str] | None = None) 
 
 
 def with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
-    """Writes the section on suites into a sub-dataset's datasheet; gives the manifest with its checksum.
+    """Writes the section on suites in a sub-dataset's datasheet; returns the manifest with its checksum.
 
     Raises:
         DatasetError: the datasheet or a file of a suite is missing, or cannot be read.
@@ -233,7 +234,7 @@ def with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
 
 
 def test_splits(layout: Layout, manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:
-    """The test sets of whole scenes of these sub-datasets; errors as `stream_splits`."""
+    """The test sets of whole scenes of these sub-datasets; errors as for `stream_splits`."""
     return stream_splits(layout, manifest, hops, "test")
 
 
@@ -243,7 +244,7 @@ def stream_splits(
     """The test sets of whole scenes of these sub-datasets, or their train sets.
 
     Raises:
-        ConfigError: there is none, or a sub-dataset is not there.
+        ConfigError: there is none, or a sub-dataset does not exist.
     """
     types = [(kind, list(values)) for kind, values in manifest.world["attributes"].items()]
     wanted = manifest.splits if hops is None else {find_hop(layout, hop) for hop in hops}
@@ -261,13 +262,13 @@ def stream_splits(
 
 
 class SuiteMaker:
-    """Makes the pairs of one suite on a folder's splits; errors as `make_suite`."""
+    """Makes the pairs of one suite on a folder's splits; errors as for `make_suite`."""
 
     role = "test"
-    """Of the splits that it makes something of."""
+    """The role of the splits for which it makes pairs."""
 
     every: int | None = None
-    """Of a train set: the number of its questions before each pair."""
+    """For train sets: the number of their questions before each pair."""
 
     def __init__(
         self,
@@ -302,7 +303,7 @@ class SuiteMaker:
     def write(
         self, manifest: Manifest, hop: Hop, split: str, rows: QuestionArrays, pairs: Pairs
     ) -> tuple[Manifest, SuiteSplit]:
-        """Writes what `make` made of a split; gives the manifest that lists it, and counts."""
+        """Writes the result of `make` for a split; returns the manifest that lists it, and the counts."""
         pool = str(manifest.splits[hop.name][split]["pool"])
         h5, questions = (
             self._layout.suite_h5(hop.name, self._name, split),
@@ -336,7 +337,7 @@ class SuiteMaker:
         return self._listed(manifest, hop, split, entry), self._made(hop, split, len(rows), pairs)
 
     def _listed(self, manifest: Manifest, hop: Hop, split: str, entry: Mapping[str, int]) -> Manifest:
-        """Writes the vocabulary; gives the manifest that lists it and the files of a split."""
+        """Writes the vocabulary; returns the manifest that lists it and the files of a split."""
         layout = self._layout
         vocab = layout.suite_vocab(hop.name, self._name)
         write_vocab(vocab, self._vocab)
@@ -352,13 +353,13 @@ class SuiteMaker:
         return replace(manifest.with_files(files), suites=suites)
 
     def _check_vocabulary(self, manifest: Manifest, hop: Hop) -> None:
-        """Checks that files of the suite that this run does not make have the vocabulary that it writes.
+        """Checks that the suite's other files have the vocabulary that this run writes.
 
         Raises:
-            ConfigError: they have another one, since the suite's own files have changed.
+            ConfigError: they have another one, because the suite's own files have changed.
         """
         of_suite = manifest.suites.get(hop.name, {}).get(self._name, {})
-        # Names that are not those of splits are of train sets with added questions.
+        # Names that are not those of splits belong to train sets with added questions.
         kept = [split for split in of_suite if SPLITS.get(split, TRAIN).role != self.role]
         path = self._layout.suite_vocab(hop.name, self._name)
         if kept and path.is_file() and read_vocab(path) != self._vocab:
@@ -373,7 +374,7 @@ class SuiteMaker:
         return SuiteSplit(hop.name, split, n_originals, counts, self._per_cell, self._origin)
 
     def _attributes(self) -> dict[str, object]:
-        """Attributes of every file of the suite."""
+        """Attributes that every file of the suite has."""
         tests = self._suite.tests
         return {
             "suite": self._name,
@@ -384,7 +385,7 @@ class SuiteMaker:
         }
 
     def make(self, hop: Hop, split: str) -> tuple[QuestionArrays, Pairs]:
-        """The questions of a split, and the pairs that are made of them; writes nothing."""
+        """Makes the questions of a split, and the pairs from them, without writing anything."""
         self._check_vocabulary(self._manifest, hop)
         path = self._layout.questions_h5(hop.name, split)
         name = self._layout.relative(path)
@@ -424,7 +425,7 @@ class SuiteMaker:
                 pool=pool,
                 pair=list(hop.pair) if hop.pair else None,
                 palette=self._palette(pool),
-                # Where the pair is in every question, a partner may leave it out.
+                # If the pair is in every question, a partner may leave it out.
                 rule="any" if rule == "with" else "unimplied" if rule == "without" and implied else rule,
                 per_cell=self._per_cell,
                 search=self._origin == "search",
@@ -456,11 +457,11 @@ class SuiteMaker:
         return np.asarray([TIERS.index(tier) for _, tier, _ in self._suite.tests], dtype=np.int8)
 
     def _values(self, pairs: Pairs) -> Ints:
-        """(K,) the number of the answer that a relation speaks of; -1 for none."""
+        """(K,) the number of the answer that a relation refers to; -1 for none."""
         return np.where(pairs.values >= 0, self._answers[pairs.values], -1).astype(np.int32)
 
     def _widths(self, rows: QuestionArrays) -> tuple[int, int]:
-        """Tokens of a row of questions and of programs, of a split and of the suite."""
+        """Tokens in a row of questions and of programs, of a split and of the suite."""
         templates = self._suite.templates
         return (
             max(rows.questions.shape[1], templates.question_width),
@@ -477,7 +478,7 @@ class SuiteMaker:
         return Palette(tuple(raw["types"]), rows, tuple(held_out) if held_out else None).data(pool)
 
     def _blocks(self, pairs: Pairs, rows: QuestionArrays) -> Iterator["_Block"]:
-        """The pairs as the files hold them, some at a time; an empty block where there are none."""
+        """The pairs in the form of the files, in blocks; one empty block if there are no pairs."""
         widths = self._widths(rows)
         tiers = self._tiers()
         touches, swapped, tests = pairs.touches, pairs.swapped, pairs.tests
@@ -497,7 +498,7 @@ class SuiteMaker:
             batch = pairs.questions.take(2 * first, 2 * (first + n))
             arrays = PairArrays(
                 **encoded(batch, self._vocab.questions(), self._tokens, self._answers, widths),
-                # One more than the program can have: a relation that is verified becomes two functions.
+                # One more than the program can have: a verified relation becomes two functions.
                 clevr_programs=batch.clevr_program_tokens(self._tokens, widths[1] + 1)[0],
                 role=np.tile(np.asarray([0, 1], dtype=np.int8), n),
                 orig_idxs=originals[some].reshape(-1).astype(np.int32),
@@ -526,15 +527,15 @@ def pair_rows(
     split: str,
     first_row: int,
 ) -> list[bytes]:
-    """The questions of pairs as rows of a question file, with what makes them pairs.
+    """The questions of pairs as rows of a question file, including the fields about their pairs.
 
     Args:
-        questions: of the pairs, both of each.
+        questions: both questions of each pair.
         arrays: their columns.
         tests: name, tier and type of each test.
-        answers: by number.
-        suite: its name.
-        split: of the questions.
+        answers: the answers by number.
+        suite: the suite's name.
+        split: the split of the questions.
         first_row: the first question's row in the file.
     """
     columns = zip(
@@ -562,7 +563,7 @@ def pair_rows(
 
 
 def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:
-    """What was made of each test."""
+    """The result of each test."""
     skipped: dict[int, Counter[str]] = {}
     for test, reason, n in pairs.skipped:
         skipped.setdefault(test, Counter())[reason] += n
@@ -583,7 +584,7 @@ def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:
 
 
 def used_templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
-    """The templates that the dataset was made with: the package's, or those that the suite's folder is in.
+    """The templates that the dataset was made with: the package's, or those that contain the suite's folder.
 
     Raises:
         TemplateError: it was made with others.

@@ -33,7 +33,7 @@ def write_split(
     manifest: Manifest,
     advance: Advance,
 ) -> Manifest:
-    """Writes a split's questions as HDF5, and as JSON if wanted; gives the manifest that lists the files."""
+    """Writes a split's questions as HDF5, and as JSON if wanted; returns the manifest listing the files."""
     layout = resolved.layout
     h5, rows = layout.questions_h5(job.hop.name, job.split), layout.questions_json(job.hop.name, job.split)
     prefixes = [n for n in TRAIN_PREFIXES if n < job.goal] if job.kind.role == "train" else []
@@ -61,7 +61,7 @@ def write_split(
     splits = {name: dict(entries) for name, entries in manifest.splits.items()}
     splits.setdefault(job.hop.name, {})[job.split] = entry
     files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}
-    manifest = without_plots(layout, manifest, job.hop.name)  # they show the old questions
+    manifest = without_plots(layout, manifest, job.hop.name)  # the plots show the old questions
     manifest = without_old_suites(layout, manifest, job.hop.name, job.split, files)
     checked = {name: found for name, found in manifest.checked.items() if name != job.hop.name}
     return replace(manifest.with_files(files), splits=in_canonical_order(splits, resolved), checked=checked)
@@ -70,7 +70,7 @@ def write_split(
 def without_old_suites(
     layout: Layout, manifest: Manifest, hop: str, split: str, files: Mapping[str, FileRecord]
 ) -> Manifest:
-    """Removes suites of a split's old questions, if these new files hold others; returns the manifest."""
+    """Removes the suites of a split whose questions the new files replace; returns the manifest."""
     h5 = layout.relative(layout.questions_h5(hop, split))
     return manifest if manifest.files.get(h5) == files[h5] else without_suites(layout, manifest, hop, split)
 
@@ -96,7 +96,7 @@ def indices_by_pool(found: Iterable[tuple[str, Ints]]) -> dict[str, Ints]:
 def write_scenes(
     pool: str, indices: Ints, resolved: Resolved, manifest: Manifest, advance: Advance
 ) -> Manifest:
-    """Makes a pool's scene files hold exactly the scenes in use; gives the manifest that lists them."""
+    """Makes a pool's scene files hold exactly the scenes in use; returns the manifest that lists them."""
     layout = resolved.layout
     files = {}
     for shard in np.unique(indices // SCENES_A_SHARD).tolist():
@@ -118,10 +118,10 @@ def write_scenes(
 def generate_questions(
     jobs: Sequence[Job], resolved: Resolved
 ) -> Generator[tuple[Job, Iterator[Questions[QuestionArrays]]]]:
-    """Each job with its questions, whose next batch is made while the caller writes one."""
+    """Yields each job with its questions, whose next batch is made while the caller writes one."""
 
     def questions(job: Job) -> Iterator[Questions[QuestionArrays]]:
-        yield from questions_of(job, resolved.engine)  # nothing happens before its turn, errors included
+        yield from questions_of(job, resolved.engine)  # nothing, not even an error, happens before its turn
 
     with closing(prefetch_each(map(questions, jobs))) as sources:
         yield from zip(jobs, sources, strict=True)
@@ -153,7 +153,7 @@ def images_of(job: Job, resolved: Resolved) -> Ints:
 def in_canonical_order(
     splits: Mapping[str, Mapping[str, Any]], resolved: Resolved
 ) -> dict[str, dict[str, Any]]:
-    """Sub-datasets by name and splits in canonical order, so that the order of runs leaves no trace."""
+    """Sorts sub-datasets by name and splits in canonical order, so that the order of runs leaves no trace."""
     return {
         name: {
             split: splits[name][split]

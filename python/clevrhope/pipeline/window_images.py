@@ -1,4 +1,4 @@
-"""Scenes and images of a split's windows, made when they are asked for."""
+"""Scenes and images of a split's windows, made on demand."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from clevrhope.pipeline.split_source import SplitSource
 
 
 class WindowScenes:
-    """The scenes of the open windows, by index; those of a window are sampled together. Pickles closed."""
+    """The scenes of the open windows, by index, sampled a window at a time. Pickles without windows."""
 
     def __init__(self, source: SplitSource) -> None:
         self._source = source
@@ -43,7 +43,7 @@ class WindowScenes:
 
 
 class WindowImages:
-    """The images of the open windows, each rendered when it is first asked for. Pickles closed."""
+    """The images of the open windows, each rendered on first access. Pickles without windows."""
 
     def __init__(
         self, scenes: WindowScenes, source: SplitSource, rendering: NativeSettings, cache: PixelCache | None
@@ -56,12 +56,12 @@ class WindowImages:
         return {**self.__dict__, "_renderer": None, "_windows": []}
 
     def open(self, windows: Sequence[Ints]) -> None:
-        """Opens windows as `WindowScenes` does, which has to have the same ones open."""
+        """Opens windows as `WindowScenes` does, which must have the same windows open."""
         shape = (self._rendering.height, self._rendering.width, 3)
         self._windows = [_Window(each, shape, self._cache) for each in windows]
 
     def pixels(self, index: int) -> ImageArray:
-        """(height, width, 3) uint8 RGB of a scene of an open window, an array of the caller's own.
+        """(height, width, 3) uint8 RGB of a scene of an open window, in an array that the caller owns.
 
         Raises:
             DatasetError: the cache cannot be read or written.
@@ -83,7 +83,7 @@ class WindowImages:
 
 
 class _Window:
-    """The images of one window, those of the cache or as many as were made so far."""
+    """The images of one window, from the cache or rendered so far."""
 
     def __init__(self, indices: Ints, shape: tuple[int, int, int], cache: PixelCache | None) -> None:
         self.indices, self._cache = indices, cache

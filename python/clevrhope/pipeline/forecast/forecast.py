@@ -1,4 +1,4 @@
-"""The forecast: counts or estimates what a request makes, and times this machine."""
+"""The forecast: counts or estimates what a request will make, and measures the speed of this machine."""
 
 import numpy as np
 
@@ -22,18 +22,18 @@ from clevrhope.pipeline.text import images_of, indices_by_pool
 from clevrhope.runtime.progress import Progress, Silent
 
 COUNTED = 20_000
-"""Up to this many questions, a request is made in memory and counted; a larger one is estimated."""
+"""A request of up to this many questions is made in memory and counted; a larger one is estimated."""
 
 
 def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
-    """The plan of a request, from its first scenes and questions; writes nothing.
+    """Plans a request from its first scenes and questions, without writing anything.
 
     Args:
         request: the wanted dataset.
         progress: shows the stages; None shows nothing.
 
     Raises:
-        ClevrhopeError: as `build`.
+        ClevrhopeError: as for `build`.
     """
     resolved = resolve(request)
     streamed = [job for job in resolved.all_jobs if job.kind.unit == "questions"]

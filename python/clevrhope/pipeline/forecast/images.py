@@ -1,9 +1,9 @@
 """The images that splits use, counted or estimated.
 
 Small splits are made in memory and counted. Large ones are estimated from the first scenes of each pool. To
-fill a split, as many scenes are scanned as it has images, divided by the share of scenes that it takes. Among
-these it takes each eligible scene or, where scenes are thinned to equal numbers of objects, a part of them.
-So the images that any split uses are the scenes that not all splits pass over.
+fill a split, the build scans as many scenes as the split has images, divided by the share of scenes that it
+takes. Of these it takes each eligible scene or, where scenes are thinned to equal numbers of objects, some of
+them. So the images in use are the scenes that at least one split takes.
 """
 
 import json
@@ -29,7 +29,7 @@ from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import TRAIN
 
 SCENES_LOOKED_AT = 2_000
-"""The first scenes of a pool, from which shares are estimated."""
+"""The number of first scenes of a pool from which shares are estimated."""
 
 NONE: Ints = np.zeros(0, dtype=np.int32)
 
@@ -37,7 +37,7 @@ NONE: Ints = np.zeros(0, dtype=np.int32)
 def split_plan(
     job: Job | CovrJob, resolved: Resolved, used: Mapping[Job | CovrJob, Ints] | None
 ) -> SplitPlan:
-    """Questions and images of a split; `used` has the counted images, where they were counted."""
+    """Questions and images of a split; `used` has the images that were counted, if they were."""
     if isinstance(job, CovrJob):
         questions, images = job.goal, _n_images(job)
     elif job.prelim:
@@ -54,8 +54,9 @@ def images_of_hops(
 ) -> dict[str, int]:
     """Sub-dataset -> number of images that its splits use.
 
-    Its two minimal splits share most of theirs. Of splits that draw scenes of one pool in order, as those of
-    questions over several images do, the one with most images has those of the others, more or less.
+    Its two minimal splits share most of their images. If several splits draw scenes of one pool in order, as
+    those of questions over several images do, the one with the most images contains nearly all images of the
+    others.
     """
     images: dict[str, int] = {}
     for hop in dict.fromkeys(job.hop for job in resolved.all_jobs):
@@ -82,20 +83,20 @@ def images_of_hops(
 
 
 def _n_images(job: Job | CovrJob) -> int:
-    """Images of a streamed split, if each gives all of its questions."""
+    """Number of images in a streamed split, if each yields all of its questions."""
     if isinstance(job, CovrJob):
-        # A window of scenes gives so many questions that nearly all of its scenes are in some set.
+        # A window of scenes yields so many questions that nearly all of its scenes are in some set.
         return min(-(-job.goal // QUESTIONS_A_WINDOW) * WINDOW, MAX_IMAGES * job.goal)
     return -(-job.goal // job.kind.questions_per_scene)
 
 
 def _minimal_counts(job: Job, resolved: Resolved) -> tuple[int, int]:
-    """Questions and images of a minimal split.
+    """Numbers of questions and images in a minimal split.
 
     A place has an image for each corner of its grid (four for two types), and each corner's description makes
-    a group: one question about every image. Where the grid holds the pair, the pair's group is out of
-    distribution; the other groups are in distribution, without their questions about the pair's image. Other
-    places give all groups, without the corner that the palette lacks, if there is one.
+    a group, which has one question about every image. Where the grid contains the pair, the pair's group is
+    out of distribution; the other groups are in distribution, without their questions about the pair's image.
+    Other places yield all groups, except for the corner that the palette lacks, if there is one.
     """
     corners = job.hop.corners
     pool, places = _places(job, resolved)
@@ -114,12 +115,12 @@ def _places(job: Job, resolved: Resolved) -> tuple[MinimalPool, list[int]]:
 
 
 def _n_shown(pool: MinimalPool, place: int) -> int:
-    """Images of a place that the two minimal splits show together: all but what the palette lacks."""
+    """Number of a place's images in the two minimal splits together: all but what the palette lacks."""
     return pool.corners - (pool.has_unseen(place) and not pool.has_pair(place))
 
 
 def images_there(resolved: Resolved) -> dict[str, Ints]:
-    """Pool -> images that the folder has already."""
+    """Pool -> images that the folder already has."""
     used = scenes_in_use(resolved.manifest, resolved)
     work = missing_images(used, resolved.layout)
     return {each.pool: np.setdiff1d(each.used, each.missing) for each in work}
@@ -133,9 +134,9 @@ def annotations_there(resolved: Resolved) -> dict[str, int]:
 
 
 def estimate_images(resolved: Resolved, advance: Advance) -> tuple[dict[str, int], dict[str, int]]:
-    """Pool -> images that any split uses, and pool -> scenes scanned for them; the module says how.
+    """Pool -> images that any split uses, and pool -> scenes scanned for them; see the module's docstring.
 
-    `advance` is called with numbers of splits.
+    `advance` is called with numbers of finished splits.
     """
     images: dict[str, int] = {}
     scanned: dict[str, int] = {}
@@ -172,7 +173,7 @@ def estimate_images(resolved: Resolved, advance: Advance) -> tuple[dict[str, int
             ]
         )
         scanned[pool] = round(float(reach.max()))
-        # Once a split has what it needs, only those that reach further take scenes.
+        # Once a split has what it needs, only the splits that reach further take scenes.
         used, begin, without = 0.0, 0.0, np.ones((len(jobs) + 1, len(looked_at)))
         order = np.argsort(reach)
         for place in reversed(range(len(jobs))):
@@ -187,7 +188,7 @@ def estimate_images(resolved: Resolved, advance: Advance) -> tuple[dict[str, int
 def estimate_copies(
     resolved: Resolved, images: Mapping[str, int], scanned: Mapping[str, int], there: Mapping[str, Ints]
 ) -> int:
-    """CLEVR's images among the missing ones of the train pool, by their share of the first scenes."""
+    """Number of missing images in the train pool that are CLEVR's, from their share of the first scenes."""
     clevr = resolved.engine.clevr
     if clevr is None or clevr.clevr is None or TRAIN.pool not in images:
         return 0
@@ -210,7 +211,7 @@ def _scenes_looked_at(resolved: Resolved, pool: str) -> list[Mapping[str, Any]]:
 def _kept(
     scenes: Sequence[Mapping[str, Any]], job: Job | CovrJob, resolved: Resolved
 ) -> npt.NDArray[np.float64]:
-    """The probability of each scene that a split takes it: 0 or 1, or between where scenes are thinned."""
+    """The probability that a split takes each scene: 0 or 1, or between them where scenes are thinned."""
     eligible = np.asarray([_eligible(scene, job, resolved) for scene in scenes])
     if resolved.config.match != "objects":
         return eligible.astype(np.float64)

@@ -27,22 +27,22 @@ from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.resources import available_cores, processor_seconds
 
 BUSY_LOAD, BUSY_SHARE = 0.5, 0.6
-"""The machine looks busy if, for each core, so many programs or more wanted to run in the minute before, and
+"""The machine looks busy if, in the minute before, at least so many programs per core wanted to run, and
 rendering then got less than this share of the cores."""
 
 QUESTIONS_LOOKED_AT = 2_250
 IMAGES_TIMED = {"blender": 1, "native": 8}
-"""Timed images per worker, by renderer, after one that does not count."""
+"""Timed images per worker, by renderer, after one warm-up image."""
 
 BYTES_OF_ARRAYS = 30
 """Compressed bytes of a question in HDF5, measured on a train split of 5,600."""
 
 BYTES_OF_SET_ARRAYS = 44
-"""The same of a question over several images, measured on a train split of 3,000."""
+"""Compressed bytes of a question over several images in HDF5, measured on a train split of 3,000."""
 
 
 def measure_rates(resolved: Resolved, *, images: bool, advance: Advance) -> tuple[Rates, str]:
-    """Rates of this machine, and why the time of images is not known ("" where it is).
+    """Rates of this machine, and why the time per image is unknown ("" if it is known).
 
     `advance` is called after each measurement.
     """
@@ -66,7 +66,7 @@ def measure_rates(resolved: Resolved, *, images: bool, advance: Advance) -> tupl
     if images:
         try:
             scenes = [json.loads(row) for row in rows]
-            # CLEVR's images are copied, not rendered; its scenes stand in only where there are no others.
+            # CLEVR's images are copied, not rendered; its scenes stand in only if there are no others.
             own = [scene for scene in scenes if "source" not in scene]
             seconds, seconds_of_passes, start, image_bytes, share = _timed_images(own or scenes, resolved)
             cores = available_cores()
@@ -99,7 +99,7 @@ def measure_rates(resolved: Resolved, *, images: bool, advance: Advance) -> tupl
 
 
 def _timed_sets(resolved: Resolved) -> tuple[float, float]:
-    """Questions over several images a second, and bytes of one; 1 and 0 where there are none to make."""
+    """Questions over several images per second, and bytes of one; 1 and 0 if none are to be made."""
     if resolved.covr is None:
         return 1.0, 0.0
     largest = max(resolved.covr_jobs, key=lambda job: job.goal)
@@ -115,9 +115,9 @@ def _timed_images(
     """The time and size of an image, with all workers busy.
 
     Returns:
-        Seconds per image; seconds for its annotations, None where none are wanted; seconds until all workers
-        are busy; bytes per image by kind of file; the share of this machine's cores that rendering got, 1
-        where it is done by GPUs or other machines.
+        Seconds per image; seconds for its annotations, None if none are wanted; seconds until all workers are
+        busy; bytes per image by kind of file; the share of this machine's cores that rendering got, 1 if GPUs
+        or other machines do it.
     """
     with ExitStack() as stack:
         renderer = open_renderer(stack, resolved, keeps_kernels=False)
@@ -133,7 +133,7 @@ def _timed_images(
             images.append(pixels)
         is_elsewhere = resolved.request.engine == "ray" or getattr(renderer, "devices", {"CPU"}) != {"CPU"}
         passes = _timed_passes(repeated[:n_timed], resolved, renderer) if resolved.config.passes else None
-    # The first image of each worker pays for Blender's start.
+    # The first image of each worker includes the time for starting Blender.
     seconds = (ends[-1] - ends[n_workers - 1]) / n_timed
     worked_s = worked[-1] - worked[n_workers - 1]
     share = 1.0 if is_elsewhere else worked_s / (seconds * n_timed * available_cores())
@@ -147,7 +147,7 @@ def _timed_images(
         if wanted:
             began = perf_counter()
             sizes[kind] = sum(len(encode(pixels)) for pixels in images) / len(images)
-            # Threads encode beside the rendering, on cores that rendering could have used.
+            # Encoding threads run beside the rendering, on cores that rendering could have used.
             seconds += (perf_counter() - began) / len(images) / available_cores()
     if passes is not None:
         sizes["passes"] = passes[1]
@@ -155,7 +155,7 @@ def _timed_images(
 
 
 def _worked_seconds(renderer: Renderer) -> float:
-    """Processor time of this process and of the renderer's workers so far."""
+    """Processor time used so far by this process and the renderer's workers."""
     return process_time() + sum(processor_seconds(pid) or 0.0 for pid in getattr(renderer, "worker_pids", ()))
 
 

@@ -11,12 +11,13 @@ SECONDS_OF_CHECK = 3.5e-5
 
 SECONDS_TO_START, SECONDS_A_SPLIT = 1.0, 0.08
 """Fixed costs: to start a build and close its folder; and to try, write, sync, check and describe a split of
-any size. Processor time on two cores, for builds of 1 to 145 splits; most of the time of a small build."""
+any size. Processor time on two cores, for builds of 1 to 145 splits; it dominates the time of small
+builds."""
 
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """What a split will hold."""
+    """The planned content of a split."""
 
     hop: str
     split: str
@@ -27,18 +28,18 @@ class SplitPlan:
 
 @dataclass(frozen=True)
 class Rates:
-    """Speed of this machine, measured just now."""
+    """The speed of this machine, as just measured."""
 
     questions_per_second: float
     sets_per_second: float
-    """Questions over several images; 1 where there are none to make."""
+    """Questions over several images; 1 if none are to be made."""
     scenes_per_second: float
     seconds_per_picture: float | None
-    """With all workers busy; None where nothing is to be rendered, or rendering failed."""
+    """With all workers busy; None if nothing is to be rendered, or rendering failed."""
     least_seconds_per_picture: float | None
-    """The same if rendering had all cores; None unless the machine looks busy."""
+    """Seconds per image if rendering had all cores; None unless the machine looks busy."""
     seconds_per_passes: float | None
-    """Seconds per image for annotations; None where none are wanted, or timing failed."""
+    """Seconds per image for annotations; None if none are wanted, or timing failed."""
     seconds_to_renderer: float
     """Seconds until all workers render: Blender starts and loads the materials."""
     bytes_a_question: float
@@ -50,7 +51,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a build would make."""
+    """The planned result of a build."""
 
     resolved: Resolved
     splits: Sequence[SplitPlan]
@@ -61,7 +62,7 @@ class Plan:
     scanned: Mapping[str, int]
     """Pool -> scenes scanned to find them; pools of one-object images are left out."""
     to_render: int
-    """Missing images, without CLEVR's."""
+    """Missing images that are not CLEVR's."""
     to_copy: int
     """Missing images that are CLEVR's."""
     to_annotate: int
@@ -70,16 +71,16 @@ class Plan:
     """Whether images were counted, not estimated."""
     rates: Rates
     no_forecast_because: str
-    """Why the time of images is not known: none could be made, or the machine looks busy; "" where it is."""
+    """Why the time per image is unknown: none could be made, or the machine looks busy; "" if known."""
 
     @property
     def questions(self) -> int:
-        """Questions of all splits."""
+        """Number of questions in all splits."""
         return sum(each.questions for each in self.splits)
 
     @property
     def set_questions(self) -> int:
-        """Those of them that are over several images."""
+        """Number of these questions that are over several images."""
         return sum(each.questions for each in self.splits if is_covr(each.split))
 
     @property
@@ -98,14 +99,14 @@ class Plan:
 
     @property
     def seconds(self) -> float | None:
-        """Estimated seconds for the build; None where images are needed and their time is not known."""
+        """Estimated seconds for the build; None if images are needed and their time is unknown."""
         each = self.rates.seconds_per_picture
         is_known = each is not None and not self.no_forecast_because
         return self._seconds(each or 0.0) if is_known or not self._makes_images else None
 
     @property
     def seconds_between(self) -> tuple[float, float] | None:
-        """On a busy machine, seconds for the build with all cores, and as busy as now; None elsewhere."""
+        """On a busy machine, seconds for the build with all cores, and as busy as now; otherwise None."""
         least, now = self.rates.least_seconds_per_picture, self.rates.seconds_per_picture
         if least is None or now is None or not self._makes_images:
             return None

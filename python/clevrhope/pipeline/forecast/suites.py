@@ -1,4 +1,4 @@
-"""The suites of a folder in a plan: what they take, and which of them the build would remove."""
+"""The suites of a folder in a plan: their sizes, and which of them the build would remove."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from clevrhope.splits.kinds import TRAIN
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """A suite that a sub-dataset has."""
+    """A suite of a sub-dataset."""
 
     hop: str
     suite: str
     pairs: int
     bytes: int
-    """Of all of its files."""
+    """Size of all of its files."""
     removed: tuple[str, ...]
-    """Splits that the build makes larger, so that it removes the pairs on them."""
+    """Splits that the build enlarges, so that it removes the pairs on them."""
 
 
 def suite_plans(resolved: Resolved) -> Iterator[SuitePlan]:
-    """The suites that the folder of a request has, by sub-dataset and name."""
+    """The suites in the folder of a request, by sub-dataset and name."""
     manifest, layout = resolved.manifest, resolved.layout
     goals = {(job.hop.name, job.split): job.goal for job in resolved.jobs}
     for hop, of_hop in sorted(manifest.suites.items(), key=lambda each: name_order(each[0])):
@@ -47,7 +47,7 @@ def suite_plans(resolved: Resolved) -> Iterator[SuitePlan]:
 
 
 def suite_lines(resolved: Resolved) -> list[str]:
-    """The suites as text, a line each, after an empty line; nothing where there are none."""
+    """The suites as text, one per line, after an empty line; no lines if there are none."""
     lines = []
     for plan in suite_plans(resolved):
         line = f"{plan.hop} has the suite {plan.suite}: {plan.pairs:,} pairs, {size(plan.bytes)}"

@@ -11,7 +11,7 @@ from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
 IMAGES_OF_THE_PAPER = 408_000
-"""Distinct images of all 29 pairs at the paper's sizes, to which the time of one image is extrapolated."""
+"""Distinct images of all 29 pairs at the paper's sizes, to which the time per image is extrapolated."""
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -106,7 +106,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 
 def _passes_lines(plan: Plan, about: str) -> list[str]:
-    """The line about annotations, if there are any."""
+    """The line about annotations, if any are wanted."""
     kinds, each = plan.resolved.config.passes, plan.rates.seconds_per_passes
     if not kinds:
         return []
@@ -115,7 +115,7 @@ def _passes_lines(plan: Plan, about: str) -> list[str]:
 
 
 def _clevr_lines(plan: Plan, about: str) -> list[str]:
-    """What comes from CLEVR, and whether its scenes suffice."""
+    """Lines on what comes from CLEVR, and whether its scenes suffice."""
     config, clevr = plan.resolved.config, plan.resolved.engine.clevr
     if clevr is None or clevr.clevr is None:
         return []
@@ -137,6 +137,6 @@ def _palettes(plan: Plan) -> dict[str, Palette]:
 
 
 def _seen_lines(plan: Plan) -> list[str]:
-    """The combinations that each palette allows, a line each, after an empty line."""
+    """The combinations that each palette allows, one palette per line, after an empty line."""
     lines = [palette.in_words(name) for name, palette in _palettes(plan).items()]
     return ["", *lines] if lines else []

@@ -28,7 +28,7 @@ from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 QUESTIONS_AT_ONCE = 256
-"""Questions whose scenes are looked at together."""
+"""Number of questions whose scenes are examined together."""
 
 Rows = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.uint32]
@@ -41,39 +41,39 @@ class Chosen:
     """A question that gets visual tests."""
 
     row: int
-    """In its split."""
+    """The question's row in its split."""
     scene: int
     """Index of its scene."""
     kept: int
-    """The foreground, a bit for each object; 0 if the background stays as it is."""
+    """The foreground, one bit for each object; 0 if the background stays unchanged."""
     change: tuple[int, int, int]
-    """Object, attribute type and value after which the answer is the other one; `NO_CHANGE` for none."""
+    """Object, attribute type and value whose change flips the answer; `NO_CHANGE` for none."""
 
 
 @dataclass
 class Looked:
-    """What was found of the questions that were looked at, in the order of their draws."""
+    """Statistics of the questions that were examined, in the order of their draws."""
 
     n_questions: int = 0
     n_full: int = 0
-    """Questions whose foreground is every object."""
+    """Questions whose foreground contains every object."""
     n_empty: int = 0
-    """Questions whose foreground is empty, for which some objects were drawn."""
+    """Questions with an empty foreground, for which some objects were drawn instead."""
     n_executed: int = 0
     """Scenes without their background on which the program was executed again."""
     n_other_answer: int = 0
-    """Those of them on which the answer is another one."""
+    """Those of them on which the answer differs."""
     n_unseen: int = 0
     """Scenes without their background that break a constraint of the world."""
     n_yes_no: int = 0
-    """Questions, answered yes or no, for which a change of one value was looked for."""
+    """Questions, answered yes or no, for which a change of one value was searched."""
     n_unflipped: int = 0
-    """Those of them for which there is none."""
+    """Those of them for which no change flips the answer."""
 
 
 @dataclass
 class Choice:
-    """The questions of a split that get visual tests, by row, and what was looked at to find them."""
+    """The questions of a split that get visual tests, by row, and statistics of the search for them."""
 
     questions: list[Chosen] = field(default_factory=list)
     looked: Looked = field(default_factory=Looked)
@@ -81,7 +81,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class SplitReading:
-    """What it takes to read a split's questions."""
+    """Everything needed to read a split's questions."""
 
     layout: Layout
     templates: Templates
@@ -93,13 +93,13 @@ class SplitReading:
     split: str
     pool: str
     world: World
-    """Of the pool, with its palette if it has one."""
+    """The world of the pool, with its palette if it has one."""
 
     def questions(self, rows: Rows) -> SplitQuestions:
         """Some of the split's questions, in any order.
 
         Raises:
-            TemplateError: one was not made from these templates.
+            TemplateError: a question was not made from these templates.
         """
         every = self.rows
         try:
@@ -117,10 +117,10 @@ class SplitReading:
             raise TemplateError(f"{self.layout.questions_h5(self.hop.name, self.split)}: {error}") from error
 
     def scenes(self, indices: Ints) -> SceneBatch:
-        """The scenes with these indices, which are sorted.
+        """Reads the scenes with these indices, which must be sorted.
 
         Raises:
-            DatasetError: one is not in the pool's files.
+            DatasetError: a scene is not in the pool's files.
         """
         content = json.dumps(list(scenes_of(self.layout, self.pool, indices))).encode()
         place = self.layout.scenes(self.pool)
@@ -131,31 +131,31 @@ class SplitReading:
         return scenes
 
     def draw_order(self) -> Rows:
-        """All rows of the split in an order that a hash of each decides."""
+        """All rows of the split, in an order determined by a hash of each."""
         name = f"{VISUAL} {self.seed} {self.hop.name} {self.split}"
         keys = [_draw(name, str(row)) for row in range(len(self.rows))]
         return np.argsort(np.asarray(keys, dtype=np.uint64), kind="stable")
 
     def random_objects(self, row: int, n_objects: int) -> int:
-        """One or two of a scene's objects, a bit each, in place of an empty foreground."""
+        """One or two of a scene's objects, one bit each, in place of an empty foreground."""
         name = f"{VISUAL} objects {self.seed} {self.hop.name} {self.split} {row}"
         order = sorted(range(n_objects), key=lambda each: _draw(name, str(each)))
         return sum(1 << each for each in order[: 1 + _draw(name, "number") % 2])
 
 
 def _draw(name: str, what: str) -> int:
-    """A number of 64 bits that depends on these words alone."""
+    """A 64-bit number that depends only on these strings."""
     return int.from_bytes(hashlib.blake2b(f"{name} {what}".encode(), digest_size=8).digest(), "little")
 
 
 def choose(reading: SplitReading, n: int) -> Choice:
-    """The first n questions, in the order of their draws, whose background can be edited.
+    """Chooses the first n questions, in the order of their draws, whose background can be edited.
 
-    And for another test, the first n that have the other answer after a change of one value. There are fewer
-    where the split has fewer.
+    For another test, it also chooses the first n whose answer flips after a change of one value. There are
+    fewer if the split has fewer.
 
     Raises:
-        DatasetError: a scene is missing, or an answer is not that of the program on its scene.
+        DatasetError: a scene is missing, or an answer differs from that of the program on its scene.
         TemplateError: a question was not made from the templates.
     """
     choice = Choice()
@@ -207,7 +207,7 @@ class _Block:
         return np.full((len(self.rows), 3), -1, dtype=np.int32)
 
     def foregrounds(self, looked: Looked) -> Numbers:
-        """(M,) the objects that stay, a bit each; 0 for a question whose background cannot be edited."""
+        """(M,) the objects that stay, one bit each; 0 for a question whose background cannot be edited."""
         reading = self.reading
         try:
             kept = self.questions.foregrounds(self.scenes.graphs, self.scene_rows)
@@ -246,7 +246,7 @@ class _Block:
         return np.where(is_full | ~is_made | (after != before), 0, kept).astype(np.uint32)
 
     def changes(self, looked: Looked) -> Ints:
-        """(M, 3) for each question a change that exchanges yes and no; -1 where there is none."""
+        """(M, 3) for each question, a change that exchanges yes and no; -1 if there is none."""
         reading = self.reading
         found = self.questions.value_edits(
             reading.world,
@@ -267,5 +267,5 @@ class _Block:
 
 
 def kept_objects(kept: int) -> Sequence[int]:
-    """The numbers of objects that a bit stands for."""
+    """The numbers of the objects whose bits are set."""
     return [each for each in range(kept.bit_length()) if kept >> each & 1]

@@ -32,10 +32,10 @@ from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.runtime.threads import map_in_threads
 
 QUESTIONS_AT_ONCE = 32
-"""Questions whose scenes and images are edited together."""
+"""Number of questions whose scenes and images are edited together."""
 
 EVERYTHING = 0xFFFF_FFFF
-"""All objects of a scene, a bit each."""
+"""All objects of a scene, one bit each."""
 
 Rgb = tuple[int, int, int]
 
@@ -48,7 +48,7 @@ class Planned:
     kind: str
     """A visual test, or `COPY`."""
     question: Chosen
-    """The question that it was made for; of a copy, the first about its scene."""
+    """The question that it was made for; for a copy, the first question about its scene."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Plan:
 
     pool: str
     images: tuple[Planned, ...]
-    """By index."""
+    """The images by index."""
     copies: Mapping[int, int]
-    """Index of a scene -> that of the copy of its image."""
+    """Index of a scene -> index of the copy of its image."""
 
     @property
     def indices(self) -> list[int]:
@@ -68,7 +68,7 @@ class Plan:
 
     @classmethod
     def of(cls, pool: str, questions: Sequence[Chosen]) -> "Plan":
-        """The images that questions, by row, need."""
+        """Plans the images that questions, by row, need."""
         copies: dict[int, int] = {}
         images = []
         for question in questions:
@@ -81,7 +81,7 @@ class Plan:
         return cls(pool, tuple(images), copies)
 
     def blocks(self) -> Iterator[list[Planned]]:
-        """The images in order, those of a question together."""
+        """The images in order, with those of a question together."""
         rows = [list(images) for _, images in groupby(self.images, key=lambda each: each.question.row)]
         for begin in range(0, len(rows), QUESTIONS_AT_ONCE):
             yield [each for images in rows[begin : begin + QUESTIONS_AT_ONCE] for each in images]
@@ -93,7 +93,7 @@ class VisualImages:
     def __init__(
         self, reading: SplitReading, plan: Plan, *, size: tuple[int, int], rgb: Rgb, keeps_png: bool
     ) -> None:
-        """Takes the images' height and width, the color of `fill`, and whether PNG files stay."""
+        """Takes the images' height and width, the color for `fill`, and whether PNG files are kept."""
         self._reading, self._plan, self._size, self._rgb = reading, plan, size, rgb
         self._layout, self._keeps_png = reading.layout, keeps_png
         self._h5 = self._layout.images_h5(plan.pool)
@@ -130,13 +130,13 @@ class VisualImages:
         return found
 
     def _sources(self, block: Sequence[Planned]) -> tuple[SceneBatch, npt.NDArray[np.uint32]]:
-        """The scenes that images are made from, and the place among them of each image's."""
+        """The scenes from which images are made, and the position of each image's scene among them."""
         wanted = np.asarray([each.question.scene for each in block], dtype=np.int32)
         indices, places = np.unique(wanted, return_inverse=True)
         return self._reading.scenes(indices), places.astype(np.uint32)
 
     def _record(self, planned: Planned, raster: npt.NDArray[np.uint8]) -> dict[str, Any]:
-        """What a scene records of its source and its edit."""
+        """What a scene records about its source and its edit."""
         question = planned.question
         of = {
             "kind": planned.kind,
@@ -164,7 +164,7 @@ class VisualImages:
         return SIGMAS[kind] * self._size[1]
 
     def is_up_to_date(self, rows: Mapping[int, bytes]) -> bool:
-        """Whether the scene files have exactly these rows."""
+        """Whether the scene files contain exactly these rows."""
         return self._rows_there() == rows
 
     def _rows_there(self) -> dict[int, bytes]:
@@ -177,7 +177,7 @@ class VisualImages:
         return found
 
     def write_scenes(self, rows: Mapping[int, bytes]) -> None:
-        """Makes the scene files hold these rows, after removing images of scenes that change."""
+        """Makes the scene files contain these rows, after removing images of scenes that change."""
         pool, before = self._plan.pool, self._rows_there()
         as_png = png_indices(self._layout.images(pool), pool) if self._keeps_png else ()
         there = {int(i) for each in (as_png, stored_images(self._waiting), images_in(self._h5)) for i in each}
@@ -213,7 +213,7 @@ class VisualImages:
 
         Raises:
             DatasetError: an image of the dataset is missing.
-            ScenesFailedError: some scenes gave no image; raised after all others are written.
+            ScenesFailedError: some scenes could not be rendered; raised after all other images are written.
         """
         missing = self.missing()
         with image_writer(self._layout, [self._plan.pool], as_png=self._keeps_png) as write:
@@ -228,7 +228,7 @@ class VisualImages:
 
     @cached_property
     def _images(self) -> Images:
-        """The images of the scenes that questions are asked about."""
+        """The images of the scenes that the questions are about."""
         reading = self._reading
         wanted = np.asarray([each.question.scene for each in self._plan.images], dtype=np.int32)
         found = find_images(self._layout, reading.pool, wanted, prefer="png")
@@ -252,7 +252,7 @@ class VisualImages:
                     yield mine, source, rasters[of_image[mine[0].index]]
 
         def edit_question(task: tuple[list[Planned], ImageArray, npt.NDArray[np.uint8]]) -> int:
-            """Writes some images of one question; gives their number."""
+            """Writes some images of one question; returns their number."""
             images, source, raster = task
             for each in images:
                 image = source
@@ -276,7 +276,7 @@ class VisualImages:
         return blurred(image, mask, others, sigma_px=self._sigma_px(kind))
 
     def store(self) -> dict[str, FileRecord]:
-        """Packs the images into HDF5; gives the records of all files of the pool."""
+        """Packs the images into HDF5; returns the records of all files of the pool."""
         layout, pool = self._layout, self._plan.pool
         pack_images(layout, pool, self._plan.indices)
         remove_store(self._waiting)

@@ -1,4 +1,4 @@
-"""Makes the suite of edited images of a finished dataset: `clevrhope suite visual`."""
+"""Makes the suite of edited images for a finished dataset: `clevrhope suite visual`."""
 
 import hashlib
 import json
@@ -49,16 +49,16 @@ from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import palette_from_json, parse_pool_name
 
 ORIGINALS: Mapping[str, int] = {"demo": 20, "small": 200, "paper": 5_000}
-"""Questions of a split that get visual tests at most, by preset."""
+"""The most questions of a split that get visual tests, by preset."""
 
 IMAGES_OF_THE_MEAN = 1_000
-"""Images of train, by index, whose mean color `fill` takes; more change it by less than one of 255."""
+"""The first images of train whose mean color `fill` uses; more would change it by less than one of 255."""
 
 TESTS = tuple((test, "in", "background" if test != "edit" else "object") for test in VISUAL_TESTS)
 """Name, tier and type of each test, as suites of questions have them."""
 
 FINGERPRINT = hashlib.sha256(json.dumps(["v1", TESTS, SIGMAS, MARGIN]).encode()).hexdigest()
-"""Of what makes the images, in place of a suite's own files."""
+"""Fingerprint of what decides the images, in place of a suite's own files."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class VisualSplit(SuiteSplit):
     looked: Looked
 
     def notes(self) -> list[str]:
-        """What was found of the questions that were looked at, a sentence each."""
+        """Statistics of the questions that were examined, one sentence each."""
         found = self.looked
         return [
             f"{self.n_images:,} images; {found.n_questions:,} questions were looked at",
@@ -90,22 +90,22 @@ def make_visual_suite(
     properties: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[VisualSplit, ...]:
-    """Writes visual tests and their images for the test sets of whole scenes of a finished dataset.
+    """Writes visual tests and their images for the test sets of whole scenes in a finished dataset.
 
     Args:
-        folder: the dataset's.
-        n: the most questions of a split; by default as the dataset's preset has it, see `ORIGINALS`.
-        hops: the sub-datasets; all of the folder's if not given.
+        folder: the dataset's folder.
+        n: the most questions per split; by default as in the dataset's preset, see `ORIGINALS`.
+        hops: the sub-datasets; by default all in the folder.
         templates: the dataset's question templates, if they are not the package's.
         properties: the dataset's properties file, if it is not the package's.
         progress: shows how far the work is.
 
     Raises:
-        ConfigError: a sub-dataset that is not there, or the dataset has no images.
-        DatasetError: the folder is not a finished dataset, a file in it is not whole, or it was made with
+        ConfigError: a sub-dataset does not exist, or the dataset has no images.
+        DatasetError: the folder is not a finished dataset, a file in it is incomplete, or it was made with
             other properties.
-        TemplateError: questions that other templates made.
-        ScenesFailedError: some scenes gave no image; the same command tries them again.
+        TemplateError: the questions were made from other templates.
+        ScenesFailedError: some scenes could not be rendered; the same command tries them again.
     """
     progress = progress or Silent()
     with locked_dataset(folder) as (layout, manifest):
@@ -122,7 +122,7 @@ def make_visual_suite(
 
 
 class _Maker:
-    """Makes visual tests on a folder's splits; errors as `make_visual_suite`."""
+    """Makes visual tests on a folder's splits; errors as for `make_visual_suite`."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class _Maker:
     def write(
         self, manifest: Manifest, hop: Hop, split: str, progress: Progress
     ) -> tuple[Manifest, VisualSplit]:
-        """Writes images, scenes and pairs on a split; gives the manifest that lists them."""
+        """Writes images, scenes and pairs for a split; returns the manifest that lists them."""
         layout = self._layout
         pool = SuitePool(hop.name, VISUAL, split)
         source_pool = str(manifest.splits[hop.name][split]["pool"])
@@ -169,7 +169,7 @@ class _Maker:
         )
         scene_rows = images.scene_rows()
         if not images.is_up_to_date(scene_rows):
-            # Pairs that are there are about the images before, some of which go now.
+            # The existing pairs are about the earlier images, some of which are now removed.
             manifest = without_pairs(layout, manifest, hop.name, VISUAL, split)
             write_manifest(layout.manifest, manifest)
             images.write_scenes(scene_rows)
@@ -216,7 +216,7 @@ class _Maker:
         )
 
     def _mean_rgb(self, hop: Hop, pool: str, rows: QuestionArrays) -> Rgb:
-        """The mean color of train's first images, or of the split's own where there is no train."""
+        """The mean color of train's first images, or of the split's own if there is no train split."""
         indices = rows.image_idxs
         if TRAIN.name in self._manifest.splits[hop.name]:
             pool = str(self._manifest.splits[hop.name][TRAIN.name]["pool"])
@@ -240,7 +240,7 @@ class _Maker:
         *,
         n_originals: int,
     ) -> dict[str, Any]:
-        """Writes the pairs as arrays and as questions; gives the files' records."""
+        """Writes the pairs as arrays and as questions; returns the files' records."""
         layout, hop, split = self._layout, reading.hop, reading.split
         batch, arrays = self._asked(pairs, reading, plan, scene_rows)
         h5, questions, vocab = (
@@ -273,7 +273,7 @@ class _Maker:
         """Both questions of each pair, executed on the scenes of their images.
 
         Raises:
-            DatasetError: an answer is not as the pair's relation has it.
+            DatasetError: an answer contradicts the relation of its pair.
         """
         n = len(pairs.rows)
         rows, indices = np.repeat(pairs.rows, 2), pairs.images.reshape(-1)
@@ -319,10 +319,10 @@ class _Maker:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The K pairs of a split in the order of tests and rows."""
+    """The K pairs of a split, ordered by test and row."""
 
     rows: Rows
-    """(K,) of the questions in their split."""
+    """(K,) rows of the questions in their split."""
     tests: npt.NDArray[np.int64]
     """(K,) numbers of tests."""
     images: Rows
@@ -330,7 +330,7 @@ class _Pairs:
 
     @classmethod
     def of(cls, choice: Choice, plan: Plan) -> "_Pairs":
-        """The pairs of the questions that were chosen."""
+        """The pairs of the chosen questions."""
         found = [
             (each.row, number, plan.copies[each.scene], visual_index(each.row, test))
             for number, test in enumerate(VISUAL_TESTS)
@@ -342,12 +342,12 @@ class _Pairs:
 
     @property
     def relations(self) -> npt.NDArray[np.int8]:
-        """(K,) of the answers."""
+        """(K,) relations between the answers."""
         same, flip = RELATIONS.index("same"), RELATIONS.index("flip")
         return np.where(self.tests == VISUAL_TESTS.index("edit"), flip, same).astype(np.int8)
 
     def counts(self, reading: SplitReading) -> list[TestCounts]:
-        """How many pairs each test has."""
+        """Number of pairs for each test."""
         n_of = Counter(self.tests.tolist())
         return [TestCounts(test, tier, n_of[number], {}, {}) for number, (test, tier, _) in enumerate(TESTS)]
 
@@ -356,7 +356,7 @@ def _world(layout: Layout, manifest: Manifest, properties: Path | None) -> World
     """The world of the dataset's scenes.
 
     Raises:
-        DatasetError: it was made with other properties than these.
+        DatasetError: the dataset was made with other properties than these.
     """
     world = read_world(
         properties=properties, constraints=manifest.world["constraints"], changes=manifest.world.get("look")
