@@ -1,4 +1,4 @@
-"""Placement of scenes that can be rendered: their objects stand on the ground and in the image."""
+"""Places scenes that can be rendered: their objects stand on the ground and are in the image."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ LEAST_LENGTH = 1e-6
 """A shorter vector has no usable direction: an image seen along it is black."""
 
 FARTHEST = 1e6
-"""From here the camera sees nothing of a world whose objects stand within a few units."""
+"""From this distance, the camera sees nothing of a world whose objects stand within a few units."""
 
 
 def place_inside(scene: Mapping[str, Any], look: Look, *, width_px: int, height_px: int) -> Placement:
-    """As `place`, for a scene whose objects are all in the world and in the image.
+    """As `place`, for a scene whose objects must all be in the world and in the image.
 
     Raises:
-        SceneError: as `place`; an object is outside the world; the camera is at its target, straight above or
-            below it, or too far away; or a light is at its target or below the ground.
+        SceneError: as for `place`; or an object is outside the world; the camera is at its target, straight
+            above or below it, or too far away; or a light is at its target or below the ground.
     """
     placement = place(scene, look)
     found = find_object_outside(placement, look, width_px=width_px, height_px=height_px)
@@ -46,10 +46,10 @@ def place_inside(scene: Mapping[str, Any], look: Look, *, width_px: int, height_
 def find_object_outside(
     placement: Placement, look: Look, *, width_px: int, height_px: int
 ) -> tuple[int, str] | None:
-    """The number of the first object outside the world, and where: off or in the ground, or out of view.
+    """The number of the first object outside the world, and where it is: off or in the ground, or unseen.
 
-    The ground is flat below the objects of CLEVR and rises far behind them. An object outside would be
-    missing from its image, in part or whole, although the scene says that it is there.
+    The ground is flat below the objects of CLEVR and rises far behind them. An object outside the world would
+    be missing from its image, partly or wholly, although the scene contains it.
 
     Raises:
         SceneError: the camera is at its target, straight above or below it, or too far away.
@@ -65,7 +65,7 @@ def find_object_outside(
 
 
 def view_axes(camera: Vector, target: Sequence[float]) -> tuple[Vector, Vector, Vector]:
-    """Right, up and forward of a camera as unit vectors in the world; raises as `find_object_outside`."""
+    """Right, up and forward of a camera as unit vectors in the world; errors as for `find_object_outside`."""
 
     def problem(what: str) -> SceneError:
         here, there = (", ".join(f"{each:g}" for each in place) for place in (camera, target))
@@ -98,7 +98,7 @@ def _out_of_sight(
     way = [b - a for a, b in zip(camera, thing.location, strict=True)]
     right, up, depth = (sum(a * b for a, b in zip(way, axis, strict=True)) for axis in axes)
     reach = math.sqrt(3.0) * thing.radius  # the distance of a cube's corners from its centre
-    # Written so that NaN, which objects at huge distances give, counts as out of the image.
+    # Written so that NaN, which results from huge distances, counts as out of the image.
     if not depth > reach:
         return "behind the camera, or around it"
     focal_px = lens["lens_mm"] / lens["sensor_width_mm"] * max(width_px, height_px)

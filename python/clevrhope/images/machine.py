@@ -1,4 +1,4 @@
-"""Which renderers and devices this machine has, for `clevrhope devices`."""
+"""Finds the renderers and devices of this machine, for `clevrhope devices`."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,8 +15,8 @@ class AvailableRenderers:
     """The renderers of this machine.
 
     Attributes:
-        found: Blender's devices; none where Blender is missing.
-        blender_problem: why Blender cannot be used; empty where it can.
+        found: Blender's devices; none if Blender is missing.
+        blender_problem: why Blender cannot be used; empty if it can.
         cores: number of CPU cores available to this process, all of which the native renderer uses.
     """
 
@@ -26,7 +26,7 @@ class AvailableRenderers:
 
     @property
     def auto(self) -> list[Device]:
-        """The devices that Blender renders on by default."""
+        """The devices on which Blender renders by default."""
         return self.found.of(ANY) or self.found.of(CPU)
 
     def as_json(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class AvailableRenderers:
 
 
 def find_renderers() -> AvailableRenderers:
-    """Asks Blender for its devices, in a process of its own, and counts cores."""
+    """Asks Blender for its devices, in a separate process, and counts cores."""
     try:
         check_blender()
         return AvailableRenderers(find_devices(), "", available_cores())
@@ -56,7 +56,7 @@ def find_renderers() -> AvailableRenderers:
 
 
 def text_lines(renderers: AvailableRenderers) -> list[str]:
-    """A table with a row for each device, and a line for each kind of device that is missing."""
+    """A table with one row per device, and a line for each kind of device that is missing."""
     found = renderers.found
     rows = [("renderer", "--device", "", "denoiser", "auto")]
     for device in found.devices:

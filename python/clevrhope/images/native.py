@@ -21,22 +21,23 @@ from clevrhope.runtime.threads import map_in_threads
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
-#: Objects of a scene; the native module refuses more.
+#: The most objects of a scene; the native module rejects more.
 MOST_OBJECTS = 64
 
 
 class NativeRenderer(Renderer):
-    """Renders CLEVR's look on all cores of this process; the same bytes for any number of threads.
+    """Renders CLEVR's look on all cores of this process; any number of threads gives the same bytes.
 
-    It knows the shapes, lights and materials that look.json can name, and meshes of files. Its images of the
-    sixteen reference scenes reach 40.4 dB (draft), 45.7 dB (standard) and 47.7 dB (high) against 512 samples.
+    It supports the shapes, lights and materials that look.json can name, and meshes from files. Its images of
+    the sixteen reference scenes reach 40.4 dB (draft), 45.7 dB (standard) and 47.7 dB (high) against 512
+    samples.
 
     Args:
         look: shapes, materials, lights, camera and properties; by default the package's.
         width: pixels.
         height: pixels.
         quality: draft, standard or high.
-        workers: images under way at once, which share all cores; by default as many as there are cores.
+        workers: images in flight at once, which share all cores; by default as many as there are cores.
 
     Raises:
         ConfigError: an invalid size, quality or number of workers.
@@ -52,7 +53,7 @@ class NativeRenderer(Renderer):
         quality: NativeQuality = "standard",
         workers: int | None = None,
     ) -> None:
-        NativeSettings(width, height, quality)  # checks them
+        NativeSettings(width, height, quality)  # validates them
         if workers is not None and workers < 1:
             raise ConfigError(f"workers: {workers} should be 1 or more")
         # A small image cannot keep many cores busy. The native module obeys this variable, too.
@@ -71,19 +72,20 @@ class NativeRenderer(Renderer):
 
     @property
     def workers(self) -> int:
-        """How many images are under way at once."""
+        """How many images are in flight at once."""
         return self._workers
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         """Yields (key, (height, width, 3) uint8 sRGB) for each (key, scene), in their order.
 
         Raises:
-            SceneError: the scene names what the look does not have, or an object is outside the world.
+            SceneError: the scene names something that the look does not have, or an object is outside the
+                world.
         """
         return self._each(self._image, scenes)
 
     def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
-        """Yields (key, annotations) for each (key, scene), in their order; raises as `render`."""
+        """Yields (key, annotations) for each (key, scene), in their order; errors as for `render`."""
         return self._each(self._passes, scenes)
 
     def _each(self, make: Callable[[Scene], T], scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, T]]:
@@ -106,4 +108,4 @@ class NativeRenderer(Renderer):
         return json.dumps(placement, default=vars).encode()
 
     def close(self) -> None:
-        """Does nothing: there is nothing to release."""
+        """Does nothing, because there is nothing to release."""

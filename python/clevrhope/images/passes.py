@@ -16,9 +16,9 @@ from clevrhope.runtime.settings import suggestion
 
 K = TypeVar("K", bound=Hashable)
 
-#: The passes that there are, in the order in which they are stored.
+#: The available passes, in the order in which they are stored.
 PASSES = ("mask", "depth", "normal")
-#: The mask's value where no object is; objects have their places in the scene's list, from 0 on.
+#: The mask's value where there is no object; objects are numbered from 0 by their position in the scene.
 BACKGROUND = 255
 #: Depths are whole multiples of this, in Blender units. Finer digits are noise, and compress badly.
 DEPTH_STEP = 2.0**-12
@@ -31,15 +31,15 @@ class Passes:
     """The annotations of an image.
 
     Attributes:
-        mask: (height, width) uint8: the place of the pixel's object in the scene's list, 255 for none.
-        depth: (height, width) float32: along the camera's axis, not along the ray, in Blender units, to a
-            step of 2^-12; the ground has one too, and 0 is nothing at all.
-        normal: (height, width, 3) float16: of the object's surface as it is shaded, in the world's axes, of
-            length 1 to 0.001; 0 where no object is.
+        mask: (height, width) uint8: the position of the pixel's object in the scene's list, 255 for none.
+        depth: (height, width) float32: along the camera's axis, not along the ray, in Blender units, in steps
+            of 2^-12; the ground has a depth too, and 0 means nothing at all.
+        normal: (height, width, 3) float16: normal of the object's surface as shaded, in world axes, of length
+            1 to 0.001; 0 where there is no object.
         boxes: (objects, 4) int32: x, y, width and height of the tight box of the mask, in pixels; 0 for an
             object that no pixel shows.
-        visible_px: (objects,) int32: pixels of the mask.
-        alone_px: (objects,) int32: pixels that each would have if it stood alone on the ground.
+        visible_px: (objects,) int32: number of the object's pixels in the mask.
+        alone_px: (objects,) int32: number of pixels that each object would have alone on the ground.
     """
 
     mask: npt.NDArray[np.uint8]
@@ -52,18 +52,18 @@ class Passes:
 
 @runtime_checkable
 class Annotator(Protocol):
-    """A renderer that gives annotations too."""
+    """A renderer that also makes annotations."""
 
     def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
-        """Yields (key, annotations) for each (key, scene), in any order; raises as `Renderer.render`."""
+        """Yields (key, annotations) for each (key, scene), in any order; errors as for `Renderer.render`."""
         ...
 
 
 def annotator_of(renderer: Renderer) -> Annotator:
-    """The renderer as one that gives annotations.
+    """Returns the renderer as one that makes annotations.
 
     Raises:
-        ConfigError: it gives none.
+        ConfigError: it cannot make them.
     """
     if not isinstance(renderer, Annotator):
         raise ConfigError(
@@ -78,7 +78,7 @@ def measure_passes(
     normal: npt.NDArray[np.floating[Any]],
     alone_px: npt.ArrayLike,
 ) -> Passes:
-    """Annotations, boxes and visible pixels included; the arguments are attributes of `Passes`."""
+    """Builds annotations, with boxes and visible pixels; the arguments are attributes of `Passes`."""
     alone = np.asarray(alone_px, dtype=np.int32)
     visible = np.bincount(mask.ravel(), minlength=BACKGROUND + 1)[: len(alone)].astype(np.int32)
     boxes = np.zeros((len(alone), 4), dtype=np.int32)
@@ -98,10 +98,10 @@ def measure_passes(
 
 
 def parse_passes(names: Sequence[str], place: str) -> tuple[str, ...]:
-    """Names of passes, each once, in the order of `PASSES`.
+    """Parses names of passes; returns each once, in the order of `PASSES`.
 
     Raises:
-        ConfigError: an unknown name; the message begins with `place`.
+        ConfigError: a name is unknown; the message begins with `place`.
     """
     if not isinstance(names, list | tuple):
         raise ConfigError(f"{place}: {names!r:.60} should be a list of names")
@@ -114,7 +114,7 @@ def parse_passes(names: Sequence[str], place: str) -> tuple[str, ...]:
 
 
 def check_countable(n_objects: int) -> None:
-    """Checks that a mask has a number for each object.
+    """Checks that a mask can number all objects.
 
     Raises:
         SceneError: there are too many objects.
@@ -124,7 +124,7 @@ def check_countable(n_objects: int) -> None:
 
 
 def to_bytes(passes: Passes) -> npt.NDArray[np.uint8]:
-    """All arrays of an image's annotations as numpy saves them, one after the other, (1, bytes) uint8."""
+    """All arrays of an image's annotations in numpy's file format, concatenated, (1, bytes) uint8."""
     content = BytesIO()
     for array in vars(passes).values():
         np.save(content, array)

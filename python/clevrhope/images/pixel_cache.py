@@ -1,8 +1,8 @@
-"""Images that are kept from one epoch to the next, a file for each window of them.
+"""A cache of images from one epoch to the next, with one file for each window of images.
 
-A file's name is the digest of what decides its images (world, seed, pool, renderer, size) and of the indices
-of their scenes, so images of anything else are never found. The file begins with a digest of its pixels, so a
-damaged one is made again. Files appear whole, whichever process writes them.
+A file is named by a digest of everything that decides its images (world, seed, pool, renderer, size) and of
+the indices of their scenes, so other images are never found. The file begins with a digest of its pixels, so
+a damaged file is detected and written again. Files appear whole, whichever process writes them.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ Indices = npt.NDArray[np.int32]
 
 
 class PixelCache:
-    """A folder of images, which several processes and datasets may share.
+    """A folder of images, which several processes and datasets can share.
 
     Raises:
         DatasetError: the folder cannot be made.
     """
 
     def __init__(self, folder: Path, binding: Mapping[str, Any]) -> None:
-        """`binding` is what decides the images besides their scenes' indices."""
+        """`binding` is everything that decides the images besides the indices of their scenes."""
         self.folder = folder
         self._binding = json.dumps(binding, sort_keys=True).encode()
         with self._errors():
             folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, indices: Indices) -> Path:
-        """The file of the images of these scenes."""
+        """The file with the images of these scenes."""
         return self.folder / f"{self._key(indices).hex()[:32]}{SUFFIX}"
 
     def read(self, indices: Indices, shape: tuple[int, int, int]) -> Pixels | None:
-        """The images of these scenes, (n, height, width, 3), read only; None for a missing or damaged file.
+        """The images of these scenes, (n, height, width, 3), read-only; None if their file is missing or damaged.
 
         Raises:
             DatasetError: the file cannot be read.
@@ -66,13 +66,13 @@ class PixelCache:
         return np.frombuffer(pixels, np.uint8).reshape(len(indices), *shape)
 
     def write(self, indices: Indices, pixels: Pixels) -> None:
-        """Keeps the images of these scenes, (n, height, width, 3).
+        """Stores the images of these scenes, (n, height, width, 3).
 
         Raises:
-            DatasetError: no space left, or no permission.
+            DatasetError: no space is left, or the folder may not be written to.
         """
         content = memoryview(pixels.tobytes())
-        # Several processes, perhaps of several machines, may write the same file at once.
+        # Several processes, even on several machines, may write the same file at once.
         writer = f"{platform.node()}-{os.getpid()}"
         with (
             self._errors(),

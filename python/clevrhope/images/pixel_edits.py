@@ -1,7 +1,7 @@
-"""Edits of an image that keep the foreground and obscure the rest, or cut it off.
+"""Edits an image so that the foreground stays, and the rest is obscured or cut off.
 
-Source: the visual tests of CARETS (Jimenez et al., 2022), with masks in place of boxes, and with lengths as
-shares of the image's width. All sums are of whole numbers, so the bytes are the same everywhere.
+Source: the visual tests of CARETS (Jimenez et al., 2022), but with masks instead of boxes, and with lengths
+relative to the image's width. All sums are integer sums, so the bytes are the same everywhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,16 +20,16 @@ SIGMAS: Mapping[str, float] = {"blur_1": 1 / 160, "blur_2": 1 / 80, "blur_3": 3 
 """Standard deviation of each blur as a share of the width: CARETS's 3, 6 and 9 pixels on CLEVR's 480."""
 
 MARGIN = 1 / 80
-"""What is kept around the foreground, as a share of the width: 6 pixels of 480, enough for soft edges."""
+"""The margin kept around the foreground, as a share of the width: 6 of 480 pixels, enough for soft edges."""
 
 ONE = 1 << 12
 """The sum of a kernel's weights."""
 
 _KEPT_BITS = 6
-"""Binary places that are kept between the two directions of a blur."""
+"""Fractional bits that are kept between the two directions of a blur."""
 
 _SCALE = ONE << _KEPT_BITS
-"""By what a blurred array is larger than the one that was blurred."""
+"""The factor by which a blurred array is larger than the original."""
 
 
 def margin_px(width: int) -> int:
@@ -43,7 +43,7 @@ def blurred(image: ImageArray, mask: Mask, others: Mask, *, sigma_px: float) -> 
     Args:
         image: (height, width, 3), sRGB.
         mask: (height, width), the foreground.
-        others: (height, width), objects of the background, of which the soft edge keeps nothing.
+        others: (height, width), objects of the background, of which the soft edge must show nothing.
         sigma_px: standard deviation, above 0.
     """
     channels = np.ascontiguousarray(np.moveaxis(image, 2, 0)).astype(np.int32)  # (3, height, width)
@@ -52,7 +52,7 @@ def blurred(image: ImageArray, mask: Mask, others: Mask, *, sigma_px: float) -> 
 
 
 def filled(image: ImageArray, mask: Mask, others: Mask, *, rgb: Sequence[int]) -> ImageArray:
-    """The image with everything but the foreground replaced by a color; arguments as of `blurred`."""
+    """The image with everything but the foreground replaced by a color; arguments as for `blurred`."""
     color = np.broadcast_to(np.asarray(rgb, dtype=np.uint8), image.shape)
     return _composed(image, color, mask, others)
 
@@ -71,13 +71,13 @@ def crop_box(mask: Mask) -> tuple[int, int, int, int]:
 
 
 def cropped(image: ImageArray, box: tuple[int, int, int, int], *, rgb: Sequence[int]) -> ImageArray:
-    """A rectangle of the image, as large as its shape allows in the middle of an image of the same size.
+    """A rectangle of the image, scaled up as far as it fits and centred in an image of the same size.
 
-    Shapes keep their proportions; what the rectangle does not fill is of the color `rgb`.
+    Proportions are kept; the area outside the rectangle has the color `rgb`.
     """
     height, width = image.shape[:2]
     left, top, right, bottom = box
-    # The larger factor at which both sides fit, in whole numbers.
+    # The largest factor with which both sides fit, in integer arithmetic.
     if width * (bottom - top) <= height * (right - left):
         size = (width, max(1, (bottom - top) * width // (right - left)))
     else:
@@ -91,12 +91,12 @@ def cropped(image: ImageArray, box: tuple[int, int, int, int], *, rgb: Sequence[
 
 
 def mask_at(raster: npt.NDArray[np.uint8], objects: Sequence[int], size: tuple[int, int]) -> Mask:
-    """(height, width) the pixels that show some objects, at the images' size.
+    """(height, width) the pixels that show the given objects, at the size of the images.
 
     Args:
-        raster: (h, w), the object that each pixel shows: 0 none, i + 1 object i.
+        raster: (h, w), the object that each pixel shows: 0 for none, i + 1 for object i.
         objects: numbers of objects.
-        size: height and width of images.
+        size: height and width of the images.
     """
     rows, columns = (np.arange(n) * old // n for n, old in zip(size, raster.shape, strict=True))
     found: Mask = np.isin(raster, [each + 1 for each in objects])[rows[:, None], columns]
@@ -104,10 +104,10 @@ def mask_at(raster: npt.NDArray[np.uint8], objects: Sequence[int], size: tuple[i
 
 
 def _composed(image: ImageArray, background: ImageArray, mask: Mask, others: Mask) -> ImageArray:
-    """The image where the foreground is, the background elsewhere, and a soft edge within the margin."""
+    """Composes the foreground of the image with the background, with a soft edge within the margin."""
     margin = margin_px(mask.shape[1])
     grown = _grown(_grown(mask, margin).T, margin).T
-    # The kernel reaches no further than the margin, so that every pixel of the foreground is kept as it is.
+    # The kernel reaches no further than the margin, so every pixel of the foreground is unchanged.
     soft = _gaussian(np.ascontiguousarray(grown)[None].astype(np.int32), margin / 3)[0]
     alpha = np.where(others, 0, soft >> _KEPT_BITS)[:, :, None]  # (height, width, 1), from 0 to ONE
     mixed = (alpha * image + (ONE - alpha) * background + ONE // 2) // ONE
@@ -116,7 +116,7 @@ def _composed(image: ImageArray, background: ImageArray, mask: Mask, others: Mas
 
 
 def _grown(mask: Mask, n: int) -> Mask:
-    """The mask with n more pixels above and below each of its pixels."""
+    """The mask extended by n pixels above and below each of its pixels."""
     found = mask.copy()
     for step in range(1, n + 1):
         found[step:] |= mask[:-step]
@@ -125,9 +125,9 @@ def _grown(mask: Mask, n: int) -> Mask:
 
 
 def _gaussian(values: Numbers, sigma_px: float) -> Numbers:
-    """Values (n, height, width), bytes or smaller, blurred in both directions and times `_SCALE`.
+    """Values (n, height, width), bytes or smaller, blurred in both directions and multiplied by `_SCALE`.
 
-    What is at an edge goes on beyond it.
+    Values at an edge are repeated beyond it.
     """
     across = _weighted(values, sigma_px, axis=2)
     dropped = ONE >> _KEPT_BITS
@@ -135,7 +135,7 @@ def _gaussian(values: Numbers, sigma_px: float) -> Numbers:
 
 
 def _weighted(values: Numbers, sigma_px: float, *, axis: int) -> Numbers:
-    """Sums of the neighbours in one direction, each times the kernel's weight."""
+    """Sums of the neighbours in one direction, each multiplied by the kernel's weight."""
     centre, *others = _weights(sigma_px)
     reach, n = len(others), values.shape[axis]
     padded = np.pad(values, [(reach, reach) if each == axis else (0, 0) for each in range(3)], mode="edge")
@@ -152,7 +152,7 @@ def _weighted(values: Numbers, sigma_px: float, *, axis: int) -> Numbers:
 
 @lru_cache(maxsize=16)
 def _weights(sigma_px: float) -> tuple[int, ...]:
-    """A Gaussian's whole weights for neighbours 0, 1, ... up to three standard deviations; `ONE` in all."""
+    """A Gaussian's integer weights for neighbours 0, 1, ... up to three deviations; they sum to `ONE`."""
     found = [exp(-0.5 * (step / sigma_px) ** 2) for step in range(1 + ceil(3 * sigma_px))]
     total = 2 * sum(found) - found[0]
     others = [round(ONE * each / total) for each in found[1:]]

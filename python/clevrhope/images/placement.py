@@ -23,8 +23,8 @@ class Thing:
         material: a name of the look's materials.
         color: linear RGB.
         radius: the factor that scales the unit shape.
-        location: of its centre, in the world.
-        rotation_z_rad: about its own vertical axis.
+        location: the position of its centre in the world.
+        rotation_z_rad: the rotation about its own vertical axis.
     """
 
     shape: str
@@ -47,11 +47,11 @@ class Placement:
 def place(scene: Mapping[str, Any], look: Look) -> Placement:
     """Resolves a scene in CLEVR's JSON form.
 
-    Camera and lights stand where the scene says. Where it does not say, as in published CLEVR files, they
-    stand where they are before jitter.
+    Camera and lights have the positions that the scene gives. If it gives none, as in published CLEVR files,
+    they have their positions before jitter.
 
     Raises:
-        SceneError: a missing key, a name that is not in the look, or an invalid location.
+        SceneError: a key is missing, a name is not in the look, or a location is invalid.
     """
     for key in ("camera", "lights"):
         if not isinstance(scene.get(key, {}), Mapping):

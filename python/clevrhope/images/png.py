@@ -1,4 +1,4 @@
-"""PNG files, without times or text: the same pixels give the same bytes."""
+"""PNG files without times or text, so that equal pixels give equal bytes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from clevrhope.errors import DatasetError
 from clevrhope.runtime.reading import check_regular, reading
 
 MAX_PIXELS = 1 << 26
-"""Pixels of an image that is read: 8,192 x 8,192. A file of a few kilobytes can claim any size."""
+"""The most pixels of an image to be read: 8,192 x 8,192. A file of a few kilobytes can claim any size."""
 
 MAX_PNG_BYTES = 1 << 28
-"""Bytes of a file: an image of `MAX_PIXELS` that nothing could compress."""
+"""The most bytes of a file: an image of `MAX_PIXELS` that cannot be compressed."""
 
 
 def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes:
-    """The PNG file of (height, width, 3) uint8 pixels."""
+    """Encodes (height, width, 3) uint8 pixels as a PNG file."""
     return _core.encode_png(np.ascontiguousarray(pixels))
 
 
 def read_png(path: Path) -> npt.NDArray[np.uint8]:
-    """The pixels of a PNG file, (height, width, 3) uint8 RGB.
+    """Reads the pixels of a PNG file, (height, width, 3) uint8 RGB.
 
     Raises:
-        DatasetError: missing, not a whole PNG file, or larger than `MAX_PIXELS`.
+        DatasetError: the file is missing, not a whole PNG file, or larger than `MAX_PIXELS`.
     """
     with open_png(path) as image:
         return np.asarray(image.convert("RGB"))
@@ -56,7 +56,7 @@ def is_whole_png(path: Path) -> bool:
 
 @contextmanager
 def open_png(path: Path) -> Iterator[Image.Image]:
-    """Opens a PNG file without decoding it; errors while it is open become those of `read_png`."""
+    """Opens a PNG file without decoding it; errors in the block become those of `read_png`."""
     with reading(path, "a whole PNG file", remedy="remove it and run the command again"):
         check_regular(path)
         with warnings.catch_warnings():

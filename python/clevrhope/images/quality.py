@@ -1,4 +1,4 @@
-"""Image quality: the reference scenes with their images of 512 samples, and how far others are from these."""
+"""Image quality: reference scenes with images of 512 samples, and the distance of other images from them."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
 
 
 def reference_folder() -> Path:
-    """The folder of a checkout with the reference scenes and images, which are not part of the wheel."""
+    """The folder in a checkout with the reference scenes and images, which are not part of the wheel."""
     return blender_assets().resolve().parent / "tests" / "data" / "look"
 
 
 def reference_scenes(folder: Path | None = None) -> list[Scene]:
-    """The scenes whose images measure a renderer.
+    """The scenes by whose images a renderer is measured.
 
     Raises:
         RenderError: their file is missing.
@@ -71,7 +71,7 @@ def reference_image(number: int, folder: Path | None = None) -> Path:
 
 
 def chosen_scenes(n_scenes: int, folder: Path | None = None) -> list[int]:
-    """Numbers of reference scenes, spread evenly over all that have a 512-sample image.
+    """Numbers of reference scenes, spread evenly over those that have a 512-sample image.
 
     Raises:
         RenderError: no scene has one.

@@ -1,4 +1,4 @@
-"""The interface that all renderers share, and the choice of one and of the devices that it uses."""
+"""The interface that all renderers share, and the choice of a renderer and of its devices."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=Hashable)
 
-#: A scene in CLEVR's JSON form, with the camera and the lights that CLEVR never wrote down.
+#: A scene in CLEVR's JSON form, with camera and lights, which CLEVR's own files do not record.
 Scene = Mapping[str, Any]
 Pixels = npt.NDArray[np.uint8]
 
-#: Where renderers work: in processes that this one starts, or in the actors of a Ray cluster.
+#: Where renderers run: in processes that this one starts, or in the actors of a Ray cluster.
 ENGINES = ("local", "ray")
 
-#: Kind of GPU -> its makers' spelling, in the order in which `auto` tries them; Blender's is in capitals.
+#: Kind of GPU -> its makers' spelling, in the order in which `auto` tries them; Blender uses capitals.
 INTERFACES: Mapping[str, str] = {
     "optix": "OptiX",
     "cuda": "CUDA",
@@ -38,11 +38,11 @@ ANY, CPU = "auto", "cpu"
 
 
 class Renderer(Protocol):
-    """Something that turns scenes into images; it may hold processes or devices until it is closed."""
+    """Turns scenes into images; it may hold processes or devices until it is closed."""
 
     @property
     def workers(self) -> int:
-        """How many images are under way at once when all are at work."""
+        """How many images are in flight at once when all workers are busy."""
         ...
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
@@ -50,12 +50,12 @@ class Renderer(Protocol):
 
         Raises:
             RenderError: nothing can be rendered here.
-            ScenesFailedError: after all others are done, if some scenes gave no image.
+            ScenesFailedError: some scenes could not be rendered; raised after all others are done.
         """
         ...
 
     def close(self) -> None:
-        """Releases what it holds; it may be used again."""
+        """Releases its processes and devices; it may be used again."""
         ...
 
     def __enter__(self) -> Self:
@@ -74,23 +74,25 @@ def open_renderer(
     address: str | None = None,
     folder: Path | None = None,
 ) -> Renderer:
-    """A renderer, which stays open until it is closed.
+    """Opens a renderer, which stays open until it is closed.
 
     Args:
-        rendering: size and effort; of Blender or of the native renderer.
-        look: what the names in the scenes look like; by default the package's.
-        workers: Blender processes, or images that the native renderer has under way at once; both use
-            all cores whatever their number. With Ray, the number of actors; where there are GPUs, for each.
+        rendering: size and effort, for Blender or the native renderer.
+        look: how the names in the scenes are drawn; by default the package's look.
+        workers: Blender processes, or images that the native renderer has in flight at once; both use all
+            cores whatever this number. With Ray, the number of actors, or of actors per GPU if there are
+            GPUs.
         engine: one of `ENGINES`.
-        address: of the Ray cluster; by default one on this machine.
-        folder: of the images, for the kernels of GPUs on this machine, see `CyclesRenderer`.
+        address: the address of the Ray cluster; by default a cluster on this machine.
+        folder: the folder of the images, for the compiled kernels of this machine's GPUs, see
+            `CyclesRenderer`.
 
     Raises:
         ConfigError: the look, engine, address or device is invalid.
-        RenderError: Blender or Ray is needed and is missing, or Ray does not answer.
+        RenderError: Blender or Ray is needed but missing, or Ray does not answer.
         SceneError: the native renderer has no formula for a shape or material.
     """
-    # Renderers import this module; and Ray may not be installed.
+    # Renderers import this module, and Ray may not be installed.
     from clevrhope.images.blender.cycles import CyclesRenderer
     from clevrhope.images.native import NativeRenderer
     from clevrhope.images.settings import NativeSettings
@@ -110,11 +112,11 @@ def open_renderer(
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """The devices that images are to be rendered on.
+    """The devices on which images should be rendered.
 
     Attributes:
         kind: auto, cpu, or a key of `INTERFACES`.
-        numbers: of the GPUs of that kind, as `clevrhope devices` counts them; empty for all.
+        numbers: the GPUs of that kind, numbered as in `clevrhope devices`; empty for all.
     """
 
     kind: str
@@ -122,10 +124,10 @@ class DeviceChoice:
 
 
 def parse_device(text: str) -> DeviceChoice:
-    """The choice that a string such as auto, cpu, cuda, or optix:0,1 stands for.
+    """Parses a device such as auto, cpu, cuda, or optix:0,1.
 
     Raises:
-        ConfigError: another string.
+        ConfigError: the string has another form.
     """
     kind, colon, listed = text.partition(":")
     numbers = listed.split(",")

@@ -1,4 +1,4 @@
-"""How manifests and messages record the settings of a renderer."""
+"""Records the settings of a renderer in manifests and messages."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from clevrhope.runtime.settings import naming, read_settings
 
 
 def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
-    """What a manifest records: the renderer, all of its settings, and the native renderer's revision.
+    """The entry of a manifest: the renderer, all of its settings, and the native renderer's revision.
 
-    Of the device only its kind is recorded: which of a machine's GPUs made an image does not matter.
+    Only the kind of the device is recorded, because it does not matter which of a machine's GPUs made an
+    image.
     """
     found = {"renderer": renderer_of(rendering), **asdict(rendering)}
     if isinstance(rendering, RenderSettings):
@@ -31,9 +32,9 @@ def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
 
 
 def rendering_of_folder(there: Mapping[str, Any] | None, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a folder's manifest records after images are added to it: the requested rendering.
+    """The entry of a folder's manifest after images are added to it: the requested rendering.
 
-    A folder that was begun with device "auto" keeps it when it is resumed on a certain device.
+    A folder that was started with device "auto" keeps it when it is resumed on a specific device.
     """
     if there is not None and there.get("device") == ANY and "device" in asked:
         return {**asked, "device": ANY}
@@ -41,10 +42,10 @@ def rendering_of_folder(there: Mapping[str, Any] | None, asked: Mapping[str, Any
 
 
 def rendering_from_json(found: Mapping[str, Any], *, where: str) -> Rendering:
-    """The settings that a file records, as `rendering_as_json` wrote them; `where` names it in messages.
+    """Reads settings as `rendering_as_json` wrote them; `where` names the file in messages.
 
     Raises:
-        ConfigError: an unknown renderer or setting, or a value of another type.
+        ConfigError: a renderer or setting is unknown, or a value has another type.
     """
     settings = {name: value for name, value in found.items() if name not in ("renderer", "revision")}
     with naming(where):
@@ -53,7 +54,7 @@ def rendering_from_json(found: Mapping[str, Any], *, where: str) -> Rendering:
 
 
 def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """Why images of two revisions of the native renderer must not be mixed; "" if there is one revision."""
+    """Why images of two revisions of the native renderer must not be mixed; "" if the revisions are equal."""
     if any(each.get("renderer", "blender") != "native" for each in (there, here)):
         return ""
     before, now = there.get("revision"), here.get("revision")

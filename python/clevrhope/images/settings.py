@@ -17,16 +17,16 @@ NativeQuality = Literal["draft", "standard", "high"]
 #: Samples after which Cycles first tests whether a pixel needs more.
 ADAPTIVE_STEP = 16
 
-#: Samples from which an image needs no denoiser: the original's setting.
+#: From this many samples on, an image needs no denoiser: the original's setting.
 SAMPLES_OF_THE_ORIGINAL = 512
 
-#: Blender's Cycles in processes of its own, or the native module in this process.
+#: Blender's Cycles in separate processes, or the native module in this process.
 RENDERERS = ("blender", "native")
 
 #: Blender's samples per pixel, by quality.
 BLENDER_QUALITIES: Mapping[str, int] = {"draft": 4, "standard": 16, "original": SAMPLES_OF_THE_ORIGINAL}
 
-#: Goes up by one whenever the native renderer's images change, so that no folder mixes two revisions.
+#: Increased by one whenever the native renderer's images change, so that no folder mixes two revisions.
 NATIVE_REVISION = 7
 
 #: The qualities of each renderer.
@@ -38,7 +38,7 @@ QUALITIES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class RenderSettings:
-    """Everything but the scene and the look that decides an image of Blender's.
+    """Everything except the scene and the look that decides an image rendered by Blender.
 
     Attributes:
         width: pixels.
@@ -46,18 +46,19 @@ class RenderSettings:
         samples: most camera rays per pixel. Over the sixteen reference scenes, 16 reach 45.4 dB against 512;
             8 reach 43.9 dB in little more than half of the time, and lose more of metal's finest glints.
         denoise: run OpenImageDenoise over the finished image, guided by albedo and normals.
-        adaptive_threshold: noise level under which a pixel gets no more samples; 0 gives every pixel all.
-            Cycles tests it after every 16 samples, so it matters from 17 on: 64 take half the time for 1 dB.
+        adaptive_threshold: noise level below which a pixel gets no more samples; 0 gives every pixel all
+            samples. Cycles tests it after every 16 samples, so it matters from 17 on: 64 take half the time
+            for 1 dB.
         adaptive_min_samples: samples that every pixel gets before that test.
         prefilter: how the denoiser's guides are cleaned first. "none" is the fastest, and the closest to 512
             samples.
-        denoise_quality: the denoiser's network. On two cores "high" takes 0.5 s an image; "balanced" takes
+        denoise_quality: the denoiser's network. On two cores "high" takes 0.5 s per image; "balanced" takes
             0.2 s, a tenth of an image's time, for 0.5 dB less.
-        device: "auto" for all GPUs of one kind where there are some; "cpu"; or "cuda", "optix:0,1" and so on,
-            see `parse_device`.
+        device: "auto" for all GPUs of one kind if there are any; "cpu"; or "cuda", "optix:0,1" and so on, see
+            `parse_device`.
 
     Raises:
-        ConfigError: a value that Blender would not take.
+        ConfigError: Blender would not accept a value.
     """
 
     width: int = 480
@@ -88,13 +89,13 @@ class RenderSettings:
             parse_device(self.device)
 
     def with_samples(self, samples: int) -> RenderSettings:
-        """The same with other samples; from 512 on neither denoised nor adaptive, as in the original."""
+        """These settings with other samples; from 512 on without denoiser or adaptivity, as in the original."""
         if samples < SAMPLES_OF_THE_ORIGINAL:
             return replace(self, samples=samples)
         return replace(self, samples=samples, denoise=False, adaptive_threshold=0.0)
 
     def with_quality(self, quality: str) -> RenderSettings:
-        """The same at one of `BLENDER_QUALITIES`; raises ConfigError for another one."""
+        """These settings at one of `BLENDER_QUALITIES`; raises ConfigError for an unknown one."""
         check_quality("blender", quality)
         own = RenderSettings(width=self.width, height=self.height, device=self.device)
         return own.with_samples(BLENDER_QUALITIES[quality])
@@ -102,7 +103,7 @@ class RenderSettings:
 
 @dataclass(frozen=True)
 class NativeSettings:
-    """Everything but the scene and the look that decides an image of the native renderer.
+    """Everything except the scene and the look that decides an image of the native renderer.
 
     Attributes:
         width: pixels.
@@ -124,11 +125,11 @@ class NativeSettings:
                 raise ConfigError(f"{name} is {shown(getattr(self, name))}; expected from 1 to 8192 pixels")
 
     def with_quality(self, quality: str) -> NativeSettings:
-        """The same at another quality; raises ConfigError for an unknown one."""
+        """These settings at another quality; raises ConfigError for an unknown one."""
         return replace(self, quality=cast(NativeQuality, quality))
 
 
-#: Settings of either renderer; their class says which.
+#: Settings of either renderer, told apart by their class.
 Rendering = RenderSettings | NativeSettings
 
 
@@ -149,10 +150,10 @@ def renderer_of(rendering: Rendering) -> str:
 
 
 def on_device(rendering: Rendering, device: str) -> Rendering:
-    """The same on another device.
+    """These settings on another device.
 
     Raises:
-        ConfigError: an invalid device, or a GPU for the native renderer.
+        ConfigError: the device is invalid, or a GPU was given for the native renderer.
     """
     choice = parse_device(device)
     if isinstance(rendering, RenderSettings):
@@ -166,7 +167,7 @@ def check_quality(renderer: str, quality: str) -> None:
     """Checks that a renderer has a quality.
 
     Raises:
-        ConfigError: it has none of this name.
+        ConfigError: it has no quality of this name.
     """
     if quality not in QUALITIES[renderer]:
         known = ", ".join(QUALITIES[renderer])

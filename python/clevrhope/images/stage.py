@@ -22,9 +22,9 @@ T = TypeVar("T")
 #: Their files are missing, so the next run begins with them.
 TRY_AGAIN = "; all others are done, and the same command tries again"
 #: Threads that encode and write, so that a disk that is slow to sync does not delay the renderer. Packing an
-#: image for HDF5 takes a tenth of the time that one core needs for the native renderer's draft of it.
+#: image for HDF5 takes a tenth of the time that one core needs to render it with the native draft.
 WRITERS = 4
-#: Most images or annotations that wait for these threads.
+#: The most images or annotations that wait for these threads.
 MAX_UNWRITTEN = 8
 
 
@@ -39,20 +39,21 @@ def render(
     """Renders scenes with Blender, or with a renderer of your own.
 
     Args:
-        scenes: in CLEVR's JSON form with `camera` and `lights`, as `sample_scenes` makes them; taken one by
-            one as workers become free.
+        scenes: scenes in CLEVR's JSON form with `camera` and `lights`, as `sample_scenes` makes them; taken
+            one by one as workers become free.
         settings: size and effort; by default 480 x 320 pixels, 16 samples, denoised.
-        look: what the names in the scenes look like; by default CLEVR's.
-        workers: processes; by default one for every two cores.
-        renderer: an open renderer, which stays open, in place of a new one with the three arguments above.
+        look: how the names in the scenes are drawn; by default as in CLEVR.
+        workers: number of processes; by default one for every two cores.
+        renderer: an open renderer, to be used instead of a new one with the three arguments above; it stays
+            open.
 
     Yields:
-        (i, pixels) of scene i, in the order in which they are done: (height, width, 3) uint8 sRGB. The same
-        scene gives the same bytes on one machine, whatever the number of workers.
+        (i, pixels) of scene i, in order of completion: (height, width, 3) uint8 sRGB. On one machine, the
+        same scene gives the same bytes, whatever the number of workers.
 
     Raises:
         RenderError: Blender is missing or cannot be started.
-        ScenesFailedError: after all others are done, if some scenes gave no image.
+        ScenesFailedError: some scenes could not be rendered; raised after all others are done.
     """
     if renderer is not None:
         yield from renderer.render(enumerate(scenes))
@@ -64,18 +65,18 @@ def render(
 def render_png_files(
     scenes: Iterable[Scene], path_of: Callable[[Scene], Path], *, renderer: Renderer
 ) -> Iterator[Path]:
-    """Renders the scenes whose files are missing or not whole; yields each path when its file is whole.
+    """Renders the scenes whose files are missing or incomplete; yields each path when its file is whole.
 
     Raises:
-        DatasetError: no space left, or no permission to write.
-        RenderError: as `render`.
+        DatasetError: no space is left, or the folder may not be written to.
+        RenderError: as for `render`.
     """
     missing = ((path, scene) for scene in scenes if not is_whole_png(path := path_of(scene)))
     return write_results(renderer.render(missing), lambda path, pixels: write_whole(path, encode_png(pixels)))
 
 
 def stage_title(renderer: Renderer) -> str:
-    """The title of the rendering stage: of Blender with its device, and why if asking for GPUs failed."""
+    """The title of the rendering stage: the renderer, Blender's device, and why GPUs could not be listed."""
     where = renderer.where if isinstance(renderer, CyclesRenderer) else ""
     return f"Rendering images on {where}" if where else "Rendering images"
 
@@ -84,8 +85,8 @@ def write_results(results: Iterator[tuple[K, T]], write: Callable[[K, T], None])
     """Calls `write(key, result)` for each result, in other threads; yields each key when that is done.
 
     Raises:
-        DatasetError: no space left, or no permission to write.
-        ScenesFailedError: after all others are written, if some scenes gave nothing.
+        DatasetError: no space is left, or the folder may not be written to.
+        ScenesFailedError: some scenes could not be rendered; raised after all others are written.
     """
 
     def done(key: K, result: T) -> K:

@@ -48,7 +48,7 @@ def n_groups(pool: MinimalPool, limit: int) -> int:
 
 
 def first_groups(pool: MinimalPool, n: int, *, seed: int) -> list[int]:
-    """The first n places whose grid has the value, in the order of `first_places`; a smaller n is a prefix."""
+    """The first n places whose grid has the value, ordered as `first_places`; a smaller n yields a prefix."""
     places = [place for place in range(pool.n_places) if pool.has_pair(place)]
     places.sort(key=lambda place: (place % pool.copies, _rank(seed, pool.name, place)))
     return places[:n]

@@ -1,8 +1,9 @@
 """Held-out pairs and their names: the paper's 29, any other pair, wider conjunctions, and none.
 
-A HOP ("held-out pair") is two values of two attribute types that never meet in one object of a train set. A
-wider conjunction, of three or four types, is held out in the same way and called a pair too. A preliminary
-sub-dataset, `prelim_cyan`, asks for a single value, to test that a model knows it before pairs are held out.
+A HOP ("held-out pair") is two values of two attribute types that never occur together in an object of the
+train set. A wider conjunction, of three or four types, is held out in the same way and also called a pair. A
+preliminary sub-dataset, such as `prelim_cyan`, asks about a single value, to test whether a model knows it
+before pairs are held out.
 """
 
 import re
@@ -16,13 +17,13 @@ from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.palettes import MARK, is_palette_name, parse_diversity
 
 NONE = "none"
-"""The name of the dataset that holds nothing out."""
+"""The name of the sub-dataset that holds nothing out."""
 
 PRELIM = "prelim"
-"""The name of a preliminary sub-dataset begins with this; its value follows."""
+"""The first part of a preliminary sub-dataset's name; its value follows."""
 
 ALL = "all"
-"""In a list of values for preliminary sub-datasets: every value of the vocabulary."""
+"""Stands for every value of the vocabulary in a list of values for preliminary sub-datasets."""
 
 NAME_ORDER = ("size", "material", "color", "shape")
 """The order of types in a pair's name, as in the paper: large_rubber, rubber_cyan, cyan_cylinder."""
@@ -66,13 +67,13 @@ CLEVR_VALUES: Mapping[str, int] = {"size": 2, "color": 8, "material": 2, "shape"
 
 @dataclass(frozen=True)
 class Hop:
-    """A held-out pair, a single value, or (with neither) a dataset with nothing held out.
+    """A held-out pair, a single value, or (with neither) a sub-dataset with nothing held out.
 
     Attributes:
-        name: of its folder.
+        name: the name of its folder.
         pair: (type, value) of two types or more, in `NAME_ORDER`.
-        diversity: combinations of the types' values, the pair itself included; 0 when nothing is held out.
-        palette: what follows a hyphen in the name: the palette of its pools; "" if all combinations occur.
+        diversity: number of combinations of the types' values, including the pair; 0 if nothing is held out.
+        palette: the palette of its pools, which follows a hyphen in the name; "" if all combinations occur.
         value: (type, value) of a preliminary sub-dataset, which holds nothing out.
     """
 
@@ -84,16 +85,16 @@ class Hop:
 
     @property
     def target(self) -> tuple[tuple[str, str], ...]:
-        """What minimal or preliminary sets ask for: the pair or the value; empty for `none`."""
+        """The values that minimal or preliminary sets ask about: the pair or the value; empty for `none`."""
         return self.pair or (() if self.value is None else (self.value,))
 
     @property
     def pools(self) -> str:
-        """The palette's name in the names of pools; "" for none."""
+        """The palette's name as it occurs in the names of pools; "" for none."""
         return self.name if self.palette and self.pair else self.palette
 
     def limited(self, palette: str) -> "Hop":
-        """The same in pools with a palette; the diversity of one from a file is unknown here."""
+        """The same pair in pools with a palette; the diversity of a palette from a file is unknown here."""
         found = parse_diversity(palette)
         diversity = 0 if self.pair is None or found is None else found[0]
         return replace(self, name=f"{self.name}{MARK}{palette}", palette=palette, diversity=diversity)
@@ -115,12 +116,12 @@ class Hop:
 
     @property
     def corners(self) -> int:
-        """Images of a group of a minimal set, with each value kept or changed; 0 without a target."""
+        """Images per group of a minimal set, with each value kept or changed; 0 without a target."""
         return 2 ** len(self.target) if self.target else 0
 
 
 def name_order(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
-    """A key to sort sub-datasets by: by name, but their numbers by size, so that d4 comes before d16."""
+    """A sorting key for sub-datasets: by name, but numbers in numerical order, so that d4 precedes d16."""
     parts = re.split(r"([0-9]+)", name)
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts if part), name
 
@@ -137,21 +138,21 @@ HOP_GROUPS: Mapping[str, tuple[str, ...]] = {
     "first6": tuple(f"{a}_{b}" for _, a, _, b, is_first in PAPER_PAIRS if is_first),
     "all": tuple(f"{a}_{b}" for _, a, _, b, _ in PAPER_PAIRS),
 }
-"""Groups of pairs by name: the paper's first six, one of each two types, and all 29."""
+"""Groups of pairs by name: the paper's first six, one for each two types, and all 29."""
 
 
 def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -> Hop:
-    """The pair with a name under a vocabulary.
+    """Parses the name of a sub-dataset under a vocabulary.
 
     Args:
         name: such as "rubber_cylinder", "cylinder_rubber", "none", "metal_red_cube" with more values, or
-            "color=red,shape=cube,material=metal" with their types. The order of the values is free; the
-            pair's own name is always the canonical one. A palette can follow after a hyphen:
-            "cyan_cylinder-d8", "none-CoGenT_A". A single value is "prelim_cyan".
+            "color=red,shape=cube,material=metal" with types. The values may be in any order; the pair's own
+            name is always the canonical one. A palette can follow after a hyphen: "cyan_cylinder-d8",
+            "none-CoGenT_A". A single value is "prelim_cyan".
         attribute_types: each type with its values, as `World.attribute_types` lists them.
 
     Raises:
-        ConfigError: not values of two types or more; says which name was probably meant.
+        ConfigError: the name does not give values of two types or more; suggests a similar name.
     """
     base, mark, palette = name.partition(MARK)
     type_of = {value: kind for kind, values in attribute_types for value in values}
@@ -161,7 +162,7 @@ def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -
         except ConfigError as error:
             if palette not in type_of:
                 raise
-            # More likely two values with a hyphen between them than a palette of such a name.
+            # More likely two values separated by a hyphen than a palette with such a name.
             raise ConfigError(f'HOP "{name}": {_complaint(name, type_of, attribute_types)}') from error
         if hop.value is not None:
             raise ConfigError(f'HOP "{name}": {base} asks for a value alone, which no palette limits')
@@ -184,7 +185,7 @@ def prelim_hops(
     """The preliminary sub-datasets of some values, or of all of a vocabulary's for the name "all".
 
     Raises:
-        ConfigError: no such value; says which one was probably meant.
+        ConfigError: there is no such value; suggests a similar one.
     """
     values = [value for _, of_kind in attribute_types for value in of_kind]
     wanted = [each for name in names for each in (values if name == ALL and ALL not in values else [name])]
@@ -202,7 +203,7 @@ def _prelim(value: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) ->
 
 
 def _typed_values(name: str, values_of: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """The values of "color=red,shape=cube"."""
+    """Parses values with types, such as "color=red,shape=cube"."""
     found = []
     for part in name.split(","):
         kind, _, value = (each.strip() for each in part.partition("="))
@@ -242,7 +243,7 @@ def _name_rank(kind: str) -> int:
 
 
 def _halves(name: str) -> Iterator[tuple[str, str]]:
-    """Every way to cut a name at an underscore: a value's own name may hold underscores."""
+    """Every way to cut a name at an underscore: a value's own name may contain underscores."""
     for place, letter in enumerate(name):
         if letter == "_":
             yield name[:place], name[place + 1 :]
@@ -280,7 +281,7 @@ def _complaint(
 
 
 def _nearest(name: str, type_of: Mapping[str, str]) -> str | None:
-    """The pair whose two values are similar to the name's two halves."""
+    """The pair whose two values are most similar to the two halves of the name."""
     for halves in _halves(name):
         near = [match for half in halves for match in get_close_matches(half, type_of, n=1, cutoff=0.7)]
         if len(near) == 2 and type_of[near[0]] != type_of[near[1]]:
@@ -290,7 +291,7 @@ def _nearest(name: str, type_of: Mapping[str, str]) -> str | None:
         return NONE
     if "_" in name or name in type_of:
         return None
-    # Two values written as one word.
+    # Two values may be written as one word.
     pairs = {f"{a}_{b}": (a, b) for a in type_of for b in type_of if type_of[a] != type_of[b]}
     for match in get_close_matches(name, pairs, n=1, cutoff=0.8):
         return "_".join(sorted(pairs[match], key=lambda value: _name_rank(type_of[value])))

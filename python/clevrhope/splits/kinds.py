@@ -1,7 +1,7 @@
-"""The kinds of split, a row each: what is in one, how it is drawn, and what pages say of it.
+"""The kinds of split, one row each: what a split contains, how it is drawn, and how pages describe it.
 
-All that is asked of a split is asked here, so that a new kind is a new row. A row speaks of "the pair"; where
-a value is asked for alone, it means that value.
+All properties of a split are defined here, so that a new kind is a new row. A row speaks of "the pair"; in
+preliminary sub-datasets, which ask about a single value, it means that value.
 """
 
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 Rule = Literal["any", "without", "with"]
-"""On the scenes and questions of a stream: any, without the held-out pair, with it."""
+"""For the scenes and questions of a stream: any, without the held-out pair, or with it."""
 
 Occurs = Literal["anywhere", "never", "always", "in one"]
 """Where the pair occurs: in one image of each group, for instance."""
 
 Dataset = Literal["pair", "plain", "second", "value"]
-"""What a split is part of: a held-out pair, `none`, `none` with a second palette, a value asked for alone."""
+"""What a split is part of: a held-out pair, `none`, `none` with a second palette, or a single value."""
 
 
 @dataclass(frozen=True)
@@ -23,25 +23,25 @@ class SplitKind:
     """One kind of split.
 
     Attributes:
-        name: of its files.
-        of: the datasets that have it.
+        name: the name of its files.
+        of: the kinds of dataset that have it.
         role: whether models are trained, tuned or tested on it.
         drawn: "stream" for the first questions on the scenes of a pool; "places" for grids of one object at a
             place; "groups" and "sets" for images that differ in one value.
-        pool: of a stream; the pools of others follow from the pair.
-        rule: on a stream's scenes and questions where something is held out.
-        questions_per_scene: of a stream.
-        group: images of a group or set; 1 where images stand alone; 0 where the pair decides, as 2 to the
+        pool: the pool of a stream; the pools of other splits follow from the pair.
+        rule: the rule for a stream's scenes and questions, if something is held out.
+        questions_per_scene: for a stream.
+        group: images in a group or set; 1 if images stand alone; 0 if it depends on the pair, as 2 to the
             power of its values.
-        size: the field of `Sizes` that says how many questions, places, groups or sets there are.
+        size: the field of `Sizes` with the number of questions, places, groups or sets.
         shown: where images show the pair.
         asked: where questions ask for it.
-        baseline: the split that its accuracy is held against; "" for none.
+        baseline: the split with whose accuracy its own is compared; "" for none.
         gap: the name of the difference; "" for none.
         caption: what a reader should look for in it; {group} is the size of a group.
-        construction: how its groups or sets are made, for datasheets; "" where the pair's datasheet says it.
-        color: in plots.
-        marker: in plots, as matplotlib names it.
+        construction: how its groups or sets are made, for datasheets; "" if the pair's datasheet says it.
+        color: its color in plots.
+        marker: its marker in plots, as matplotlib names it.
     """
 
     name: str
@@ -64,26 +64,26 @@ class SplitKind:
 
     @property
     def reference(self) -> str:
-        """The split that its distributions are set beside: its baseline, or train; "" for none."""
+        """The split with which its distributions are compared: its baseline, or train; "" for none."""
         beside_train = self.drawn == "stream" and self.role != "train"
         return self.baseline or ("train" if beside_train else "")
 
     @property
     def is_test_set(self) -> bool:
-        """Whether models answer it as a matter of course: not a train set, nor what a pair is tuned on."""
+        """Whether models answer it by default: not a train set, nor a split on which a pair is tuned."""
         return self.role == "test" or (self.role == "tune" and "pair" not in self.of)
 
     @property
     def unit(self) -> str:
-        """What its size counts."""
+        """The unit in which its size is counted."""
         return {"stream": "questions", "places": "places"}.get(self.drawn, "sets")
 
     def group_of(self, n_values: int) -> int:
-        """Images of a group, for a pair of so many values."""
+        """Images in a group, for a pair of `n_values` values."""
         return self.group or 2**n_values
 
     def caption_of(self, n_values: int) -> str:
-        """The caption for a pair of so many values; 0 where nothing is held out."""
+        """The caption for a pair of `n_values` values; 0 if nothing is held out."""
         if not n_values and "plain" in self.of and "pair" in self.of:
             return "Nothing held out."
         return self.caption.format(group=self.group_of(n_values))
@@ -265,26 +265,26 @@ _ROWS = (
 )
 
 SPLITS: Mapping[str, SplitKind] = {row.name: row for row in _ROWS}
-"""The kinds by name, in the order in which lists of splits are given."""
+"""The kinds by name, in the order in which splits are listed."""
 
 TRAIN = SPLITS["train"]
-"""What models learn from; where a dataset has scenes of CLEVR, they are in its pool."""
+"""The split on which models are trained; scenes of CLEVR, if the dataset has any, are in its pool."""
 
 
 GAPS: Mapping[str, SplitKind] = {row.gap: row for row in _ROWS if row.gap}
 """Name of a gap -> the split whose accuracy, minus that of its baseline, it is.
 
-The gaps of `none` are between palettes, as between CoGenT's two conditions."""
+The gaps of `none` are between palettes, such as those of CoGenT's two conditions."""
 
 SYSTEMATICITY_GAPS: Mapping[str, SplitKind] = {name: kind for name, kind in GAPS.items() if "pair" in kind.of}
 """The gaps of a held-out pair: on whole scenes ("complex") and on single objects ("minimal")."""
 
 IID, OOD = GAPS["complex"].baseline, GAPS["complex"].name
-"""The test sets of whole scenes: runs are judged on the first, and the gap that counts is between the two."""
+"""The test sets of whole scenes: the main gap is between the two, and runs are judged on the first."""
 
 
 def splits_of_dataset(*datasets: Dataset) -> tuple[str, ...]:
-    """The names of the splits that some kinds of dataset have, in their order."""
+    """The names of the splits that some kinds of dataset have, in order."""
     return tuple(row.name for row in _ROWS if set(row.of) & set(datasets))
 
 
@@ -298,7 +298,7 @@ PLAIN_SPLITS = splits_of_dataset("plain")
 """Splits of `none`, the dataset that holds nothing out."""
 
 SECOND_SPLITS = splits_of_dataset("second")
-"""Splits of `none` on the pools of a second palette, as large as those of the first: CoGenT's condition B."""
+"""Splits of `none` on the pools of a second palette, as large as the first ones: CoGenT's condition B."""
 
 VALUE_SPLITS = splits_of_dataset("value")
-"""Splits of a value that is asked for alone."""
+"""Splits of a preliminary sub-dataset, which asks about a single value."""

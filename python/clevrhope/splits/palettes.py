@@ -1,7 +1,7 @@
 """Palettes, which limit the combinations of values in a pool, and the names of such pools.
 
-A pool with a palette is named after both, `train-cyan_cylinder-d8`: it replaces the pool whose name stands
-before the first hyphen. A palette has the name of its sub-dataset or, where nothing is held out, of the file
+A pool with a palette is named after both, as in `train-cyan_cylinder-d8`; it replaces the pool whose name
+precedes the first hyphen. A palette has the name of its sub-dataset or, if nothing is held out, of the file
 that it was read from.
 """
 
@@ -15,10 +15,10 @@ from typing import Any
 from clevrhope.errors import ConfigError
 
 MARK = "-"
-"""Between a pool or a pair and the palette."""
+"""Separates a pool or a pair from the palette."""
 
 WITH_PAIR = "test_ood"
-"""The pool that has the held-out pair beside the combinations seen in training."""
+"""The pool with the held-out pair in addition to the combinations seen in training."""
 
 _FILE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _DIVERSITY = re.compile(r"d(\d+)(-grid)?")
@@ -26,12 +26,12 @@ _DIVERSITY = re.compile(r"d(\d+)(-grid)?")
 
 @dataclass(frozen=True)
 class Palette:
-    """The combinations of values of some types that objects have in training.
+    """The combinations of some types' values that objects have in training.
 
     Attributes:
         types: attribute types.
-        rows: lists of combinations, each with a value of each type. An object's row is uniform among the
-            rows, and its combination uniform within the row.
+        rows: lists of combinations, each with a value of each type. An object's row is drawn uniformly, and
+            then its combination uniformly within the row.
         held_out: the pair's values, in the types' order; only in out-of-distribution pools, never in `rows`.
     """
 
@@ -46,11 +46,11 @@ class Palette:
 
     @property
     def diversity(self) -> int:
-        """Number of combinations, the held-out pair included."""
+        """Number of combinations, including the held-out pair."""
         return len(self.combinations) + (self.held_out is not None)
 
     def in_words(self, name: str) -> str:
-        """What is seen under this palette, as "cyan_cylinder-d4 sees cyan sphere, ...; not cyan cylinder"."""
+        """The seen combinations in words: "cyan_cylinder-d4 sees cyan sphere, ...; not cyan cylinder"."""
         seen = ", ".join(" ".join(each) for each in self.combinations)
         return f"{name} sees {seen}" + (f"; not {' '.join(self.held_out)}" if self.held_out else "")
 
@@ -62,12 +62,12 @@ class Palette:
         return json.dumps({"types": self.types, "rows": rows}).encode()
 
     def as_json(self) -> dict[str, Any]:
-        """As in the manifest."""
+        """The palette as the manifest records it."""
         found = {"types": list(self.types), "rows": [[list(each) for each in row] for row in self.rows]}
         return found if self.held_out is None else {**found, "held_out": list(self.held_out)}
 
     def without(self, pair: Sequence[tuple[str, str]]) -> "Palette":
-        """The palette with all combinations except a pair in one row, and the pair held out."""
+        """A palette with all combinations except a pair in one row, and the pair held out."""
         values = dict(pair)
         held_out = tuple(values[kind] for kind in self.types if kind in values)
         seen = tuple(each for each in self.combinations if each != held_out)
@@ -75,7 +75,7 @@ class Palette:
 
 
 def palette_from_json(raw: Mapping[str, Any]) -> Palette:
-    """A palette from the manifest, or from the core's JSON.
+    """Reads a palette from the manifest, or from the core's JSON.
 
     Raises:
         KeyError, TypeError: not a palette.
@@ -89,18 +89,18 @@ def palette_from_json(raw: Mapping[str, Any]) -> Palette:
 
 
 def pool_name(pool: str, palette: str) -> str:
-    """The name of a pool with a palette; with palette "" the pool's own name."""
+    """The name of a pool with a palette; the pool's own name if the palette is ""."""
     return f"{pool}{MARK}{palette}" if palette else pool
 
 
 def parse_pool_name(pool: str) -> tuple[str, str]:
-    """The pool that one with a palette replaces, and the palette's name; "" for none."""
+    """The pool that a pool with a palette replaces, and the palette's name; "" for none."""
     base, _, palette = pool.partition(MARK)
     return base, palette
 
 
 def diversity_name(diversity: int, mode: str) -> str:
-    """What follows a pair's name: d8, or d8-grid."""
+    """The part of a name that follows the pair: d8, or d8-grid."""
     return f"d{diversity}" + ("-grid" if mode == "grid" else "")
 
 
@@ -111,7 +111,7 @@ def parse_diversity(name: str) -> tuple[int, str] | None:
 
 
 def is_palette_name(name: str) -> bool:
-    """Whether a name can follow a pair's, or `none`."""
+    """Whether a name can follow that of a pair, or `none`."""
     return bool(_DIVERSITY.fullmatch(name) or _FILE_NAME.fullmatch(name))
 
 

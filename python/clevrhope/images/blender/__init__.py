@@ -1,1 +1,1 @@
-"""Blender's Cycles in worker processes, which may die, hang or grow."""
+"""Runs Blender's Cycles in worker processes, which may die, hang or use ever more memory."""

@@ -13,7 +13,7 @@ from clevrhope.images.bounds import view_axes
 from clevrhope.images.placement import Vector
 
 Box = tuple[float, float, float, float]
-"""Least x and y, greatest x and y, in pixels."""
+"""Smallest x and y, largest x and y, in pixels."""
 
 MARGIN_PX = 1.0
 EVERYWHERE: Box = (-math.inf, -math.inf, math.inf, math.inf)
@@ -27,7 +27,7 @@ def box_in_image(
     seen = corners - np.asarray(camera)
     depth = seen @ forward
     if depth.min() <= 0.0:
-        return EVERYWHERE  # some of it beside the camera or behind it
+        return EVERYWHERE  # part of it is beside the camera or behind it
     focal_px = lens["lens_mm"] / lens["sensor_width_mm"] * max(width_px, height_px)
     x = width_px / 2 + focal_px * (seen @ right) / depth
     y = height_px / 2 - focal_px * (seen @ up) / depth
@@ -35,10 +35,10 @@ def box_in_image(
 
 
 def disjoint_groups(boxes: Sequence[Box]) -> list[list[int]]:
-    """Numbers of boxes, grouped so that no two of a group overlap; boxes that overlap no other are left out.
+    """Groups the numbers of boxes so that no two in a group overlap; leaves out boxes that overlap no other.
 
-    Each box goes into the first group that has room for it. There is at most one group more than the largest
-    number of boxes that one box overlaps: two or three groups in practice.
+    Each box joins the first group in which it overlaps no other. There is at most one group more than the
+    largest number of boxes that one box overlaps: two or three groups in practice.
     """
     overlapping = [[i != j and _overlap(a, b) for j, b in enumerate(boxes)] for i, a in enumerate(boxes)]
     groups: list[list[int]] = []

@@ -21,23 +21,23 @@ from clevrhope.runtime.resources import available_bytes, available_cores
 
 K = TypeVar("K", bound=Hashable)
 
-#: Core seconds for a sample of a pixel on a slow core, and of each thread for the rest of an image.
+#: Core seconds per sample of a pixel on a slow core, and per thread for the rest of an image.
 SECONDS_PER_SAMPLE, SECONDS_PER_THREAD = 5e-6, 1.0
-#: A worker that takes so many times as long is hung.
+#: A worker that takes this many times as long counts as hung.
 PATIENCE = 10.0
 LEAST_PATIENCE_S = 120.0
 #: Extra time for a GPU's first image, which may compile kernels: minutes with some makers' drivers.
 KERNELS_S = 1800.0
-#: By default. With one thread, another of its worker's spins beside it and takes up to half a core.
+#: The default. With one thread, another thread of its worker spins beside it and takes up to half a core.
 THREADS_OF_A_WORKER = 2
 #: Processes that share a GPU by default: while one computes on it, the other prepares and reads back.
 WORKERS_OF_A_GPU = 2
-#: Share of the memory that all workers together may hold; one that goes beyond its part is killed.
+#: The share of the memory that all workers together may use; a worker that exceeds its part is killed.
 SHARE_OF_WORKERS = 0.8
 #: Where an NVIDIA driver keeps the kernels that it compiles: its variables, and a folder beside the images.
 KERNEL_VARIABLES = ("CUDA_CACHE_PATH", "OPTIX_CACHE_PATH")
 KERNEL_FOLDER = ".clevrhope.kernels"
-#: A worker holds 385 MiB at 120 x 80 pixels; this leaves room for larger images.
+#: A worker uses 385 MiB at 120 x 80 pixels; this leaves room for larger images.
 BYTES_OF_A_WORKER = 512 << 20
 
 
@@ -47,25 +47,26 @@ class CyclesRenderer(Renderer):
     Args:
         look: shapes, materials, lights, camera and properties; by default the package's.
         settings: size, samples, denoiser, device.
-        workers: processes; by default one for every two cores. They share the cores, so fewer workers have
-            more threads each. On GPUs, processes for each GPU, by default two; each uses only that GPU.
+        workers: number of processes; by default one for every two cores. They share the cores, so fewer
+            workers have more threads each. On GPUs, number of processes per GPU, by default two; each uses
+            only that GPU.
         cores: number of cores that the workers share; by default all that this process may use.
-        patience: how long an image may take; by default ten times what it would take on slow cores.
+        patience: how long an image may take; by default ten times the time that slow cores would need.
         allowance_s: how much longer a worker's first image may take; by default half an hour on a GPU, for
             which kernels may have to be compiled.
-        folder: of the images; an NVIDIA driver keeps the kernels that it compiles there, unless variables of
-            this process say where. By default where drivers keep them.
-        gpu_share: the share of each GPU that is for this renderer; its workers hold at most four fifths of
-            the memory of that.
-        memory_limit_bytes: a worker that holds more is killed, and its image begun again; by default its
+        folder: the folder of the images, in which an NVIDIA driver keeps the kernels that it compiles, unless
+            variables of this process say where. By default, they are where drivers keep them.
+        gpu_share: the share of each GPU that this renderer may use; its workers use at most four fifths of
+            the memory in that share.
+        memory_limit_bytes: a worker that uses more is killed, and its image is started again; by default its
             part of four fifths of the memory that this process may use, in proportion to `cores`.
         command: the command line of a worker, for tests.
 
     Attributes:
-        where: what it renders on; and why not on GPUs, if asking for them failed.
+        where: the devices that it renders on, and why it does not use GPUs if listing them failed.
 
     Raises:
-        ConfigError: no workers, a device that this machine does not have, or an invalid look.
+        ConfigError: there are no workers, this machine does not have the device, or the look is invalid.
         RenderError: Blender is missing, has another version, or lacks libraries.
     """
 
@@ -122,7 +123,7 @@ class CyclesRenderer(Renderer):
 
     @property
     def workers(self) -> int:
-        """Number of processes when all are at work."""
+        """Number of processes when all are running."""
         return len(self._pool)
 
     @property
@@ -137,12 +138,12 @@ class CyclesRenderer(Renderer):
 
     @property
     def timings(self) -> list[tuple[bool, float, float]]:
-        """Of the last images: whether its worker's first, its seconds, and those before its first sample."""
+        """For recent images: whether its worker's first, its seconds, and those before its first sample."""
         return list(self._pool.timings)
 
     @property
     def gpu_bytes(self) -> int:
-        """The most memory that one of the workers was seen to hold on its GPU; 0 where that is not known."""
+        """The most GPU memory that any worker was seen to use; 0 if unknown."""
         return self._pool.gpu_bytes
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
@@ -160,7 +161,7 @@ class CyclesRenderer(Renderer):
 
     def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         if self._kernels is not None:
-            with suppress(OSError):  # then the driver compiles them for each worker
+            with suppress(OSError):  # the driver will then compile them for each worker
                 self._kernels.mkdir(parents=True, exist_ok=True)
         tasks = ((key, {"task": task, "scene": scene}) for key, scene in scenes)
         try:
@@ -170,7 +171,7 @@ class CyclesRenderer(Renderer):
 
 
 def _as_json(gpu: Device | None, share: float) -> dict[str, Any] | None:
-    """What a worker is sent about its GPU, with the share of its memory that it may hold."""
+    """The message to a worker about its GPU, with the share of its memory that it may use."""
     if gpu is None:
         return None
     return {
@@ -183,10 +184,11 @@ def _as_json(gpu: Device | None, share: float) -> dict[str, Any] | None:
 
 
 def threads_of_workers(workers: int | None = None, *, cores: int | None = None) -> list[int]:
-    """The number of threads of each worker; all together use each core once.
+    """The number of threads of each worker; together they use each core once.
 
     Args:
-        workers: processes; by default one for every two cores, or as many as fit into half of the memory.
+        workers: number of processes; by default one for every two cores, or as many as fit into half of the
+            memory.
         cores: by default those that this process may use.
     """
     cores = cores or available_cores()
@@ -197,7 +199,7 @@ def threads_of_workers(workers: int | None = None, *, cores: int | None = None) 
 
 
 def memory_share(cores: int | None = None) -> int:
-    """Bytes that all workers on so many cores may hold together; by default on all cores of this process."""
+    """Bytes that all workers on `cores` cores may use together; by default on all cores of this process."""
     part = min(1.0, cores / available_cores()) if cores else 1.0
     return max(int(SHARE_OF_WORKERS * available_bytes() * part), BYTES_OF_A_WORKER)
 

@@ -1,7 +1,7 @@
 """The devices that Blender can render on, on this machine.
 
-Blender is asked in a process of its own that does nothing else. If a driver crashes, only that process
-ends, and this process never computes on a GPU.
+Blender is queried in a separate process that does nothing else. If a driver crashes, only that process ends,
+and this process never uses a GPU.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from clevrhope.runtime.blender import check_blender
 
 #: The module that Blender's interpreter runs.
 WORKER = "clevrhope.images.blender.worker"
-#: The files that Linux shows for GPUs. Without any of them, no interface finds a GPU.
+#: The files that Linux shows for GPUs. Without any of them, no interface can find a GPU.
 PLACES_OF_GPUS = ("nvidia[0-9]*", "nvidiactl", "kfd", "dri/renderD*", "dxg")
 DEVICES_OF_LINUX = Path("/dev")
-#: NVIDIA's GPUs for data centres that have no units for tracing rays, by their names.
+#: NVIDIA's data-centre GPUs without ray-tracing units, by name.
 WITHOUT_RAY_UNITS = re.compile(r"\b(?:P100|G?V100|A30|A100|A800|G?H100|H20|G?H200|H800|G?B[123]00)[SX]?\b")
 
 
 @dataclass(frozen=True)
 class Device:
-    """Something that Cycles can render on.
+    """A device on which Cycles can render.
 
     Attributes:
         name: as for --device: cpu, cuda:0, optix:1.
@@ -53,9 +53,9 @@ class FoundDevices:
     """The devices that Blender found.
 
     Attributes:
-        devices: GPUs by kind in the order in which `auto` tries them, and the CPU at the end.
-        missing: kinds that this build of Blender does not have.
-        problems: kind -> why asking for it failed.
+        devices: GPUs by kind in the order in which `auto` tries them, followed by the CPU.
+        missing: kinds that this build of Blender does not support.
+        problems: kind -> why listing its devices failed.
     """
 
     devices: tuple[Device, ...]
@@ -63,9 +63,9 @@ class FoundDevices:
     problems: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[Device]:
-        """The devices of a kind; for auto, all GPUs of the first kind that has some.
+        """The devices of a kind; for auto, all GPUs of the first kind that has any.
 
-        OptiX comes first, but CUDA does if no GPU has units for tracing rays: on an H100 it was faster.
+        OptiX comes first, or CUDA if no GPU has ray-tracing units: on an H100 CUDA was faster.
         """
         if kind != ANY:
             return [device for device in self.devices if device.kind == kind]
@@ -78,7 +78,7 @@ class FoundDevices:
 def find_devices(
     kinds: Sequence[str] = (*INTERFACES, CPU), *, command: Sequence[str] | None = None
 ) -> FoundDevices:
-    """Asks Blender which devices there are, by default that of `check_blender`, whose errors are raised too.
+    """Asks Blender for its devices; by default the Blender of `check_blender`, whose errors are also raised.
 
     Raises:
         RenderError: Blender cannot be started.
@@ -115,10 +115,10 @@ def find_devices(
 def choose_gpus(choice: DeviceChoice, *, command: Sequence[str] | None = None) -> tuple[list[Device], str]:
     """The GPUs of a choice, in the order of its numbers; none for the CPU.
 
-    Beside them, if "auto" found none, why asking for them failed; "" if it did not.
+    The second value says why listing the GPUs failed, if "auto" found none; "" if it did not fail.
 
     Raises:
-        ConfigError: a device that this machine does not have; names those that it has.
+        ConfigError: this machine does not have a chosen device; names those that it has.
         RenderError: Blender cannot be started.
     """
     if choice.kind == CPU or (choice.kind == ANY and not gpus_are_possible()):
@@ -142,7 +142,7 @@ def choose_gpus(choice: DeviceChoice, *, command: Sequence[str] | None = None) -
 
 
 def gpus_are_possible() -> bool:
-    """Whether the system shows a GPU to programs at all; if not, Blender need not be asked."""
+    """Whether the system exposes a GPU to programs; if not, Blender need not be asked."""
     if sys.platform != "linux":
         return True
     return any(any(DEVICES_OF_LINUX.glob(place)) for place in PLACES_OF_GPUS)

@@ -1,4 +1,4 @@
-"""Reader of the one kind of OpenEXR file that Blender writes here.
+"""Reads the one kind of OpenEXR file that Blender writes here.
 
 These files have one part in scan lines, uncompressed, with 32-bit floats. Source: the OpenEXR File Layout,
 openexr.com/en/latest/OpenEXRFileLayout.html.
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 _MAGIC = b"v/1\x01"
-#: Flags of tiles, deep pixels and several parts, which are not read; long names need no difference.
+#: Flags of tiles, deep pixels and several parts, which are not supported; long names need no special care.
 _OTHER_FLAGS = 0x1A
 _FLOAT = 2
 
@@ -19,7 +19,7 @@ def read_exr(data: bytes) -> dict[str, npt.NDArray[np.float32]]:
     """Channel -> (height, width) float32, top row first.
 
     Raises:
-        ValueError: a file of another kind.
+        ValueError: the file is of another kind.
     """
     if data[:4] != _MAGIC or data[4] != 2 or data[5] & _OTHER_FLAGS:
         raise ValueError("not an OpenEXR file of one part in scan lines")
@@ -29,7 +29,7 @@ def read_exr(data: bytes) -> dict[str, npt.NDArray[np.float32]]:
     names = _channels(attributes["channels"])
     left, top, right, bottom = np.frombuffer(attributes["dataWindow"], "<i4").tolist()
     height, width = bottom - top + 1, right - left + 1
-    # A table of line offsets, then every line: its number, its length, a row of each channel.
+    # A table of line offsets precedes the lines; a line has its number, its length, and a row of each channel.
     line = np.dtype([("row", "<i4"), ("bytes", "<i4"), ("pixels", "<f4", (len(names), width))])
     lines = np.frombuffer(data, line, height, start + 8 * height)
     order = np.argsort(lines["row"], kind="stable")
@@ -50,7 +50,7 @@ def _attributes(data: bytes) -> tuple[dict[str, bytes], int]:
 
 
 def _channels(content: bytes) -> list[str]:
-    """Names in the order in which a line holds them."""
+    """Names of channels, in the order in which a line stores them."""
     names = []
     place = 0
     while content[place]:
@@ -63,6 +63,6 @@ def _channels(content: bytes) -> list[str]:
 
 
 def _text(data: bytes, place: int) -> tuple[str, int]:
-    """A zero-terminated string, and the place after it."""
+    """A zero-terminated string, and the position after it."""
     end = data.index(b"\x00", place)
     return data[place:end].decode(), end + 1

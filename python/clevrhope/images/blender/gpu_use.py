@@ -1,7 +1,7 @@
-"""What a worker uses of an NVIDIA GPU, as its driver tells through NVML.
+"""A worker's use of an NVIDIA GPU, as its driver reports it through NVML.
 
-Nothing is known without NVML's module (pynvml), without a driver, on other makers' GPUs, and in containers
-whose processes have other numbers for the driver than for themselves.
+Nothing is known without NVML's module (pynvml) or a driver, on other makers' GPUs, and in containers in which
+the driver sees other process numbers than the processes themselves.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-#: A GPU's place on the bus, in Cycles' name for it and in NVML's.
+#: A GPU's bus address, in Cycles' identity of it and in NVML's.
 _PLACE = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}")
 #: NVML averages over at most this time.
 _SAMPLE_S = 1.0
 
 
 class GpuUse:
-    """The use that a process makes of a GPU.
+    """The use of a GPU by a process.
 
     Args:
         identity: Cycles' name for the GPU.
-        pid: number of the process.
+        pid: the number of the process.
 
     Attributes:
         total_bytes: the GPU's memory; 0 if NVML does not know the GPU.
@@ -40,13 +40,13 @@ class GpuUse:
                 self.total_bytes = self._nvml.nvmlDeviceGetMemoryInfo(self._gpu).total
 
     def held_bytes(self) -> int:
-        """Memory of the GPU that the process holds now; 0 where NVML does not say."""
+        """GPU memory that the process uses now; 0 if NVML does not say."""
         return max(
             (each.usedGpuMemory or 0 for each in self._own("nvmlDeviceGetComputeRunningProcesses")), default=0
         )
 
     def seconds(self) -> float | None:
-        """Seconds in which the process used the GPU so far; None before NVML has named the process."""
+        """Seconds for which the process has used the GPU; None until NVML has listed the process."""
         samples = self._own("nvmlDeviceGetProcessUtilization", self._seen_us)
         for each in sorted(samples, key=lambda sample: sample.timeStamp):
             part_s = min(_SAMPLE_S, (each.timeStamp - self._seen_us) / 1e6)
@@ -55,7 +55,7 @@ class GpuUse:
         return self._seconds
 
     def _own(self, question: str, *arguments: int) -> list[Any]:
-        """This process's entries in NVML's answer; none where it has no answer."""
+        """This process's entries in NVML's answer; empty if NVML does not answer."""
         if self.total_bytes:
             with suppress(self._nvml.NVMLError):
                 answer = getattr(self._nvml, question)(self._gpu, *arguments)
@@ -65,7 +65,7 @@ class GpuUse:
 
 @cache
 def load_nvml() -> Any:
-    """NVML's module, ready for questions; None where it or the driver is missing."""
+    """NVML's module, initialised; None if it or the driver is missing."""
     try:
         import pynvml
     except ImportError:

@@ -1,7 +1,7 @@
 """Cycles' passes at the pixels' centres: object index, depth and normal.
 
-Cycles sends a pixel's first ray through its centre, whatever the filter and the seed, so one sample per pixel
-is that ray alone. Lights and bounces do not show in these passes and are off, which makes them quick.
+Cycles sends a pixel's first ray through its centre, whatever the filter and the seed, so with one sample per
+pixel this is the only ray. Lights and bounces do not affect these passes and are off, which saves time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from clevrhope.images.blender.exr import read_exr
 
-#: Cycles writes depths from here on for rays that hit nothing.
+#: For rays that hit nothing, Cycles writes depths of at least this value.
 NOTHING = 1e9
 
 
@@ -34,10 +34,10 @@ class Found:
 def centre_rays(
     scene: Any, lights: list[Any], folder: Path, render: Callable[[], object]
 ) -> Iterator[Callable[[], Found]]:
-    """A block in which a function gives the passes of the scene as it stands; it restores all settings.
+    """Yields a function that renders the passes of the current scene; restores all settings at the end.
 
     Args:
-        scene: Blender's.
+        scene: Blender's scene.
         lights: its lights, which are switched off within the block.
         folder: for the file between Blender and the reader.
         render: renders the scene into its file.
@@ -45,7 +45,7 @@ def centre_rays(
     path, layer = folder / "passes.exr", scene.view_layers[0]
     image = scene.render.image_settings
     wanted = [
-        (image, "file_format", "OPEN_EXR_MULTILAYER"),  # first: what others can be depends on it
+        (image, "file_format", "OPEN_EXR_MULTILAYER"),  # first: others' valid values depend on it
         (image, "color_depth", "32"),
         (image, "exr_codec", "NONE"),
         (scene.render, "filepath", str(path)),
@@ -55,14 +55,14 @@ def centre_rays(
         (layer, "use_pass_object_index", True),
         (layer, "use_pass_z", True),
         (layer, "use_pass_normal", True),
-        # Hidden, they would come back in another order, and the next image's noise with them.
+        # If hidden, they would return in another order, and the noise of the next image would change.
         *((light.data, "energy", 0.0) for light in lights),
     ]
     before = [(thing, name, getattr(thing, name)) for thing, name, _ in wanted]
-    before.append((image, "color_mode", image.color_mode))  # goes with the format
+    before.append((image, "color_mode", image.color_mode))  # depends on the format
 
     def look() -> Found:
-        path.unlink(missing_ok=True)  # so that a failed write never gives the passes before
+        path.unlink(missing_ok=True)  # so that a failed write never returns the earlier passes
         render()
         # "<layer>.<pass>.<component>"; there is one layer.
         channels = {name.split(".", 1)[1]: each for name, each in read_exr(path.read_bytes()).items()}

@@ -1,8 +1,8 @@
-"""A pool of worker processes that may die, hang or grow.
+"""A pool of worker processes that may die, hang or use ever more memory.
 
 A worker that dies, hangs or fails is replaced, and its task is done again. A task that ends three workers is
-set aside and reported when all others are done. Many of those in a row end the run, because then the fault is
-not with the tasks. Each worker is driven by a thread here that mostly waits.
+set aside and reported when all others are done. If many tasks in a row do so, the run ends, because the fault
+is not with the tasks. Each worker has a thread here that mostly waits.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from clevrhope.images.renderer import Pixels
 
 K = TypeVar("K", bound=Hashable)
 
-#: A task that ended so many workers is not given to another.
+#: A task that has ended this many workers is not given to another.
 ATTEMPTS = 3
-#: After so many failed tasks in a row, the run ends.
+#: The run ends after this many failed tasks in a row.
 FAILURES_IN_A_ROW = 12
-#: A worker is replaced after so many images, or when it holds so much more than after its first.
+#: A worker is replaced after this many images, or when its memory has grown by this much since its first.
 IMAGES_PER_WORKER = 2000
 GROWTH_BYTES = 1 << 30
-#: The times of so many of the last images are kept.
+#: Number of recent images whose times are kept.
 IMAGES_TIMED = 1000
 
 
 class ScenesFailedError(RenderError):
-    """Some scenes gave no image; all others did.
+    """Some scenes could not be rendered; all others were.
 
     Attributes:
         reasons: key of the scene -> what happened.
@@ -48,13 +48,13 @@ class ScenesFailedError(RenderError):
 
 @dataclass(frozen=True)
 class _Done(Generic[K]):
-    """The outcome of a task: pixels, or the reason why there are none."""
+    """The outcome of a task: pixels, or the reason why it failed."""
 
     key: K
     pixels: Pixels | None = None
     reason: str = ""
     ended_workers: bool = False
-    """Whether the workers ended over it, rather than reporting the reason."""
+    """Whether workers ended during the task, instead of reporting a reason."""
 
 
 @dataclass(eq=False, repr=False)
@@ -64,12 +64,12 @@ class WorkerPool:
     Args:
         start: for each worker, the first message to it: look, settings, threads.
         command: the worker's command line, to which its folder is added.
-        environment: variables for workers that this process does not have.
+        environment: environment variables for workers, in addition to this process's.
 
     The other arguments are those of `CyclesRenderer`.
 
     Attributes:
-        timings: of the last images, whether each was its worker's first, and its `WorkerProcess.timing`.
+        timings: for recent images, whether each was its worker's first, and its `WorkerProcess.timing`.
     """
 
     start: Sequence[Mapping[str, Any]]
@@ -81,7 +81,7 @@ class WorkerPool:
 
     def __post_init__(self) -> None:
         self.timings: deque[tuple[bool, float, float]] = deque(maxlen=IMAGES_TIMED)
-        self.ended_gpu_bytes = 0  # the most that a worker held on its GPU that has ended
+        self.ended_gpu_bytes = 0  # the most GPU memory of any worker that has ended
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
@@ -102,22 +102,22 @@ class WorkerPool:
 
     @property
     def gpu_bytes(self) -> int:
-        """The most memory that one of the workers was seen to hold on its GPU; 0 where that is not known."""
+        """The most GPU memory that any worker was seen to use; 0 if unknown."""
         processes = (driver.process for driver in self._drivers)
         held = (process.gpu_bytes for process in processes if process is not None)
         return max(self.ended_gpu_bytes, *held, 0)
 
     def run(self, tasks: Iterable[tuple[K, Mapping[str, Any]]]) -> Iterator[tuple[K, Pixels]]:
-        """Yields each task's key and pixels, in the order in which they are done.
+        """Yields each task's key and pixels, in order of completion.
 
-        Tasks are taken from the iterable as workers become free; two per worker are under way.
+        Tasks are taken from the iterable as workers become free; two per worker are in flight.
 
         Raises:
-            RenderError: no worker can be started, or one task after another ends those that are.
-            ScenesFailedError: after all other tasks are done, if some gave no pixels.
+            RenderError: no worker can be started, or too many tasks in a row end their workers.
+            ScenesFailedError: some tasks failed; raised after all others are done.
         """
         if not self._drivers:
-            # On each model of GPU, one worker's first image leaves the kernels compiled for all others.
+            # On each model of GPU, one worker renders first, so that its compiled kernels serve all others.
             models = [start["gpu"] and start["gpu"]["title"] for start in self.start]
             compiled = {model: threading.Event() for model in models}
             self._drivers = [
@@ -156,7 +156,7 @@ class WorkerPool:
                     yield done.key, done.pixels
         finally:
             if not finished:
-                self.close()  # nobody takes what is still under way
+                self.close()  # nobody will take the results still in flight
         if failed:
             raise ScenesFailedError(failed)
 
@@ -177,7 +177,7 @@ class _Driver:
 
     Args:
         pool: has the tasks.
-        number: of the worker.
+        number: the number of the worker.
         compiled: set when its GPU's kernels are compiled.
         waits: whether its first task waits for that.
     """
@@ -209,12 +209,12 @@ class _Driver:
             while (task := self._tasks.get()) is not None and not self._stopped:
                 done = self._do(*task)
                 if done.pixels is not None or done.ended_workers:
-                    self._compiled.set()  # not after a scene that Blender never saw
+                    self._compiled.set()  # not for a scene that Blender never received
                 if not self._stopped:
                     self._done.put(done)
         except RenderError as error:
             self._done.put(error)
-        except Exception as error:  # or `run` would wait for ever
+        except Exception as error:  # otherwise `run` would wait for ever
             self._done.put(RenderError(f"a render worker's driver failed: {error!r}"))
         finally:
             self._drop()
@@ -242,10 +242,10 @@ class _Driver:
         return _Done(key, reason=reason, ended_workers=True)
 
     def _started(self) -> WorkerProcess | None:
-        """The live process, a new one if need be; None once the pool is closing.
+        """The live process, started if necessary; None once the pool is closing.
 
         Raises:
-            RenderError: the worker says what is missing, or ends at once each time it is started.
+            RenderError: the worker says what is missing, or ends immediately each time it is started.
         """
         problem = ""
         for _ in range(ATTEMPTS):

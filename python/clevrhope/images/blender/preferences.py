@@ -1,8 +1,8 @@
 """Devices in Cycles' preferences: listing them, and switching on exactly one.
 
 This runs in a worker process, which passes bpy.context.preferences.addons["cycles"].preferences. Nothing is
-imported from Blender here, so tests can pass preferences of their own. Cycles' identity of a device includes
-its place on the bus, so it stays the same in whatever order GPUs are found.
+imported from Blender here, so tests can pass their own preferences. Cycles' identity of a device includes its
+bus address, so it does not depend on the order in which GPUs are found.
 """
 
 from __future__ import annotations

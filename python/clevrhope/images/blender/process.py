@@ -22,11 +22,11 @@ from clevrhope.images.renderer import Pixels
 from clevrhope.runtime.blender import worker_environment
 from clevrhope.runtime.resources import UNKNOWN_BYTES, processor_seconds, resident_bytes
 
-#: A killed process ends within this time, unless a driver holds it.
+#: A killed process ends within this time, unless a driver blocks it.
 END_TIMEOUT_S = 5.0
-#: How often a worker is checked for hanging or holding too much memory.
+#: How often a worker is checked for hanging or using too much memory.
 CHECK_EVERY_S = 0.5
-#: A worker that does less than this much work stands still; a hung one may still look at its clock.
+#: A worker that does less work than this is idle; even a hung one may still read the clock.
 LEAST_WORK_S = 0.1
 
 
@@ -35,9 +35,9 @@ class Patience:
     """How long an answer may take before its worker counts as hung.
 
     Attributes:
-        work_s: seconds that its processors and its GPU work for it, all together.
-        clock_s: seconds by the clock, which count only where that work cannot be read.
-        still_s: seconds in which neither works.
+        work_s: limit on the total time that its processors and its GPU work for it, in seconds.
+        clock_s: limit in wall-clock seconds, used only if that work cannot be measured.
+        still_s: limit on the seconds in which neither works.
     """
 
     work_s: float
@@ -45,11 +45,11 @@ class Patience:
     still_s: float = 120.0
 
     def longer(self, seconds: float) -> Patience:
-        """The same for an answer that takes so much more work."""
+        """The patience for an answer that takes `seconds` more work."""
         return replace(self, work_s=self.work_s + seconds, clock_s=self.clock_s + seconds)
 
 
-#: For reading Blender from a cold disk and building the look.
+#: For reading Blender from a disk that is not cached, and building the look.
 START_PATIENCE = Patience(work_s=300.0, clock_s=300.0, still_s=300.0)
 
 
@@ -66,19 +66,19 @@ class WorkerEndedError(RenderError):
 
 
 class WorkerProcess:
-    """A running worker.
+    """A running worker process.
 
     Args:
         command: its command line, to which its folder is added.
-        memory_limit_bytes: it is killed when it holds more.
-        environment: variables for it that this process does not have.
+        memory_limit_bytes: it is killed when it uses more.
+        environment: environment variables for it, in addition to this process's.
 
     Attributes:
         device: CPU or the name of a GPU, once it is ready; empty before.
-        images: number of images that it has made.
+        images: number of images that it has rendered.
         growth_bytes: growth of its memory since its first image.
-        gpu_bytes: the most memory that it was seen to hold on its GPU.
-        timing: seconds of its last image, and those of them before Cycles' first sample.
+        gpu_bytes: the most GPU memory that it was seen to use.
+        timing: seconds for its last image, and how many of them passed before Cycles' first sample.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class WorkerProcess:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env={**(environment or {}), **worker_environment()},
-                start_new_session=True,  # Ctrl-C goes to the parent alone, which then ends its workers
+                start_new_session=True,  # Ctrl-C reaches only the parent, which then ends its workers
             )
         self._process = process
         self._requests, self._replies = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
@@ -137,14 +137,14 @@ class WorkerProcess:
             self._gpu_limit_bytes = int(gpu["share"] * self._gpu.total_bytes)
 
     def ask(self, task: Mapping[str, Any], *, patience: Patience) -> Pixels:
-        """The pixels of a task, (height, width, channels) uint8, without the last axis if it has one channel.
+        """The pixels of a task, (height, width, channels) uint8, or (height, width) if there is one channel.
 
         Raises:
             TaskError: the worker reports why this task cannot be done.
             WorkerEndedError: it died, is unfit for more tasks, or was killed for hanging.
         """
         header, payload = self._exchange(task, patience)
-        self._see_gpu()  # quick images are done before the first check
+        self._see_gpu()  # quick images are finished before the first check
         self.timing = (header["seconds"], header["sync_s"])
         self.images += 1
         self._first_bytes = self._first_bytes or header["memory_bytes"]
@@ -154,24 +154,24 @@ class WorkerProcess:
         return pixels[:, :, 0] if header["channels"] == 1 else pixels
 
     def query(self, message: Mapping[str, Any], *, patience: Patience) -> dict[str, Any]:
-        """The answer to a message that asks for no pixels; raises as `ask`."""
+        """The answer to a message that asks for no pixels; raises the errors of `ask`."""
         return self._exchange(message, patience)[0]
 
     def kill(self) -> None:
-        """Ends the process at once; whoever waits for its answer gets WorkerEndedError."""
+        """Ends the process at once; callers that wait for its answer get WorkerEndedError."""
         self._process.kill()
 
     def close(self) -> None:
-        """Ends the process and removes what it left."""
+        """Ends the process and removes its files."""
         self.kill()
         self._wait()
         for pipe in (self._requests, self._replies):
-            with suppress(OSError):  # what was not sent yet is lost
+            with suppress(OSError):  # data not yet sent is lost
                 pipe.close()
         self._folder.remove()
 
     def _wait(self) -> int | None:
-        """The exit status; None if a driver holds the process, which is then left to itself."""
+        """The exit status; None if a driver blocks the process, which is then left alone."""
         try:
             return self._process.wait(timeout=END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -196,10 +196,10 @@ class WorkerProcess:
         return answer
 
     def _watch(self, answered: threading.Event, patience: Patience) -> None:
-        """Kills the process if it hangs over its answer, or holds too much.
+        """Kills the process if it hangs or uses too much memory.
 
-        A worker that waits for a busy machine does not hang. Checks are counted, not seconds, since this
-        process may have to wait as well.
+        A worker that waits for a busy machine does not count as hung. Checks are counted instead of seconds,
+        because this process may have to wait as well.
         """
         began, first_s, moved_s, still_s = time.monotonic(), None, 0.0, 0.0
         while not answered.wait(CHECK_EVERY_S):
@@ -237,7 +237,7 @@ class WorkerProcess:
             self.gpu_bytes = max(self.gpu_bytes, self._gpu.held_bytes())
 
     def _work_s(self) -> float | None:
-        """Seconds that its processors and its GPU have worked; None where that is not known of both."""
+        """Seconds that its processors and its GPU have worked; None unless both are known."""
         processor_s = processor_seconds(self.pid)
         gpu_s = 0.0 if self._gpu is None else self._gpu.seconds()
         return None if processor_s is None or gpu_s is None else processor_s + gpu_s

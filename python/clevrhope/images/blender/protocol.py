@@ -1,13 +1,13 @@
-"""Messages between the pool and a worker, on pipes.
+"""Messages between the pool and a worker, sent over pipes.
 
-A frame is the lengths of header and payload (4 and 8 bytes, little endian), the JSON header, and the payload.
-Pixels travel as payload, so they are neither quoted nor copied more than once.
+A frame consists of the lengths of header and payload (4 and 8 bytes, little endian), the JSON header, and the
+payload. Pixels are sent as payload, so they are neither quoted nor copied more than once.
 
 To a worker: first {"look", "properties", "settings", "threads", "gpu", "work_s", "allowance_s"}; then
-{"task": "picture" or "passes", "scene"}. From a worker: first {"ready": true, "device", "bpy"} or
-{"ready": false, "problem"}; then for each task {"height", "width", "channels", "seconds", "sync_s",
-"memory_bytes"} with the pixels, or {"problem"}, or {"unfit"} if the worker failed or ran out of memory, and
-has to be replaced.
+{"task": "picture" or "passes", "scene"}. From a worker: first {"ready": true, "device", "bpy"} or {"ready":
+false, "problem"}; then for each task {"height", "width", "channels", "seconds", "sync_s", "memory_bytes"}
+with the pixels, or {"problem"}, or {"unfit"} if the worker failed or ran out of memory and has to be
+replaced.
 
 A worker that lists devices gets {"list": kind} instead and answers {"known", "devices"}, see preferences.
 """
@@ -36,7 +36,7 @@ def write_frame(pipe: BinaryIO, header: Mapping[str, Any], payload: bytes | memo
 
 
 def read_frame(pipe: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
-    """Reads one frame; None when the other end closed the pipe, be it in the middle of a frame."""
+    """Reads one frame; None if the other end closed the pipe, even in the middle of a frame."""
     lengths = pipe.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
         return None

@@ -1,9 +1,9 @@
 """Renders the reference scenes with 512 samples: `python -m clevrhope.images.blender.reference [FOLDER]`.
 
-The scenes are those of FOLDER/scenes.json (by default tests/data/look), with the values of a
-FOLDER/properties.json if there is one, and the images are put beside it. An image takes a minute or more on
-two cores. Existing images are kept, so the command may be stopped and run again; to make images anew, remove
-them first.
+The scenes are those of FOLDER/scenes.json (by default tests/data/look), with the values of
+FOLDER/properties.json if it exists, and the images are written to the same folder. An image takes a minute or
+more on two cores. Existing images are kept, so the command can be stopped and run again; to make images anew,
+remove them first.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from clevrhope.images.settings import SAMPLES_OF_THE_ORIGINAL, RenderSettings
 from clevrhope.images.stage import render_png_files
 from clevrhope.look.definition import read_look
 
-#: On the CPU, whose images do not depend on the machine's GPU.
+#: On the CPU, so that images do not depend on the machine's GPU.
 REFERENCE_SETTINGS = RenderSettings(device="cpu").with_samples(SAMPLES_OF_THE_ORIGINAL)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Renders what is missing."""
+    """Renders the missing images."""
     folder = Path(next(iter(sys.argv[1:] if arguments is None else arguments), reference_folder()))
     try:
         scenes = reference_scenes(folder)

@@ -1,8 +1,8 @@
-"""The look and the scenes in Blender.
+"""Builds the look and the scenes in Blender.
 
 This is one of the two modules that import bpy (the other is blend_reader.py). It runs in a worker process,
-which loads the look once. After that a scene only moves, scales, recolours, hides and shows what is there, so
-that Cycles keeps its geometry, its trees and its shaders from image to image.
+which loads the look once. After that, a scene only moves, scales, recolours, hides and shows existing
+objects, so that Cycles keeps its geometry, its trees and its shaders from image to image.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from clevrhope.look.blend_reader import load_part
 from clevrhope.look.definition import Look
 from clevrhope.look.meshes import Mesh, build_mesh
 
-#: Materials read the object's colour here, so that a mesh with its material is shared by all colours.
+#: Materials read the object's colour here, so that objects of all colours can share a mesh with its material.
 OBJECT_COLOR = "object"
 
 
 class BlenderScene:
-    """The look in Blender, and scenes put into it one after another.
+    """The look in Blender, in which scenes are placed one after another.
 
     Args:
-        look: camera, lights, ground, shapes and materials, and what the names in a scene mean.
+        look: camera, lights, ground, shapes and materials, and the meanings of the names in a scene.
         settings: size, samples, denoiser, device.
         threads: how many threads Cycles may use.
         gpu: the GPU to render on, {"interface", "identity", "name"}; by default the CPU.
         folder: for the image file between Blender and the reader; best in memory.
 
     Attributes:
-        sync_s: seconds of the last image before Cycles' first sample: for taking over the scene.
+        sync_s: seconds before Cycles' first sample of the last image, in which it takes over the scene.
     """
 
     def __init__(
@@ -84,20 +84,20 @@ class BlenderScene:
             SceneError: the scene names something that is not in the look, or an object is outside the world.
         """
         self._place(self._placement(scene))
-        self._image.unlink(missing_ok=True)  # so that a failed write never gives the image before
+        self._image.unlink(missing_ok=True)  # so that a failed write never returns the earlier image
         _draw()
         with Image.open(self._image, formats=("PNG",)) as image:
             self.sync_s = _sync_seconds(image.info)
             return np.asarray(image.convert("RGB"))
 
     def passes(self, scene: Mapping[str, Any]) -> Passes:
-        """The annotations of a scene.
+        """Renders the annotations of a scene.
 
         The pixels that objects would have alone come from a few more renders, each of several objects that
-        are too far apart to hide each other; an object that no other is near needs none.
+        are too far apart to hide each other; an object with no other near it needs none.
 
         Raises:
-            SceneError: as `render`; more objects than a mask has numbers for.
+            SceneError: as for `render`, or there are more objects than a mask can number.
         """
         self.sync_s = 0.0
         placement = self._placement(scene)
@@ -122,7 +122,7 @@ class BlenderScene:
         return place_inside(scene, self._look, width_px=width_px, height_px=height_px)
 
     def _place(self, placement: Placement) -> list[Any]:
-        """Puts everything where it belongs; returns Blender's objects in the order of the scene's."""
+        """Moves everything to its place; returns Blender's objects in the order of the scene's."""
         _aim(self._camera, placement.camera, self._look.look["camera"]["target"])
         for name, location in placement.lights.items():
             _aim(self._lights[name], location, self._look.look["lights"][name]["target"])
@@ -145,7 +145,7 @@ class BlenderScene:
         return placed
 
     def _object(self, kind: tuple[str, str], number: int) -> Any:
-        """The object with this number among those of its shape and material, made when it is first needed."""
+        """The object with this number among those of its shape and material, made on first use."""
         bodies = self._objects.setdefault(kind, [])
         while len(bodies) <= number:
             body = bpy.data.objects.new(f"{kind[0]} {kind[1]} {len(bodies)}", self._mesh(*kind))
@@ -170,7 +170,7 @@ class BlenderScene:
         return self._materials[name]
 
     def _keep_loaded(self) -> None:
-        """One object of each shape and material that no ray can hit, so that Cycles keeps its mesh.
+        """Keeps one object of each shape and material that no ray can hit, so that Cycles keeps its mesh.
 
         Cycles drops a mesh, and the tree built over it, when no object in the scene uses it.
         """
@@ -179,7 +179,7 @@ class BlenderScene:
                 body = bpy.data.objects.new(f"keeps {shape} {material}", self._mesh(shape, material))
                 for rays in ("camera", "diffuse", "glossy", "transmission", "shadow"):
                     setattr(body, f"visible_{rays}", False)
-                # Left visible to rays scattered in volumes, of which the look has none.
+                # They stay visible to rays scattered in volumes, of which the look has none.
                 self._scene.collection.objects.link(body)
 
 
@@ -189,7 +189,7 @@ def _draw() -> None:
 
 
 def _sync_seconds(info: Mapping[Any, Any]) -> float:
-    """The time that Cycles notes in a PNG file for taking over the scene, "00:01.25"; 0 without a note."""
+    """The time for taking over the scene, "00:01.25", that Cycles records in a PNG file; 0 without it."""
     text = next((each for name, each in info.items() if str(name).endswith(".synchronization_time")), "0")
     seconds = 0.0
     for part in text.split(":"):
@@ -209,12 +209,12 @@ def _counts(index: npt.NDArray[np.int32], n_objects: int) -> npt.NDArray[np.int6
 
 
 def build_material(name: str, shader: Mapping[str, Any]) -> Any:
-    """A material from its shader graph as look.json writes it: nested nodes, see SHADERS."""
+    """A material from its shader graph in look.json: nested nodes, see SHADERS."""
     return _new_material(name, lambda tree: _shader(tree, shader))
 
 
 def load_material(entry: Mapping[str, str]) -> Any:
-    """A material of a .blend file, as blend_files.py names it.
+    """A material from a .blend file, as blend_files.py names it.
 
     CLEVR's materials are groups of nodes; such a group gets the object's colour if it has an input for it.
     """
@@ -233,7 +233,7 @@ def load_material(entry: Mapping[str, str]) -> Any:
 
 
 def _new_material(name: str, surface: Callable[[Any], Any]) -> Any:
-    """A material whose surface is the first output of the node that `surface` makes in its tree."""
+    """A material whose surface is the first output of the node that `surface` creates in its tree."""
     material = bpy.data.materials.new(name)
     material.use_nodes = True
     tree = material.node_tree
@@ -249,7 +249,7 @@ def _link_object_color(tree: Any, place: Any) -> None:
 
 
 def _mix(tree: Any, entry: Mapping[str, Any]) -> Any:
-    """{"factor": number or {"fresnel_ior": number}, "first", "second"}: second weighs `factor`."""
+    """{"factor": number or {"fresnel_ior": number}, "first", "second"}: `factor` is the weight of second."""
     node = tree.nodes.new("ShaderNodeMixShader")
     factor = entry["factor"]
     if isinstance(factor, Mapping):
@@ -288,7 +288,7 @@ def _glossy(tree: Any, entry: Mapping[str, Any]) -> Any:
 
 
 def _principled(tree: Any, entry: Mapping[str, Any]) -> Any:
-    """{"color", "metallic", "roughness"}; light that microfacets throw at each other is left out."""
+    """{"color", "metallic", "roughness"}; light reflected between microfacets is left out."""
     node = tree.nodes.new("ShaderNodeBsdfPrincipled")
     node.distribution = "GGX"
     node.inputs["Metallic"].default_value = entry["metallic"]
@@ -296,7 +296,7 @@ def _principled(tree: Any, entry: Mapping[str, Any]) -> Any:
     return node
 
 
-#: What a "node" of look.json's shader graphs can be.
+#: The possible values of a "node" in look.json's shader graphs.
 SHADERS = {
     "mix": _mix,
     "diffuse": _diffuse,
@@ -385,7 +385,7 @@ def _build_light(name: str, entry: Mapping[str, Any]) -> Any:
 
 
 def _aim(thing: Any, location: Any, target: Any) -> None:
-    """Puts a camera or light at a place, looking at the target: -Z forward, Y up."""
+    """Puts a camera or light at a location, pointed at the target: -Z forward, Y up."""
     forward = mathutils.Vector(target) - mathutils.Vector(location)
     thing.location = location
     thing.rotation_mode = "QUATERNION"
@@ -406,7 +406,7 @@ def _configure_output(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     render.use_compositing = False
     render.use_sequencer = False
     render.image_settings.file_format = "PNG"
-    render.image_settings.compression = 0  # PNG takes 5 ms longer than TGA, and holds Cycles' times
+    render.image_settings.compression = 0  # PNG takes 5 ms longer than TGA, but records Cycles' times
     render.image_settings.color_mode = "RGB"
     scene.display_settings.display_device = entry["display_device"]
     scene.view_settings.view_transform = entry["view_transform"]
@@ -419,12 +419,12 @@ def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     cycles = scene.cycles
     cycles.seed = 0
     cycles.samples = settings.samples
-    # A light tree takes over a quarter of an image's time. With the denoiser it is worth only 0.3 dB,
-    # without it 2.7 dB.
+    # A light tree takes over a quarter of an image's time. It gains only 0.3 dB with the denoiser,
+    # and 2.7 dB without it.
     cycles.use_light_tree = not settings.denoise
-    # Cycles' own choice computes its numbers anew for each dimension: 6% of the time, and no better.
+    # Cycles' default sampler computes its numbers anew for each dimension: 6% of the time, with no gain.
     cycles.sampling_pattern = "TABULATED_SOBOL" if settings.denoise else "AUTOMATIC"
-    # With no more samples than these the image is the same but for rounding, in a thirtieth less time.
+    # With at most this many samples, the image is the same except for rounding, in a thirtieth less time.
     asks = settings.samples > ADAPTIVE_STEP
     cycles.use_adaptive_sampling = asks and settings.adaptive_threshold > 0.0
     cycles.adaptive_threshold = settings.adaptive_threshold
@@ -446,7 +446,7 @@ def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSett
 
 
 def _bind(scene: Any, gpu: Mapping[str, str] | None) -> str:
-    """Sets Cycles to one GPU, for the denoiser too if it can, or to the CPU; returns the device's name."""
+    """Sets Cycles to one GPU (also for the denoiser, if it can), or to the CPU; returns the device's name."""
     scene.cycles.device = "GPU" if gpu else "CPU"
     scene.cycles.denoising_use_gpu = gpu is not None and use_device(
         cycles_preferences(), gpu["interface"], gpu["identity"]
@@ -455,5 +455,5 @@ def _bind(scene: Any, gpu: Mapping[str, str] | None) -> str:
 
 
 def cycles_preferences() -> Any:
-    """Cycles' preferences, which list the devices and choose those to use."""
+    """Cycles' preferences, which list the devices and select those to use."""
     return bpy.context.preferences.addons["cycles"].preferences

@@ -1,8 +1,9 @@
-"""The process that Blender runs in; see protocol.py for what it reads and writes.
+"""The process in which Blender runs; see protocol.py for what it reads and writes.
 
-The pool starts it by runtime/launcher.py, in the interpreter that has Blender, with a folder for its own use
-that is removed with it. It ends when its standard input does, which is when its parent ends; if Blender holds
-the interpreter's lock then, it ends with Blender's call or at a limit of processor time.
+The pool starts it through runtime/launcher.py, in the interpreter that has Blender, with its own folder,
+which is removed when it ends. It ends when its standard input closes, which happens when its parent ends. If
+Blender holds the interpreter's lock then, it ends when Blender's call returns, or at a limit of processor
+time.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from clevrhope.runtime.resources import resident_bytes
 
 Tasks = queue.SimpleQueue[dict[str, Any]]
 
-#: The highest: where memory runs out, Linux ends this process before the run that would replace it.
+#: The highest value: if memory runs out, Linux ends this process before the run that would replace it.
 OUT_OF_MEMORY_SCORE = 1000
 
 
 def main(folder: Path) -> int:
     """Serves the pool until the pipe closes."""
     # This user's settings, add-ons and caches of Blender must not change the images. Blender's temporary
-    # folder goes with the worker's own, because a worker that is killed removes nothing itself.
+    # folder is inside the worker's own, because a worker that is killed removes nothing itself.
     os.environ.update(BLENDER_USER_RESOURCES=str(folder), TMPDIR=str(folder))
-    with suppress(OSError):  # another system, or one that forbids it
+    with suppress(OSError):  # not Linux, or a system that forbids it
         Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
     tasks, replies = open_pipes(folder)
     start = tasks.get()
@@ -54,7 +55,7 @@ def main(folder: Path) -> int:
 
 
 def _limit_processor_time(seconds: float) -> None:
-    """Ends this process after so much more processor time, if its parent is gone and Blender spins.
+    """Ends this process after `seconds` more processor time, if its parent is gone and Blender is spinning.
 
     The thread that notices the parent's end needs the interpreter's lock, which Blender may hold.
     """
@@ -63,14 +64,14 @@ def _limit_processor_time(seconds: float) -> None:
     import resource
 
     end = int(time.process_time() + seconds) + 1
-    with suppress(OSError, ValueError):  # a lower limit of the system is in force
+    with suppress(OSError, ValueError):  # the system already enforces a lower limit
         resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def open_pipes(folder: Path) -> tuple[Tasks, BinaryIO]:
-    """A queue of incoming tasks, and the pipe for replies.
+    """Opens a queue of incoming tasks, and the pipe for replies.
 
-    The pool's pipes move to descriptors of their own, and what Blender prints is discarded. When the pool
+    The pool's pipes are moved to other descriptors, and Blender's own output is discarded. When the pool
     closes its end, or dies, the folder is removed and this process ends, whatever it is doing.
     """
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -112,7 +113,7 @@ def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO, *, on_gpu: bool)
     except ClevrhopeError as error:
         write_frame(replies, {"problem": str(error)})
         return
-    except Exception as error:  # the state of Blender, or of a GPU, is unknown now
+    except Exception as error:  # the state of Blender, or of a GPU, is now unknown
         write_frame(replies, {"unfit": _why_unfit(error, on_gpu=on_gpu)})
         return
     height, width = pixels.shape[:2]
@@ -128,7 +129,7 @@ def _answer(scene: Any, task: dict[str, Any]) -> Any:
 
 
 def _read_until_closed(requests: BinaryIO, tasks: Tasks, folder: Path) -> None:
-    """Passes tasks on, and ends the process at once when there will be no more."""
+    """Passes tasks on, and ends the process at once when no more can come."""
     while (frame := read_frame(requests)) is not None:
         tasks.put(frame[0])
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,6 @@
-"""Folders for workers, in memory where the system allows it, with nothing left behind.
+"""Folders for workers, in memory if the system allows it, with nothing left behind.
 
-An image passes through a file on its way out of Blender. If a worker and its run are killed at once, as a
+An image passes through a file on its way out of Blender. If a worker and its run are killed together, as a
 cluster's scheduler does, the folder stays; the next worker that starts on the machine removes it.
 """
 
@@ -18,7 +18,7 @@ from clevrhope.runtime.file_lock import lock
 
 MEMORY_FOLDER = Path("/dev/shm")
 PREFIX = "clevrhope-worker-"
-#: Locked by the run for as long as the folder is in use, whatever machine or container shares it.
+#: Locked by the run while the folder is in use, whichever machine or container shares it.
 LOCK = "in_use"
 #: A younger folder is left alone, because it may not be locked yet.
 LEAST_AGE_S = 60.0
@@ -28,7 +28,7 @@ class WorkerFolder:
     """A folder that is in use until `remove`, or until this process ends.
 
     Attributes:
-        path: where it is.
+        path: the folder.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class WorkerFolder:
         remove_abandoned(place)
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
         self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT)
-        with suppress(OSError):  # a disk without locks, where no folder is ever removed for another worker
+        with suppress(OSError):  # a disk without locks, on which no other worker ever removes the folder
             lock(self._lock)
 
     def remove(self) -> None:
@@ -46,9 +46,9 @@ class WorkerFolder:
 
 
 def remove_abandoned(place: Path) -> None:
-    """Removes this user's folders of workers whose run ended without doing so."""
+    """Removes this user's worker folders whose run ended without removing them."""
     for path in place.glob(f"{PREFIX}*"):
-        with suppress(OSError):  # it vanishes meanwhile, or is another user's
+        with suppress(OSError):  # it has just vanished, or belongs to another user
             if path.stat().st_uid != _user() or time.time() - path.stat().st_mtime < LEAST_AGE_S:
                 continue
             descriptor = os.open(path / LOCK, os.O_RDWR)
@@ -60,5 +60,5 @@ def remove_abandoned(place: Path) -> None:
 
 
 def _user() -> int:
-    """This user's number in what `stat` says of files; on Windows all have 0."""
+    """This user's number as `stat` reports it; 0 for everyone on Windows."""
     return 0 if sys.platform == "win32" else os.getuid()

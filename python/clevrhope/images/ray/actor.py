@@ -1,7 +1,7 @@
-"""A Ray actor that renders, on whatever machine Ray has put it.
+"""A Ray actor that renders, on any machine where Ray has placed it.
 
-Ray is not imported here. Errors are answers, so that what a node lacks comes back as a sentence, not as a
-traceback.
+Ray is not imported here. Errors are returned as answers, so that a missing requirement of a node is reported
+in a sentence, not as a traceback.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Answer:
 
     Attributes:
         made: an image, (height, width, 3) uint8, or annotations.
-        reason: why there is none for this scene.
-        problem: why this machine can render no scene.
+        reason: why this scene could not be rendered.
+        problem: why this machine cannot render any scene.
     """
 
     made: Pixels | Passes | None = None
@@ -40,11 +40,11 @@ class RenderActor:
     """A Blender worker on the cores and the GPU that Ray reserved, or the native renderer.
 
     Args:
-        rendering: size and effort; where Ray reserved no GPU, the device is the CPU.
-        look: what the names in the scenes look like.
+        rendering: size and effort; if Ray reserved no GPU, the device is the CPU.
+        look: how the names in the scenes are drawn.
         cores: number of cores that Ray reserved.
-        gpus: 1 if Ray reserved a GPU, or a part of it; this process sees no other.
-        version: of the package, on the machine that the run was started on.
+        gpus: 1 if Ray reserved a GPU, or a fraction of one; this process sees no other.
+        version: the package's version on the machine where the run was started.
     """
 
     def __init__(self, rendering: Rendering, look: Look, cores: int, gpus: float, version: str) -> None:
@@ -53,7 +53,7 @@ class RenderActor:
         self._renderer: Renderer | None = None
 
     def hello(self) -> Answer:
-        """Opens the renderer; the answer names what is missing."""
+        """Opens the renderer; the answer says what is missing."""
         try:
             self._renderer = self._open()
         except ClevrhopeError as error:
@@ -61,11 +61,11 @@ class RenderActor:
         return Answer()
 
     def render(self, scene: Scene) -> Answer:
-        """An image, after a successful `hello`."""
+        """Renders an image, after a successful `hello`."""
         return self._made(lambda renderer: renderer.render([(0, scene)]))
 
     def passes(self, scene: Scene) -> Answer:
-        """Annotations, after a successful `hello`."""
+        """Renders annotations, after a successful `hello`."""
         return self._made(lambda renderer: annotator_of(renderer).passes([(0, scene)]))
 
     def _made(self, make: Callable[[Renderer], Iterable[tuple[int, Pixels | Passes]]]) -> Answer:
@@ -92,7 +92,7 @@ class RenderActor:
             )
         rendering = self._rendering
         if not isinstance(rendering, RenderSettings):
-            # Read when the first image is rendered; by default each actor would use all cores of its node.
+            # Read when the first image is rendered; by default, each actor would use all cores of its node.
             os.environ["RAYON_NUM_THREADS"] = str(self._cores)
             return NativeRenderer(look=self._look, workers=1, **asdict(rendering))
         device = CPU

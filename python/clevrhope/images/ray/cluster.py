@@ -1,4 +1,4 @@
-"""Connection to a Ray cluster; if it fails, it does so within seconds and in one sentence.
+"""Connects to a Ray cluster; a failure takes only seconds and is reported in one sentence.
 
 Ray is imported only here, when --engine ray is used.
 """
@@ -16,21 +16,21 @@ from types import ModuleType
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.runtime.resources import available_cores
 
-#: Ray's own variable, with the default address of its programs.
+#: Ray's own variable with the default address for its programs.
 ADDRESS_VARIABLE = "RAY_ADDRESS"
 DEFAULT_PORT = 6379
 #: A machine that does not answer within this time counts as missing.
 CONNECT_TIMEOUT_S = 5.0
-#: What does not answer as Ray within this time is something else. Ray itself would try for two minutes.
+#: A server that does not answer as Ray within this time is not Ray. Ray itself would try for two minutes.
 HELLO_TIMEOUT_S = 20.0
-#: A cluster on this machine holds only the images under way, a few for each actor.
+#: A cluster on this machine stores only the images in flight, a few for each actor.
 OBJECT_STORE_BYTES = 512 << 20
 
 _HELLO = (sys.executable, "-P", "-c", "import ray, sys; ray._raylet.GcsClient(address=sys.argv[1])")
 
 
 def import_ray() -> ModuleType:
-    """Ray.
+    """Imports Ray.
 
     Raises:
         RenderError: it is not installed.
@@ -46,15 +46,15 @@ def import_ray() -> ModuleType:
 
 
 def connect(address: str | None) -> bool:
-    """Connects this process to a cluster, or starts one on this machine; False if it was connected before.
+    """Connects this process to a cluster, or starts one on this machine; False if it was already connected.
 
     Args:
-        address: HOST:PORT of a cluster's head, "auto" for the one that runs on this machine, "local" for a
+        address: HOST:PORT of a cluster's head, "auto" for a cluster that runs on this machine, "local" for a
             new one on this machine that ends with this process; by default RAY_ADDRESS, or else local.
 
     Raises:
-        ConfigError: an invalid address.
-        RenderError: Ray is not installed, does not answer there, or refuses.
+        ConfigError: the address is invalid.
+        RenderError: Ray is not installed, does not answer there, or rejects the connection.
     """
     ray = import_ray()
     if ray.is_initialized():
@@ -62,7 +62,7 @@ def connect(address: str | None) -> bool:
     address = address or os.environ.get(ADDRESS_VARIABLE) or "local"
     if address not in ("local", "auto"):
         _check_answers(address)
-    # Ray's own handler would end this process without a word; ours says how to resume.
+    # Ray's own handler would end this process silently; ours says how to resume.
     in_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM) if in_main else None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -91,9 +91,9 @@ def connect(address: str | None) -> bool:
 
 
 def _keep_off_standard_output() -> None:
-    """Stops Ray from printing its processes' fates on standard output, where results go.
+    """Stops Ray from printing messages about its processes on standard output, where results go.
 
-    No setting of Ray's does that. The run itself reports lost actors where it matters.
+    Ray has no setting for that. The run itself reports lost actors where it matters.
     """
     from ray._private import worker
 
@@ -102,7 +102,7 @@ def _keep_off_standard_output() -> None:
 
 
 def _check_answers(address: str) -> None:
-    """Checks that a cluster's head answers, in a process of its own, which can be ended."""
+    """Checks that a cluster's head answers, in a separate process, which can be ended."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or "/" in host:
         raise ConfigError(

@@ -1,7 +1,7 @@
-"""The renderer that works in the actors of a Ray cluster, on any number of machines.
+"""The renderer that uses the actors of a Ray cluster, on any number of machines.
 
-An actor holds a Blender worker or the native renderer. It gets scenes from here and sends pixels back. No
-folder or file is shared, so files are written here, as without Ray. An actor that is lost, or whose machine
+An actor holds a Blender worker or the native renderer. It receives scenes from here and sends pixels back. No
+folder or file is shared: files are written here, as without Ray. An actor that is lost, or whose machine
 breaks down, is replaced, and its scenes are given to others.
 """
 
@@ -27,15 +27,15 @@ from clevrhope.version import software_version
 
 K = TypeVar("K", bound=Hashable)
 
-#: Scenes that an actor has at once: the one that it renders, and the next.
+#: Number of scenes that an actor has at once: the one that it renders, and the next.
 SCENES_OF_AN_ACTOR = 2
-#: Ray has this long to find a place for the first actor, which then loads Blender.
+#: How long Ray may take to place the first actor, which then loads Blender.
 PLACE_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True)
 class Places:
-    """The resources that are requested from Ray.
+    """The resources to request from Ray.
 
     Attributes:
         actors: number of actors.
@@ -52,12 +52,12 @@ def places_in(resources: Mapping[str, float], rendering: Rendering, workers: int
     """The actors to request from a cluster.
 
     Args:
-        resources: the cluster's, by Ray's names, CPU and GPU.
-        rendering: of the native renderer, or on the CPU, it needs no GPU.
-        workers: actors for each GPU, by default two; without GPUs, all actors, by default one for two CPUs.
+        resources: the cluster's resources, by Ray's names, CPU and GPU.
+        rendering: the settings; the native renderer, and Blender on the CPU, need no GPU.
+        workers: actors per GPU, by default two; without GPUs, all actors, by default one for every two CPUs.
 
     Raises:
-        ConfigError: GPUs are wanted and there are none, or there are more actors than CPUs.
+        ConfigError: GPUs are wanted but there are none, or there are more actors than CPUs.
     """
     cpus = int(resources.get("CPU", 0))
     gpus = 0
@@ -77,7 +77,7 @@ def places_in(resources: Mapping[str, float], rendering: Rendering, workers: int
 
 @dataclass(eq=False)
 class _Task(Generic[K]):
-    """A scene, the number of actors that were lost over it, and whether it was with one that was lost."""
+    """A scene, how many actors were lost while rendering it, and whether a lost actor had it."""
 
     key: K
     scene: Scene
@@ -87,7 +87,7 @@ class _Task(Generic[K]):
 
 @dataclass(eq=False)
 class _Actor(Generic[K]):
-    """An actor and its tasks, of which the first is under way."""
+    """An actor and its tasks; the first one is in flight."""
 
     handle: Any
     tasks: deque[_Task[K]] = field(default_factory=deque)
@@ -98,14 +98,14 @@ class RayRenderer(Renderer):
     """Renders in a Ray cluster; actors start with the first image and end with `close`.
 
     Args:
-        rendering: size and effort; of Blender or of the native renderer.
+        rendering: size and effort, for Blender or the native renderer.
         look: shapes, materials, lights, camera and properties; by default the package's.
         workers: actors for each GPU of the cluster; without GPUs, all actors.
-        address: of the cluster, see `connect`.
+        address: the cluster's address, see `connect`.
         actor: the actor's class, for tests.
 
     Raises:
-        ConfigError: an impossible address, device or number of workers.
+        ConfigError: the address, device or number of workers is invalid.
         RenderError: Ray is not installed, or does not answer.
     """
 
@@ -141,20 +141,20 @@ class RayRenderer(Renderer):
 
     @property
     def workers(self) -> int:
-        """Number of actors when Ray has found places for all."""
+        """Number of actors when Ray has placed all of them."""
         return self._places.actors
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
-        """Yields images, (height, width, 3) uint8 sRGB, in the order in which they are done.
+        """Yields images, (height, width, 3) uint8 sRGB, in order of completion.
 
         Raises:
-            RenderError: no actor finds a place or can work, or one after another is lost.
-            ScenesFailedError: after all others are done, if some scenes gave no image.
+            RenderError: no actor can be placed or can work, or too many in a row are lost.
+            ScenesFailedError: some scenes could not be rendered; raised after all others are done.
         """
         return self._run("render", scenes)
 
     def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
-        """Yields annotations in the order in which they are done; see `Annotator`."""
+        """Yields annotations in order of completion; see `Annotator`."""
         return self._run("passes", scenes)
 
     def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Any]]:
@@ -195,12 +195,12 @@ class RayRenderer(Renderer):
             finished = True
         finally:
             if not finished:
-                self._end_actors()  # nobody takes what is still under way
+                self._end_actors()  # nobody will take the results still in flight
         if failed:
             raise ScenesFailedError(failed)
 
     def close(self) -> None:
-        """Ends the actors and leaves the cluster; a cluster that was started for this renderer ends too."""
+        """Ends the actors and leaves the cluster; a cluster that this renderer started ends too."""
         self._end_actors()
         self._disconnect()
 
@@ -210,7 +210,7 @@ class RayRenderer(Renderer):
         return actor
 
     def _hand_out(self, method: str, again: deque[_Task[K]], source: Iterator[_Task[K]]) -> bool:
-        """Gives scenes to the actors that are ready; returns whether anything is under way or waiting."""
+        """Gives scenes to the actors that are ready; returns whether any are in flight or waiting."""
         for actor in self._actors:
             while actor.is_ready and len(actor.tasks) < self._room(actor, again):
                 task = again.popleft() if again else next(source, None)
@@ -224,16 +224,17 @@ class RayRenderer(Renderer):
     def _room(self, actor: _Actor[K], again: deque[_Task[K]]) -> int:
         """How many scenes the actor may have at once.
 
-        A lost actor may take the answer of a finished scene with it, and then the wrong scene is blamed. So
-        its scenes are rendered again with one actor to each, where no other scene can be the cause.
+        The answer for a finished scene may be lost with an actor, and then the wrong scene is blamed. So the
+        scenes of a lost actor are rendered again one per actor, where no other scene can be the cause.
         """
         return 1 if again or any(task.is_suspect for task in actor.tasks) else SCENES_OF_AN_ACTOR
 
     def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | str]]:
-        """The next answers, waited for up to a second; for an actor that was lost, the reason as a string.
+        """The next answers, after waiting up to a second; for a lost actor, the reason as a string.
 
         Raises:
-            RenderError: no actor has found a place for long, or a machine lacks something from the beginning.
+            RenderError: no actor has been placed for a long time, or a machine lacks something from the
+                beginning.
         """
         if any(actor.is_ready for actor in self._actors):
             self._idle_since = monotonic()
@@ -245,7 +246,7 @@ class RayRenderer(Renderer):
             )
         done, _ = self._ray.wait(list(self._under_way), timeout=1.0)
         for reference in done:
-            if reference not in self._under_way:  # of an actor that was lost before
+            if reference not in self._under_way:  # of an actor that was already lost
                 continue
             actor, task = self._under_way.pop(reference)
             try:
@@ -256,7 +257,7 @@ class RayRenderer(Renderer):
             if answer.problem:
                 if not self._has_images:
                     raise RenderError(answer.problem)
-                # There were images, so the other machines work: this one has broken down.
+                # There were images, so other machines work and only this one has broken down.
                 yield actor, task, _in_one_line(RenderError(answer.problem))
                 continue
             if task is not None:
@@ -264,12 +265,12 @@ class RayRenderer(Renderer):
             yield actor, task, answer
 
     def _replace(self, actor: _Actor[K]) -> Iterable[_Task[K]]:
-        """Starts another actor in place of a lost one; returns the tasks that the lost one had."""
+        """Starts another actor in place of a lost one; returns the tasks of the lost one."""
         self._under_way = {ref: given for ref, given in self._under_way.items() if given[0] is not actor}
         self._ray.kill(actor.handle)
         self._actors[self._actors.index(actor)] = self._start_actor()
         if actor.tasks:
-            actor.tasks[0].lost += 1  # as far as is known here, the others were not begun
+            actor.tasks[0].lost += 1  # as far as is known here, the others were not started
         for task in actor.tasks:
             task.is_suspect = True
         return actor.tasks
@@ -287,7 +288,7 @@ class RayRenderer(Renderer):
 
 
 def _in_one_line(error: Exception) -> str:
-    """What happened to an actor."""
+    """The error of an actor in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    # A traceback, which begins with the actor's name, ends with the error; Ray's own messages begin with it.
+    # A traceback begins with the actor's name and ends with the error; Ray's own messages begin with it.
     return lines[-1 if "ray::" in str(error) else 0][:200]

@@ -1,1 +1,1 @@
-"""COVR's compositional splits: questions over several images, held out by what they are like."""
+"""COVR's compositional splits: questions over several images, held out by their properties or terms."""

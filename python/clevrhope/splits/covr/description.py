@@ -1,4 +1,4 @@
-"""What the questions of a split are like: the properties and terms by which they are held out."""
+"""Describes the questions of a split: the properties and terms by which they can be held out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 Flags = npt.NDArray[np.bool_]
 TermPair = tuple[str, str]
-"""Two terms, the first one in the alphabet first: pairs have no order, as questions name terms in any."""
+"""Two terms in alphabetical order: pairs are unordered, because questions name terms in any order."""
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,10 @@ class Description:
 
     Attributes:
         split: the split's name, for messages.
-        properties: (N, R) int8, 1 where a question has a property.
-        terms: (N,) int64 masks, a bit for each term that a question names.
+        properties: (N, R) int8, 1 if a question has a property.
+        terms: (N,) int64 masks, with a bit for each term that a question names.
         property_names: R names, by column.
-        term_names: names of terms, by number of their bit.
+        term_names: names of terms, by bit number.
     """
 
     split: str

@@ -1,7 +1,8 @@
-"""The language of `--covr-split`: which questions are held out, as `compscope & has-quant-all`.
+"""The language of `--covr-split`, which says which questions are held out: `compscope & has-quant-all`.
 
-An expression is made of names of properties, `!` (not), `&` (and), `|` (or) and parentheses; `!` binds most
-tightly and `|` least. `lexical-1` to `lexical-3` stand for drawn pairs of terms, `lexical:red+cube` for one.
+An expression consists of names of properties, `!` (not), `&` (and), `|` (or) and parentheses; `!` binds most
+tightly and `|` least. `lexical-1` to `lexical-3` stand for drawn pairs of terms, `lexical:red+cube` for a
+given pair.
 """
 
 import re
@@ -16,7 +17,7 @@ LEXICAL_DRAWS = (1, 2, 3)
 """Numbers of the lexical splits; the paper reports the mean of three draws."""
 
 MOST_NESTED = 50
-"""Most parentheses and `!` inside each other: far more than anybody means."""
+"""The deepest nesting of parentheses and `!`: far more than anybody needs."""
 
 _TOKEN = re.compile(r"\s*(?P<token>[&|!()]|[\w:+-]+|\S)")
 _NAME = re.compile(r"[\w:+-]+")
@@ -46,21 +47,21 @@ class NamedPair:
 
 @dataclass(frozen=True)
 class Not:
-    """Questions of which the other does not hold."""
+    """Questions that do not match another expression."""
 
     inner: "Expression"
 
 
 @dataclass(frozen=True)
 class Both:
-    """Questions of which all parts hold."""
+    """Questions that match all parts."""
 
     parts: "tuple[Expression, ...]"
 
 
 @dataclass(frozen=True)
 class Either:
-    """Questions of which a part holds."""
+    """Questions that match at least one part."""
 
     parts: "tuple[Expression, ...]"
 
@@ -69,10 +70,11 @@ Expression = Property | Draw | NamedPair | Not | Both | Either
 
 
 def parse_expression(text: str, *, property_names: Sequence[str], term_names: Sequence[str]) -> Expression:
-    """The expression that a text says.
+    """Parses an expression.
 
     Raises:
-        ConfigError: the text is none, or names what does not exist; says where, and a near name.
+        ConfigError: the text is not an expression, or a name is unknown; says where, and suggests a similar
+            name.
     """
     return _Parser(text, property_names, term_names).whole()
 
@@ -173,12 +175,12 @@ class _Parser:
         return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
 
     def take(self, token: str) -> bool:
-        """Whether the next token is this one, which then is read."""
+        """Whether the next token is this one; if so, consumes it."""
         taken = self.peek() == token
         self.at += taken
         return taken
 
     def error(self, problem: str) -> ConfigError:
-        """The error at the next token."""
+        """The error for a problem at the next token."""
         place = self.tokens[self.at][0] if self.at < len(self.tokens) else len(self.text)
         return ConfigError(f"--covr-split {shown(self.text)}, character {place + 1}: {problem}")

@@ -1,4 +1,4 @@
-"""The splits of questions over sets of up to five images (COVR, Bogin et al. 2021), a row each."""
+"""The splits of questions over sets of up to five images (COVR, Bogin et al. 2021), one row each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from clevrhope.splits.kinds import Rule
 _PREFIX = "covr_"
 
 HeldOutOf = Literal["both", "words"]
-"""What a pair is held out of: images and questions, or questions alone."""
+"""What a pair is held out of: images and questions, or only questions."""
 
 Distractors = Literal["edited", "random"]
-"""Distractors that contradict a part of what a question describes, or any images."""
+"""Distractors that contradict part of a question's description, or arbitrary images."""
 
 PairPlace = Literal["nowhere", "question", "distractor"]
-"""Where a pair is: nowhere, mentioned in the question, or in images that do not show what it describes."""
+"""Where a pair occurs: nowhere, in the question, or in images that do not show what it describes."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class CovrKind:
     Attributes:
         name: of the split; its file is named without `covr_`.
         role: whether models are trained, tuned or tested on it.
-        pool: whose scenes its sets are of, where a pair is held out.
-        plain_pool: the same where nothing is held out; "" if there is no such split then.
-        size: the field of `Sizes` that says how many questions it has.
-        questions: the split whose questions these are, said in other words; its own name elsewhere.
-        half: which half of all texts it has, so that dev and test share none; None for all.
+        pool: the pool of its sets' scenes, if a pair is held out.
+        plain_pool: the pool if nothing is held out; "" if the split does not exist then.
+        size: the field of `Sizes` with its number of questions.
+        questions: the split whose questions it paraphrases, or else its own name.
+        half: which half of all texts it uses, so that dev and test share none; None for all texts.
         mentions: whether its questions are about the pair.
         caption: what a reader should look for in it.
     """
@@ -46,23 +46,23 @@ class CovrKind:
 
     @property
     def unit(self) -> str:
-        """What its size counts."""
+        """The unit in which its size is counted."""
         return "questions"
 
     @property
     def paraphrased(self) -> bool:
-        """Whether its questions are those of another split in other words."""
+        """Whether its questions paraphrase those of another split."""
         return self.questions != self.name
 
     def scenes(self, held_out_of: HeldOutOf) -> Rule:
-        """Which scenes its sets are of, where a pair is held out."""
+        """The rule for the scenes of its sets, if a pair is held out."""
         return "any" if self.mentions or held_out_of == "words" else "without"
 
     def places(self, held_out_of: HeldOutOf) -> tuple[PairPlace, ...]:
-        """Where the pair is, from one pair of questions to the next in turn."""
+        """Where the pair occurs; pairs of questions take turns through these places."""
         if not self.mentions:
             return ("nowhere",)
-        # Where images are free, distractors with the pair are nothing new.
+        # If images are unrestricted, distractors that show the pair are nothing new.
         return ("question", "question", "question", "distractor") if held_out_of == "both" else ("question",)
 
 
@@ -120,30 +120,30 @@ _ROWS = (
 )
 
 COVR_KINDS: Mapping[str, CovrKind] = {row.name: row for row in _ROWS}
-"""The rows by name, in the order in which lists of splits have them."""
+"""The rows by name, in the order in which splits are listed."""
 
 COVR_SPLITS = tuple(COVR_KINDS)
-"""The names of all of them."""
+"""The names of these splits."""
 
 COVR_TRAIN = "covr_train"
-"""What models of several images learn from."""
+"""The split on which models of several images are trained."""
 
 COVR_DEV = "covr_dev"
-"""The split that their weights may be chosen by."""
+"""The split by which their weights may be chosen."""
 
 COVR_TEST = "covr_test"
-"""The test set in distribution, of whose questions some have what a run holds out."""
+"""The in-distribution test set; some of its questions have the property that a run holds out."""
 
 COVR_OOD = "covr_test_ood"
 """The test set whose questions mention the held-out pair, or whose distractors show it."""
 
 
 COVR_COLUMNS: Mapping[str, str] = {"covr_role": "role", "covr_split": "predicate", "shots": "shots"}
-"""Columns of predictions that say what a run held out -> the names of the same in its run.json."""
+"""Columns of predictions that say what a run held out -> the matching keys of its run.json."""
 
 
 def covr_splits(*, pair: bool) -> tuple[str, ...]:
-    """The splits of a sub-dataset that holds a pair out, or nothing."""
+    """The splits of a sub-dataset that holds out a pair, or of one that holds out nothing."""
     return tuple(name for name, row in COVR_KINDS.items() if pair or row.plain_pool)
 
 

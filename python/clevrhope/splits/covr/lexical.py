@@ -1,4 +1,4 @@
-"""Lexical splits: pairs of terms that are drawn until enough questions name both terms of one of them."""
+"""Lexical splits: pairs of terms are drawn until enough questions name both terms of one of them."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -12,15 +12,15 @@ from clevrhope.errors import SplitError
 from clevrhope.splits.covr.description import Description, TermPair
 
 SHARE = 0.15
-"""At least this share of train's questions is held out. COVR draws 65 pairs of hundreds of words, which hold
-out 16%; here words are few, and one or two pairs are enough."""
+"""The least share of train's questions to hold out. COVR draws 65 pairs of hundreds of words, which hold out
+16%; here there are few words, and one or two pairs suffice."""
 
 LEAST_ALONE = 50
-"""Train names each term of a pair without the other in so many questions, so that each can be learned. The
-number is COVR's."""
+"""In train, the least number of questions with each term of a pair but not the other, so that each can be
+learned. The number is COVR's."""
 
 LEAST_TOGETHER = 15
-"""The dev split names both in so many questions, so that they can be scored. The number is COVR's."""
+"""In dev, the least number of questions with both terms, so that they can be scored. The number is COVR's."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class LexicalDraw:
     """The pairs of one draw.
 
     Attributes:
-        number: the draw's.
+        number: the number of the draw.
         pairs: in the order in which they were drawn.
-        shares: of train's questions, those that name both terms of each pair.
-        share: of train's questions, those that name both terms of any pair.
+        shares: for each pair, the share of train's questions that name both terms.
+        share: the share of train's questions that name both terms of any pair.
     """
 
     number: int
@@ -41,13 +41,13 @@ class LexicalDraw:
 
 
 def draw_pairs(number: int, *, train: Description, dev: Description) -> LexicalDraw:
-    """Draws pairs until at least 15% of train's questions name one.
+    """Draws pairs until at least 15% of train's questions name both terms of one.
 
-    The order in which pairs are drawn follows from the draw's number and their terms alone: more questions
-    change a draw only if they change which pairs are frequent enough.
+    The order in which pairs are drawn depends only on the draw's number and the terms: more questions change
+    a draw only if they change which pairs are frequent enough.
 
     Raises:
-        SplitError: all pairs that are frequent enough hold out too few questions.
+        SplitError: all pairs that are frequent enough hold out too few questions together.
     """
     held_out = np.zeros(len(train), dtype=bool)
     pairs, shares = [], []
@@ -71,12 +71,12 @@ def draw_pairs(number: int, *, train: Description, dev: Description) -> LexicalD
 
 
 def _rank(number: int, pair: TermPair) -> bytes:
-    """Where a pair is in the order of a draw."""
+    """The rank of a pair in the order of a draw."""
     return hashlib.sha256(f"clevrhope COVR lexical {number} {pair[0]}+{pair[1]}".encode()).digest()
 
 
 def _frequent_pairs(train: Description, dev: Description) -> Iterator[TermPair]:
-    """The pairs that may be drawn, of those that train names at all."""
+    """The pairs that train names and that may be drawn."""
     names = sorted(train.term_names)
     in_train, in_dev = (_together(each, names) for each in (train, dev))
     for i, j in combinations(range(len(names)), 2):
@@ -86,6 +86,6 @@ def _frequent_pairs(train: Description, dev: Description) -> Iterator[TermPair]:
 
 
 def _together(questions: Description, names: Sequence[str]) -> npt.NDArray[np.int64]:
-    """(T, T) how many questions name both of two of T terms; on the diagonal, how many name one."""
+    """(T, T) the number of questions that name two of T terms together; on the diagonal, those naming one."""
     named = np.stack([questions.names_term(name) for name in names])  # (T, N)
     return np.stack([(named & row).sum(axis=1) for row in named])

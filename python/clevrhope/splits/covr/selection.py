@@ -1,4 +1,4 @@
-"""The rows of a compositional split: which questions are trained on, tuned on and tested on."""
+"""The rows of a compositional split: the questions for training, early stopping and testing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Predicate:
-    """What a split holds out, with the pairs of terms that its draws have.
+    """The property that a split holds out, with the pairs of terms that its draws contain.
 
     Attributes:
-        text: as it was given.
-        expression: what the text says.
-        draws: by number, those that the expression names.
+        text: the expression as given.
+        expression: the parsed expression.
+        draws: the draws that the expression names, by number.
     """
 
     text: str
@@ -43,11 +43,11 @@ class Predicate:
 
     @property
     def resolved(self) -> str:
-        """The text with the pairs of its draws in their place, which means the same in any folder."""
+        """The expression with its draws replaced by their pairs, which has the same meaning in any folder."""
         return _text(self.expression, self.draws)
 
     def holds(self, questions: Description) -> Flags:
-        """(N,) of which questions it holds."""
+        """(N,) whether each question has the held-out property."""
         return self._holds(self.expression, questions)
 
     def _holds(self, expression: Expression, questions: Description) -> Flags:
@@ -67,10 +67,10 @@ class Predicate:
 
 
 def resolved_predicate(text: str, *, property_names: Sequence[str], term_names: Sequence[str]) -> Predicate:
-    """The predicate of a text that `Predicate.resolved` gave, or of another one without draws.
+    """Parses the result of `Predicate.resolved`, or another expression without draws.
 
     Raises:
-        ConfigError: the text is no expression, or has a draw, whose pairs only train and dev decide.
+        ConfigError: the text is not an expression, or it has a draw, whose pairs depend on train and dev.
     """
     expression = parse_expression(text, property_names=property_names, term_names=term_names)
     for leaf in leaves(expression):
@@ -106,13 +106,13 @@ def _any_of(parts: Sequence[Flags]) -> Flags:
 
 @dataclass(frozen=True)
 class SelectedRows:
-    """Numbers of rows in their files, in order.
+    """Row numbers in the files of the splits, in order.
 
     Attributes:
-        train: of the train split, without the property except for the shots.
-        iid_size: of the train split, as many as in `train`, with the property as often as it occurs.
-        dev: of the dev split, without the property: for early stopping.
-        test: of the test split, with the property.
+        train: rows of the train split, without the property except for the shots.
+        iid_size: as many rows of the train split as in `train`, with the property as often as it occurs.
+        dev: rows of the dev split without the property, for early stopping.
+        test: rows of the test split with the property.
     """
 
     train: Rows
@@ -122,10 +122,10 @@ class SelectedRows:
 
 
 def bind_predicate(text: str, *, train: Description, dev: Description) -> Predicate:
-    """Reads an expression and draws the pairs that it needs.
+    """Parses an expression and draws the pairs that it needs.
 
     Raises:
-        ConfigError: the text is no expression; says where.
+        ConfigError: the text is not an expression; says where.
         SplitError: a pair does not occur in train, or a draw finds too few questions.
     """
     expression = parse_expression(text, property_names=train.property_names, term_names=train.term_names)
@@ -145,19 +145,19 @@ def bind_predicate(text: str, *, train: Description, dev: Description) -> Predic
 def select_rows(
     predicate: Predicate, *, train: Description, dev: Description, test: Description, shots: int = 0
 ) -> SelectedRows:
-    """The rows of the split that holds a predicate out.
+    """Selects the rows of the split that holds out a predicate.
 
-    The two questions of a pair (rows 2k and 2k + 1) have one text and two answers. Where the property depends
-    on the answer, one of them can have it alone; the other one would then give the text's answer away. So
-    train and dev keep pairs whole: a question goes if either of its pair has the property, and a shot's
-    partner without the property is kept with it. Only a last shot whose partner has it too may stand alone,
-    since the number of shots is exact. The test rows are just those with the property.
+    The two questions of a pair (rows 2k and 2k + 1) have one text and two answers. If the property depends on
+    the answer, only one of them may have it, and the other would then give the answer away. So train and dev
+    keep pairs whole: a question is dropped if either question of its pair has the property, and a shot's
+    partner without the property is kept with it. Only the last shot may lack its partner, if the partner has
+    the property too, because the number of shots is exact. The test rows are exactly those with the property.
 
     Args:
         predicate: what is held out.
         train: all questions of the train split.
-        dev: those of the split for early stopping.
-        test: those of the split to be tested on.
+        dev: all questions of the split for early stopping.
+        test: all questions of the split to be tested on.
         shots: number of questions with the property that train keeps, the first ones.
 
     Raises:
@@ -195,11 +195,11 @@ def select_rows(
 
 
 def _partners(rows: Rows, n_rows: int) -> Rows:
-    """The other row of each row's pair; a last row without a partner is its own."""
+    """The other row of each row's pair; a last row without a partner is its own partner."""
     return np.minimum(rows ^ 1, n_rows - 1)
 
 
 def _pairs_without(has_property: Flags) -> Flags:
-    """(N,) the questions of pairs of which neither has the property."""
+    """(N,) whether a question belongs to a pair in which neither has the property."""
     every = np.arange(len(has_property))
     return ~(has_property | has_property[_partners(every, len(every))])
