@@ -1,4 +1,4 @@
-"""What decides a dataset's content, as data: sizes, formats, constraints, and presets of these."""
+"""Everything that decides a dataset's content, as data: sizes, formats, constraints, and presets of these."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -15,7 +15,7 @@ from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import PAIR_SPLITS, PLAIN_SPLITS, VALUE_SPLITS, splits_of_dataset
 
 WINDOW = 250
-"""Eligible scenes over which the questions of a split are balanced."""
+"""Number of eligible scenes over which the questions of a split are balanced."""
 
 ImageKinds = Literal["png", "h5", "both"]
 
@@ -29,7 +29,7 @@ TRAIN_PREFIXES = (25_000, 200_000)
 """The paper's smaller train sets: prefixes of the largest, in questions."""
 
 ZERO_IS_ALL = ("minimal_copies", "minimal_places", "prelim_existence")
-"""Sizes for which 0 means all that there are."""
+"""Sizes for which 0 means all that exist."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class Sizes:
     minimal_copies: int
     """Places per grid and combination; 0 for the paper's numbers (40, 20, 5 or 2)."""
     minimal_places: int = 0
-    """Most places; 0 for all."""
+    """The most places; 0 for all."""
     prelim_existence: int = 0
     """Groups of two one-object images per value of a preliminary set; 0 for all."""
     prelim_counting: int = 100
-    """Sets of six five-object images per such value. The paper does not give its number."""
+    """Sets of six five-object images per such value. The paper does not state this number."""
     covr_train: int = 248_154
-    """Questions over several images to train on: COVR's number."""
+    """Training questions over several images: COVR's number."""
     covr_dev: int = 6_891
-    """The same for tuning."""
+    """Questions over several images for tuning."""
     covr_test: int = 7_024
-    """The same of each test set."""
+    """Questions over several images in each test set."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -72,17 +72,17 @@ class Config(QuestionSettings):
     preset: Literal["demo", "small", "paper"]
     sizes: Sizes
     images: ImageKinds = "both"
-    """How images are stored: as a file each, as one HDF5 file per pool, or both."""
+    """How images are stored: as one file each, as one HDF5 file per pool, or both."""
     passes: tuple[str, ...] = ()
     """Annotations of each image: some of `PASSES`, in their order."""
     question_json: bool = True
-    """Whether each HDF5 file of questions has a CLEVR question file (JSON) beside it."""
+    """Whether each HDF5 file of questions is accompanied by a CLEVR question file (JSON)."""
     rendering: Rendering = field(default_factory=RenderSettings)
     """The renderer and its settings."""
     world: Mapping[str, Any] = field(default_factory=dict)
-    """Constraints on scenes other than the defaults, by the core's names; the core checks them."""
+    """Constraints on scenes that differ from the defaults, by the core's names; the core checks them."""
     look: Mapping[str, Any] = field(default_factory=dict)
-    """What differs from the package's look in camera, lights, ground and background; see `read_changes`."""
+    """Differences from the package's look in camera, lights, ground and background; see `read_changes`."""
     properties: Path | None = None
     """File with the vocabulary, sizes, colors, materials and meshes; None for the package's own."""
     templates: Path | None = None
@@ -178,7 +178,7 @@ def splits_of(hop: Hop) -> tuple[str, ...]:
 
 
 def check_splits(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of splits, each once, in canonical order.
+    """Checks the names of splits; returns each once, in canonical order.
 
     Raises:
         ConfigError: a split does not exist.

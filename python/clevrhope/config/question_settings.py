@@ -1,4 +1,4 @@
-"""The settings that decide which scenes and questions a folder has, besides its seed, world and templates."""
+"""The settings that, with seed, world and templates, decide the scenes and questions of a folder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -6,9 +6,9 @@ from typing import Any, Literal, Self
 
 
 def _setting(*, help: str, effects: Mapping[str, str], of_sets: bool = False) -> Any:
-    """A field with what the command line says of it, and for each value a clause on what it does.
+    """A field with its help text for the command line, and for each value a clause on its effect.
 
-    The first value is the default. A setting `of_sets` is one of questions over several images alone.
+    The first value is the default. A setting `of_sets` applies only to questions over several images.
     """
     metadata = {"help": help, "effects": effects, "of_sets": of_sets}
     return field(default=next(iter(effects)), metadata=metadata)
@@ -16,11 +16,11 @@ def _setting(*, help: str, effects: Mapping[str, str], of_sets: bool = False) ->
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionSettings:
-    """A choice of each setting; a folder is bound to its own.
+    """The value of each setting; a folder is bound to its own.
 
-    A new setting is a field here, and the code that uses it. The option of the command line, the key in
+    A new setting needs a field here, and the code that uses it. The option of the command line, the key in
     settings files and in the manifest, the comparison with an existing folder, and the sentences of the plan
-    and of datasheets are taken from the field.
+    and of datasheets are derived from the field.
     """
 
     match: Literal["none", "objects"] = _setting(
@@ -65,21 +65,21 @@ class QuestionSettings:
 
     @classmethod
     def names_of_sets(cls) -> list[str]:
-        """The settings that only questions over several images depend on."""
+        """The settings that affect only questions over several images."""
         return [each.name for each in fields(cls) if each.metadata.get("of_sets")]
 
     @classmethod
     def from_json(cls, recorded: Mapping[str, Any]) -> Self:
-        """The settings in what a manifest records of questions, which leaves out defaults."""
+        """Reads the settings from a manifest's entry about questions, which leaves out defaults."""
         return cls(**{name: recorded[name] for name in cls.choices() if name in recorded})
 
     @staticmethod
     def option(name: str) -> str:
-        """The option of the command line for a setting."""
+        """The command-line option for a setting."""
         return f"--{name.replace('_', '-')}"
 
     def changed_settings(self) -> dict[str, str]:
-        """What a manifest records: the settings that do not have their defaults."""
+        """The settings that differ from their defaults, which a manifest records."""
         return {
             name: getattr(self, name)
             for name, (default, *_) in self.choices().items()
@@ -87,6 +87,6 @@ class QuestionSettings:
         }
 
     def effect(self, name: str) -> str:
-        """What a setting does, as a clause."""
+        """The effect of a setting, as a clause."""
         clauses: Mapping[str, str] = {each.name: each.metadata for each in fields(self)}[name]["effects"]
         return clauses[getattr(self, name)]

@@ -45,23 +45,23 @@ def resolve_config(
     height: int | None = None,
     **chosen: Any,
 ) -> Config:
-    """The configuration that the sources give together; None means not chosen.
+    """Combines the sources into a configuration; None means not chosen.
 
     Args:
         preset: its name.
-        file: TOML.
-        before: settings of the existing folder, or of the parts to be merged: fields of `Config` for those
-            that are not chosen (`preset`, `sizes` and `images` only where no preset is named), with
-            `rendering` as a manifest has it.
+        file: a TOML file.
+        before: settings of the existing folder, or of the parts to be merged: fields of `Config`, to be used
+            if not chosen otherwise (`preset`, `sizes` and `images` only if no preset is named), with
+            `rendering` as in a manifest.
         train_questions: size of train.
-        test_questions: size of the split for tuning and of each complex test set, or of val and of test.
+        test_questions: size of the tuning split and of each complex test set, or of val and of test.
         prelim_sets: groups and sets for each value of a preliminary set.
         renderer: "blender" or "native".
         quality: a quality of the renderer.
         samples: Blender's samples per pixel.
         device: where Blender renders.
-        width: of an image, in pixels.
-        height: of an image, in pixels.
+        width: image width in pixels.
+        height: image height in pixels.
         chosen: fields of `Config`, by name.
 
     Raises:
@@ -104,7 +104,7 @@ def resolve_config(
     sizes_given = {name: n for name, n in sizes.items() if n is not None}
     try:
         return replace(config, sizes=replace(config.sizes, **sizes_given), **given)
-    except ConfigError as error:  # begins with the field's name, which was given as an option
+    except ConfigError as error:  # begins with the field's name, which is an option here
         name = max((each for each in given if str(error).startswith(each)), key=len, default="")
         option = f"--{name.replace('_', '-')}" if name else ""
         raise ConfigError(f"{option}{str(error)[len(name) :]}") from error
@@ -124,7 +124,7 @@ def _with_folder(named: str | None, before: Mapping[str, Any]) -> Config:
     if named is not None:
         there = {name: each for name, each in there.items() if name not in ("preset", "sizes", "images")}
     elif "sizes" in there:
-        known = {each.name for each in fields(Sizes)}  # another version may have had others
+        known = {each.name for each in fields(Sizes)}  # another version may have had other sizes
         there["sizes"] = {name: n for name, n in there["sizes"].items() if name in known}
     _check_preset(there.get("preset", "demo"), "manifest.json: config.preset")
     start = PRESETS[named or there.get("preset", "demo")]
@@ -135,7 +135,7 @@ def _with_folder(named: str | None, before: Mapping[str, Any]) -> Config:
 
 
 def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
-    """A configuration with the file's settings over it; paths in it are relative to the file's folder."""
+    """Applies the file's settings to a configuration; paths in it are relative to the file's folder."""
     config = read_settings(Config, raw, where=file, start=config, base=file.parent)
     if "clevr_share" in raw and "clevr" not in raw:
         raise ConfigError(
@@ -154,9 +154,9 @@ def _rendering(
     samples: int | None,
     there: Rendering | None,
 ) -> Rendering:
-    """The renderer's settings: those of the file's [rendering], with the command line's choices over them.
+    """The renderer's settings: those of the file's [rendering], overridden by the command line's choices.
 
-    Where neither names a renderer, they begin with those that are there.
+    If neither names a renderer, the existing settings are the basis.
     """
     own = {name: each for name, each in table.items() if name not in ("renderer", "quality")}
     effort = read_settings(
@@ -205,7 +205,7 @@ class _Effort:
 
 
 def _check_of_renderer(table: Mapping[str, Any], chosen: str, file: Path) -> None:
-    """Passes where no setting in a [rendering] table belongs to another renderer."""
+    """Checks that no setting in a [rendering] table belongs to another renderer."""
     if chosen == "native":
         own = asdict(NativeSettings())
         for key in table:
@@ -217,7 +217,7 @@ def _check_of_renderer(table: Mapping[str, Any], chosen: str, file: Path) -> Non
 
 
 def _check_world(table: Mapping[str, Any], file: Path) -> None:
-    """Passes for a [world] with known settings, so that errors name the file and the key."""
+    """Checks that a [world] table has only known settings, so that errors name the file and the key."""
     from clevrhope.scenes import read_world
 
     defaults = json.loads(read_world().config_json)

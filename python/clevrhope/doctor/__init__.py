@@ -1,6 +1,6 @@
-"""What this machine and this environment have, and what to type where something is missing or broken.
+"""Reports what this machine and environment have, and how to fix what is missing or broken.
 
-Nothing heavy is loaded: Blender, torch and the like are looked at by their metadata.
+Nothing heavy is loaded: Blender, torch and other large libraries are examined by their metadata.
 """
 
 from clevrhope.doctor.blender import blender_finding

@@ -1,4 +1,4 @@
-"""Blender's interpreter, its version, and the system libraries that it needs."""
+"""Checks Blender's interpreter, its version, and the system libraries that it needs."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ from clevrhope.runtime.blender import (
 
 
 def blender_finding() -> Finding:
-    """Which Blender renders, and why that one."""
+    """Which Blender is used for rendering, and why."""
     try:
         blender = find_blender()
         if blender is None:

@@ -1,4 +1,4 @@
-"""One thing that was looked at."""
+"""The result of one check."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,19 +7,19 @@ State = Literal["ok", "note", "broken"]
 OK: State = "ok"
 #: Optional and missing, or scarce.
 NOTE: State = "note"
-#: There, and does not work.
+#: Present but not working.
 BROKEN: State = "broken"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one thing.
+    """The result of checking one thing.
 
     Attributes:
-        name: what was looked at.
+        name: what was checked.
         value: what was found.
         state: ok, note or broken.
-        remedy: what to type, or do, where it is not ok.
+        remedy: what to type or do if it is not ok.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Cores, memory, disk, GPUs and browsers."""
+"""Checks cores, memory, disk, GPUs and browsers."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from clevrhope.images.blender.devices import gpus_are_possible
 from clevrhope.images.blender.gpu_use import load_nvml
 from clevrhope.runtime.resources import UNKNOWN_BYTES, available_bytes, available_cores
 
-#: Less than this on the disk is named as too little: a small dataset takes it.
+#: Less free disk space than this is reported as too little: a small dataset needs it.
 LITTLE_DISK_BYTES = 1 << 30
 #: Browser -> the names of its programs.
 BROWSERS = {
@@ -22,7 +22,7 @@ BROWSERS = {
     "Edge": ("microsoft-edge", "msedge"),
     "Firefox": ("firefox", "firefox-esr"),
 }
-#: Where systems keep browsers that are not on the path; "*" is any folder.
+#: Where systems install browsers that are not on the path; "*" is any folder.
 _PLACES = {
     "darwin": {
         "Chromium": "/Applications/Chromium.app",
@@ -67,7 +67,7 @@ def _disk() -> Finding:
 
 
 def _gpus() -> Finding:
-    """NVIDIA's GPUs as NVML tells; of other makers, only whether the system shows any."""
+    """NVIDIA's GPUs as NVML reports them; for other makers, only whether the system exposes any."""
     nvml = load_nvml()
     if nvml is not None:
         with suppress(nvml.NVMLError):
@@ -89,7 +89,7 @@ def _gpus() -> Finding:
 
 
 def _torch() -> Finding:
-    """What torch's GPU support was built for, as its own file says, since importing it takes seconds."""
+    """The GPU support that torch was built with, read from a file, because importing torch takes seconds."""
     spec = find_spec("torch")
     if spec is None or not spec.submodule_search_locations:
         return Finding("torch", "not here; models need it", NOTE, "pip install 'clevrhope[train]'")
@@ -132,5 +132,5 @@ def _browsers() -> Finding:
 
 
 def _text(value: str | bytes) -> str:
-    """NVML's module gives bytes in old versions."""
+    """Text from NVML's module, whose old versions return bytes."""
     return value.decode(errors="replace") if isinstance(value, bytes) else value

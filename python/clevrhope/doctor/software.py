@@ -1,4 +1,4 @@
-"""The package, its engine, Python, and the libraries of the package and of its extras."""
+"""Checks the package, its engine, Python, and the libraries of the package and of its extras."""
 
 import platform
 import sys
@@ -14,7 +14,7 @@ import clevrhope
 from clevrhope.doctor.finding import BROKEN, NOTE, Finding
 from clevrhope.version import software_version
 
-#: The modules of libraries whose names differ.
+#: The modules of libraries that have another name.
 _MODULES = {"pillow": "PIL"}
 #: A scene for the engine to render.
 _SCENE = {
@@ -32,7 +32,7 @@ _SCENE = {
 
 
 def software_findings() -> Iterator[Finding]:
-    """Findings about what is installed."""
+    """Findings about installed software."""
     wanted = [Requirement(each) for each in _requirements("clevrhope")]
     yield Finding("clevrhope", f"{software_version()}, in {Path(clevrhope.__path__[0])}")
     yield Finding("Python", f"{platform.python_version()}, {sys.executable}")
@@ -46,7 +46,7 @@ def software_findings() -> Iterator[Finding]:
 
 
 def _engine() -> Finding:
-    """Imports the engine, and has it read a world and render an image."""
+    """Imports the engine, and lets it read a world and render an image."""
     began = perf_counter()
     try:
         core = import_module("clevrhope._core")
@@ -95,11 +95,11 @@ def _libraries(libraries: list[Requirement]) -> Finding:
 
 
 def _extra(extra: str, libraries: list[Requirement]) -> Finding:
-    """Whether all of an extra is here; broken if it is, and a library has a version that does not fit."""
+    """Whether all libraries of an extra are installed; broken if they are but a version does not match."""
     remedy = f"pip install 'clevrhope[{extra}]'"
     there = [each for each in libraries if _version(each.name) is not None]
     absent = dict.fromkeys(each.name for each in libraries if each not in there)
-    if absent:  # what is here may serve others, in another version
+    if absent:  # installed libraries may serve other packages, in other versions
         found = f"{_versions(there)}; " if there else ""
         return Finding(f"extra {extra}", f"{found}not here: {', '.join(absent)}", NOTE, remedy)
     problems = [problem for each in there for problem in _problems(each)]
@@ -109,7 +109,7 @@ def _extra(extra: str, libraries: list[Requirement]) -> Finding:
 
 
 def _problems(requirement: Requirement) -> Iterator[str]:
-    """What is wrong with a library's version, and with those of the libraries that it needs itself."""
+    """The problems of a library's version, and of the versions of its own dependencies."""
     found = _version(requirement.name)
     if found is None:
         yield f"{requirement.name} is not installed"
@@ -142,7 +142,7 @@ def _version(name: str) -> str | None:
 
 
 def _holds(requirement: Requirement, extra: str = "") -> bool:
-    """Whether a requirement counts on this machine, with an extra or without any."""
+    """Whether a requirement applies on this machine, with an extra or without any."""
     environment: Mapping[str, str] = {"extra": extra}
     return requirement.marker is None or requirement.marker.evaluate(dict(environment))
 

@@ -1,8 +1,9 @@
-"""Editions: named datasets whose content is fixed, with digests that tell whether a folder has it.
+"""Editions: named datasets with fixed content, and digests that tell whether a folder has that content.
 
-An edition is a TOML file here, which says all that decides content, and a JSON file beside it with what was
-frozen: the engine that made it, and the digests of what it made. `definition` reads the first, `frozen` the
-second, `content` computes digests from a folder's files, and `verification` compares them.
+An edition is a TOML file in this folder, which defines everything that decides content, and a JSON file
+beside it with what was frozen: the engine that made it, and the digests of the result. `definition` reads the
+first file, `frozen` the second, `content` computes digests of a folder's files, and `verification` compares
+them.
 """
 
 from clevrhope.editions.definition import Edition, edition_names, read_edition

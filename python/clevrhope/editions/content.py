@@ -1,4 +1,4 @@
-"""Digests of a dataset's content, which stay the same however its files are compressed and laid out.
+"""Digests of a dataset's content, which do not depend on how its files are compressed and laid out.
 
 A split has up to three digests, each a SHA-256 in hexadecimal digits:
 
@@ -6,7 +6,7 @@ questions: of the canonical JSON of `format`, which is "clevrhope questions 1"; 
     vocabulary (`vocab_digest`); `pool`; `n`; and `columns`, for each array the SHA-256 of its numbers as
     little-endian int32, row after row. The arrays of tokens are without the padding behind each row's length.
     The columns are answers, image_idxs, question_families, question_lengths, program_lengths, questions and
-    programs, and of questions about sets of images structures and sources too. What follows from these, such
+    programs; for questions about sets of images also structures and sources. What follows from these, such
     as relation_needed, is left out.
 scenes: of the indices (little-endian int32, in ascending order) of the scenes that the questions are about,
     and then of the 32 bytes of the SHA-256 of each scene in that order. A scene is its row of the scene file
@@ -14,10 +14,10 @@ scenes: of the indices (little-endian int32, in ascending order) of the scenes t
 images: likewise, of the images that are compared: the SHA-256 of width and height in decimal digits with a
     space after each, then of the pixels' red, green and blue, a byte each, row after row.
 
-Canonical JSON has sorted keys, no spaces, ASCII characters alone, and numbers as Python writes them.
+Canonical JSON has sorted keys, no spaces, only ASCII characters, and numbers as Python writes them.
 
-A sub-dataset's digest is that of its splits' as canonical JSON, and the whole digest that of the
-sub-datasets', see `whole_digest`.
+A sub-dataset's digest is computed from those of its splits as canonical JSON, and the whole digest from those
+of the sub-datasets, see `whole_digest`.
 """
 
 import hashlib
@@ -46,32 +46,32 @@ from clevrhope.runtime.threads import map_in_threads
 from clevrhope.splits.covr.kinds import is_covr
 
 PARTS = ("questions", "scenes", "images")
-"""What a split has a digest of."""
+"""The parts of a split that have a digest."""
 
 Tree: TypeAlias = Mapping[str, Mapping[str, Mapping[str, str]]]
-"""Sub-dataset -> split -> part -> digest; a part that could not be read, or is not there, is left out."""
+"""Sub-dataset -> split -> part -> digest; parts that are missing or cannot be read are left out."""
 
 Render: TypeAlias = Callable[[str, Ints], Iterator[tuple[int, ImageArray]]]
-"""Gives the images of a pool that have these indices."""
+"""Yields the images of a pool with these indices."""
 
 _COLUMNS = ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths")
 _TOKENS = {"questions": "question_lengths", "programs": "program_lengths"}
-"""The arrays of tokens, each with the array that says how many of a row's there are."""
+"""The arrays of tokens, each with the array that holds the number of tokens in a row."""
 
 _ROWS = 1 << 15
-"""Questions read at a time."""
+"""Number of questions read at a time."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """The digests of a folder.
+    """The digests of a folder's content.
 
     Attributes:
-        splits: the digests; `images` is there where all images to be compared are.
+        splits: the digests; those of `images` only if all images to be compared exist.
         checked: sub-dataset and split -> pool, and the indices of its images that are compared.
         images: pool -> index -> digest of an image.
-        n_questions: of all splits that could be read.
-        n_scenes: that are in use.
+        n_questions: number of questions in all splits that could be read.
+        n_scenes: number of scenes in use.
         faults: a sentence for each file that is damaged or missing.
     """
 
@@ -91,14 +91,14 @@ def read_content(
     every_image: int = 1,
     render: Render | None = None,
 ) -> Content:
-    """The digests of a folder's content; a damaged file is reported, and the others are still read.
+    """Computes the digests of a folder's content; reports damaged files, and still reads the others.
 
     Args:
-        layout: of the folder.
-        manifest: of the folder.
+        layout: the folder's layout.
+        manifest: the folder's manifest.
         progress: shows the stages.
         every_image: compare only images whose index in the pool is a multiple of this.
-        render: gives the images in place of the folder's files.
+        render: yields the images, instead of the folder's files.
     """
     faults: list[str] = []
     found = _read_questions(layout, manifest, faults, progress)
@@ -139,10 +139,10 @@ def read_content(
 
 
 def whole_digest(splits: Tree, parts: Sequence[str]) -> str | None:
-    """The digest of these parts of all splits; None where a split lacks one of them, or there is no split.
+    """The digest of these parts of all splits; None if a split lacks one of them, or there is no split.
 
-    It is that of the canonical JSON of `format`, "clevrhope content 1", and `hops`: for each sub-dataset the
-    digest of an object that has, for each split, an object of the wanted parts' digests.
+    It is the digest of the canonical JSON of `format`, "clevrhope content 1", and `hops`, which maps each
+    sub-dataset to the digest of an object that maps each split to the digests of the wanted parts.
     """
     if not splits or any(
         name not in each for hop in splits.values() for each in hop.values() for name in parts
@@ -166,7 +166,7 @@ def _canonical(value: Any) -> bytes:
 
 @dataclass(frozen=True)
 class _Split:
-    """What the file of a split's questions says."""
+    """The content of a split's question file."""
 
     digest: str
     pool: str
@@ -212,7 +212,7 @@ def _read_questions(
 
 
 def _read_split(path: Path, split: str, vocab: str) -> _Split:
-    """The digest of a split's questions; errors as `open_hdf5`."""
+    """Computes the digest of a split's questions; raises the errors of `open_hdf5`."""
     blocks: Iterable[QuestionRows]
     names: tuple[str, ...] = _COLUMNS
     if is_covr(split):
@@ -252,7 +252,7 @@ def _bytes(numbers: npt.NDArray[Any]) -> memoryview:
 def _read_scenes(
     layout: Layout, pool: str, indices: Ints, faults: list[str], advance: Advance
 ) -> dict[int, bytes]:
-    """The digests of those of a pool's scenes that can be read, by index."""
+    """The digests of the scenes of a pool that can be read, by index."""
     found: dict[int, bytes] = {}
     for shard in np.unique(indices // SCENES_A_SHARD).tolist():
         path, wanted = (
@@ -277,10 +277,10 @@ def _read_scenes(
 
 
 def scene_digest(row: bytes, path: Path, line: int) -> bytes:
-    """The SHA-256 of a row of a scene file, which stands in this line.
+    """The SHA-256 of a row of a scene file, at this line.
 
     Raises:
-        DatasetError: broken JSON.
+        DatasetError: the JSON is broken.
     """
     try:
         scene = json.loads(row)
@@ -293,9 +293,9 @@ def scene_digest(row: bytes, path: Path, line: int) -> bytes:
 def _read_images(
     layout: Layout, pool: str, indices: Ints, faults: list[str], advance: Advance
 ) -> dict[int, bytes]:
-    """The digests of those of a pool's images that can be read, by index.
+    """The digests of the images of a pool that can be read, by index.
 
-    Where there are PNG files and HDF5, both are read, and have to agree.
+    If there are both PNG files and HDF5, both are read and must agree.
     """
     h5, folder = layout.images_h5(pool), layout.images(pool)
     png = PngImages(folder, partial(image_filename, pool))
@@ -329,7 +329,7 @@ def _read_images(
 
 
 def _read_image(source: PngImages | H5Images, index: int) -> tuple[int, bytes | DatasetError]:
-    """The index and the digest of an image, or why it has none."""
+    """The index and the digest of an image, or the error that prevents it."""
     try:
         return index, image_digest(source.pixels(index))
     except DatasetError as error:
@@ -353,7 +353,7 @@ def image_digest(pixels: ImageArray) -> bytes:
 
 
 def _joined(indices: Ints, digests: Mapping[int, bytes]) -> str:
-    """The digest of the indices and their digests; "" where one is missing."""
+    """The digest of the indices and their digests; "" if one is missing."""
     if not all(index in digests for index in indices.tolist()):
         return ""
     found = hashlib.sha256(_bytes(indices))

@@ -13,19 +13,19 @@ from clevrhope.runtime.settings import check_at_least, naming, read_settings, su
 from clevrhope.runtime.toml import read_toml
 
 FOLDER = Path(str(files(__package__)))
-"""The folder of the definitions, and of what was frozen of each."""
+"""The folder with the definitions of editions, and with what was frozen of each."""
 
 
 @dataclass(frozen=True)
 class Edition:
-    """A named dataset whose content is fixed.
+    """A named dataset with fixed content.
 
     Attributes:
         name: such as "hope-1".
-        seed: of everybody's dataset; one with another seed is a private edition.
+        seed: the public seed; a dataset with another seed is a private edition.
         hops: the names of its sub-datasets.
-        every_image: images are compared whose index in the pool is a multiple of this.
-        settings: what decides content besides these, in the form of a folder's choices (`choices_of`).
+        every_image: only images whose index in the pool is a multiple of this are compared.
+        settings: everything else that decides content, in the form of a folder's choices (`choices_of`).
     """
 
     name: str
@@ -36,11 +36,11 @@ class Edition:
 
     @property
     def config(self) -> Config:
-        """The settings as a build takes them."""
+        """The settings in the form that a build takes."""
         return resolve_config(before=self.settings)
 
     def record(self, seed: int) -> Mapping[str, Any]:
-        """What a manifest says of the edition that a folder with this seed holds."""
+        """The entry of a manifest about the edition in a folder with this seed."""
         return {"name": self.name, "private": seed != self.seed}
 
 
@@ -62,10 +62,10 @@ def edition_names() -> list[str]:
 
 
 def read_edition(name: str) -> Edition:
-    """The edition of that name.
+    """Reads the edition with this name.
 
     Raises:
-        ConfigError: there is none, and the message lists those that there are; or its file is broken.
+        ConfigError: there is no such edition (the message lists those that exist), or its file is broken.
     """
     names = edition_names()
     if name not in names:

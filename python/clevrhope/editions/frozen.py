@@ -1,4 +1,4 @@
-"""What was frozen of an edition: the engine that made it and the digests of its content, from a JSON file."""
+"""What was frozen of an edition, from a JSON file: the engine that made it and the digests of its content."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.version import software_version
 
 SHORT = 8
-"""Digits of an image's digest that are kept, enough to tell which image is another one."""
+"""Digits of an image's digest that are kept, enough to find images that differ."""
 
 _WORDS = {
     "version": "the version of datasets",
@@ -26,18 +26,18 @@ _WORDS = {
     "rendering": "the rendering",
     "revision": "the native renderer's revision",
 }
-"""What decides content besides an edition's definition, as messages name it."""
+"""Everything besides an edition's definition that decides content, as messages name it."""
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """What was frozen of an edition.
+    """The engine and the digests that were frozen of an edition.
 
     Attributes:
         clevrhope: the version of the package that made it.
-        engine: what decides content besides the definition; see `engine_of`.
+        engine: everything besides the definition that decides content; see `engine_of`.
         splits: the digests.
-        images: pool -> index -> the beginning of the digest of each image that was compared.
+        images: pool -> index -> the first digits of the digest of each image that was compared.
     """
 
     clevrhope: str
@@ -47,7 +47,7 @@ class Frozen:
 
 
 def engine_of(manifest: Manifest, rendering: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides the content of a folder besides seed, pairs and sizes, in values as JSON gives them."""
+    """Everything besides seed, pairs and sizes that decides the content of a folder, in JSON values."""
     found = {
         "version": manifest.version,
         "world": manifest.world["fingerprint"],
@@ -59,19 +59,20 @@ def engine_of(manifest: Manifest, rendering: Mapping[str, Any]) -> dict[str, Any
 
 
 def check_engine(edition: Edition, manifest: Manifest) -> None:
-    """Passes where this version of the package makes an edition as it was frozen.
+    """Checks that this version of the package makes an edition as it was frozen.
 
     Args:
         edition: the edition.
-        manifest: that of a new folder of it, as this version would write it. Without a rendering, the
-            renderer may be another one.
+        manifest: the manifest that this version would write for a new folder of it. Without a rendering, the
+            renderer is not compared.
 
     Raises:
-        ConfigError: it would make something else; names what differs and the version that makes the edition.
+        ConfigError: it would make something else; names the difference and the version that makes the
+            edition.
     """
     frozen = read_frozen(edition)
     here = engine_of(manifest, manifest.rendering or frozen.engine["rendering"])
-    # A kind of split that is newer than the edition changes nothing in it.
+    # Kinds of splits that are newer than the edition do not affect it.
     known = frozen.engine["questions"]["a_picture"].keys()
     numbers = here["questions"]["a_picture"]
     here["questions"]["a_picture"] = {name: n for name, n in numbers.items() if name in known}
@@ -89,7 +90,7 @@ def check_engine(edition: Edition, manifest: Manifest) -> None:
 
 
 def read_frozen(edition: Edition) -> Frozen:
-    """What was frozen of an edition.
+    """Reads what was frozen of an edition.
 
     Raises:
         ConfigError: the file is missing or broken.
@@ -107,7 +108,7 @@ def read_frozen(edition: Edition) -> Frozen:
 def write_frozen(
     edition: Edition, manifest: Manifest, rendering: Mapping[str, Any], content: Content
 ) -> Path:
-    """Writes what is frozen of an edition, from a folder that has all of it; gives the file."""
+    """Writes the frozen file of an edition, from a folder with all of its content; returns the path."""
     images = {
         pool: " ".join(f"{index}:{digest[:SHORT]}" for index, digest in sorted(found.items()))
         for pool, found in sorted(content.images.items())

@@ -1,4 +1,4 @@
-"""Whether a folder's content is that of its edition; of any other dataset, a digest to compare."""
+"""Checks whether a folder has its edition's content; for other datasets, computes a digest to compare."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from clevrhope.runtime.progress import Progress, Silent
 _TEXT = PARTS[:2]
 
 MOST_LINES = 12
-"""Most lines of a list of faults or differences."""
+"""The most lines of a list of faults or differences."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found in a folder.
+    """The result of verifying a folder.
 
     Attributes:
-        folder: as it was given.
-        edition: its name; "" of a dataset that is none.
-        private: whether it is a private edition, which there are no digests to compare with.
+        folder: as given.
+        edition: its name; "" if the dataset is not an edition.
+        private: whether it is a private edition, for which there are no digests to compare with.
         splits: the digests.
-        n_of_edition: splits that the whole edition has; 0 of other datasets.
-        n_questions: in the folder.
-        n_scenes: in the folder.
-        n_images: that were read.
-        every_image: images were read whose index in the pool is a multiple of this.
-        differences: a phrase for each part of a split that is not as in the edition.
+        n_of_edition: number of splits in the whole edition; 0 for other datasets.
+        n_questions: number of questions in the folder.
+        n_scenes: number of scenes in the folder.
+        n_images: number of images that were read.
+        every_image: only images whose index in the pool is a multiple of this were read.
+        differences: a phrase for each part of a split that differs from the edition.
         faults: a sentence for each file that is damaged or missing.
     """
 
@@ -55,17 +55,17 @@ class Verification:
 
     @property
     def text_digest(self) -> str | None:
-        """The digest of questions and scenes; None where a file could not be read."""
+        """The digest of questions and scenes; None if a file could not be read."""
         return None if self.faults else whole_digest(self.splits, _TEXT)
 
     @property
     def digest(self) -> str | None:
-        """The digest of questions, scenes and images; None without images, too."""
+        """The digest of questions, scenes and images; None also if there are no images."""
         return None if self.faults else whole_digest(self.splits, PARTS)
 
     @property
     def n_splits(self) -> int:
-        """Splits that could be read."""
+        """Number of splits that could be read."""
         return sum(map(len, self.splits.values()))
 
     def as_json(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Verification:
             yield f"{whose} folders with the same digest have the same {same}."
 
     def _compared(self) -> Iterator[str]:
-        """How a public edition compares."""
+        """How a public edition compares with what was frozen."""
         if self.differences:
             yield f"{self.folder}: the content is not that of everybody's {self.edition}:"
             yield from _first(self.differences)
@@ -128,13 +128,13 @@ class Verification:
 
 
 def verify(folder: Path, progress: Progress | None = None) -> Verification:
-    """Computes the digests of a finished dataset, and compares an edition's with what was frozen of it.
+    """Computes the digests of a finished dataset, and compares those of an edition with the frozen ones.
 
-    A damaged or missing file is part of the result; the rest is still read.
+    A damaged or missing file is reported in the result; the other files are still read.
 
     Raises:
-        WrongFolderError: the folder is no dataset.
-        DatasetError: its manifest is damaged, its build did not come to its end, or it is a part.
+        WrongFolderError: the folder is not a dataset.
+        DatasetError: its manifest is damaged, its build is not finished, or it is a part of a dataset.
         ConfigError: it is an edition that this version does not have.
     """
     layout = Layout(folder)
@@ -164,7 +164,7 @@ def _n_splits(edition: Edition | None, frozen: Frozen | None) -> int:
 
 
 def _differences(content: Content, frozen: Frozen, manifest: Manifest) -> Iterator[str]:
-    """Which parts of which splits are not as they were frozen, after what may be the reason."""
+    """The parts of splits that differ from what was frozen, after a possible reason."""
     wanted, found = frozen.engine["rendering"], manifest.rendering
     if found is not None and found != wanted:
         yield f"the recorded rendering: {difference(wanted, found, sides=('in the edition', 'here'))}"
@@ -183,7 +183,7 @@ def _differences(content: Content, frozen: Frozen, manifest: Manifest) -> Iterat
 
 
 def _first_image(content: Content, frozen: Frozen, hop: str, split: str) -> str:
-    """Which of a split's images is the first that differs, to follow the difference."""
+    """The first image of a split that differs, in words that follow the difference."""
     pool, indices = content.checked[hop, split]
     there = frozen.images.get(pool, {})
     for index in indices.tolist():

@@ -1,1 +1,1 @@
-"""Feature stores: what models read of an image, computed once per image and kept on disk."""
+"""Feature stores: the inputs that models read from images, computed once per image and kept on disk."""

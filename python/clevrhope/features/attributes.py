@@ -1,4 +1,4 @@
-"""True attributes of objects as features, for a model that need not see: an upper bound on perception."""
+"""True attributes of objects as features, for models without perception: an upper bound."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,7 @@ class Attributes(Extractor):
     - `attributes`, (10, types) int64: each value's index among those of its type, types as in the manifest;
       -1 after the last object.
     - `places`, (10, 3) float32: how far to the right, to the front and up each object stands, along the
-      scene's own directions, divided by 3; 0 after the last object. So relations can be told from them,
+      scene's own directions, divided by 3; 0 after the last object. So relations can be derived from them,
       wherever the camera is.
     - `n_boxes`, () int64: the number of objects.
     """
@@ -45,7 +45,7 @@ class Attributes(Extractor):
         """The arrays of these scenes.
 
         Raises:
-            DatasetError: too many objects, or an attribute value that the world does not have.
+            DatasetError: there are too many objects, or the world does not have an attribute value.
         """
         n, types = self.arrays["attributes"].shape
         attributes = np.full((len(scenes), n, types), -1, dtype=np.int64)

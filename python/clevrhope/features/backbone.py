@@ -19,15 +19,15 @@ RANDOM_SEED = 0
 
 
 def read_resnet101(weights: Path | str | None, kind: str) -> tuple[nn.Module, str]:
-    """The frozen network, and the SHA-256 of its file of weights or "random".
+    """The frozen network, and the SHA-256 of its weights file or "random".
 
     Raises:
-        ConfigError: no weights, or not those of a ResNet-101.
+        ConfigError: there are no weights, or they are not those of a ResNet-101.
     """
     weights = given_weights(kind, weights)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(RANDOM_SEED)
-        # Residual branches start at zero: thirty random ones in a row would exceed float16's range.
+        # Residual branches start at zero: thirty random ones in a row would overflow float16.
         net = resnet101(weights=None, zero_init_residual=True)
     digest = RANDOM
     if str(weights) != RANDOM:
@@ -43,9 +43,9 @@ def normalised(
     mean: Sequence[float] = IMAGENET_MEAN,
     deviation: Sequence[float] = IMAGENET_DEVIATION,
 ) -> Tensor:
-    """(n, 3, height, width) float32 of (n, height, width, 3) uint8 RGB images, scaled to 0 to 1.
+    """(n, 3, height, width) float32 from (n, height, width, 3) uint8 RGB images, scaled from 0 to 1.
 
-    Mean and deviation of each channel are removed: ImageNet's, or those that are given.
+    Each channel is normalised by mean and deviation: ImageNet's, or those given.
     """
     pixels = torch.from_numpy(images).to(device).float() / 255
     pixels = (pixels - torch.tensor(mean, device=device)) / torch.tensor(deviation, device=device)
@@ -53,7 +53,7 @@ def normalised(
 
 
 def batch_size(device: torch.device) -> int:
-    """Images that a ResNet-101 computes at a time."""
+    """Number of images that a ResNet-101 processes at a time."""
     return 256 if device.type == "cuda" else 16
 
 

@@ -1,4 +1,4 @@
-"""Runs an extractor on as many images at a time as memory allows, and checks what it gives."""
+"""Runs an extractor on as many images at a time as memory allows, and checks its output."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,20 +10,20 @@ from clevrhope.features.extractor import Array, Extractor, ImageArray, Scene
 
 
 class Batches:
-    """Calls `rows` of an extractor in batches, whose size is halved whenever memory runs out."""
+    """Calls an extractor's `rows` in batches, whose size is halved whenever memory runs out."""
 
     def __init__(self, kind: str, extractor: Extractor, *, device: str) -> None:
-        """`kind` and `device`, the user's choice, are for messages."""
+        """`kind` and `device`, as the user chose them, are for messages."""
         self._kind, self._extractor, self._device = kind, extractor, device
         self.size = extractor.batch_size
-        """Images per batch, as the last call left it."""
+        """Images per batch after the last call."""
 
     def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> dict[str, Array]:
-        """The rows of n images, arguments as `Extractor.rows`, joined and checked.
+        """The rows of n images, joined and checked; arguments as in `Extractor.rows`.
 
         Raises:
-            ConfigError: rows of another form than the extractor declares, or NaN or infinite numbers in them;
-                or there is not enough memory for a single image.
+            ConfigError: the rows have another form than the extractor declares, or contain NaN or infinite
+                numbers; or there is not enough memory for a single image.
         """
         made: list[Mapping[str, Array]] = []
         first = 0
@@ -69,7 +69,7 @@ class Batches:
 
 
 def _free_memory() -> None:
-    """Gives back what torch keeps of a GPU's memory."""
+    """Releases GPU memory that torch caches."""
     import torch
 
     if torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""The dataset that features are made of: one that `clevrhope build` wrote, or CLEVR as it was published."""
+"""The dataset from which features are made: one written by `clevrhope build`, or CLEVR as published."""
 
 import hashlib
 from collections.abc import Mapping
@@ -30,11 +30,11 @@ class BuiltDataset:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The dataset's manifest; errors as `finished_manifest`."""
+        """The dataset's manifest; raises the errors of `finished_manifest`."""
         return finished_manifest(self.layout.manifest)
 
     def described(self, *, images: bool) -> dict[str, Any]:
-        """What the scenes depend on and, with `images`, the images too, as JSON gives it back.
+        """Everything on which the scenes and, with `images`, the images depend, as JSON values.
 
         Raises:
             DatasetError: the dataset is not finished.
@@ -47,13 +47,13 @@ class BuiltDataset:
         }
         if images:
             described["rendering"] = manifest.rendering
-        # Through JSON, like the other side of every comparison.
+        # Converted through JSON, like the other side of every comparison.
         return dict(as_json_values(described))
 
     def digest(self, pool: str, *, images: bool, scenes: bool) -> str:
         """SHA-256 of the manifest's checksums of all images, scene files or both of a pool.
 
-        Where a pool's images are stored as HDF5 and as PNG, the HDF5 file counts.
+        If a pool's images are stored both as HDF5 and as PNG, only the HDF5 file counts.
         """
         files = self.manifest.files
         chosen: list[str] = []
@@ -68,8 +68,8 @@ class BuiltDataset:
         return _digest({name: files[name].sha256 for name in chosen})
 
     def pools(self) -> list[str]:
-        """The pools with scenes or images, those of suites included."""
-        # A manifest lists only the pools that have images; all pools have scenes.
+        """The pools with scenes or images, including those of suites."""
+        # A manifest lists only pools that have images; all pools have scenes.
         with_scenes = (path.parent.name for path in (self.root / "scenes").glob("*/[!.]*.json"))
         of_suites = (
             SuitePool(hop, suite, split).name
@@ -91,13 +91,13 @@ class BuiltDataset:
 
 
 class ClevrFolder:
-    """CLEVR v1.0 as it was published, or a folder laid out like it; its splits are its pools."""
+    """CLEVR v1.0 as published, or a folder with the same layout; its splits serve as pools."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def described(self, *, images: bool) -> dict[str, Any]:
-        """As `BuiltDataset.described`, but no more than a name: the folder does not describe itself."""
+        """As `BuiltDataset.described`, but only a name, because the folder does not describe itself."""
         return {"rendering": "CLEVR's own"} if images else {"world": "CLEVR's own"}
 
     def digest(self, pool: str, *, images: bool, scenes: bool) -> str:
@@ -125,7 +125,7 @@ DatasetFolder: TypeAlias = BuiltDataset | ClevrFolder
 
 
 def open_folder(root: Path) -> DatasetFolder:
-    """The dataset in a folder; any folder that is not CLEVR's is taken for one that `build` wrote."""
+    """Opens the dataset in a folder; any folder that is not CLEVR's is assumed to be written by `build`."""
     if not Layout(root).manifest.exists() and clevr_splits(root):
         return ClevrFolder(root)
     return BuiltDataset(root)

@@ -1,4 +1,4 @@
-"""The torch device that a name stands for, and the GPUs that there are."""
+"""The torch device with a given name, and the GPUs of this machine."""
 
 import os
 
@@ -8,7 +8,7 @@ from clevrhope.errors import ConfigError, first_sentence
 
 
 def chosen_device(name: str) -> torch.device:
-    """The device of that name; "auto" is a GPU if there is one, else the CPU.
+    """The device with this name; "auto" is a GPU if there is one, else the CPU.
 
     Raises:
         ConfigError: this machine has no such device.
@@ -19,7 +19,7 @@ def chosen_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.zeros(1, device=device).cpu()
     except (RuntimeError, AssertionError) as error:
-        # For a name that it does not know, torch lists all device types, here or not.
+        # For an unknown name, torch lists all device types, available or not.
         why = f" ({first_sentence(error)})" if name.startswith("cuda") else ""
         n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
         known = ", ".join(["auto", "cpu", *(f"cuda:{number}" for number in range(n_gpus))])
@@ -32,5 +32,5 @@ def visible_gpus() -> list[str]:
     n = torch.cuda.device_count()
     numbers = [str(number) for number in range(n)]
     outer = os.environ.get("CUDA_VISIBLE_DEVICES")
-    # CUDA leaves out all from the first name on that is none of a GPU, and so does the count.
+    # CUDA ignores all names from the first invalid one on, and so does this count.
     return numbers if outer is None else [name.strip() for name in outer.split(",")][:n]

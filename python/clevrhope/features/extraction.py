@@ -1,6 +1,6 @@
 """Makes feature stores, block by block, so that a killed run can be resumed.
 
-The dataset can be CLEVR's own folder, for kinds that read images alone.
+The dataset can also be CLEVR's own folder, for kinds that read only images.
 """
 
 import hashlib
@@ -35,10 +35,10 @@ STORE = "store.json"
 """File with a store's kind and dataset, written before its first features."""
 
 BLOCK = 256
-"""Images between two records of progress: the most that a killed run repeats."""
+"""Images between two records of progress: the most that a resumed run repeats."""
 
 _OWN_ARRAYS = frozenset({"indices", "sums"})
-"""Arrays of every pool, beside those of its kind."""
+"""Arrays that every pool has, besides those of the kind."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class FeatureSummary:
         folder: the store's folder.
         kind: kind of features.
         pools: pool -> its number of images.
-        n_made: rows computed by this call; the others were in the store already.
+        n_made: rows computed by this call; the others were already in the store.
         n_bytes: size of all arrays in bytes.
         note: as in `StoreInfo`.
-        n_skipped: images of suites that were edited pixel by pixel, which features that read scenes leave
-            out.
+        n_skipped: suites' images that were edited pixel by pixel, which are left out of features that read
+            scenes.
     """
 
     folder: Path
@@ -79,21 +79,21 @@ def make_features(
     """Makes a dataset's features of a kind, or adds those of images that were added since.
 
     Args:
-        dataset: the folder of a finished dataset, or of CLEVR v1.0 as it was published.
+        dataset: the folder of a finished dataset, or of CLEVR v1.0 as published.
         kind: a name in `KINDS`, or "package.module:Class".
-        size: width and height that images are resized to; "image" for their own, None for the kind's
+        size: width and height to which images are resized; "image" for their own, None for the kind's
             default.
-        weights: a local file of the backbone's weights, or "random" for the kinds that allow it; for a class
-            of one's own, whatever that takes.
-        out: the store's folder; None for `features/<kind><suffix>` below the dataset, where the kind of a
-            class of one's own is the class's name.
+        weights: a local file of the backbone's weights, or "random" for the kinds that allow it; for a custom
+            class, whatever it accepts.
+        out: the store's folder; None for `features/<kind><suffix>` below the dataset, where a custom class
+            stands for its kind by its own name.
         pools: pools to make features of; None for all.
         device: where a backbone runs.
         progress: displays progress.
 
     Raises:
-        ConfigError: no such kind, pool or weights, an option that the kind does not take, or a class of one's
-            own that does not give what it declares.
+        ConfigError: there is no such kind or pool, or there are no weights; an option does not apply to the
+            kind; or a custom class returns something else than it declares.
         DatasetError: the dataset is not finished or lacks images, or `out` holds another store.
     """
     folder = open_folder(Path(dataset))
@@ -137,10 +137,10 @@ def make_features(
 
 
 def _store_info(kind: str, extractor: Extractor, folder: DatasetFolder) -> StoreInfo:
-    """What store.json says of an extractor's features of a dataset.
+    """The content of store.json for an extractor's features of a dataset.
 
     Raises:
-        ConfigError: an attribute of the extractor has another form, or it reads scenes of CLEVR's folder.
+        ConfigError: an attribute of the extractor has another form, or it reads scenes from CLEVR's folder.
     """
     place = f'features "{kind}"'
     if isinstance(folder, ClevrFolder) and "scene" in extractor.reads:
@@ -222,7 +222,7 @@ class _PoolWriter:
     """Makes a pool's arrays in a hidden folder, which is renamed when it is complete."""
 
     def __init__(self, folder: Path, source: PoolSource, info: StoreInfo, batches: Batches) -> None:
-        """Makes nothing yet; raises a DatasetError for a user's files where files are put or removed."""
+        """Makes nothing yet; raises a DatasetError if a user's files are in the way."""
         self._folder, self._source, self._info, self._batches = folder, source, info, batches
         self._work = folder.with_name(f"{OWN_PREFIX}{folder.name}.work")
         self._old = folder.with_name(f"{OWN_PREFIX}{folder.name}.old")
@@ -235,7 +235,7 @@ class _PoolWriter:
         return WorkingFolder(folder, self._names)
 
     def make(self, digest: str) -> Iterator[tuple[int, int]]:
-        """Makes what is missing; yields, after each block, its number of rows and of rows computed."""
+        """Makes the missing rows; yields, after each block, its number of rows and of computed rows."""
         source, info = self._source, self._info
         n = len(source.indices)
         if self._folder.is_dir():
@@ -260,7 +260,7 @@ class _PoolWriter:
             self._finish(digest)
 
     def _is_whole(self, digest: str) -> bool:
-        """Whether the pool is complete, made from the same files, and has lost none of its arrays since."""
+        """Whether the pool is complete, was made from the same files, and still has all of its arrays."""
         try:
             record = read_object(self._folder / "pool.json", "a record of finished features")
         except DatasetError:
@@ -270,7 +270,7 @@ class _PoolWriter:
         return np.array_equal(_OldRows.read(self._folder, self._info).indices, self._source.indices)
 
     def _open(self, identity: str) -> tuple[dict[str, Array], int]:
-        """The arrays to fill, and the number of rows that a killed run has filled."""
+        """Opens the arrays to fill, and returns the number of rows that a killed run has filled."""
         n = len(self._source.indices)
         specs = {name: (each.dtype, (n, *each.shape)) for name, each in self._info.arrays.items()}
         specs["sums"] = ("uint8", (n, DIGEST_BYTES))
@@ -336,7 +336,7 @@ class _PoolWriter:
 
 @dataclass(frozen=True)
 class _OldRows:
-    """The rows of a pool before images were added, to be kept."""
+    """The rows of a pool from before images were added, which are kept."""
 
     indices: Ints
     sums: npt.NDArray[np.uint8]
@@ -344,7 +344,7 @@ class _OldRows:
 
     @classmethod
     def read(cls, folder: Path, info: StoreInfo) -> "_OldRows":
-        """The rows in a folder; none if they are not complete or have another form."""
+        """The rows in a folder; none if they are incomplete or have another form."""
         none = cls(np.zeros(0, dtype=np.int32), np.zeros((0, DIGEST_BYTES), dtype=np.uint8), {})
         try:
             if not (folder / "pool.json").is_file():
@@ -365,7 +365,7 @@ class _OldRows:
         return cls(read["indices"], read["sums"], arrays) if same else none
 
     def places(self, indices: Ints, sums: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        """(n,) int64 old row of each scene that was made from the same content; -1 for a new one."""
+        """(n,) int64 old row of each scene, if it was made from the same content; -1 for a new scene."""
         if not len(self.indices):
             return np.full(len(indices), -1, dtype=np.int64)
         at = np.minimum(np.searchsorted(self.indices, indices), len(self.indices) - 1)

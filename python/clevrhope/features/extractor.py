@@ -1,4 +1,4 @@
-"""What makes features of a kind: a class that turns images or scenes into rows of arrays."""
+"""The base class of extractors, which turn images or scenes into rows of arrays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ Scene = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ExtractorOptions:
-    """The user's choices for a store, and facts of its dataset.
+    """The user's choices for a store, and facts about its dataset.
 
     Attributes:
-        size: width and height that images are resized to; None for the kind's default.
-        weights: `--weights` as it was given; None where it was not.
+        size: width and height to which images are resized; None for the kind's default.
+        weights: `--weights` as given; None if not given.
         device: as torch spells it, or "auto".
         attributes: attribute type -> its values in the dataset's world.
-        raster: width and height of the images that boxes in the scene files refer to.
+        raster: width and height of the images to which boxes in the scene files refer.
         most_objects: largest number of objects in a scene.
         image_size: width and height of the dataset's images; None if it has none.
     """
@@ -41,21 +41,21 @@ class ExtractorOptions:
 
 
 class Extractor:
-    """The base of every kind of features, this package's and users' (docs/models_of_your_own.md).
+    """The base of all kinds of features, the package's and users' own (docs/models_of_your_own.md).
 
     Every class sets `arrays` and `weights`; the other attributes have defaults.
 
     Attributes:
         arrays: array name -> dtype and shape of an image's row.
         weights: a digest of the network's weights (`features.weights.weights_digest`), None without a
-            network. Features of other weights, options or size never get into the same store.
-        options: whatever else changes the numbers, as JSON can hold it.
-        size: width and height that images are resized to, by Pillow's bicubic filter; None for their own.
+            network. Features of other weights, options or sizes are never mixed in a store.
+        options: everything else that affects the numbers, in JSON values.
+        size: width and height to which images are resized, by Pillow's bicubic filter; None for their own.
         reads: what features are made from: "image", "scene" or both.
-        batch_size: most images at a time; it is halved whenever memory runs out.
-        suffix: of the store's default name.
-        code: raised by a change of the class after which it gives other numbers.
-        note: a remark that results of these features must carry; None for none.
+        batch_size: the most images at a time; it is halved whenever memory runs out.
+        suffix: the end of the store's default name.
+        code: a version to be increased when a change of the class changes the numbers.
+        note: a remark that results with these features must carry; None for none.
     """
 
     arrays: Mapping[str, ArraySpec]
@@ -69,16 +69,16 @@ class Extractor:
     note: str | None = None
 
     def __init__(self, options: ExtractorOptions) -> None:
-        """Gets ready; a class without a network or options of its own needs no `__init__`."""
+        """Prepares the extractor; a class without a network or options needs no `__init__` of its own."""
 
     def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
-        """The rows of n images, of the dtypes and shapes in `arrays`: array name -> (n, ...), on the CPU.
+        """The rows of n images, with the dtypes and shapes in `arrays`: array name -> (n, ...), on the CPU.
 
         Args:
-            images: (n, height, width, 3) uint8 RGB, of `size`; (n, 0, 0, 3) where images are not read.
-            scenes: n records of CLEVR's scene files; empty where scenes are not read.
+            images: (n, height, width, 3) uint8 RGB, of `size`; (n, 0, 0, 3) if images are not read.
+            scenes: n records of CLEVR's scene files; empty if scenes are not read.
 
         Raises:
-            DatasetError: a scene that lacks what is needed.
+            DatasetError: a scene lacks something that is needed.
         """
         raise NotImplementedError

@@ -19,7 +19,7 @@ WIDTH = 2048
 class FrcnnFeatures(Extractor):
     """`vectors`, `boxes` and `n_boxes`, best box first; rows after the last box are 0.
 
-    - `vectors`, (36, 2048) float16: those of the proposals that the boxes came from.
+    - `vectors`, (36, 2048) float16: the vectors of the proposals from which the boxes come.
     - `boxes`, (36, 4) float32: x1, y1, x2, y2 as fractions of the image's width and height.
     - `n_boxes`, () int64: 36, or fewer for an image with fewer proposals.
     """
@@ -38,7 +38,7 @@ class FrcnnFeatures(Extractor):
             "boxes": ArraySpec("float32", (self.config.boxes, 4)),
             "n_boxes": ArraySpec("int64", ()),
         }
-        # Small batches to start with: the images are seven times as large as a ResNet's.
+        # Start with small batches: the images are seven times as large as a ResNet's.
         self.batch_size = 16 if self._device.type == "cuda" else 2
 
     @torch.inference_mode()

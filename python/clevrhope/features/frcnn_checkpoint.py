@@ -1,4 +1,4 @@
-"""Reads the published detector: its checkpoint and its config.yaml."""
+"""Reads the published detector from its checkpoint and its config.yaml."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,18 +33,18 @@ _PREFIXES = {
 """Prefix of a weight's name in the checkpoint -> its prefix in `Frcnn`."""
 
 MAX_YAML_BYTES = 1 << 16
-"""Largest size of a config.yaml in bytes; real ones have a few thousand."""
+"""The most bytes of a config.yaml; real ones have a few thousand."""
 
 
 def read_frcnn(path: Path, expected: FrcnnConfig | None = None) -> Frcnn:
-    """The frozen detector.
+    """Reads the frozen detector.
 
     Args:
         path: the checkpoint, or the folder with it and its config.yaml.
-        expected: shapes, if they are not the published ones.
+        expected: the settings, if they differ from the published ones.
 
     Raises:
-        ConfigError: a missing file, or a weight that is missing or has another shape.
+        ConfigError: a file is missing, or a weight is missing or has another shape.
     """
     file = path / "pytorch_model.bin" if path.is_dir() else path
     weights = read_weights(file, what=FRCNN)
@@ -55,10 +55,10 @@ def read_frcnn(path: Path, expected: FrcnnConfig | None = None) -> Frcnn:
 
 
 def renamed_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The checkpoint's tensors by the names of `Frcnn`, without those that it does not have.
+    """The checkpoint's tensors under their names in `Frcnn`, without those that `Frcnn` does not have.
 
-    In the checkpoint a convolution holds its batch norm ("conv2.norm.weight"), in torchvision they are
-    siblings ("bn2.weight"), and a block's shortcut is called "downsample".
+    In the checkpoint, a convolution contains its batch norm ("conv2.norm.weight"), but in torchvision they
+    are siblings ("bn2.weight"), and a block's shortcut is called "downsample".
     """
     found = {}
     for name, value in weights.items():
@@ -75,13 +75,13 @@ def renamed_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def read_config(path: Path, default: FrcnnConfig) -> FrcnnConfig:
-    """Reads the settings that decide features from a config.yaml; capital letters do not matter.
+    """Reads the settings that affect features from a config.yaml; upper and lower case are not distinguished.
 
-    `model.max_pool` means that the stem pools as Caffe does, `roi_box_head.cls_agnostic_bbox_reg` that one
-    box is regressed for all classes together, and `roi_box_head.res5halve` that the head works at stride 1.
+    `model.max_pool` means that the stem pools as in Caffe, `roi_box_head.cls_agnostic_bbox_reg` that one box
+    is regressed for all classes together, and `roi_box_head.res5halve` that the head works at stride 1.
 
     Raises:
-        ConfigError: no such file, or a setting of another type.
+        ConfigError: there is no such file, or a setting has another type.
     """
     what, remedy = "settings in YAML", "put the checkpoint's config.yaml there"
     text = read_bytes(path, what, error=ConfigError, remedy=remedy, max_bytes=MAX_YAML_BYTES)
@@ -121,7 +121,7 @@ def _lower(value: Any) -> Any:
 
 
 def _at(raw: Mapping[str, Any], path: Path, place: str, kind: type, default: Any) -> Any:
-    """A setting at the top level or below `model`; the default if it is at neither."""
+    """A setting at the top level or below `model`; the default if it is in neither."""
     for found in (raw, raw.get("model", {})):
         for name in place.split("."):
             found = found.get(name) if isinstance(found, dict) else None
@@ -140,6 +140,6 @@ def _numbers(value: Any, default: Any) -> Any:
 
 
 def _rising(value: Any, default: tuple[float, ...]) -> tuple[float, ...]:
-    """Overlaps to try: the given ones, and after them larger ones, which let more boxes through."""
+    """Overlap thresholds to try: the given ones, followed by larger ones, which let more boxes through."""
     given = tuple(map(float, value)) if isinstance(value, list | tuple) else (float(value),)
     return tuple(sorted({*given, *(each for each in default if each > max(given)), 1.0}))

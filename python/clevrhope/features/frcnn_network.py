@@ -1,8 +1,8 @@
 """The Visual Genome C4 detector, built from torchvision's parts.
 
-A ResNet-101 whose groups halve the map in their first convolution, region proposals on the third group's map,
-and RoIPool and the fourth group, at stride 1 and dilation 2, on each proposal. Source: the layout of the
-published detector that LXMERT's features come from.
+It has a ResNet-101 whose groups halve the map in their first convolution, region proposals on the third
+group's map, and RoIPool and the fourth group, at stride 1 and dilation 2, on each proposal. Source: the
+layout of the published detector that made LXMERT's features.
 """
 
 from dataclasses import dataclass
@@ -16,35 +16,34 @@ from torchvision.ops import clip_boxes_to_image, nms, roi_pool
 
 STRIDE = 16
 LARGEST_SCALE = log(1000 / 16)
-"""Largest logarithm of the factor by which a box can grow in one step."""
+"""The largest logarithm of the factor by which a box can grow in one step."""
 
 
 @dataclass(frozen=True)
 class FrcnnConfig:
-    """What decides the detector's shapes and its boxes; the defaults are the published ones.
+    """The settings of the detector's shapes and boxes; the defaults are the published ones.
 
     Attributes:
         blocks: residual blocks of each of the four groups.
         classes: object classes, without the background.
-        attributes: attribute classes, without the class for none.
+        attributes: attribute classes, without the class for no attribute.
         hidden: channels of the convolution of the region proposals.
         class_size: size of the class embedding.
         attribute_hidden: units of the layer before the attribute scores.
         class_agnostic: whether one box is regressed for all classes together.
         dilated_head: whether the fourth group works at stride 1 with dilation 2.
-        pool_padding: whether the stem's max pool has a padding of 1; otherwise it has none and rounds sizes
-            up, as Caffe does.
+        pool_padding: whether the stem's max pool has a padding of 1; if not, it rounds sizes up, as in Caffe.
         anchor_sides: sides of the anchors in pixels.
         anchor_ratios: height over width of the anchors.
-        n_before_nms: best-scored proposals that enter non-maximum suppression.
-        n_proposals: proposals that are kept after it.
-        proposal_nms: the overlap from which a proposal suppresses another.
-        box_nms: the same for boxes, tried in turn until enough boxes are left.
+        n_before_nms: number of best-scored proposals that enter non-maximum suppression.
+        n_proposals: number of proposals kept after it.
+        proposal_nms: the overlap above which a proposal suppresses another.
+        box_nms: such overlaps for boxes, tried in turn until enough boxes are left.
         boxes: boxes per image.
         shorter_side: pixels of the image's shorter side.
-        longer_side: most pixels of the longer side.
+        longer_side: the most pixels of the longer side.
         mean: mean of the pixels: blue, green, red.
-        deviation: standard deviation of the pixels, likewise.
+        deviation: standard deviation of the pixels, in the same order.
     """
 
     blocks: tuple[int, int, int, int] = (3, 4, 23, 3)
@@ -93,7 +92,7 @@ class Frcnn(nn.Module):
         self.rpn_moves = nn.Conv2d(config.hidden, 4 * n_anchors, 1)
         self.class_scores = nn.Linear(width, config.classes + 1)
         self.box_moves = nn.Linear(width, 4 * (1 if config.class_agnostic else config.classes))
-        # Attributes are not computed, but the checkpoint has these layers, and all its shapes are checked.
+        # Attributes are not computed, but the checkpoint has these layers, and all of its shapes are checked.
         self.class_embedding = nn.Embedding(config.classes + 1, config.class_size)
         self.attribute_hidden = nn.Linear(width + config.class_size, config.attribute_hidden)
         self.attribute_scores = nn.Linear(config.attribute_hidden, config.attributes + 1)
@@ -108,8 +107,8 @@ class Frcnn(nn.Module):
     def detect(self, feature_map: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
         """Boxes (36, 4) in pixels and vectors (36, 2048) of one image's map (1, 1024, h, w).
 
-        A box is the regressed box of its best class; its vector is that of the proposal that it came from.
-        There are fewer rows if there are fewer proposals.
+        A box is the regressed box of its best class; its vector is that of its proposal. There are fewer rows
+        if there are fewer proposals.
         """
         config = self.config
         proposals = self._proposals(feature_map, height, width)
@@ -145,7 +144,7 @@ class Frcnn(nn.Module):
 def anchor_boxes(config: FrcnnConfig, rows: int, columns: int) -> Tensor:
     """(rows * columns * anchors, 4) boxes x1, y1, x2, y2 in pixels, around each cell of a map."""
     sides, ratios = torch.tensor(config.anchor_sides), torch.tensor(config.anchor_ratios)
-    widths = (sides[:, None] / ratios.sqrt()).flatten()  # all ratios of a side next to each other
+    widths = (sides[:, None] / ratios.sqrt()).flatten()  # all ratios of a side are adjacent
     heights = (sides[:, None] * ratios.sqrt()).flatten()
     shapes = torch.stack([-widths, -heights, widths, heights], dim=1) / 2
     y, x = torch.meshgrid(torch.arange(rows) * STRIDE, torch.arange(columns) * STRIDE, indexing="ij")
@@ -162,7 +161,7 @@ def moved(boxes: Tensor, moves: Tensor) -> Tensor:
 
 
 def preprocess(images: Tensor, config: FrcnnConfig) -> Tensor:
-    """(n, 3, H, W) float32 of (n, 3, h, w) RGB from 0 to 255: resized, blue first, mean removed."""
+    """(n, 3, H, W) float32 from (n, 3, h, w) RGB, 0 to 255: resized, in the order BGR, mean removed."""
     height, width = images.shape[2:]
     scale = min(config.shorter_side / min(height, width), config.longer_side / max(height, width))
     size = (int(height * scale + 0.5), int(width * scale + 0.5))

@@ -1,4 +1,4 @@
-"""Finds what makes features: our kinds by name, a user's class as package.module:Class. Imports no torch."""
+"""Finds extractors: ours by the name of the kind, a user's as package.module:Class. Imports no torch."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ KINDS: Mapping[str, str] = {
 """Name -> module and class."""
 
 RANDOM = "random"
-"""Stands for a file of weights, for a user who wants features of the right shape only."""
+"""Replaces a file of weights, for users who only need features of the right shape."""
 
 RESNET = "torchvision's ResNet-101 trained on ImageNet (resnet101-63fe2227.pth, or the same as safetensors)"
 FRCNN = "the Visual Genome detector's pytorch_model.bin, with its config.yaml beside it"
@@ -32,11 +32,11 @@ _INVALID_OPTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 def make_extractor(kind: str, options: ExtractorOptions) -> Extractor:
-    """The extractor of a kind.
+    """Makes the extractor of a kind.
 
     Raises:
-        ConfigError: no such kind or class, options or weights that do not fit it, images that it reads and
-            that the dataset lacks, or torch is missing.
+        ConfigError: there is no such kind or class; options or weights do not fit it; it reads images, which
+            the dataset lacks; or torch is missing.
     """
     check_options(kind, size=options.size, weights=options.weights)
     found = _find_class(kind)
@@ -78,8 +78,8 @@ def check_options(kind: str, *, size: object, weights: Path | str | None) -> Non
     """Checks the options of a kind of features.
 
     Raises:
-        ConfigError: no such kind or class, an option that it does not take, or weights that it needs and that
-            are missing.
+        ConfigError: there is no such kind or class, it does not take an option, or it needs weights that are
+            missing.
     """
     if not is_class_name(KINDS.get(kind, kind)):
         raise ConfigError(
@@ -100,7 +100,7 @@ def given_weights(kind: str, weights: Path | str | None) -> Path | str:
     """The weights that were given for a kind that needs them.
 
     Raises:
-        ConfigError: no weights, random ones for a kind that does not allow them, or no such file.
+        ConfigError: there are no weights or no such file, or random ones for a kind that does not allow them.
     """
     what, by_config = _WEIGHTS[kind], kind == "frcnn"
     if weights is None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 
 SIDE = 224
-"""Default width and height, those of models with a stem of their own (`MapsConfig`)."""
+"""Default width and height, as for models with a stem of their own (`MapsConfig`)."""
 
 
 class Pixels(Extractor):

@@ -1,4 +1,4 @@
-"""A ResNet-101 vector for each object's true box. Not the paper's features: nothing is detected."""
+"""A ResNet-101 vector for each object's true box. These are not the paper's features: nothing is detected."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorO
 from clevrhope.features.kinds import RANDOM
 
 BOXES = 36
-"""Rows per image, as many as Faster R-CNN gives; those after the last object are 0."""
+"""Rows per image, as many as Faster R-CNN has; those after the last object are 0."""
 
 WIDTH = 2048
 BIN = 14
@@ -56,7 +56,7 @@ class SceneBoxes(Extractor):
         """The arrays of these images and scenes.
 
         Raises:
-            DatasetError: too many objects, or one without a bbox.
+            DatasetError: there are too many objects, or one has no bbox.
         """
         found = [self._boxes(each) for each in scenes]
         boxes = np.zeros((len(scenes), BOXES, 4), dtype=np.float32)
@@ -84,7 +84,7 @@ class SceneBoxes(Extractor):
         maps = self._maps(normalised(images, self._device))  # (n, 1024, height / 16, width / 16)
         scale = torch.tensor((*self.size, *self.size), dtype=torch.float32, device=self._device)
         rois = [torch.from_numpy(each).to(self._device) * scale for each in boxes]
-        # An image without boxes gets no row here.
+        # An image without boxes contributes no row here.
         bins = roi_align(maps, rois, BIN, spatial_scale=1 / STRIDE, sampling_ratio=2, aligned=True)
         vectors = self._head(bins).mean(dim=(2, 3)).half()  # (boxes of all images, 2048)
         padded = torch.zeros(len(images), BOXES, WIDTH, dtype=torch.float16, device=self._device)

@@ -1,4 +1,4 @@
-"""The images and scenes of a pool, as features are made from them."""
+"""The images and scenes of a pool from which features are made."""
 
 import hashlib
 import json
@@ -18,18 +18,18 @@ from clevrhope.features.dataset_folder import DatasetFolder, Ints
 from clevrhope.features.extractor import Extractor, ImageArray, Scene
 
 DIGEST_BYTES = 16
-"""Bytes of the digest of what a row is made from."""
+"""Bytes in the digest of a row's inputs."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """What the rows of a block are made from.
+    """The inputs for the rows of a block.
 
     Attributes:
-        images: (height, width, 3) each; empty where images are not read.
-        scenes: records of scene files; empty where scenes are not read.
-        sums: (n, 16) uint8, a digest of what each row is made from.
-        size: width and height that images are resized to; None for their own.
+        images: (height, width, 3) each; empty if images are not read.
+        scenes: records of scene files; empty if scenes are not read.
+        sums: (n, 16) uint8, a digest of each row's inputs.
+        size: width and height to which images are resized; None for their own.
     """
 
     images: Sequence[ImageArray]
@@ -41,7 +41,7 @@ class Block:
         return len(self.sums)
 
     def chosen(self, rows: npt.NDArray[np.int64]) -> tuple[ImageArray, list[Scene]]:
-        """The images, resized, and the scenes of some rows, in the form of `Extractor.rows`."""
+        """The resized images and the scenes of some rows, in the form of `Extractor.rows`."""
         images: ImageArray = np.zeros((len(rows), 0, 0, 3), dtype=np.uint8)
         if self.images:
             images = np.stack([resized(self.images[row], self.size) for row in rows])
@@ -49,7 +49,7 @@ class Block:
 
 
 class PoolSource:
-    """The scenes of a pool that get features, and the images and scene records to make these from."""
+    """The scenes of a pool that get features, and the images and scene records for these."""
 
     def __init__(self, folder: DatasetFolder, pool: str, extractor: Extractor) -> None:
         self._layout, self._pool = Layout(folder.root), pool
@@ -67,13 +67,13 @@ class PoolSource:
             self.indices = np.sort(np.concatenate([np.zeros(0, dtype=np.int32), *found])).astype(np.int32)
         self.n_skipped = 0
         if self._scenes and parse_suite_pool(pool) is not None:
-            # Of an image that was edited pixel by pixel, a scene would tell what the image hides.
+            # For an image that was edited pixel by pixel, the scene would reveal what the image hides.
             is_skipped = is_pixel_edit(self.indices)
             self.n_skipped = int(is_skipped.sum())
             self.indices = self.indices[~is_skipped]
 
     def block(self, rows: slice) -> Block:
-        """What these rows are made from."""
+        """The inputs of these rows."""
         indices = self.indices[rows]
         found = scenes_of(self._layout, self._pool, indices) if self._scenes else ()
         scene_of = {scene["image_index"]: scene for scene in found}
@@ -93,7 +93,7 @@ class PoolSource:
 
 
 def resized(image: ImageArray, size: tuple[int, int] | None) -> ImageArray:
-    """An image (height, width, 3) at another width and height, by Pillow's bicubic filter."""
+    """Resizes an image (height, width, 3), by Pillow's bicubic filter."""
     if size is None or image.shape[1::-1] == size:
         return image
     return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BICUBIC))

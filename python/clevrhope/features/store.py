@@ -43,10 +43,10 @@ FOLDER = "features"
 """The folder of all stores below a dataset's folder; the manifest does not list it."""
 
 NOTHING = "none"
-"""The kind of features of models that read no image."""
+"""The kind of features for models that read no image."""
 
 PIXELS = "pixels"
-"""The kind of features that needs no weights of a backbone, nor the true scene."""
+"""The kind of features that needs neither a backbone's weights nor the true scene."""
 
 FORMAT = 2
 
@@ -57,12 +57,12 @@ ARRAYS: Mapping[str, frozenset[str]] = {
     "resnet101": frozenset({"maps"}),
     "frcnn": frozenset({"vectors", "boxes", "n_boxes"}),
 }
-"""The arrays of each kind, by the names that models read them by."""
+"""The arrays of each kind, under the names by which models read them."""
 
 Array = npt.NDArray[Any]
 
 Source = Literal["image", "scene"]
-"""What features can be made from: images, records of CLEVR's scene files."""
+"""What features can be made from: images, or records of CLEVR's scene files."""
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,17 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """The content of store.json; two stores with the same hold the same numbers, up to rounding.
+    """The content of store.json; stores with equal content hold equal numbers, up to rounding.
 
     Attributes:
         kind: kind of features, such as "pixels".
-        reads: what they are made from.
+        reads: what the features are made from.
         options: options of the kind, such as the size of images.
         arrays: array name -> dtype and shape of a row.
-        weights: SHA-256 of the file of weights, or of the weights themselves; "random" for random ones; None
+        weights: SHA-256 of the weights file, or of the weights themselves; "random" for random ones; None
             without weights.
-        code: version of the kind's code, raised when it gives other numbers.
-        note: a remark that results of these features must carry; None for none.
+        code: version of the kind's code, increased when the numbers change.
+        note: a remark that results with these features must carry; None for none.
         dataset: what the dataset's scenes and images depend on.
     """
 
@@ -104,7 +104,7 @@ class StoreInfo:
 
     @property
     def of_images(self) -> bool:
-        """Whether the features are made from images, not from scenes alone."""
+        """Whether the features are made from images, alone or with scenes."""
         return "image" in self.reads
 
     @property
@@ -140,7 +140,7 @@ class PoolFeatures:
         """(N,) int64 row of each scene in `image_idxs`, (N,).
 
         Raises:
-            DatasetError: a scene without features.
+            DatasetError: a scene has no features.
         """
         if not self.arrays:
             return np.zeros(len(image_idxs), np.int64)
@@ -153,13 +153,13 @@ class PoolFeatures:
 
 
 class FeatureStore:
-    """A store on disk, opened for the dataset that it belongs to."""
+    """A store on disk, opened for its dataset."""
 
     def __init__(self, folder: Path, dataset: DatasetFolder) -> None:
         """Reads store.json.
 
         Raises:
-            DatasetError: no store, or one of another dataset.
+            DatasetError: there is no store, or it belongs to another dataset.
         """
         self.folder = folder
         self._dataset = dataset
@@ -178,7 +178,8 @@ class FeatureStore:
         """The arrays of a pool.
 
         Raises:
-            DatasetError: missing or incomplete features, or ones of other images than the dataset has now.
+            DatasetError: features are missing or incomplete, or were made from other images than the dataset
+                has now.
         """
         folder = self.folder / pool
         remedy = f"run {_command(self._dataset.root, self.info, self.folder)} again"
@@ -188,7 +189,7 @@ class FeatureStore:
         info = self.info
         if record.get("source") != self._dataset.digest(pool, images=info.of_images, scenes=info.of_scenes):
             raise DatasetError(f"{folder}: it was made before the pool's images or scenes changed; {remedy}")
-        # Copy-on-write: torch takes such an array without a copy or a warning, and no file can change.
+        # Copy-on-write: torch accepts such an array without a copy or a warning, and no file can change.
         map_here = partial(map_array, mode="c", remedy=remedy)
         indices = map_here(folder / "indices.npy")
         if indices.ndim != 1 or indices.dtype != np.int32:
@@ -205,10 +206,10 @@ class FeatureStore:
 
 
 class NoFeatures(FeatureStore):
-    """The store of a model that reads no image; nothing of it is on disk."""
+    """The store for models that read no image; it has no files."""
 
     def __init__(self, dataset: DatasetFolder) -> None:
-        """Errors as those of `BuiltDataset.described`."""
+        """Raises the errors of `BuiltDataset.described`."""
         self.folder = dataset.root
         described = dataset.described(images=False)
         self.info = StoreInfo(NOTHING, (), {}, {}, None, code=1, note=None, dataset=described)
@@ -226,12 +227,12 @@ def open_store(
     Args:
         dataset: the dataset's folder.
         kind: kind of features; `NOTHING` for a model that reads none.
-        name: the store's name below `features`, or its folder; None for the only one of the kind.
+        name: the store's name below `features`, or its folder; None for the only store of the kind.
         reads_pixels: whether the model also has the setting features=pixels, which needs no weights.
 
     Raises:
-        ConfigError: no such store, several stores, one of another kind, or a name for a model that reads
-            none.
+        ConfigError: there is no such store, there are several, it is of another kind, or a name was given for
+            a model that reads no features.
         DatasetError: the store belongs to another dataset.
     """
     opened = open_folder(dataset)
@@ -252,7 +253,7 @@ def open_store(
         if store.info.kind != kind:
             raise ConfigError(f"{folder}: features of kind {store.info.kind}, but the model reads {kind}")
         return store
-    opened.described(images=False)  # raises the right error for a folder that is not a dataset
+    opened.described(images=False)  # raises the appropriate error for a folder that is not a dataset
     found = [folder for folder in stores_in(dataset) if read_info(folder).kind == kind]
     if not found:
         raise ConfigError(f"{home}: no features of kind {kind}; {_remedy(dataset, kind, reads_pixels)}")
@@ -265,7 +266,7 @@ def open_store(
 
 
 def store_like(root: Path, info: StoreInfo) -> FeatureStore:
-    """The store of another dataset that holds the same features as `info`.
+    """Opens the store of another dataset that has the same features as `info`.
 
     Raises:
         ConfigError: the dataset has no store of the same kind, options, weights and code.
@@ -285,7 +286,7 @@ def store_like(root: Path, info: StoreInfo) -> FeatureStore:
 
 
 def _remedy(dataset: Path, kind: str, reads_pixels: bool) -> str:
-    """What to do where there is no store of a kind: pixels come first, since they need no weights."""
+    """What to do if there is no store of a kind: pixels come first, because they need no weights."""
     if kind == PIXELS or not reads_pixels:
         return f"make them first: clevrhope features {dataset} --kind {kind}"
     there = any(read_info(folder).kind == PIXELS for folder in stores_in(dataset))
@@ -300,7 +301,7 @@ def _command(root: Path, info: StoreInfo, folder: Path | None = None) -> str:
     """The command that makes such a store; a store does not know the path of its weights."""
     width, height = (info.options.get(name) for name in ("width", "height"))
     size = f" --size {width}x{height}" if width and height else ""
-    # Only a user's own class knows where its weights come from.
+    # Only a custom class knows where its weights come from.
     has_file = info.weights and info.kind in ARRAYS
     weights = f" --weights {info.weights if info.weights == 'random' else 'PATH'}" if has_file else ""
     out = f" --out {folder}" if folder else ""
@@ -316,7 +317,7 @@ def read_info(folder: Path) -> StoreInfo:
     """Reads the store.json of a store.
 
     Raises:
-        DatasetError: no store, or one of another format.
+        DatasetError: there is no store, or it has another format.
     """
     path = folder / "store.json"
     raw = read_object(path, "a feature store", remedy="make one with clevrhope features")
@@ -355,10 +356,10 @@ STORE_FORM = Fields(
 
 
 def map_array(path: Path, *, mode: Literal["c", "r", "r+"], remedy: str = "") -> Array:
-    """Maps a .npy file into memory; arguments as of `numpy.load` and `reading`.
+    """Maps a .npy file into memory; arguments as for `numpy.load` and `reading`.
 
     Raises:
-        DatasetError: no such file, or not a complete array of numbers.
+        DatasetError: there is no such file, or it is not a complete array of numbers.
     """
     with reading(path, "a whole array", remedy=remedy):
         check_regular(path)
@@ -373,7 +374,7 @@ def map_array(path: Path, *, mode: Literal["c", "r", "r+"], remedy: str = "") ->
 
 
 MAX_HEADER = 10_000
-"""Longest header of a .npy file in characters; those that are written here have 128."""
+"""The most characters in the header of a .npy file; headers written by this package have 128."""
 
 _HEADERS: Mapping[tuple[int, int], Any] = {
     (1, 0): np.lib.format.read_array_header_1_0,

@@ -15,14 +15,14 @@ from clevrhope.runtime.reading import reading
 
 
 def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
-    """The tensors by name, on the CPU, of a safetensors file or one that torch saved.
+    """Reads the tensors, by name, of a safetensors file or one that torch saved, to the CPU.
 
     Args:
         path: the file.
         what: names the expected file in messages.
 
     Raises:
-        ConfigError: no such file, or not one of tensors.
+        ConfigError: there is no such file, or it does not hold tensors.
     """
     check_file_exists(path, what=what)
     with reading(path, "a file of weights", error=ConfigError, remedy=f"expected {what}"):
@@ -30,7 +30,7 @@ def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
             return load_file(path)
         is_zip = zipfile.is_zipfile(path)
         if is_zip:
-            # torch writes zip files uncompressed; a compressed one could take any amount of memory.
+            # torch writes zip files uncompressed; a compressed one could expand to any amount of memory.
             with zipfile.ZipFile(path) as archive:
                 n_bytes = sum(each.file_size for each in archive.infolist())
             if n_bytes > path.stat().st_size:
@@ -40,7 +40,7 @@ def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
         try:
             raw = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
         except UnpicklingError as error:
-            # torch's own message is about how to run the code in the file all the same.
+            # torch's own message explains how to run the code in the file anyway.
             raise ConfigError(f"{path}: not a torch file that holds only tensors; expected {what}") from error
     found = raw.get("state_dict", raw.get("model", raw)) if isinstance(raw, dict) else raw
     if not isinstance(found, dict) or not all(isinstance(each, Tensor) for each in found.values()):
@@ -52,14 +52,14 @@ def check_file_exists(path: Path, *, what: str) -> None:
     """Checks that a file of weights exists.
 
     Raises:
-        ConfigError: it does not; says which file, `what`, belongs there.
+        ConfigError: it does not; says which file, `what`, is expected there.
     """
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; put {what} there (weights are never downloaded here)")
 
 
 def load_into(module: torch.nn.Module, weights: Mapping[str, Tensor], *, path: Path, what: str) -> None:
-    """Loads weights into a module; weights that it does not have are ignored.
+    """Loads weights into a module; ignores weights that the module does not have.
 
     Raises:
         ConfigError: a weight is missing or has another shape.

@@ -50,7 +50,7 @@ class PixelCache:
         return self.folder / f"{self._key(indices).hex()[:32]}{SUFFIX}"
 
     def read(self, indices: Indices, shape: tuple[int, int, int]) -> Pixels | None:
-        """The images of these scenes, (n, height, width, 3), read-only; None if their file is missing or damaged.
+        """The images of these scenes, (n, height, width, 3), read-only; None if the file is missing or bad.
 
         Raises:
             DatasetError: the file cannot be read.

@@ -89,7 +89,7 @@ class RenderSettings:
             parse_device(self.device)
 
     def with_samples(self, samples: int) -> RenderSettings:
-        """These settings with other samples; from 512 on without denoiser or adaptivity, as in the original."""
+        """These settings with other samples; from 512 on not denoised or adaptive, as in the original."""
         if samples < SAMPLES_OF_THE_ORIGINAL:
             return replace(self, samples=samples)
         return replace(self, samples=samples, denoise=False, adaptive_threshold=0.0)

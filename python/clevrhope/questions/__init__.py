@@ -1,4 +1,4 @@
-"""Questions from templates: reading a folder of question families, and asking them of scenes."""
+"""Questions from templates: reads folders of question families, and asks their questions about scenes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,8 +26,8 @@ __all__ = [
 SYNONYMS = "synonyms.json"
 FAMILIES = "families.json"
 COVR = "covr.json"
-"""Files in a folder of templates with the words for values, the order of the template files, and the
-sentences of questions over several images."""
+"""Files in a folder of templates: the words for values, the order of the template files, and the sentences of
+questions over several images."""
 NO_TEMPLATES = (SYNONYMS, FAMILIES, COVR)
 """The files of such a folder that hold no templates in CLEVR's format."""
 
@@ -35,18 +35,18 @@ NO_TEMPLATES = (SYNONYMS, FAMILIES, COVR)
 def read_templates(
     source: World | Vocabulary, folder: Path | str | None = None, *, file: str = ""
 ) -> Templates:
-    """Reads a folder of question templates in CLEVR's format, the original's own included.
+    """Reads a folder of question templates in CLEVR's format, such as CLEVR's own.
 
-    Families are numbered through CLEVR's files as CLEVR v1.0 numbers them, then through other files by name;
-    a `families.json` in the folder gives another order.
+    Families are numbered through CLEVR's files as in CLEVR v1.0, then through other files by name; a
+    `families.json` in the folder gives another order.
 
     Args:
-        source: whose attribute values the questions name.
-        folder: JSON files; by default the package's templates.
-        file: the only file that is read, without its suffix, such as "one_hop"; by default all are.
+        source: the source of the attribute values that the questions name.
+        folder: a folder of JSON files; by default the package's templates.
+        file: the only file to read, without its suffix, such as "one_hop"; by default all files.
 
     Raises:
-        TemplateError: an invalid folder; names the file, the template and the place in it.
+        TemplateError: the folder is invalid; names the file, the template and the place in it.
     """
     folder = Path(folder or assets.question_templates())
     vocabulary = source.vocabulary if isinstance(source, World) else source
@@ -62,10 +62,10 @@ def read_templates(
 
 
 def read_phrasings(vocabulary: Vocabulary, folder: Path | None = None) -> Phrasings:
-    """Reads the sentences of questions over several images: those of a folder of templates, or our own.
+    """Reads the sentences of questions over several images, from a folder of templates or the package.
 
     Raises:
-        TemplateError: an invalid file; names the template and the phrasing.
+        TemplateError: the file is invalid; names the template and the phrasing.
     """
     places = (*((folder / COVR,) if folder else ()), assets.question_templates() / COVR)
     path = next(path for path in places if path.is_file() or path is places[-1])
@@ -85,7 +85,7 @@ def template_files(folder: Path) -> list[tuple[str, bytes]]:
 
 
 def synonyms_path(folder: Path) -> Path:
-    """The words for values: in a folder of templates, beside it as in CLEVR's generator, or our own."""
+    """The file of words for values: in a folder of templates, beside it as in CLEVR's generator, or ours."""
     places = (folder / SYNONYMS, folder.parent / SYNONYMS, assets.question_templates() / SYNONYMS)
     return next(path for path in places if path.is_file() or path is places[-1])
 
@@ -101,21 +101,21 @@ def instantiate_questions(
 ) -> QuestionBatch:
     """Asks questions about scenes from any source, balanced over windows of 250 scenes.
 
-    `select_split` makes a split of a pool; this takes scenes as they come, CLEVR's published ones too.
-    `json.loads(batch.to_json(split="train"))` gives the questions' dictionaries.
+    `select_split` makes a split of a pool; this function takes any scenes, including those published with
+    CLEVR. `json.loads(batch.to_json(split="train"))` returns the questions as dictionaries.
 
     Args:
-        scenes: sampled, or read from a scene file; at least one.
+        scenes: at least one scene, sampled or read from a scene file.
         seed: from 0 to 2**64 - 1.
         templates: made for the scenes' vocabulary.
-        questions_per_scene: number of questions wanted; some scenes give fewer.
+        questions_per_scene: number of questions wanted; some scenes yield fewer.
         pair: held-out values as (attribute type, value), of different types.
-        questions: any; "without" a mention of the pair; "unimplied" for those that do not ask for it by a
-            comparison either; or "with" a mention.
+        questions: "any"; "without" a mention of the pair; "unimplied" for questions that do not ask for it by
+            a comparison either; or "with" a mention.
 
     Raises:
-        SplitError: not a pair of values.
-        VocabularyError: templates and scenes of two vocabularies.
+        SplitError: `pair` is not a pair of values.
+        VocabularyError: templates and scenes have different vocabularies.
     """
     return _core.instantiate_questions(
         scenes,
@@ -128,7 +128,7 @@ def instantiate_questions(
 
 
 def _order(folder: Path) -> list[str]:
-    """Stems of template files, in the order in which families are numbered."""
+    """Names of template files without suffix, in the order in which families are numbered."""
     own = folder / FAMILIES
     path = own if own.is_file() else assets.question_templates() / FAMILIES
     raw = parse_json(_read(path), path, error=TemplateError)

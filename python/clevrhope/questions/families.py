@@ -1,4 +1,4 @@
-"""Question families as their files have them: phrasings, parameters and nodes, for authors of suites."""
+"""Question families as in their files, for authors of suites: phrasings, parameters and nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Family:
     """A question family."""
 
     name: str
-    """As entries of suites call it: its file and its number, such as "one_hop 3"."""
+    """The name by which entries of suites refer to it: its file and number, such as "one_hop 3"."""
     texts: tuple[str, ...]
     params: tuple[tuple[str, str], ...]
     """Name and type of each parameter."""
@@ -39,14 +39,14 @@ _FORM = ListOf(
 
 
 def read_families(folder: Path | None = None, names: Sequence[str] = ()) -> list[Family]:
-    """The families of a folder of templates, or of the package's, in the order of files and numbers.
+    """Reads the families of a folder of templates, or of the package's, in the order of files and numbers.
 
     Args:
-        folder: of templates; None for the package's.
-        names: of files ("one_hop") or families ("one_hop 3"); all if empty.
+        folder: a folder of templates; None for the package's.
+        names: names of files ("one_hop") or families ("one_hop 3"); all if empty.
 
     Raises:
-        TemplateError: there are no templates, one is malformed, or none has a name.
+        TemplateError: there are no templates, one is malformed, or no family has a given name.
     """
     folder = folder or assets.question_templates()
     found = []

@@ -1,4 +1,4 @@
-"""Suites of paired tests, read for the templates of a dataset (docs/suites.md describes the files)."""
+"""Suites of paired tests, prepared for a dataset's templates (docs/suites.md describes the files)."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
 
 SUBJECTS = "subjects.json"
-"""The file of a suite with the noun phrases that stand for {X} in its texts."""
+"""The file of a suite with the noun phrases that replace {X} in its texts."""
 
 OF_SETS = "covr"
 """Ends the names of tables with questions over several images, as a suite's name ends those of its own."""
@@ -31,11 +31,11 @@ def suite_names() -> list[str]:
 def suite_folder(name: str, folder: Path | None = None) -> Path:
     """The folder of a suite: one of the package's, or a user's own.
 
-    In place of a user's own, `folder` may be one of templates with the suite in `suites/NAME`.
+    For a user's own suite, `folder` may also be a folder of templates with the suite in `suites/NAME`.
 
     Raises:
-        TemplateError: there is no such suite, or it has a name that a folder cannot have or that questions
-            over several images have, or a user's own has the name of one of the package's.
+        TemplateError: there is no such suite; its name cannot be that of a folder or is reserved for
+            questions over several images; or a user's own suite has the name of one of the package's.
     """
     if not is_name(name):
         raise TemplateError(f'"{name}" cannot be the name of a suite; use letters, digits, - and _')
@@ -72,16 +72,16 @@ def suite_fingerprint(folder: Path) -> str:
 
 
 def read_suite(name: str, templates: Templates, *, folder: Path, template_folder: Path) -> Suite:
-    """A suite, prepared for the templates of a dataset.
+    """Reads a suite and prepares it for the templates of a dataset.
 
     Args:
-        name: of the suite, part of what decides its draws.
-        templates: those of the dataset.
-        folder: of the suite's files, lists of entries.
+        name: the suite's name, on which its random draws depend.
+        templates: the dataset's templates.
+        folder: the folder of the suite's files, which are lists of entries.
         template_folder: the folder that the templates were read from.
 
     Raises:
-        TemplateError: an entry that does not fit the templates; names the file and the place in it.
+        TemplateError: an entry does not match the templates; names the file and the place in it.
     """
     entries = [each for each in template_files(folder) if f"{each[0]}.json" != SUBJECTS]
     subjects: Mapping[str, Sequence[str]] = {}

@@ -1,7 +1,7 @@
 """Scenes, sampled from pools.
 
 A pool is an endless stream of scenes with a seed and a name. A scene depends only on the world, the seed, the
-pool and its index, so any scene can be made anywhere, in any order.
+pool and its index, so any scene can be made anywhere and in any order.
 """
 
 import json
@@ -35,18 +35,18 @@ def read_world(
 
     Args:
         properties: attribute values in CLEVR's properties format; by default the package's. Shapes and
-            materials may be files of meshes, and .blend files, which Blender reads.
+            materials may be mesh files or .blend files, which Blender reads.
         look: camera, lights, shapes and materials; by default the package's.
         constraints: those that differ from CLEVR-HOPE's (`World.config_json` lists all): `min_objects`,
             `max_objects`, `min_distance`, `margin`, `position_range` (Blender units), `min_pixels`, `width`,
             `height` (pixels), `tries_per_object`, `max_restarts`, `directions` ("camera" or "clevr").
-        changes: what differs from the look file, as in a [look] table; see `look.changes.read_changes`.
+        changes: differences from the look file, as in a [look] table; see `look.changes.read_changes`.
 
     Raises:
-        ConfigError: a file that cannot be read, or a change that no renderer could use.
-        VocabularyError: an unusable vocabulary.
-        SceneError: an impossible constraint, or a value whose asset is not in the look.
-        RenderError: the properties name .blend files, and Blender is missing.
+        ConfigError: a file cannot be read, or no renderer supports a change.
+        VocabularyError: the vocabulary is unusable.
+        SceneError: a constraint is impossible, or the asset of a value is not in the look.
+        RenderError: the properties name .blend files, but Blender is missing.
     """
     properties = Path(properties or blender_assets() / "properties.json")
     look = Path(look or blender_assets() / "look.json")
@@ -64,12 +64,12 @@ def read_world(
 def sample_scenes(
     indices: int | Iterable[int], *, seed: int, pool: str = "train", world: World | None = None
 ) -> SceneBatch:
-    """Samples scenes of a pool; `json.loads(batch.to_json())` gives their dictionaries.
+    """Samples scenes of a pool; `json.loads(batch.to_json())` returns them as dictionaries.
 
     Each object has at least `min_pixels` visible pixels, counted in the image as it will be rendered.
 
     Args:
-        indices: which scenes, by their index in the pool; a number n means the first n.
+        indices: the scenes' indices in the pool; a number n means the first n.
         seed: from 0 to 2**64 - 1.
         pool: the stream's name: train, val, test_iid, test_ood, or any other.
         world: by default CLEVR's vocabulary and look with CLEVR-HOPE's constraints.
@@ -95,8 +95,8 @@ def _checked(indices: object) -> npt.NDArray[np.uint64]:
 
 
 def _with_changes(look: bytes, changes: Mapping[str, Any], file: Path) -> bytes:
-    """A look with some changes."""
-    # Imported only for looks of one's own.
+    """Applies changes to a look."""
+    # Imported only for custom looks.
     from clevrhope.look.changes import read_changes, with_changes
 
     seen = parse_json(look, file, error=ConfigError)
@@ -105,8 +105,8 @@ def _with_changes(look: bytes, changes: Mapping[str, Any], file: Path) -> bytes:
 
 
 def _with_named_files(properties: bytes, look: bytes, file: Path) -> tuple[bytes, bytes]:
-    """Properties and a look with what the named files hold; unchanged where the look is no object."""
-    # Imported only for such files.
+    """Properties and a look with the content of the named files; unchanged if the look is not an object."""
+    # Imported only if there are such files.
     from clevrhope.look.named_files import read_named_files
 
     _core.Vocabulary(properties, file=str(file))  # checks names and definitions

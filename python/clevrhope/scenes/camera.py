@@ -1,4 +1,4 @@
-"""The camera before its jitter: the directions that relations follow, and where points are in its image."""
+"""The camera before its jitter: the directions that relations follow, and the projection into its image."""
 
 import json
 import math
@@ -8,12 +8,12 @@ from functools import cache
 from clevrhope.runtime.assets import blender_assets
 
 LEAST_DEPTH = 0.1
-"""Blender units before the camera that a point has at least in a drawing."""
+"""The smallest depth of a point in a drawing, in Blender units before the camera."""
 
 
 @cache
 def default_location() -> tuple[float, float, float]:
-    """The place of the package's camera before jitter, in Blender units; it looks at the origin."""
+    """The location of the package's camera before jitter, in Blender units; it looks at the origin."""
     x, y, z = json.loads((blender_assets() / "look.json").read_bytes())["camera"]["location"]
     return x, y, z
 
@@ -36,7 +36,7 @@ def default_directions() -> dict[str, list[float]]:
 def project(
     point: Sequence[float], camera: Sequence[float], *, focal_px: float, size_px: tuple[int, int]
 ) -> tuple[float, float, float]:
-    """Right and down in pixels and depth of a point for a camera at a place, which looks at the origin."""
+    """Right and down in pixels, and depth, of a point for a camera at a location that looks at the origin."""
     distance = math.hypot(*camera)
     forward = [-each / distance for each in camera]
     flat = math.hypot(forward[0], forward[1])

@@ -1,7 +1,7 @@
-"""A drawing of a scene's objects in SVG, from where they are in the image, or from their coordinates.
+"""Draws a scene's objects in SVG, from their boxes in the image or from their coordinates.
 
-Where a scene says neither, its objects stand in a row. A shape has its own outline, a size its own size, and
-metal shines. What an object does not say is drawn dashed.
+If a scene has neither, its objects stand in a row. Each shape has its own outline, each size its own size,
+and metal shines. Attributes that an object does not have are drawn dashed.
 """
 
 import json
@@ -29,7 +29,7 @@ LEGEND_PX = 22
 """Height of the legend under a drawing."""
 
 RADII = {"small": 0.35, "large": 0.7}
-"""Radii of objects in Blender units, where neither a box nor a place says how large they are."""
+"""Radii of objects in Blender units, if neither a box nor coordinates say how large they are."""
 
 GLOSS = (
     '<linearGradient id="clevrhope-gloss" x1="0" y1="0" x2="1" y2="1">'
@@ -39,15 +39,15 @@ GLOSS = (
     '<stop offset="1" stop-color="#000" stop-opacity=".4"/>'
     "</linearGradient>"
 )
-"""What lies over an object of metal."""
+"""Drawn over a metal object."""
 
 SHINY = "metal"
-"""The material that shines."""
+"""The material that is drawn shining."""
 
 
 @cache
 def default_colors() -> Colors:
-    """Color -> red, green and blue from 0 to 255, of the properties file that comes with the package."""
+    """Color -> red, green and blue from 0 to 255, from the properties file that comes with the package."""
     properties = json.loads((blender_assets() / "properties.json").read_bytes())
     named: Colors = properties["colors"]
     return named
@@ -56,13 +56,13 @@ def default_colors() -> Colors:
 def scene_svg(
     scene: Mapping[str, Any], *, colors: Colors | None = None, numbered: bool = False, legend: bool = False
 ) -> str:
-    """The drawing, far objects first, so that near ones hide them.
+    """Draws a scene, far objects first, so that near ones hide them.
 
     Args:
         scene: in CLEVR's JSON form; only `objects` must be there.
-        colors: what the names of colors mean; by default CLEVR's.
-        numbered: writes each object's number on it.
-        legend: says below which material shines.
+        colors: the meanings of color names; by default CLEVR's.
+        numbered: write each object's number on it.
+        legend: explain below which material shines.
     """
     colors = colors or default_colors()
     items: Sequence[Item] = scene["objects"]
@@ -82,7 +82,7 @@ def scene_svg(
 
 
 def swatch_svg(item: Item, *, colors: Colors | None = None) -> str:
-    """A small drawing of one object, in a line of text."""
+    """A small drawing of one object, for use in a line of text."""
     reach = 7.0 if item.get("size") != "small" else 4.5
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="18" height="18" viewBox="0 0 18 18" '
@@ -92,7 +92,7 @@ def swatch_svg(item: Item, *, colors: Colors | None = None) -> str:
 
 
 def materials_html(materials: Sequence[str]) -> str:
-    """What each material looks like in a drawing, as HTML: "(a dull ball) rubber: dull"."""
+    """How each material is drawn, as HTML: "(a dull ball) rubber: dull"."""
     return "; ".join(
         f"{swatch_svg({'shape': 'sphere', 'color': 'gray', 'material': each})} {escape(each)}: "
         f"{'with a highlight' if each == SHINY else 'dull'}"
@@ -101,7 +101,7 @@ def materials_html(materials: Sequence[str]) -> str:
 
 
 def object_words(item: Item) -> str:
-    """What an object says of itself: "small red rubber cube"."""
+    """The attributes of an object in words: "small red rubber cube"."""
     said = (str(item[kind]) for kind in ("size", "color", "material") if kind in item)
     return " ".join([*said, str(item.get("shape", "object"))])
 
@@ -109,7 +109,7 @@ def object_words(item: Item) -> str:
 def box_px(item: Item) -> Box:
     """Left, top, right and bottom of an object in its image, in pixels.
 
-    Published CLEVR scenes have no boxes; there it is the box of a sphere of the object's size.
+    Published CLEVR scenes have no boxes; for them it is the box of a sphere of the object's size.
     """
     if "bbox" in item:
         left, top, right, bottom = item["bbox"]
@@ -124,7 +124,7 @@ def _boxes(scene: Mapping[str, Any]) -> list[tuple[Box, float]]:
     try:
         return [_finite(*each) for each in _placed(scene)]
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        # It does not say where each object is, or something else stands there.
+        # It does not say where each object is, or has other content there.
         return list(_in_rows(scene["objects"]))
 
 
@@ -157,14 +157,14 @@ def _in_rows(items: Sequence[Item]) -> Iterator[tuple[Box, float]]:
 
 
 def _projected(item: Item, camera: Sequence[float]) -> tuple[Box, float]:
-    """The box of an object at `3d_coords` in the image of a camera, and minus its distance."""
+    """The box of an object at `3d_coords` in a camera's image, and minus its distance."""
     u, v, depth = project(item["3d_coords"], camera, focal_px=FOCAL_PX, size_px=(WIDTH_PX, HEIGHT_PX))
     reach = FOCAL_PX * RADII.get(item.get("size", ""), item["3d_coords"][2]) / depth
     return (u - reach, v - reach, u + reach, v + reach), -depth
 
 
 def _outlined(item: Item, box: Box, colors: Colors) -> str:
-    """An object in its box."""
+    """Draws an object in its box."""
     left, top, right, bottom = box
     width, height = right - left, bottom - top
     known = colors.get(item.get("color", ""))
@@ -208,7 +208,7 @@ def _number(number: int, box: Box) -> str:
 
 
 def _legend(items: Sequence[Item]) -> str:
-    """Which material looks like what, of those that are there."""
+    """Explains how each material in the scene is drawn."""
     materials = sorted({str(item["material"]) for item in items if "material" in item})
     drawn = ""
     for place, material in enumerate(materials):

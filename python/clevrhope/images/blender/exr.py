@@ -29,7 +29,7 @@ def read_exr(data: bytes) -> dict[str, npt.NDArray[np.float32]]:
     names = _channels(attributes["channels"])
     left, top, right, bottom = np.frombuffer(attributes["dataWindow"], "<i4").tolist()
     height, width = bottom - top + 1, right - left + 1
-    # A table of line offsets precedes the lines; a line has its number, its length, and a row of each channel.
+    # A table of line offsets precedes the lines; each has its number, its length, and a row of each channel.
     line = np.dtype([("row", "<i4"), ("bytes", "<i4"), ("pixels", "<f4", (len(names), width))])
     lines = np.frombuffer(data, line, height, start + 8 * height)
     order = np.argsort(lines["row"], kind="stable")
