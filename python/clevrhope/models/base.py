@@ -1,4 +1,4 @@
-"""The base of this package's models: how settings make one, and the loss that most of them have."""
+"""The base of this package's models: how they are built from settings, and the loss that most of them use."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -17,10 +17,10 @@ def two_layers(n_in: int, hidden: int, n_out: int) -> nn.Sequential:
 
 
 class BaseModel(nn.Module):
-    """A model that is made from a dataclass of settings and a vocabulary; see `protocol.Model`.
+    """A model that is built from a dataclass of settings and a vocabulary; see `protocol.Model`.
 
     Attributes:
-        name: of the model, for messages.
+        name: the model's name, for messages.
         settings: the dataclass.
     """
 
@@ -29,19 +29,19 @@ class BaseModel(nn.Module):
 
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model with these settings.
+        """Builds a new model with these settings.
 
         Raises:
-            ConfigError: an unknown setting or an invalid value.
+            ConfigError: a setting is unknown, or a value is invalid.
         """
         return cls(read_model_settings(cls.settings, config, model=cls.name), vocab)
 
     def plan(self, batch: Batch) -> Any:
-        """As of `protocol.Model`: here (B,) lengths of the questions on the CPU, by which LSTMs pack them."""
+        """As in `protocol.Model`: here (B,) lengths of the questions on the CPU, by which LSTMs pack them."""
         return batch.question_lengths.cpu()
 
     def planned(self, batch: Batch) -> Any:
-        """The batch's plan, which is made here where its loader did not."""
+        """The batch's plan, which is made here if its loader did not make it."""
         return self.plan(batch) if batch.plan is None else batch.plan
 
     def loss(self, batch: Batch) -> Tensor:
@@ -49,5 +49,5 @@ class BaseModel(nn.Module):
         return F.cross_entropy(self.predict(batch), batch.answers)
 
     def predict(self, batch: Batch) -> Tensor:
-        """(B, A) scores of the answers, which each model computes in its own way."""
+        """(B, A) scores of the answers; each model computes them in its own way."""
         raise NotImplementedError

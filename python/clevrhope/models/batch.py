@@ -10,7 +10,7 @@ from torch import Tensor
 from clevrhope.errors import ConfigError, TrainingError
 
 ABSENT = -1
-"""In place of a row of features, after the last image of a set."""
+"""Marks the end of a set's images in a row of indices."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,12 +26,12 @@ class Batch:
         families: (B,) int64, CLEVR's question_family_index.
         rows: (B,) int64, each question's row in its split's file.
         features: array name in the feature store -> (B, ...) features of the questions' images, in the
-            store's dtype; (U, ...) where questions are about sets of images, a row for each image of the
-            batch, however many questions have it.
+            store's dtype; (U, ...) if questions are about sets of images, with one row for each image of the
+            batch, however many questions share it.
         images: (B, I) int64, the rows in `features` of each question's images, `ABSENT` after the last one;
-            None where each question is about one image.
-        sentences: gives the sentences of all questions of the split; `text` is what models use.
-        plan: what the model's `plan` returned for this batch; None where it was not called.
+            None if each question is about one image.
+        sentences: returns the sentences of all questions of the split; models use `text`.
+        plan: what the model's `plan` returned for this batch; None if it was not called.
     """
 
     questions: Tensor
@@ -56,11 +56,11 @@ class Batch:
     def text(self) -> list[str]:
         """The sentences of the B questions, as in the dataset's question file: "What color is the cube?".
 
-        They have all words of the dataset, also those that are <UNK> in `questions`. The first call for a
+        They contain all words of the dataset, even those that are <UNK> in `questions`. The first call for a
         split makes the sentences of all its questions, about 100 bytes each.
 
         Raises:
-            ConfigError: the batch was not made of a split, so it has no sentences.
+            ConfigError: the batch was not made from a split, so it has no sentences.
         """
         if self.sentences is None:
             raise ConfigError("the batch was not made of the questions of a split, so it has no text")
@@ -92,7 +92,7 @@ class Batch:
         """Overwrites the tensors with those of another batch.
 
         Raises:
-            TrainingError: they have other shapes or types.
+            TrainingError: they have other shapes or dtypes.
         """
         own, others = self._tensors(), other._tensors()
         for name in {**own, **others}:
@@ -103,22 +103,22 @@ class Batch:
             tensor.copy_(others[name])
 
     def image_rows(self) -> Tensor:
-        """(B, I) `images`, also where each question is about one image."""
+        """(B, I) `images`, even if each question is about one image."""
         if self.images is not None:
             return self.images
         return torch.arange(len(self), device=self.answers.device).unsqueeze(1)
 
     def image_places(self) -> Tensor:
-        """(K,) int64 places of images in the flattened `images`, absent ones left out. Waits for a GPU."""
+        """(K,) int64 positions of images in the flattened `images`, without absent ones. Waits for a GPU."""
         return (self.image_rows() != ABSENT).flatten().nonzero().squeeze(1)
 
     def single_images(self, places: Tensor | None = None) -> "Batch":
         """Each image with its question, as a batch of questions about one image.
 
-        Rows are in the order of `images`, of which absent ones are left out.
+        Rows are in the order of `images`, without absent ones.
 
         Args:
-            places: `image_places`, where they are known already.
+            places: `image_places`, if already known.
         """
         if self.images is None:
             return self
@@ -130,12 +130,12 @@ class Batch:
         return replace(self, **{**columns, "images": None}, features=features)
 
     def _tensors(self) -> dict[str, Tensor]:
-        """The columns and arrays that there are, by name."""
+        """The columns and arrays that are present, by name."""
         columns = {name: getattr(self, name) for name in _COLUMNS}
         return {name: each for name, each in {**columns, **self.features}.items() if each is not None}
 
     def _columns(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
-        """The tensors with a row for each question, changed."""
+        """Applies a change to the tensors that have a row for each question."""
         columns = {name: getattr(self, name) for name in _COLUMNS}
         return {name: each if each is None else change(each) for name, each in columns.items()}
 

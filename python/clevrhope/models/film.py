@@ -1,6 +1,6 @@
-"""FiLM: residual blocks over image maps, each channel scaled and shifted as the question says.
+"""FiLM: residual blocks over image maps, whose channels are scaled and shifted depending on the question.
 
-Source: Perez et al. 2018 and its public script. Layers that batch norm follows have no bias of their own.
+Source: Perez et al. 2018 and its public script. Layers followed by batch norm have no bias of their own.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ from clevrhope.runtime.settings import check_at_least
 
 @dataclass(frozen=True)
 class FilmConfig(MapsConfig):
-    """Settings of a FiLM network, added to those of `MapsConfig`.
+    """Settings of a FiLM network, in addition to those of `MapsConfig`.
 
     Attributes:
         blocks: the number of residual blocks that the question modulates.
@@ -48,7 +48,7 @@ class FilmConfig(MapsConfig):
 
 
 Run = Callable[[nn.Module, Tensor], Tensor]
-"""Runs a layer on its input: here as it is, in a stack for all models."""
+"""Runs a layer on its input: directly here, for all models at once in a stack."""
 
 
 def run_layer(layer: nn.Module, x: Tensor) -> Tensor:
@@ -66,14 +66,14 @@ class FilmBlock(nn.Module):
         self.norm = nn.BatchNorm2d(channels, affine=False)
 
     def forward(self, x: Tensor, scale: Tensor, shift: Tensor, run: Run = run_layer) -> Tensor:
-        """(B, C, H, W) to the same shape; scale and shift are (B, C). In a stack all are (B, M, C, ...)."""
+        """(B, C, H, W) to the same shape; scale and shift are (B, C). In a stack, all are (B, M, C, ...)."""
         x = torch.relu(run(self.first, with_coordinates(x)))
         normed = run(self.norm, run(self.second, x))
         return x + torch.relu(normed * scale[..., None, None] + shift[..., None, None])
 
 
 class Film(BaseModel):
-    """FiLM, for any image features that give maps."""
+    """FiLM, for any image features that provide maps."""
 
     name = "film"
     settings = FilmConfig
@@ -112,7 +112,7 @@ class Film(BaseModel):
         """(B, A) scores.
 
         Raises:
-            ConfigError: one question alone in training, where batch norm needs several.
+            ConfigError: a single question in training, where batch norm needs several.
         """
         if self.training and len(batch) == 1:
             raise ConfigError(
@@ -135,7 +135,7 @@ class Film(BaseModel):
         return answer_losses(by_model(scores), batch.answers, n_models)
 
     def _scores(self, questions: Tensor, maps: Tensor, run: Run) -> Tensor:
-        """(B, A) scores for (B, H) states of the questions and (B, C, H, W) maps; in a stack (B, M, ...)."""
+        """(B, A) scores from (B, H) states of the questions and (B, C, H, W) maps; in a stack (B, M, ...)."""
         film = run(self.steer, questions)
         film = film.view(*questions.shape[:-1], self.config.blocks, 2, self.config.channels)
         x = run(self.stem, with_coordinates(maps))  # (B, C, H, W)

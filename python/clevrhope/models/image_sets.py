@@ -1,4 +1,4 @@
-"""How a model of one image reads a set of them: it encodes each, and layers over their states join them.
+"""Extends models of one image to sets of images: each image is encoded, and further layers join the states.
 
 Source: the variant of VisualBERT for several images in COVR (Bogin et al. 2021), in which each image is
 encoded together with the question and two more layers follow.
@@ -16,17 +16,17 @@ from clevrhope.models.batch import ABSENT, Batch
 
 N_LAYERS = 2
 SET_LAYERS = "set_layers."
-"""How the names of weights begin that join several images; models of one image have none of them."""
+"""Prefix of the names of weights that join several images; models of one image have none of them."""
 _DEVIATION = 0.02
 
 
 class SetLayers(nn.Module):
     """Two transformer layers over the states of a question's images and a learned token.
 
-    The state of the token stands for the set. The token takes part in the attention, so its share tells how
-    many images there are, which a mean over the images would hide. Places are not embedded, as the order of
-    images carries nothing. A set of one has nothing to join: it keeps the state of its image, as a model of
-    one image has it.
+    The state of the token stands for the set. The token takes part in the attention, so its weight shows how
+    many images there are, which a mean over the images would hide. There are no position embeddings, because
+    the order of images has no meaning. A set of one image needs no joining: it keeps the state of its image,
+    as in a model of one image.
     """
 
     def __init__(self, hidden: int, *, heads: int, intermediate: int, dropout: float) -> None:
@@ -41,9 +41,9 @@ class SetLayers(nn.Module):
         """(B, D) states of the sets.
 
         Args:
-            states: (K, D) of all images of all sets, in the order of `images`.
-            images: (B, I), `ABSENT` where a set has no more images.
-            places: (K,) places of the states in the flattened `images`.
+            states: (K, D) states of all images of all sets, in the order of `images`.
+            images: (B, I), `ABSENT` after the last image of a set.
+            places: (K,) positions of the states in the flattened `images`.
         """
         is_there = images != ABSENT  # (B, I)
         of_images = self.token.new_zeros(images.numel(), len(self.token))
@@ -51,16 +51,16 @@ class SetLayers(nn.Module):
             *images.shape, -1
         )  # (B, I, D)
         token = self.token.expand(len(images), 1, -1)
-        padding = F.pad(~is_there, (1, 0))  # (B, 1 + I), in which the token is not masked
+        padding = F.pad(~is_there, (1, 0))  # (B, 1 + I), where the token is never masked
         joined = self.transformer(torch.cat([token, of_images], dim=1), src_key_padding_mask=padding)[:, 0]
         is_single = is_there.sum(1, keepdim=True) == 1
         return torch.where(is_single, of_images[:, 0], joined)
 
 
 class ImageSetModel(BaseModel):
-    """A model of one image that can be given layers for sets of images; without them it is as before.
+    """A model of one image that can be given layers for sets of images; without them it is unchanged.
 
-    A head scores answers from the state of an image with its question, or from that of a set.
+    A head scores answers from the state of an image with its question, or from the state of a set.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class ImageSetModel(BaseModel):
         raise NotImplementedError
 
     def plan(self, batch: Batch) -> Any:
-        """As of `protocol.Model`: here `Batch.image_places`; None where each question is about one image."""
+        """As in `protocol.Model`: here `Batch.image_places`; None if each question is about one image."""
         return None if batch.images is None else batch.image_places()
 
     def image_places(self, batch: Batch) -> Tensor:
@@ -84,10 +84,10 @@ class ImageSetModel(BaseModel):
         raise NotImplementedError
 
     def states(self, batch: Batch) -> Tensor:
-        """(B, D) states of questions about one image each, or about a set each.
+        """(B, D) states of the questions, each about one image or about one set.
 
         Raises:
-            ConfigError: questions about sets, and no layers for them.
+            ConfigError: the questions are about sets, but the model has no layers for them.
         """
         if batch.images is None:
             return self.image_states(batch)

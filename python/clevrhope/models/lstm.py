@@ -1,4 +1,4 @@
-"""LSTMs and GRUs over questions, which run on every processor under autocast, and an encoder of words."""
+"""LSTMs and GRUs over questions that run on every processor under autocast, and an encoder of words."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ class Lstm(nn.LSTM):
     """
 
     def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> Any:
-        """As `nn.LSTM`, for a tensor or a packed sequence."""
+        """As in `nn.LSTM`, for a tensor or a packed sequence."""
         return _in_float32(super().forward, input, hx)
 
 
@@ -23,17 +23,17 @@ class Gru(nn.GRU):
     """`nn.GRU` that computes in float32 on a CPU even under autocast, as `Lstm` does."""
 
     def forward(self, input: Any, hx: Tensor | None = None) -> Any:
-        """As `nn.GRU`, for a tensor or a packed sequence."""
+        """As in `nn.GRU`, for a tensor or a packed sequence."""
         return _in_float32(super().forward, input, hx)
 
     def flatten_parameters(self) -> None:
-        """As of `nn.GRU`, but nothing where weights are stacked: cuDNN has no layout for those."""
+        """As in `nn.GRU`, but does nothing for stacked weights, for which cuDNN has no layout."""
         if self.weight_ih_l0.ndim == 2:
             super().flatten_parameters()
 
 
 def _in_float32(forward: Callable[[Any, Any], Any], input: Any, hx: Any) -> Any:
-    """What a network gives, outside of the CPU's autocast; its state is a tensor, a pair of them, or None."""
+    """Runs a network outside of the CPU's autocast; its state is a tensor, a pair of them, or None."""
     on_cpu = (input.data if isinstance(input, PackedSequence) else input).device.type == "cpu"
     if not (on_cpu and torch.is_autocast_enabled("cpu")):
         return forward(input, hx)
@@ -44,13 +44,13 @@ def _in_float32(forward: Callable[[Any, Any], Any], input: Any, hx: Any) -> Any:
 
 
 def encode(rnn: Lstm | Gru, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Any]:
-    """Runs over padded rows, (B, Q, E) of which the first `lengths` (B,), on the CPU, are tokens.
+    """Runs over padded rows, (B, Q, E); the first `lengths` (B,), on the CPU, of each row are tokens.
 
     Returns:
-        Outputs (B, Q, D), 0 at the padding; a (B, Q) bool mask of the tokens; the last state, one tensor
-        (layers * directions, B, H) of a GRU, and a hidden and a cell state of an LSTM.
+        Outputs (B, Q, D), 0 at the padding; a (B, Q) bool mask of the tokens; the last state, which is one
+        tensor (layers * directions, B, H) for a GRU, and a hidden and a cell state for an LSTM.
     """
-    # Sorted here, as torch would read the order back from the device.
+    # Sorted here, because torch would read the order back from the device.
     lengths, order = lengths.sort(descending=True)
     back = order.argsort()
     on_device = torch.stack([lengths, order, back]).to(embedded.device, non_blocking=True)
@@ -67,7 +67,7 @@ def encode(rnn: Lstm | Gru, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, 
 
 
 class EncodedQuestions(NamedTuple):
-    """Questions as `QuestionEncoder` gives them."""
+    """Questions encoded by `QuestionEncoder`."""
 
     words: Tensor  # (B, Q, D) state at each word
     mask: Tensor  # (B, Q) bool, true at words, false at padding
@@ -75,7 +75,7 @@ class EncodedQuestions(NamedTuple):
 
 
 class QuestionEncoder(nn.Module):
-    """An LSTM over embedded words, which several models begin with.
+    """An LSTM over embedded words, the first part of several models.
 
     Args:
         n_words: size of the vocabulary.

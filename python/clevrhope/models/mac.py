@@ -1,7 +1,7 @@
-"""MAC: a memory that is rewritten in steps, each of which attends to the words and then to the image.
+"""MAC: a memory that is updated in steps, each of which attends first to the words and then to the image.
 
-Source: Hudson and Manning 2018; a cell's control, read and write units as in its section 3, without the
-variants of its appendix. The knowledge base, the maps that a cell reads, is made as in its authors' code.
+Source: Hudson and Manning 2018. A cell's control, read and write units are those of its section 3, without
+the variants of its appendix. The knowledge base, the maps that a cell reads, is made as in its authors' code.
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from clevrhope.runtime.settings import check_at_least
 
 @dataclass(frozen=True)
 class MacConfig(MapsConfig):
-    """Settings of a MAC network, added to those of `MapsConfig`.
+    """Settings of a MAC network, in addition to those of `MapsConfig`.
 
     Attributes:
         words: size of the word embeddings.
         hidden: units of control, memory and all other layers; an odd number is rounded down.
-        steps: how often the memory is rewritten.
+        steps: how often the memory is updated.
         knowledge_dropout: dropout before each convolution of the knowledge base.
         dropout: dropout in the classifier.
     """
@@ -66,7 +66,7 @@ class Cell(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """The next control and memory, (B, D) each.
 
-        `question` (B, D) is the question as this step sees it, `image` is (B, H * W, D).
+        `question` (B, D) is the question as seen by this step, `image` is (B, H * W, D).
         """
         query = self.control(torch.cat([control, question], dim=1))
         scores = self.word_score(query.unsqueeze(1) * encoded.words).squeeze(2)  # (B, Q)
@@ -80,7 +80,7 @@ class Cell(nn.Module):
 
 
 class Mac(BaseModel):
-    """MAC: one cell with the same weights at each step, apart from each step's view of the question."""
+    """MAC: one cell with the same weights at each step, except for each step's view of the question."""
 
     name = "mac"
     settings = MacConfig

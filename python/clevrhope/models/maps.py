@@ -7,7 +7,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.runtime.settings import check_at_least
 
 MapKind = Literal["pixels", "resnet101"]
-"""Kinds of features that give maps."""
+"""Kinds of features that provide maps."""
 
 RESNET_SIDE = 14
 """Cells along each side of ResNet-101's layer3 maps of a 224 x 224 image."""
@@ -19,12 +19,12 @@ class MapsConfig:
 
     Attributes:
         features: "resnet101" maps, or "pixels" for a stem that learns from images.
-        picture_width: width of the images in pixels; only for "pixels", like the next four.
+        picture_width: width of the images in pixels; only for "pixels", like the next four settings.
         picture_height: height of the images in pixels.
         halvings: how often the stem halves the sides of an image.
         stem_channels: channels of the stem's first convolution; each further one has twice as many, up to
-            `channels`, which the last one has in any case. 0 for `channels` throughout.
-        shift: most pixels by which each image is shifted at random in training.
+            `channels`, which the last one always has. 0 means `channels` throughout.
+        shift: the most pixels by which each image is shifted at random in training.
         channels: channels of the stem's maps.
     """
 
@@ -40,7 +40,7 @@ class MapsConfig:
         """Checks the settings that these models share.
 
         Raises:
-            ConfigError: a value out of range, or images too small for so many halvings.
+            ConfigError: a value is out of range, or images are too small for so many halvings.
         """
         check_at_least(1, halvings=self.halvings, channels=self.channels)
         check_at_least(0, stem_channels=self.stem_channels, shift=self.shift)

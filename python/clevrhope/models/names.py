@@ -1,4 +1,4 @@
-"""Finds a model's class: ours by name, a user's as package.module:Class. Imports no torch by itself."""
+"""Finds a model's class: ours by name, a user's as package.module:Class. Does not itself import torch."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -30,14 +30,14 @@ SET_MODELS = ("lxmert_p", "lxmert_s", "object_transformer", "question_only")
 """Models that can be trained on questions about sets of images."""
 
 METHODS = ("build", "loss", "predict")
-"""Methods that every model class needs; `clevrhope.models.protocol.Model` says what they do."""
+"""Methods that every model class needs; `clevrhope.models.protocol.Model` describes them."""
 
 
 def find_model(name: str) -> "type[Model]":
-    """Imports the class of that name; users' modules are found on Python's path and in the working directory.
+    """Imports a class by name; users' modules are found on Python's path and in the working directory.
 
     Raises:
-        ConfigError: no such name, module or class; a class that lacks a method; torch is missing.
+        ConfigError: there is no such name, module or class; a class lacks a method; or torch is missing.
     """
     check_name(name)
     check_torch()
@@ -58,7 +58,7 @@ def find_model(name: str) -> "type[Model]":
 
 
 def check_name(name: str) -> None:
-    """Checks that a name is one of ours or of the form package.module:Class.
+    """Checks that a name is one of ours or has the form package.module:Class.
 
     Raises:
         ConfigError: it is neither.
@@ -71,17 +71,17 @@ def check_name(name: str) -> None:
 
 
 def build_model(name: str, config: Mapping[str, Any], vocab: "Vocab", *, sets: bool = False) -> "Module":
-    """A new model.
+    """Builds a new model.
 
     Args:
-        name: of its class, as of `find_model`.
+        name: the name of its class, as for `find_model`.
         config: its settings.
-        vocab: the dataset's.
+        vocab: the dataset's vocabulary.
         sets: whether its questions are about sets of images.
 
     Raises:
-        ConfigError: no such class, invalid settings, a `build` that does not return a torch.nn.Module, or a
-            model of one image for sets of them.
+        ConfigError: there is no such class, settings are invalid, `build` does not return a torch.nn.Module,
+            or a model of one image is to read sets.
     """
     found = find_model(name)
 
@@ -106,10 +106,10 @@ def build_model(name: str, config: Mapping[str, Any], vocab: "Vocab", *, sets: b
 
 
 def _prepare_for_sets(name: str, model: "Module") -> None:
-    """Gives a model its layers for sets of images; one that reads no image needs none.
+    """Gives a model its layers for sets of images; a model that reads no image needs none.
 
     Raises:
-        ConfigError: it reads one image, or writes programs, which are executed on one scene.
+        ConfigError: it reads one image, or predicts programs, which are executed on one scene.
     """
     if callable(add := getattr(model, "add_set_layers", None)):
         add()

@@ -1,8 +1,8 @@
-"""A transformer over the words of a question, and another over the objects of an image that reads the words.
+"""A transformer over the words of a question, and another over an image's objects, which attend to the words.
 
 With "scene-boxes" it reads backbone features of the true boxes. With "attributes" it reads the true attribute
-values and coordinates, so none of its errors there is one of perception: an upper bound on what better
-perception can give. All its numbers are choices of this project.
+values and coordinates, so none of its errors is due to perception: this is an upper bound on what better
+perception can achieve. All of its hyperparameters are choices of this project.
 """
 
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ ATTRIBUTE_TYPES = ("size", "color", "material", "shape")
 
 _BOX_VECTOR, _BOX, _COORDINATES = 2048, 4, 3
 _LONGEST = 128
-"""Most tokens of a question; those of CLEVR's templates have up to 47, COVR's up to 68."""
+"""The most tokens of a question; those of CLEVR's templates have up to 47, COVR's up to 68."""
 _DEVIATION = 0.02
 _DIRECTIONS = 8
-"""Directions along which a question's words say how far objects are from one another."""
+"""Number of directions along which distances between objects are computed, depending on the question."""
 _STEEPNESS = 3.0
-"""Objects are at most about 1 or 2 apart along an axis, but small distances count, too."""
+"""Objects are at most about 1 or 2 apart along an axis, but small distances matter, too."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ObjectTransformerConfig:
         features: "scene-boxes" or "frcnn" box vectors, or true "attributes".
         hidden: units of each token.
         heads: attention heads of each layer.
-        layers: layers over the words, and as many over the objects.
+        layers: number of layers over the words, and also over the objects.
         dropout: dropout in all layers.
     """
 
@@ -94,10 +94,11 @@ class AttributeTokens(nn.Module):
 
 
 class Directions(nn.Module):
-    """Directions in space that the words of a question name, such as "left", and distances along them.
+    """Directions in space that a question's words name, such as "left", and distances along them.
 
-    The words weigh the coordinates, so that a distance is a product of what they say and of where two objects
-    are. Without this product it takes the model long to compare places at all (docs/models.md).
+    The words weight the coordinates, so that a distance is a product of the words' meaning and of the
+    positions of two objects. Without this product, the model takes long to learn to compare positions at all
+    (docs/models.md).
     """
 
     def __init__(self, hidden: int, *, heads: int, coordinates: int, dropout: float) -> None:
@@ -126,8 +127,8 @@ class ObjectAttention(nn.Module):
 
     def forward(self, objects: Tensor, no_object: Tensor, distances: Tensor) -> Tensor:
         """(N, T, D) objects with (N, T) padding and (N, T, T, R) distances to (N, T, D)."""
-        # Queries and the like are (N, T, H, E), of H heads with E units. Distances are projected within the
-        # sums, as (N, T, T, H, E) would fill the memory.
+        # Queries, keys and values are (N, T, H, E), with H heads of E units. Distances are projected inside
+        # the sums, because (N, T, T, H, E) would fill the memory.
         queries, keys, values = self.project(objects).unflatten(2, (3, self.heads, -1)).unbind(2)
         far = self.project_distances.weight.view(2, self.heads, -1, _DIRECTIONS)  # (2, H, E, R)
         scores = torch.einsum("nihe,njhe->nhij", queries, keys)
@@ -141,7 +142,7 @@ class ObjectAttention(nn.Module):
 
 
 class ObjectLayer(nn.Module):
-    """All objects of a question's images attend to its words, then those of each image to one another."""
+    """All objects of a question's images attend to its words, and then those of each image to one another."""
 
     def __init__(self, hidden: int, *, heads: int, dropout: float) -> None:
         super().__init__()
@@ -156,7 +157,7 @@ class ObjectLayer(nn.Module):
     def forward(
         self, objects: Tensor, no_object: Tensor, words: Tensor, no_word: Tensor, distances: Tensor
     ) -> Tensor:
-        """(B, I, T, D) objects with (B, I, T) padding and (B, Q, D) words with (B, Q) to (B, I, T, D)."""
+        """(B, I, T, D) objects with (B, I, T) padding, (B, Q, D) words with (B, Q), to (B, I, T, D)."""
         read = self.norms[0](objects).flatten(1, 2)  # (B, I * T, D)
         read, _ = self.to_words(read, words, words, key_padding_mask=no_word, need_weights=False)
         objects = objects + self.dropout(read).view_as(objects)
@@ -167,7 +168,7 @@ class ObjectLayer(nn.Module):
 
 
 class ObjectPlan(NamedTuple):
-    """What the padding of a batch is trimmed by."""
+    """The lengths to which the padding of a batch is trimmed."""
 
     places: Tensor | None  # (K,) `Batch.image_places`; None where each question is about one image
     n_words: int  # tokens in the longest question
@@ -177,8 +178,8 @@ class ObjectPlan(NamedTuple):
 class ObjectTransformer(ImageSetModel):
     """Reads the words, then each image's objects with them, and answers from the state of an image's token.
 
-    The words are read once a question, however many images it is about. In the layers over the objects, those
-    of an image and a learned token attend to one another and to the words.
+    The words are read once per question, however many images it is about. In the layers over the objects, an
+    image's objects and a learned token attend to one another and to the words.
     """
 
     name = "object_transformer"
@@ -231,7 +232,7 @@ class ObjectTransformer(ImageSetModel):
 
     @staticmethod
     def vocab_rows(vocab: Vocab) -> dict[str, list[str]]:
-        """As of `protocol.Model`."""
+        """As in `protocol.Model`."""
         answers = vocab.answers()
         return {
             "words.weight": vocab.questions(),
@@ -240,7 +241,7 @@ class ObjectTransformer(ImageSetModel):
         }
 
     def add_set_layers(self) -> None:
-        """As of `ImageSetModel`, of the size of the other layers."""
+        """As in `ImageSetModel`, with the size of the other layers."""
         config = self.config
         self.set_layers = SetLayers(
             config.hidden, heads=config.heads, intermediate=4 * config.hidden, dropout=config.dropout
@@ -250,21 +251,21 @@ class ObjectTransformer(ImageSetModel):
         """(B, A) scores.
 
         Raises:
-            ConfigError: questions of more tokens than the model reads.
+            ConfigError: questions have more tokens than the model can read.
         """
         return self.classifier(self.norm(self.states(batch)))  # type: ignore[no-any-return]
 
     def plan(self, batch: Batch) -> ObjectPlan:
-        """As of `protocol.Model`."""
+        """As in `protocol.Model`."""
         n_words, n_objects = (int(each.max()) for each in (batch.question_lengths, batch.features["n_boxes"]))
         return ObjectPlan(super().plan(batch), n_words, n_objects)
 
     def image_places(self, batch: Batch) -> Tensor:
-        """As of `ImageSetModel`."""
+        """As in `ImageSetModel`."""
         return self.planned(batch).places.to(batch.answers.device, non_blocking=True)  # type: ignore[no-any-return]
 
     def image_states(self, batch: Batch) -> Tensor:
-        """(K, D) states of the images' tokens; errors as of `predict`."""
+        """(K, D) states of the images' tokens; errors as for `predict`."""
         if batch.questions.shape[1] > len(self.places):
             raise ConfigError(
                 f"the questions have {batch.questions.shape[1]} tokens; the model reads at most "
@@ -279,7 +280,7 @@ class ObjectTransformer(ImageSetModel):
         objects = torch.cat([self.token.expand(len(objects), 1, -1), objects], dim=1)
         lengths = batch.features["n_boxes"] + 1
         objects, no_object = _trimmed(objects, lengths, plan.n_objects + 1)  # (U, T, D), (U, T)
-        # Absent images are replaced by the batch's first image, and their results are dropped.
+        # Absent images are replaced by the batch's first image, and their results are discarded.
         rows = images.clamp(min=0)
         objects, no_object = objects[rows], no_object[rows]  # (B, I, T, D), (B, I, T)
         places = batch.features[self.objects.place_feature][:, : plan.n_objects].to(words.dtype)
@@ -294,6 +295,6 @@ class ObjectTransformer(ImageSetModel):
 
 
 def _trimmed(rows: Tensor, lengths: Tensor, longest: int) -> tuple[Tensor, Tensor]:
-    """Rows (N, W, ...) without the padding that all of them have, and whether a place (N, W) is padding."""
+    """Rows (N, W, ...) without the padding common to all of them, and whether each position is padding."""
     rows = rows[:, :longest]
     return rows, torch.arange(rows.shape[1], device=rows.device) >= lengths.unsqueeze(1)

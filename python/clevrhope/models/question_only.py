@@ -1,4 +1,4 @@
-"""The question-only baseline: how far the words alone go, without the image."""
+"""The question-only baseline, which shows how far the words go without the image."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class QuestionOnlyConfig:
 
 
 class QuestionOnly(BaseModel):
-    """An LSTM over the question and a classifier of two layers. All numbers are choices of this project."""
+    """An LSTM over the question and a classifier of two layers. All sizes are choices of this project."""
 
     name = "question_only"
     settings = QuestionOnlyConfig

@@ -1,6 +1,6 @@
 """How a model is trained, as data: stages, each with a loss, an optimiser and a schedule. No torch.
 
-Where the numbers of the package's recipes come from is said in the tables of docs/models.md.
+The tables of docs/models.md give the sources of the numbers in the package's recipes.
 """
 
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ class Optimiser:
 
     Attributes:
         kind: "adam"; "bert_adam", Adam without bias correction and with decoupled decay; or "muon", which
-            moves convolutions by orthogonal matrices and all other weights by Adam.
+            updates convolutions by orthogonal matrices and all other weights by Adam.
         rate: the learning rate, before the schedule.
-        betas: decay of the first and second moments.
+        betas: decay rates of the first and second moments.
         epsilon: added to the square root of the second moment.
         decay: weight decay.
-        clip_norm: the norm that gradients are clipped to, over all weights of a stage; None for no clipping.
+        clip_norm: the norm to which gradients are clipped, over all weights of a stage; None for no clipping.
     """
 
     kind: OptimiserKind = "adam"
@@ -40,8 +40,8 @@ class Schedule:
     Attributes:
         kind: "constant", after a warm-up if there is one; "linear", from 1 at the first update to 0 just
             after the last one; or "warmup_linear", from 0 to 1 over the first updates and then linearly to 0.
-            The first update of a warm-up has the rate 0.
-        warmup: the fraction of updates that warm up.
+            The first update of a warm-up has the learning rate 0.
+        warmup: the fraction of updates in the warm-up.
     """
 
     kind: ScheduleKind = "constant"
@@ -50,8 +50,8 @@ class Schedule:
     def factor(self, update: int, updates: int) -> float:
         """The factor at update number `update`, counted from 0, of `updates`.
 
-        Public LXMERT code reads its schedule before it counts the update, so a warm-up starts at a rate of 0,
-        and "linear" would be at 0 only at the update after the last one.
+        Public LXMERT code evaluates its schedule before it counts the update, so a warm-up starts at a
+        learning rate of 0, and "linear" would reach 0 only at the update after the last one.
         """
         done = update / updates
         if self.kind == "linear":
@@ -63,18 +63,18 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Stage:
-    """A number of updates of some or all of a model's weights.
+    """A number of updates of all or some of a model's weights.
 
     Attributes:
-        name: of the stage, unique in its recipe.
-        updates: their number, whatever the size of the train set.
+        name: the stage's name, unique in its recipe.
+        updates: the number of updates, whatever the size of the train set.
         batch_size: questions per update. The last, partial batch of an epoch is dropped.
         loss: the model's method that returns the loss.
         trains: the model's submodules whose weights are updated; empty for all.
-        optimiser: its state starts anew with the stage.
-        schedule: of the learning rate.
+        optimiser: the optimiser, whose state is reset at the start of the stage.
+        schedule: the schedule of the learning rate.
         averaging: the decay of an exponential moving average of the weights, which is tuned, kept and
-            evaluated in place of the weights themselves; 0 for none. 0.99 averages some 100 updates.
+            evaluated instead of the weights themselves; 0 for none. 0.99 averages about 100 updates.
         evaluated: whether the weights at the stage's end are kept and evaluated; the last stage's always are.
     """
 
@@ -95,8 +95,8 @@ class Recipe:
 
     Attributes:
         stages: run in this order.
-        precision: "bf16" computes in bfloat16 under autocast where the device has instructions for it;
-            weights stay float32.
+        precision: "bf16" computes in bfloat16 under autocast if the device has instructions for it; weights
+            stay float32.
     """
 
     stages: tuple[Stage, ...]

@@ -18,9 +18,9 @@ Generators = Sequence[torch.Generator | None]
 class PixelStem(nn.Module):
     """4 x 4 convolutions of stride 2 with batch norm, each of which halves the sides of the image.
 
-    Source: FiLM from raw pixels (Perez et al. 2018): four of them, 128 channels, 224 x 224 to 14 x 14. Batch
-    norm before ReLU, `stem_channels` and the random shifts in training, which keep a model from learning a
-    small set of images by heart, are choices of this project.
+    Source: FiLM from raw pixels (Perez et al. 2018): four of them, 128 channels, 224 x 224 to 14 x 14.
+    Choices of this project are batch norm before ReLU, `stem_channels`, and the random shifts in training,
+    which keep a model from memorising a small set of images.
     """
 
     def __init__(self, config: MapsConfig) -> None:
@@ -30,20 +30,21 @@ class PixelStem(nn.Module):
         first = config.stem_channels or config.channels
         widths = [min(config.channels, first << number) for number in range(config.halvings - 1)]
         for n_in, n in pairwise([3, *widths, config.channels]):
-            # Batch norm has a bias of its own.
+            # Batch norm has its own bias.
             layers.append(nn.Conv2d(n_in, n, 4, stride=2, padding=1, bias=False))
             layers += [nn.BatchNorm2d(n), nn.ReLU(inplace=True)]
         self.layers = nn.Sequential(*layers)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
-        """(B, 3, H, W) uint8 `pixels` to (B, channels, H / 2^n, W / 2^n); errors as of `images`."""
+        """(B, 3, H, W) uint8 `pixels` to (B, channels, H / 2^n, W / 2^n); errors as for `images`."""
         return self.layers(self.images(features))  # type: ignore[no-any-return]
 
     def images(self, features: Mapping[str, Tensor], generators: Generators = (None,)) -> Tensor:
-        """(B, 3, H, W) uint8 `pixels` to the same from -1 to 1, shifted in training; as of `shifted`.
+        """Scales (B, 3, H, W) uint8 `pixels` to between -1 and 1, and shifts them in training; see `shifted`.
 
         Raises:
-            ConfigError: images of another size than the model was built for; says which settings to change.
+            ConfigError: the images have another size than the model was built for; says which settings to
+                change.
         """
         pixels = features["pixels"]
         found, expected = (
@@ -58,7 +59,7 @@ class PixelStem(nn.Module):
                 + "set picture_width to {} and picture_height to {}, ".format(*found)
                 + "or make features with --size {}x{}".format(*expected)
             )
-        # Channels last: a sixth faster on a CPU, measured; maps keep this layout from here on.
+        # Channels last: measured to be a sixth faster on a CPU; maps keep this layout from here on.
         layout = torch.contiguous_format if pixels.is_cuda else torch.channels_last
         scaled = torch.empty_like(pixels, dtype=next(self.parameters()).dtype, memory_format=layout)
         scaled.copy_(pixels).div_(127.5).sub_(1.0)  # -1 to 1
@@ -68,9 +69,9 @@ class PixelStem(nn.Module):
 
 
 def shifted(images: Tensor, most: int, generators: Generators = (None,)) -> Tensor:
-    """(B, C, H, W) images, each shifted at random by up to `most` pixels along each axis, edges repeated.
+    """(B, C, H, W) images, each shifted at random by up to `most` pixels along each axis; edges are repeated.
 
-    Each generator draws for an equal part of the images; None is torch's own.
+    Each generator draws for an equal part of the images; None stands for torch's own.
     """
     n, n_channels, height, width = images.shape
     shape, device = (2, n // len(generators), 1), images.device
@@ -88,13 +89,13 @@ def shifted(images: Tensor, most: int, generators: Generators = (None,)) -> Tens
 
 
 class ResnetMaps(nn.Module):
-    """ResNet-101's maps as they are, for models that begin with layers of their own."""
+    """ResNet-101's maps unchanged, for models that begin with layers of their own."""
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
         """(B, 1024, 14, 14) float16 `maps` to the same in float32.
 
         Raises:
-            ConfigError: maps of another size; says how to make the right ones.
+            ConfigError: the maps have another size; says how to make the right ones.
         """
         height, width = features["maps"].shape[-2:]
         if (height, width) != (RESNET_SIDE, RESNET_SIDE):
@@ -106,7 +107,7 @@ class ResnetMaps(nn.Module):
 
 
 class ResnetStem(nn.Module):
-    """Two 3 x 3 convolutions without batch norm: 1024 channels to 64 to those of the model.
+    """Two 3 x 3 convolutions without batch norm: from 1024 channels to 64 to the model's number.
 
     Source: the public Tensor-NMN that the paper followed.
     """
@@ -120,25 +121,25 @@ class ResnetStem(nn.Module):
         self.second = nn.Conv2d(self.MIDDLE, channels, 3, padding=1)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
-        """(B, 1024, 14, 14) float16 `maps` to (B, channels, 14, 14); errors as of `ResnetMaps`."""
+        """(B, 1024, 14, 14) float16 `maps` to (B, channels, 14, 14); errors as for `ResnetMaps`."""
         maps = self.maps(features).to(self.first.weight.dtype)
         return torch.relu(self.second(torch.relu(self.first(maps))))
 
 
 def make_stem(config: MapsConfig) -> nn.Module:
-    """The stem of the two module networks, for the kind of features in a configuration."""
+    """The stem of the two module networks, for the kind of features in the configuration."""
     return PixelStem(config) if config.features == "pixels" else ResnetStem(config.channels)
 
 
 def make_maps(config: MapsConfig) -> tuple[nn.Module, int]:
-    """What gives a model with convolutions of its own its maps, and their channels."""
+    """The source of maps for a model with its own convolutions, and the number of channels."""
     if config.features == "pixels":
         return PixelStem(config), config.channels
     return ResnetMaps(), RESNET_CHANNELS
 
 
 def with_coordinates(maps: Tensor) -> Tensor:
-    """(..., C, H, W) maps with two more channels: the x and y coordinate of each cell, from -1 to 1."""
+    """(..., C, H, W) maps with two extra channels: the x and y coordinates of each cell, from -1 to 1."""
     *several, _, height, width = maps.shape
     across = torch.linspace(-1, 1, width, device=maps.device, dtype=maps.dtype)
     down = torch.linspace(-1, 1, height, device=maps.device, dtype=maps.dtype).unsqueeze(1)

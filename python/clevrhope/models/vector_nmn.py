@@ -1,7 +1,7 @@
-"""Vector-NMN: one module per program token, which maps the image and its inputs' vectors to a vector.
+"""Vector-NMN: one module per program token, mapping the image and its inputs' vectors to a vector.
 
 Source: Bahdanau et al. 2019 (CLOSURE). All modules share their convolutions, which the token and the inputs'
-vectors scale and shift, so one call runs a whole level of a batch whatever its tokens. The model answers on
+vectors scale and shift, so one call runs a whole level of a batch, whatever its tokens. The model answers on
 true programs.
 """
 
@@ -25,10 +25,10 @@ from clevrhope.runtime.settings import check_at_least
 
 @dataclass(frozen=True)
 class VectorNmnConfig(MapsConfig):
-    """Settings of a Vector-NMN, added to those of `MapsConfig`. Vectors are as long as maps have channels.
+    """Settings of a Vector-NMN, in addition to those of `MapsConfig`; its vectors have `channels` numbers.
 
     Attributes:
-        layers: residual layers of a module, of two convolutions each.
+        layers: residual layers of a module, with two convolutions each.
         classifier_hidden: units of the classifier's hidden layer.
     """
 
@@ -41,7 +41,7 @@ class VectorNmnConfig(MapsConfig):
 
 
 class SteeredConvolution(nn.Module):
-    """A convolution before which each channel of its input is scaled and shifted, as a network says."""
+    """A convolution whose input channels are first scaled and shifted by a network's output."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -96,14 +96,14 @@ class VectorNmn(BaseModel):
         self.feature_kind = config.features
         self.arities = _core.program_arities(vocab.programs())
         self.stem = make_stem(config)
-        # A choice: the public code's modules read the stem's maps, without coordinates.
+        # A choice of this project: the public code's modules read the stem's maps, without coordinates.
         self.enter = nn.Conv2d(config.channels + 2, config.channels, 1)
         self.tokens = nn.Embedding(len(vocab.programs()), config.channels)
         self.module = SteeredModule(config.channels, config.layers)
         self.classifier = two_layers(config.channels, config.classifier_hidden, len(vocab.answers()))
 
     def plan(self, batch: Batch) -> Plan:
-        """As of `protocol.Model`."""
+        """As in `protocol.Model`."""
         return plan_levels(batch.programs, self.arities)
 
     def loss(self, batch: Batch) -> Tensor:
@@ -112,7 +112,7 @@ class VectorNmn(BaseModel):
         return F.cross_entropy(scores, batch.answers[rows], reduction="sum") / max(len(rows), 1)
 
     def predict(self, batch: Batch) -> Tensor:
-        """(B, A) scores on the given programs; NaN where a program is ill-formed."""
+        """(B, A) scores on the given programs; NaN if a program is ill-formed."""
         scores, rows = self._run(batch)
         return scores.new_full((len(batch), scores.shape[1]), torch.nan).index_copy(0, rows, scores)
 
@@ -123,7 +123,7 @@ class VectorNmn(BaseModel):
         maps = torch.relu(self.enter(with_coordinates(self.stem(batch.features))))  # (B, C, H, W)
         indices = plan.on(maps.device)
         tokens = self.tokens(indices.tokens)  # (N, C)
-        # Row 0 is a vector of zeros, the input where a token takes fewer than two; so operands count from 1.
+        # Row 0 is a zero vector, the input of tokens that take fewer than two; so operands count from 1.
         operands = torch.stack([indices.left, indices.right], dim=1) + 1  # (N, 2)
         vectors = maps.new_zeros(1, config.channels)
         for begin, end in plan.sets:

@@ -7,7 +7,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.runtime.settings import check_at_least
 
 LENGTH_OF_SETS = 96
-"""WordPieces of a question about a set of images: those of this package's phrasings have up to 69."""
+"""WordPieces of a question about a set of images: this package's phrasings have up to 69."""
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,13 @@ class LxmertConfig:
     Attributes:
         features: "frcnn", the paper's boxes; or "scene-boxes", true boxes, which are not the paper's.
         weights: the file of pretrained weights for LXMERT-p; unused by LXMERT-s.
-        length: WordPieces per question, special tokens and padding included; longer questions are cut. Where
-            questions are about sets of images, it is `LENGTH_OF_SETS` if that is more.
+        length: WordPieces per question, including special tokens and padding; longer questions are cut. If
+            questions are about sets of images, at least `LENGTH_OF_SETS`.
         hidden: units of all layers.
         heads: attention heads of each layer.
         intermediate: units of the feed-forward layers.
-        language_layers: layers over words alone.
-        object_layers: layers over boxes alone.
+        language_layers: layers over words only.
+        object_layers: layers over boxes only.
         cross_layers: layers over both.
         dropout: dropout in all layers, attention included.
     """

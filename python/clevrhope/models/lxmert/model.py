@@ -28,7 +28,7 @@ class LxmertScratch(ImageSetModel):
         self.config = config
         self.feature_kind = config.features
         self.answers = vocab.answers()[len(SPECIAL_TOKENS) :]
-        """The answers that the head scores: all but the special tokens."""
+        """The answers that the head scores: all except the special tokens."""
         self.words = vocab.questions()
         self.pieces = WordPieces(self.words, config.length)
         self.lxmert = Body(config)
@@ -37,17 +37,17 @@ class LxmertScratch(ImageSetModel):
 
     @property
     def is_static(self) -> bool:
-        """As of `protocol.Model`: so for questions about one image, all of which have as many pieces."""
+        """As in `protocol.Model`: True for questions about one image, whose numbers of pieces are equal."""
         return self.set_layers is None
 
     @staticmethod
     def vocab_rows(vocab: Vocab) -> dict[str, list[str]]:
-        """As of `protocol.Model`."""
+        """As in `protocol.Model`."""
         answers = vocab.answers()[len(SPECIAL_TOKENS) :]
         return {"answer_head.logit_fc.3.weight": answers, "answer_head.logit_fc.3.bias": answers}
 
     def add_set_layers(self) -> None:
-        """As of `ImageSetModel`, of the size of LXMERT's layers; the model then reads longer questions."""
+        """As in `ImageSetModel`, with LXMERT's layer sizes; the model then accepts longer questions."""
         config = self.config
         self.pieces = WordPieces(self.words, max(config.length, LENGTH_OF_SETS))
         self.set_layers = SetLayers(
@@ -55,7 +55,7 @@ class LxmertScratch(ImageSetModel):
         )
 
     def forward(self, batch: Batch) -> Tensor:
-        """(B, answers) scores, special tokens left out."""
+        """(B, answers) scores, without special tokens."""
         return self.answer_head(self.states(batch))  # type: ignore[no-any-return]
 
     def image_states(self, batch: Batch) -> Tensor:
@@ -90,9 +90,9 @@ class LxmertPretrained(LxmertScratch):
     name = "lxmert_p"
 
     def check_begin(self) -> None:
-        """Checks that there is a file of weights; errors as `check_file`."""
+        """Checks that a file of weights exists; raises the errors of `check_file`."""
         check_file(self.config.weights)
 
     def begin(self) -> None:
-        """Loads the published weights; errors as `load_pretrained`."""
+        """Loads the published weights; raises the errors of `load_pretrained`."""
         load_pretrained(self, self.config.weights, self.answers)

@@ -1,8 +1,8 @@
 """LXMERT's layers, from WordPieces and boxes to scores.
 
 Names and shapes of weights are those of transformers' `LxmertForQuestionAnswering`, so published weights load
-as they are; attention is torch's fused one. Nothing uses the boxes' half of the last cross layer, so it is
-not computed and its weights are frozen.
+unchanged; attention uses torch's fused kernels. The boxes' half of the last cross layer has no effect on the
+scores, so it is not computed and its weights are frozen.
 """
 
 from collections import OrderedDict
@@ -19,7 +19,7 @@ N_TYPES = 2
 VECTOR_SIZE, BOX_SIZE = 2048, 4
 _EPSILON = 1e-12
 _DEVIATION = 0.02
-"""Standard deviation of new weights, which are normal."""
+"""Standard deviation of new weights, which are normally distributed."""
 
 
 class Attention(nn.Module):
@@ -77,7 +77,7 @@ class AttentionLayer(nn.Module):
 
 
 class Layer(nn.Module):
-    """A layer over words alone, or over boxes alone."""
+    """A layer over words only, or over boxes only."""
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class CrossLayer(nn.Module):
     def forward(
         self, words: Tensor, word_mask: Tensor, boxes: Tensor, box_mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """(B, N, D) words and (B, M, D) boxes to the same shapes; the last layer leaves boxes as they are."""
+        """(B, N, D) words and (B, M, D) boxes to the same shapes; the last layer leaves boxes unchanged."""
         language = self.visual_attention(words, boxes, box_mask)
         language = self.lang_self_att(language, language, word_mask)
         language = self.lang_output(self.lang_inter(language), language)
@@ -127,7 +127,7 @@ class Embeddings(nn.Module):
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
-        # As published, row 0 of each is for padding and is never learned, not even that of position 0.
+        # As published, row 0 of each is for padding and is never learned, not even for position 0.
         self.word_embeddings = nn.Embedding(VOCABULARY_SIZE, config.hidden, padding_idx=0)
         self.position_embeddings = nn.Embedding(N_POSITIONS, config.hidden, padding_idx=0)
         self.token_type_embeddings = nn.Embedding(N_TYPES, config.hidden, padding_idx=0)
@@ -185,7 +185,7 @@ class Encoder(nn.Module):
 
 
 class Body(nn.Module):
-    """All of LXMERT but the head that scores answers."""
+    """All of LXMERT except the head that scores answers."""
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
@@ -216,7 +216,7 @@ def answer_head(config: LxmertConfig, n_answers: int) -> nn.Module:
 
 
 def draw_weights(module: nn.Module) -> None:
-    """Draws new weights for a layer: normal with deviation 0.02, biases 0. For `nn.Module.apply`."""
+    """Initialises a layer: weights normal with deviation 0.02, biases 0. For `nn.Module.apply`."""
     if isinstance(module, nn.Linear | nn.Embedding):
         nn.init.normal_(module.weight, std=_DEVIATION)
     if isinstance(module, nn.Linear):

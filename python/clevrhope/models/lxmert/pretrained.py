@@ -1,8 +1,8 @@
 """Starts LXMERT from its published weights, read from a local file. Nothing is downloaded.
 
-The file is one of `unc-nlp/lxmert-base-uncased`: safetensors, or torch's format, of which only tensors are
-read. Its head scores 9,500 answers without their names; `ANSWERS` gives the places of CLEVR's answers in the
-public list of labels.
+The file is one of `unc-nlp/lxmert-base-uncased`, in the format of safetensors or of torch, from which only
+tensors are read. Its head scores 9,500 answers without naming them; `ANSWERS` has the positions of CLEVR's
+answers in the public list of labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,17 +32,17 @@ _WHAT = "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_mod
 
 
 def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None:
-    """Starts a model from published weights; answers that the published head lacks start from zeros.
+    """Loads published weights into a model; answers that the published head lacks start from zeros.
 
-    Layers for sets of images, which were never published, stay as they are.
+    Layers for sets of images, which were never published, are left unchanged.
 
     Args:
-        model: has weights by the published names.
+        model: the model, whose weights have the published names.
         path: the file of weights.
         answers: the answers of the model's head, in order.
 
     Raises:
-        ConfigError: no such file, a weight that is missing, or one of another shape.
+        ConfigError: there is no such file, or a weight is missing or has another shape.
     """
     check_file(path)
     weights = read_weights(Path(path), what=_WHAT)
@@ -61,10 +61,10 @@ def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None
 
 
 def check_file(path: str) -> None:
-    """Checks that a file of weights is named and exists.
+    """Checks that a file of weights is given and exists.
 
     Raises:
-        ConfigError: it is not named, or does not exist.
+        ConfigError: it is not given, or does not exist.
     """
     if not path:
         raise ConfigError(f"lxmert_p: no pretrained weights; set weights to {_WHAT}")

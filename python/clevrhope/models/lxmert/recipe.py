@@ -11,7 +11,7 @@ def _recipe(*, rate: float, updates: int) -> Recipe:
         optimiser=Optimiser(
             kind="bert_adam", rate=rate, betas=(0.9, 0.999), epsilon=1e-6, decay=0.01, clip_norm=5.0
         ),
-        # As in the public code, the first update of the warm-up has the rate 0.
+        # As in the public code, the first update of the warm-up has the learning rate 0.
         schedule=Schedule(kind="warmup_linear", warmup=0.1),
         evaluated=True,
     )

@@ -36,7 +36,7 @@ class WordPieces(nn.Module):
         length: pieces per row; longer rows are cut.
 
     Raises:
-        ConfigError: a word whose pieces are not known.
+        ConfigError: the pieces of a word are unknown.
     """
 
     pieces: Tensor
@@ -48,7 +48,7 @@ class WordPieces(nn.Module):
         rows = [_pieces_of(word) for word in words]
         widest = max(map(len, rows))
         pieces = torch.tensor([[*row, *[PAD] * (widest - len(row))] for row in rows])
-        # Not persistent: they follow from the vocabulary, and the names in the state are the published ones.
+        # Not persistent: they follow from the vocabulary, and the state should only have the published names.
         self.register_buffer("pieces", pieces, persistent=False)
         self.register_buffer("counts", torch.tensor([len(row) for row in rows]), persistent=False)
 
@@ -57,7 +57,7 @@ class WordPieces(nn.Module):
         pieces, counts = self.pieces[questions], self.counts[questions]  # (B, Q, widest), (B, Q)
         mask = torch.arange(pieces.shape[2], device=pieces.device) < counts.unsqueeze(2)
         flat, mask = pieces.flatten(1), mask.flatten(1)  # (B, Q * widest)
-        # Each piece's position in its row; padding and surplus pieces go to an extra column, which is cut.
+        # Each piece's position in its row; padding and surplus pieces go to an extra column, later cut.
         positions = torch.where(mask, mask.cumsum(1) - 1, self.length).clamp(max=self.length)
         rows = flat.new_full((len(flat), self.length + 1), PAD).scatter(1, positions, flat)[:, : self.length]
         n_pieces = mask.sum(1, keepdim=True)

@@ -19,7 +19,7 @@ class Kernels(NamedTuple):
 
 
 class Bank(Protocol):
-    """Modules whose weights can be gathered by the numbers of nodes' modules."""
+    """Modules whose weights can be gathered by the module numbers of nodes."""
 
     @property
     def first(self) -> Kernels:
@@ -27,7 +27,7 @@ class Bank(Protocol):
 
     @property
     def second(self) -> Kernels:
-        """The second one."""
+        """The second convolution of each module's block."""
 
     @property
     def joins(self) -> Kernels:
@@ -35,21 +35,21 @@ class Bank(Protocol):
 
     @property
     def join_places(self) -> Tensor:
-        """(T,) each module's index in `joins`; -1 where it has none."""
+        """(T,) each module's index in `joins`; -1 if it has none."""
 
 
 class ModuleBank(nn.Module):
     """A residual block of two 3 x 3 convolutions per token, and a 1 x 1 convolution to join two inputs.
 
-    Special tokens have a block too, as in the public code, though no program runs it, so that the number of
-    parameters is the published one.
+    Special tokens have a block too, as in the public code, although no program runs it, so that the number of
+    parameters matches the published one.
 
     Args:
         arities: the number of inputs of each token; -1 for special tokens.
         channels: channels of all maps.
-        init: how weights are drawn. "torch": uniform, as torch does for a convolution. "he": normal, with the
-            deviations of He et al. (2015) before a ReLU and about a third of them before the sum with a
-            block's input; biases 0. A choice of this project.
+        init: how weights are initialised. "torch": uniform, as torch does for a convolution. "he": normal,
+            with the deviations of He et al. (2015) before a ReLU and about a third of them before the sum
+            with a block's input; biases 0. This is a choice of this project.
     """
 
     join_places: Tensor

@@ -10,30 +10,32 @@ from clevrhope.runtime.settings import check_at_least
 NAME = "tensor_nmn"
 
 Form = Literal["auto", "module", "bucketed", "gathered"]
-"""How modules are run; `clevrhope.models.tensor_nmn.forms` says what each does."""
+"""How modules are run; `clevrhope.models.tensor_nmn.forms` describes the forms."""
 
 GeneratorKind = Literal["attention", "attention_one_layer", "plain"]
 
 ModuleInit = Literal["torch", "he"]
-"""How the weights of modules are drawn; `clevrhope.models.tensor_nmn.bank` says what each does."""
+"""How the weights of modules are initialised; `clevrhope.models.tensor_nmn.bank` describes the ways."""
 
 
 @dataclass(frozen=True)
 class TensorNmnConfig(MapsConfig):
-    """Settings of a Tensor-NMN, added to those of `MapsConfig`.
+    """Settings of a Tensor-NMN, in addition to those of `MapsConfig`.
 
     Attributes:
         classifier_channels: channels of the classifier's maps.
         classifier_hidden: units of its hidden layer.
         module_init: how the modules' initial weights are drawn.
         form: how modules are run; "auto" chooses by the device.
-        stages: "all" for the public code's three, or "engine" for an engine on true programs and no
-            generator.
-        generator: "attention" with two layers; "attention_one_layer"; or "plain", two layers without it. The
-            paper's number of parameters, 42 million, fits the last two, the public trainer the first two.
+        stages: "all" for the three stages of the public code, or "engine" for an engine on true programs and
+            no generator.
+        generator: "attention" with two layers; "attention_one_layer"; or "plain", two layers without
+            attention. The paper's number of parameters, 42 million, matches the last two, the public trainer
+            the first two.
         generator_words: size of the generator's embeddings.
         generator_hidden: units of the generator's LSTMs, in each direction.
-        longest_program: most tokens of a program that the generator writes, <START> and <END> included.
+        longest_program: the most tokens of a program that the generator predicts, including <START> and
+            <END>.
         baseline_decay: decay of the moving average of rewards.
     """
 

@@ -1,4 +1,4 @@
-"""Tensor-NMN's execution engine: runs programs on image features and scores the answers."""
+"""Tensor-NMN's execution engine, which runs programs on image features and scores the answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -24,7 +24,7 @@ class Engine(nn.Module):
     Args:
         config: settings of the model.
         program_tokens: the program tokens of vocab.json, in order.
-        n_answers: number of answers in vocab.json, special tokens included as in the public code.
+        n_answers: number of answers in vocab.json, including special tokens, as in the public code.
     """
 
     def __init__(self, config: TensorNmnConfig, program_tokens: Sequence[str], n_answers: int) -> None:
@@ -46,13 +46,13 @@ class Engine(nn.Module):
 
     @property
     def form(self) -> str:
-        """How modules are run where the model is."""
+        """How modules are run on the model's device."""
         if self.config.form != "auto":
             return self.config.form
         return "gathered" if self.bank.first_weights.is_cuda else "bucketed"
 
     def plan(self, programs: Tensor) -> Plan:
-        """The order of the nodes of (B, P) programs; of those on a GPU this waits for it."""
+        """The order of the nodes of (B, P) programs; waits for programs that are on a GPU."""
         return plan_levels(programs, self.arities, by_token=self.form == "bucketed")
 
     def forward(self, features: Mapping[str, Tensor], plan: Plan) -> tuple[Tensor, Tensor]:

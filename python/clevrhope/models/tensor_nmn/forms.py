@@ -1,12 +1,12 @@
-"""Three ways of running the modules of a batch of programs, which give the same maps up to rounding.
+"""Three ways to run the modules of a batch of programs, with equal results up to rounding.
 
 - `run_modules` runs one module at a time on one map. The others are tested against it.
 - `run_bucketed` runs all nodes of a token whose inputs are ready with one convolution.
-- `run_gathered` runs all nodes of a level, whatever their tokens, as one batched matrix product with each
-  node's own weights gathered for it.
+- `run_gathered` runs all nodes of a level, whatever their tokens, as one batched matrix product, for which it
+  gathers each node's own weights.
 
-On a CPU the second takes half as long as the third or less. The third starts far fewer kernels, which is what
-a GPU waits for.
+On a CPU, the second takes at most half as long as the third. The third launches far fewer kernels, and a
+GPU spends its time waiting for launches.
 """
 
 from collections.abc import Iterable
@@ -26,8 +26,8 @@ def run_modules(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices
     Args:
         bank: the modules' weights.
         maps: (B, C, H, W) from the stem.
-        plan: of the programs, by levels.
-        indices: of the plan, on the maps' device.
+        plan: the plan of the programs, by levels.
+        indices: the indices of the plan, on the maps' device.
 
     Returns:
         Maps (R, C, H, W) of the answers of the well-formed programs.
@@ -49,10 +49,10 @@ def run_modules(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices
 
 
 def run_bucketed(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
-    """As `run_modules`, but runs a set of nodes of one token at a time; the plan is by token."""
+    """As `run_modules`, but runs a set of nodes of one token at a time; the plan must be by token."""
     if not len(plan.roots):
         return maps[:0]
-    # Weights are laid out like the maps once a step, or each convolution would do it anew.
+    # Weights get the layout of the maps once per step; otherwise each convolution would convert them anew.
     maps = maps.contiguous(memory_format=torch.channels_last)
     kernels = (_channels_last(each) for each in (bank.first, bank.second, bank.joins))
     firsts, seconds, joins = (_one_by_one(each) for each in kernels)
@@ -89,7 +89,7 @@ def run_gathered(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> 
         plan.sets, plan.n_joins, firsts, seconds, joins, strict=True
     ):
         x = _inputs(join, outputs, begin, end, n_joins, indices) if outputs else maps[indices.rows[:end]]
-        # In place, as nothing else holds the output.
+        # In place, because nothing else uses the output.
         hidden = _products(x, first).relu_()
         outputs.append(_products(hidden, second).add_(x).relu_())
     return torch.cat(outputs).index_select(0, indices.roots)
@@ -101,7 +101,7 @@ def _channels_last(kernels: Kernels) -> Kernels:
 
 
 def _one_by_one(kernels: Kernels) -> list[tuple[Tensor, Tensor]]:
-    """Weights and bias of each; unbound at once, or each view would get a gradient of the full size."""
+    """Weights and bias of each kernel; unbound at once, as each view would get a gradient of full size."""
     return list(zip(kernels.weights.unbind(), kernels.biases.unbind(), strict=True))
 
 
@@ -111,7 +111,7 @@ def _convolve(x: Tensor, kernel: tuple[Tensor, Tensor]) -> Tensor:
 
 
 def _block(x: Tensor, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> Tensor:
-    """A residual block; in place, as nothing else holds the output of a convolution."""
+    """A residual block; in place, because nothing else uses the output of a convolution."""
     hidden = _convolve(x, first).relu_()
     return _convolve(hidden, second).add_(x).relu_()
 
@@ -144,16 +144,16 @@ class _Columns(torch.autograd.Function):
 def columns(x: Tensor, side: int) -> Tensor:
     """`F.unfold` with padding that keeps the size: (n, C, H, W) to (n, C * side * side, H * W), `side` odd.
 
-    On a GPU torch's starts a kernel for each of the n maps, where this copies all windows at once. Its
-    gradient, `F.fold`, took a quarter of an update of 50 engines there.
+    On a GPU, torch's function launches a kernel for each of the n maps, whereas this one copies all windows
+    at once. Its gradient, `F.fold`, took a quarter of an update of 50 engines there.
     """
     return _Columns.apply(x, side)  # type: ignore[no-any-return]
 
 
 def kernels_of_levels(kernels: Kernels, numbers: Tensor, sizes: list[int]) -> Iterable[Kernels]:
-    """For each level the kernels of its nodes, by the (N,) numbers of the nodes' modules.
+    """For each level, the kernels of its nodes, by the (N,) module numbers of the nodes.
 
-    For gradients all levels are gathered at once: each gathering has a gradient as large as all weights.
+    For gradients, all levels are gathered at once: each gathering has a gradient as large as all weights.
     """
     if torch.is_grad_enabled():
         return map(Kernels, *(torch.split(each[numbers], sizes) for each in kernels))
@@ -161,7 +161,7 @@ def kernels_of_levels(kernels: Kernels, numbers: Tensor, sizes: list[int]) -> It
 
 
 def _products(x: Tensor, kernels: Kernels) -> Tensor:
-    """Convolves each of n maps, (n, C in, H, W), with a kernel of its own."""
+    """Convolves each of n maps, (n, C in, H, W), with its own kernel."""
     weights, biases = kernels
     n, _, height, width = x.shape
     side = weights.shape[-1]
@@ -173,7 +173,7 @@ def _inputs(
     join: Kernels, outputs: list[Tensor], begin: int, end: int, n_joins: int, indices: PlanIndices
 ) -> Tensor:
     """The inputs (n, C, H, W) of a level above the lowest; those of binary nodes are joined."""
-    # The input of a unary node is always on the level right below.
+    # The input of a unary node is always on the level just below.
     below = begin - len(outputs[-1])
     joining = slice(end - n_joins, end)
     single = outputs[-1].index_select(0, indices.left[begin : joining.start] - below)

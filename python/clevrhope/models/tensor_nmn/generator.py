@@ -1,8 +1,8 @@
 """Tensor-NMN's program generator: an LSTM encoder and decoder, with or without attention.
 
-Source: the public code that the CLEVR-HOPE paper followed. The decoder starts from zeros, and reads with each
-token a context, which is what it knows of the question. With attention, the context of a step comes from the
-output of the step before, and is zeros at first; without, it is always the encoder's last output.
+Source: the public code that the CLEVR-HOPE paper followed. The decoder starts from zeros, and with each token
+it reads a context, which represents the question. With attention, the context of a step comes from the output
+of the previous step, and is zeros at first; without attention, it is always the encoder's last output.
 """
 
 from typing import NamedTuple
@@ -18,18 +18,18 @@ NULL, START, END = 0, 1, 2
 
 
 class State(NamedTuple):
-    """What one step of the decoder hands to the next."""
+    """The state that one step of the decoder passes to the next."""
 
     hidden: Tensor  # (layers, B, H)
     cell: Tensor  # (layers, B, H)
-    context: Tensor  # (B, D) what the next step reads of the question
+    context: Tensor  # (B, D) what the next step reads about the question
 
 
 class Written(NamedTuple):
-    """Programs as the generator wrote them."""
+    """Programs predicted by the generator."""
 
-    programs: Tensor  # (B, P) int64: <START>, tokens, <END>, then 0; without <END> where it was never written
-    log_probabilities: Tensor  # (B,) of all written tokens, <END> included
+    programs: Tensor  # (B, P) int64: <START>, tokens, <END>, then 0; <END> may be missing
+    log_probabilities: Tensor  # (B,) of all predicted tokens, including <END>
 
 
 class Encoded(NamedTuple):
@@ -38,11 +38,11 @@ class Encoded(NamedTuple):
     words: Tensor  # (B, Q, D) output at each word
     mask: Tensor  # (B, Q) bool, true at words, false at padding
     keys: Tensor  # (B, Q, H) the words' part of the attention's hidden layer; (B, 0, 0) without attention
-    start: State  # of the first step
+    start: State  # for the first step
 
 
 class ProgramGenerator(nn.Module):
-    """Writes a program for a question, token by token.
+    """Predicts a program for a question, token by token.
 
     Args:
         n_words: size of the question vocabulary.
@@ -78,7 +78,7 @@ class ProgramGenerator(nn.Module):
     def loss(self, questions: Tensor, lengths: Tensor, programs: Tensor) -> Tensor:
         """Cross-entropy of the true tokens up to <END>, each given the true tokens before it.
 
-        It is summed over the tokens of a program, and the mean over the programs.
+        It is summed over the tokens of a program, and averaged over the programs.
         """
         targets = programs[:, 1:]
         scores = self._teach(self._encode(questions, lengths), programs[:, :-1])  # (B, P - 1, T)
@@ -86,9 +86,9 @@ class ProgramGenerator(nn.Module):
         return total / len(programs)
 
     def write(self, questions: Tensor, lengths: Tensor, longest: int, *, sample: bool) -> Written:
-        """Writes programs of up to `longest` tokens, <START> included.
+        """Predicts programs of up to `longest` tokens, including <START>.
 
-        Each token after <START> is the likeliest, or drawn at temperature 1.
+        Each token after <START> is the most likely one, or is sampled at temperature 1.
 
         As in `loss`, `lengths` of the questions are on the CPU.
         """
@@ -120,7 +120,7 @@ class ProgramGenerator(nn.Module):
         return Encoded(words, mask, keys, State(zeros, zeros, torch.zeros_like(words[:, 0])))
 
     def _teach(self, encoded: Encoded, tokens: Tensor) -> Tensor:
-        """Scores (B, P, T) of the token after each of the true tokens (B, P)."""
+        """Scores (B, P, T) of the token that follows each of the true tokens (B, P)."""
         embedded = self.tokens(tokens)
         if self.attention:
             state, steps = encoded.start, []
@@ -134,7 +134,7 @@ class ProgramGenerator(nn.Module):
         return self.classifier(output)  # type: ignore[no-any-return]
 
     def _step(self, encoded: Encoded, state: State, embedded: Tensor) -> tuple[Tensor, State]:
-        """What the classifier reads after an embedded token (B, word_size), and the state after it."""
+        """The classifier's input after an embedded token (B, word_size), and the state after it."""
         hidden, cell, context = state
         given = torch.cat([embedded, context], dim=1).unsqueeze(1)
         output, (hidden, cell) = self.decoder(given, (hidden, cell))
@@ -153,8 +153,8 @@ class ProgramGenerator(nn.Module):
 
 
 def _drawn(p: Tensor) -> Tensor:
-    """(B,) a token drawn from each row of (B, T) probabilities: the first of exponential waiting times.
+    """(B,) a token sampled from each row of (B, T) probabilities: the first of exponential waiting times.
 
-    `torch.multinomial` draws one the same way, but first reads whether the probabilities are valid.
+    `torch.multinomial` samples one in the same way, but first checks whether the probabilities are valid.
     """
     return (p / torch.empty_like(p).exponential_()).argmax(1)

@@ -36,7 +36,7 @@ class Plan:
         sets: the first node of each set, and the one after its last.
         roots: (R,) the nodes whose outputs are the answers of the well-formed programs.
         well_formed: (R,) the rows of these programs; the others are not trees and have no nodes.
-        n_joins: nodes of each set that have two inputs; in a level they are its last ones.
+        n_joins: number of nodes in each set that have two inputs; in a level, they come last.
         indices: all of `PlanIndices` in one row, for one transfer.
     """
 
@@ -59,10 +59,10 @@ class Plan:
 
 
 def plan_levels(programs: Tensor, arities: npt.NDArray[np.int8], *, by_token: bool = False) -> Plan:
-    """Sorts the nodes of (B, P) prefix tokens into sets. This waits for programs that are on a GPU.
+    """Sorts the nodes of (B, P) prefix tokens into sets. Waits for programs that are on a GPU.
 
     Sets are levels: the level of a node is one more than the highest of its inputs, and within a level nodes
-    are sorted by number of inputs, token and row. With `by_token` each set has nodes of one token alone,
+    are sorted by number of inputs, token and row. With `by_token`, each set has nodes of only one token,
     which wait for others of that token, so that sets are few and large.
 
     Args:

@@ -28,7 +28,7 @@ GENERATORS: Mapping[GeneratorKind, Mapping[str, Any]] = {
 
 
 class ProgramPlan(NamedTuple):
-    """What an update needs of a batch on the CPU."""
+    """What an update needs to know about a batch on the CPU."""
 
     lengths: Tensor  # (B,) of the questions
     true_programs: Plan
@@ -74,11 +74,11 @@ class TensorNmn(BaseModel):
         self.register_buffer("ill_formed", torch.zeros(()))
 
     def plan(self, batch: Batch) -> ProgramPlan:
-        """As of `protocol.Model`."""
+        """As in `protocol.Model`."""
         return ProgramPlan(super().plan(batch), self.engine.plan(batch.programs))
 
     def generator_loss(self, batch: Batch) -> Tensor:
-        """The generator's cross-entropy on true programs, summed over tokens; the mean over questions."""
+        """The generator's cross-entropy on true programs, summed over tokens and averaged over questions."""
         return self._generator().loss(batch.questions, self.planned(batch).lengths, batch.programs)
 
     def engine_loss(self, batch: Batch) -> Tensor:
@@ -89,7 +89,7 @@ class TensorNmn(BaseModel):
     loss = engine_loss
 
     def stack_plan(self, batch: Batch) -> Plan:
-        """As of `protocol.Model`; errors as of `plan_stack`."""
+        """As in `protocol.Model`; errors as for `plan_stack`."""
         return plan_stack(self.engine, batch.programs)
 
     def stack_engine_losses(self, batch: Batch, generators: Generators) -> Tensor:
@@ -98,11 +98,12 @@ class TensorNmn(BaseModel):
         return answer_losses(scores, batch.answers, len(generators))
 
     def reinforce_loss(self, batch: Batch) -> Tensor:
-        """The engine's cross-entropy on programs that the generator draws, plus REINFORCE for the generator.
+        """The engine's cross-entropy on programs that the generator samples, and REINFORCE for the generator.
 
-        The reward is 1 for a right answer and 0 for a wrong one or an ill-formed program, which has no part
-        in the engine's loss. The baseline is a moving average of the rewards of earlier batches (a choice of
-        this project: with a batch's own rewards, the baseline would depend on the draw).
+        The reward is 1 for a correct answer, and 0 for a wrong one or for an ill-formed program, which does
+        not enter the engine's loss. The baseline is a moving average of the rewards of earlier batches (a
+        choice of this project: computed from a batch's own rewards, the baseline would depend on the
+        samples).
         """
         drawn = self._write(batch, sample=True)
         scores, rows = self.engine(batch.features, self.engine.plan(drawn.programs))
@@ -118,7 +119,7 @@ class TensorNmn(BaseModel):
         return _cross_entropy(scores, answers) - (advantages * drawn.log_probabilities).mean()
 
     def predict(self, batch: Batch) -> Tensor:
-        """(B, A) scores on the generator's likeliest programs; on the true ones without a generator."""
+        """(B, A) scores on the generator's most likely programs, or without a generator on the true ones."""
         if self.generator is None:
             return self.predict_true_programs(batch)
         return self._predict(batch, self.engine.plan(self.predict_programs(batch)))
@@ -128,11 +129,11 @@ class TensorNmn(BaseModel):
         return self._predict(batch, self.planned(batch).true_programs)
 
     def predict_programs(self, batch: Batch) -> Tensor:
-        """(B, P) int64 tokens of the generator's likeliest programs, some of which may be ill-formed."""
+        """(B, P) int64 tokens of the generator's most likely programs, some of which may be ill-formed."""
         return self._write(batch, sample=False).programs
 
     def log_values(self) -> Mapping[str, Tensor]:
-        """Moving averages of the share of ill-formed programs among those drawn, and of their reward."""
+        """Moving averages of the share of ill-formed programs among those sampled, and of their reward."""
         return {"ill_formed": self.ill_formed, "reward": self.baseline} if self.generator else {}
 
     def _write(self, batch: Batch, *, sample: bool) -> Written:

@@ -1,4 +1,4 @@
-"""How a Tensor-NMN is trained: in the three stages of the public code, or the engine's alone. No torch."""
+"""How a Tensor-NMN is trained: in the three stages of the public code, or only in the engine's. No torch."""
 
 from clevrhope.models.recipe import Optimiser, Recipe, Stage
 
@@ -20,7 +20,7 @@ ENGINE = Stage(
     loss="engine_loss",
     trains=("engine",),
     optimiser=Optimiser(rate=1e-4),
-    # No paper states the rate of the next stage, so the weights before it are evaluated as well.
+    # No paper states the learning rate of the next stage, so the weights before it are evaluated as well.
     evaluated=True,
 )
 
@@ -32,7 +32,7 @@ REINFORCE = Stage(
     trains=("generator", "engine"),
     optimiser=Optimiser(rate=5e-4),
     evaluated=True,
-    # The rate is the public trainer's default, five times that of the engine's own stage.
+    # The learning rate is the public trainer's default, five times that of the engine's own stage.
 )
 
 THREE_STAGES = Recipe(stages=(GENERATOR, ENGINE, REINFORCE))

@@ -1,4 +1,4 @@
-"""Engines of M models at once: the module that runs a node is that of its model and token."""
+"""Runs the engines of M models at once; a node's module is that of its model and token."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from clevrhope.models.tensor_nmn.levels import Plan, plan_levels
 
 
 class StackedBank:
-    """The M x T modules of a stack of banks, as those of one bank; module m * T + t is that of token t."""
+    """The M x T modules of a stack of banks as one bank; module m * T + t is that of model m and token t."""
 
     def __init__(self, bank: ModuleBank) -> None:
         """`bank` has stacked weights."""
@@ -49,9 +49,9 @@ def stack_scores(
     """Scores (M * B, A) of a stack of engines with stems for pixels.
 
     Args:
-        engine: with stacked weights.
-        features: of the images of M * B questions, those of a model behind each other.
-        plan: of their programs, from `plan_stack`.
+        engine: an engine with stacked weights.
+        features: features of the images of M * B questions, with those of each model consecutive.
+        plan: the plan of their programs, from `plan_stack`.
         generators: one for each model.
     """
     stem, n_models = engine.stem, len(generators)
