@@ -1,1 +1,1 @@
-"""Speeds of the engine, of rendering and of the models, measured on this machine."""
+"""Measures the speed of the engine, of rendering and of the models on this machine."""

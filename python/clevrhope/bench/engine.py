@@ -1,15 +1,15 @@
-"""How fast this machine makes questions, programs, scenes and images.
+"""Measures how fast this machine makes questions, programs, scenes and images.
 
-The workloads are those of the numbers that the project states:
+The workloads are those of the speeds that the project states:
 
-- questions: the train and complex_ood splits of rubber_cylinder, all 90 families, 9 (or 1) a scene, windows
-  of 250 scenes, texts and programs included. Scenes are sampled before the clock starts.
-- programs: those questions' programs on scenes of another pool, no pair of program and scene twice; parsed
-  once, and from rows of tokens as HDF5 holds them.
-- questions over several images: their train split of the same pair, and its programs on sets.
+- questions: the train and complex_ood splits of rubber_cylinder, all 90 families, 9 (or 1) per scene, windows
+  of 250 scenes, including texts and programs. Scenes are sampled before the clock starts.
+- programs: the programs of these questions on scenes of another pool, with no pair of program and scene
+  repeated; parsed once, and from rows of tokens as in HDF5.
+- questions over several images: their train split for the same pair, and its programs on sets.
 - scenes: with exact visibility at 480 x 320.
-- pairs: of paired tests, made from question files; scored with answers in arrays, and in a file.
-- a build: the text of two pairs at preset small, into a temporary folder, with every check and datasheet.
+- pairs: paired tests, made from question files; scored with answers in arrays, and in a file.
+- a build: the text of two pairs at preset small, into a temporary folder, with all checks and datasheets.
 - images: reference scenes against 512 samples without denoiser, at the default settings and at 8 samples.
 
 Rates are medians over repetitions, on all cores that this process may use.
@@ -48,7 +48,7 @@ Ints = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class Work:
-    """The amount of work for each number.
+    """The amount of work for each measurement.
 
     Attributes:
         windows: windows of questions per repetition, for each split.
@@ -68,7 +68,7 @@ class Work:
 
 
 QUICK = Work(windows=32, scenes=1_000, pairs=4_000_000, scored_pairs=1_000_000, images=4, repetitions=3)
-"""Under a minute on two cores."""
+"""Takes less than a minute on two cores."""
 
 FULL = Work(windows=128, scenes=4_000, pairs=10_000_000, scored_pairs=2_000_000, images=16, repetitions=5)
 
@@ -76,10 +76,10 @@ FULL = Work(windows=128, scenes=4_000, pairs=10_000_000, scored_pairs=2_000_000,
 ROWS: Mapping[str, tuple[str, str]] = {
     "questions_per_second": ("questions per second, train", "{:,.0f}"),
     "ood_questions_per_second": (f"questions per second, {OOD}", "{:,.0f}"),
-    # States are assignments of values, partial or whole, that the search evaluates for each question kept.
+    # States are assignments of values, partial or complete, that the search evaluates for each question kept.
     "states_per_question": ("search states per question, train", "{:.1f}"),
     "ood_states_per_question": (f"search states per question, {OOD}", "{:.1f}"),
-    # Options are drawn or listed for each question kept; most are ruled out by what they lead to.
+    # Options are drawn or listed for each question kept; most are ruled out by their consequences.
     "options_per_question": ("options looked at per question, train", "{:.0f}"),
     "ood_options_per_question": (f"options looked at per question, {OOD}", "{:.0f}"),
     "slowest_attempt_us": ("slowest 0.1% of attempts, train, us", "{:,.0f}"),
@@ -92,7 +92,7 @@ ROWS: Mapping[str, tuple[str, str]] = {
     "made_pairs_per_second": ("pairs of questions made per second", "{:,.0f}"),
     "scored_pairs_per_second": ("pairs of questions scored per second", "{:,.0f}"),
     "line_pairs_per_second": ("the same from JSON lines", "{:,.0f}"),
-    # `BUILD_HOPS` at preset small, without images, and without the start of Python.
+    # `BUILD_HOPS` at preset small, without images, and without the time for starting Python.
     "seconds_per_small_build": ("seconds for two pairs' text, small", "{:.1f}"),
     # Both PSNRs are means against 512 samples of the same scenes.
     "seconds_per_picture": ("seconds per image, 480 x 320", "{:.2f}"),
@@ -108,11 +108,12 @@ class BenchResult:
     """The measurements.
 
     Attributes:
-        numbers: by the names of `ROWS`; None for one that could not be measured, and `notes` says why.
+        numbers: the numbers, by the names of `ROWS`; None for one that could not be measured, as `notes`
+            explains.
         cores: number of CPU cores available to this process.
         machine: operating system and processor.
-        device: that images were rendered on; None without images.
-        seconds: of the whole bench.
+        device: the device that images were rendered on; None without images.
+        seconds: duration of the whole benchmark.
         notes: what could not be measured, and why.
     """
 
@@ -136,11 +137,11 @@ def run(
     device: str = "auto",
     advance: Callable[[str], None] = lambda _: None,
 ) -> BenchResult:
-    """Measures everything; under a minute on two cores unless `full`.
+    """Measures everything; takes less than a minute on two cores unless `full`.
 
     Args:
         full: more repetitions, and all sixteen reference images.
-        images: whether to render, which needs Blender and a checkout; without them `notes` says so.
+        images: whether to render, which needs Blender and a checkout; if these are missing, `notes` says so.
         device: where Blender renders, see `parse_device`.
         advance: called with the name of the next measurement.
 
@@ -155,7 +156,7 @@ def run(
     numbers: dict[str, float | None] = dict.fromkeys(ROWS)
     advance("scenes")
     numbers["scenes_per_second"] = _scenes_per_second(world, work)
-    # One pool serves both splits, because scenes take most of the time and only questions count.
+    # One pool serves both splits, because scenes take most of the time but only questions are measured.
     scan = PoolScan(world, seed=SEED, pool="bench")
     advance("questions")
     found, questions = _measured_split(scan, templates, TRAIN, work)
@@ -221,7 +222,7 @@ def _measured_split(
         questions=kind.rule,
         questions_per_scene=kind.questions_per_scene,
     )
-    new_stream().skip(work.windows)  # the scenes are there when the clock starts
+    new_stream().skip(work.windows)  # samples the scenes before the clock starts
     rates = []
     for _ in range(work.repetitions):
         stream = new_stream()
@@ -249,7 +250,7 @@ def _scenes_per_second(world: _core.World, work: Work) -> float:
 
 
 def _seconds_per_small_build(work: Work) -> float:
-    """The text of two pairs, written, checked and described in a new folder."""
+    """The time to write, check and describe the text of two pairs in a new folder."""
     from clevrhope.config.presets import PRESETS
     from clevrhope.pipeline import Request, build
 
@@ -287,13 +288,13 @@ def _programs_per_second(world: _core.World, questions: _core.QuestionBatch, wor
 
 
 def distinct_pairs(n_programs: int, n_scenes: int, n_pairs: int) -> tuple[Ints, Ints]:
-    """Different pairs of program and scene, (n,) and (n,), in an order that jumps about in both.
+    """Distinct pairs of program and scene, (n,) and (n,), in an order that jumps about in both.
 
     n is `n_pairs`, or the number of all pairs if that is smaller.
     """
     number = np.arange(min(n_pairs, n_programs * n_scenes), dtype=np.int64)
     program = number % n_programs
     turn = number // n_programs
-    # In each turn through the programs, every program meets another scene.
+    # In each pass through the programs, every program meets another scene.
     scene = (program * 7919 + turn) % n_scenes
     return program.astype(np.uint32), scene.astype(np.uint32)

@@ -1,6 +1,6 @@
-"""How fast each stage of the models' recipes trains at full size on this machine.
+"""Measures how fast each stage of the models' recipes trains at full size on this machine.
 
-Updates are made on one synthetic batch of the recipe's size that is already on the device: forward, backward,
+Updates use one synthetic batch of the recipe's size that is already on the device: forward and backward pass,
 clipping and the optimiser's step, but no reading of features. The share of the peak compares them with matrix
 products in the same run and precision; torch counts the operations.
 """
@@ -27,10 +27,10 @@ from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.request import Precision
 
 PAPER_HOURS: Mapping[str, float] = {"lxmert_p": 92, "lxmert_s": 123, "tensor_nmn": 524}
-"""Most GPU hours of a run according to the CLEVR-HOPE paper (T4 or RTX 2070)."""
+"""The most GPU hours of a run according to the CLEVR-HOPE paper (T4 or RTX 2070)."""
 
 MODELS = ("lxmert_s", "tensor_nmn")
-"""LXMERT-p makes the same updates as LXMERT-s, fewer of them."""
+"""The models to measure: LXMERT-p makes the same updates as LXMERT-s, only fewer of them."""
 
 _PEAK_SIDE = {"cuda": 8192, "cpu": 2048}
 _PEAK_ROUNDS = 5
@@ -46,8 +46,8 @@ class StageSpeed:
         batch_size: questions per update.
         updates_a_second: the rate over all timed updates.
         teraflop: operations of an update, in units of 1e12, forward and backward.
-        share_of_peak: share of the speed of large matrix products.
-        hours: for all updates of the stage in the recipe.
+        share_of_peak: the speed as a share of that of large matrix products.
+        hours: the time for all updates of the stage in the recipe.
     """
 
     model: str
@@ -66,7 +66,7 @@ class Speeds:
     Attributes:
         device: name of the device.
         precision: model -> its precision.
-        peak: precision -> teraflop a second of large matrix products.
+        peak: precision -> teraflop per second of large matrix products.
         stages: of all models, in order.
         hours: model -> hours of a run with all stages.
     """
@@ -95,14 +95,14 @@ def measure_models(
 
     Args:
         models: names, or "package.module:Class".
-        device: as torch spells it; "auto" for a GPU where there is one.
+        device: as torch spells it; "auto" for a GPU if there is one.
         precision: by default the recipe's, or float32 if the device has no instructions for that.
         updates: number of timed updates of each stage.
-        settings: of the models, by name, as for `--set`; by default the full size.
+        settings: settings of the models, by name, as for `--set`; by default the full size.
         advance: called with the name of the next stage.
 
     Raises:
-        ConfigError: no such model, setting or device.
+        ConfigError: there is no such model, setting or device.
     """
     where = chosen_device(device)
     peak: dict[str, float] = {}
@@ -129,10 +129,10 @@ def measure_models(
 
 @contextmanager
 def counted_rnns(model: nn.Module) -> Iterator[list[float]]:
-    """The floating-point operations of each call of an LSTM or a GRU in a block that torch does not count.
+    """Yields a list of the floating-point operations in calls of LSTMs and GRUs that torch does not count.
 
-    Only matrix products count, as for torch; the gradients of weights and inputs cost as much again each.
-    Over packed sequences on a CPU torch runs single products, which it counts itself.
+    Only matrix products count, as in torch; the gradients of weights and of inputs cost the same again each.
+    For packed sequences on a CPU, torch runs single products, which it counts itself.
     """
     found: list[float] = []
 
@@ -202,7 +202,7 @@ def _timed(
 
 
 def _peak(where: torch.device, how: Precision) -> float:
-    """Teraflop a second of a product of two large matrices: the best of some rounds."""
+    """Teraflop per second of a product of two large matrices: the best of several rounds."""
     side = _PEAK_SIDE[where.type]
     dtype = torch.bfloat16 if how == "bf16" else torch.float32
     a, b = (torch.rand(side, side, device=where, dtype=dtype) for _ in range(2))
@@ -215,14 +215,14 @@ def _peak(where: torch.device, how: Precision) -> float:
 
 
 def now(where: torch.device) -> float:
-    """Seconds on the clock when the device has done all its work."""
+    """The time in seconds when the device has finished all its work."""
     if where.type == "cuda":
         torch.cuda.synchronize(where)
     return perf_counter()
 
 
 def text_lines(speeds: Speeds) -> list[str]:
-    """A line for each stage, and one for each model."""
+    """One line for each stage, and one for each model."""
     lines = [speeds.device]
     lines += [f"matrix products in {how}: {each:,.2f} TFLOP/s" for how, each in speeds.peak.items()]
     for each in speeds.stages:

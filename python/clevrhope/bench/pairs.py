@@ -1,4 +1,4 @@
-"""How fast pairs of questions are made, and scored from arrays of answers and from a file of predictions."""
+"""Measures how fast pairs of questions are made, and scored from arrays and from a file of predictions."""
 
 import json
 import statistics
@@ -22,17 +22,17 @@ from clevrhope.splits.kinds import IID, OOD
 SEED = 0
 
 HOP, SUITE = "rubber_cylinder", "carets"
-"""What the pairs in a file of predictions are about."""
+"""The HOP and suite of the pairs in a file of predictions."""
 
 SIZES = {IID: 12_000, OOD: 1_500}
-"""Questions of the test sets whose pairs are scored from a file: a tenth of the paper's."""
+"""Sizes of the test sets whose pairs are scored from a file: a tenth of the paper's."""
 
 _BREAKDOWNS = {"test": 8, "type": 20, "tier": 2, "cell": 4}
 """Breakdown -> its number of parts."""
 
 
 def pairs_per_second(n_pairs: int = 1_000_000, repetitions: int = 3) -> float:
-    """Median of the pairs scored per second: one run, all relations, four breakdowns, no bootstrap."""
+    """Median number of pairs scored per second: one run, all relations, four breakdowns, no bootstrap."""
     pairs, answers = _random_pairs(n_pairs)
     generator = np.random.default_rng(SEED)
     originals, partners = generator.integers(-2, 28, size=(2, 1, n_pairs), dtype=np.int16)
@@ -47,10 +47,10 @@ def pairs_per_second(n_pairs: int = 1_000_000, repetitions: int = 3) -> float:
 def file_pairs_per_second(
     n_pairs: int = 200_000, repetitions: int = 3, sizes: Mapping[str, int] = SIZES
 ) -> tuple[float, float]:
-    """Medians of the pairs made per second from question files, and scored from JSON lines.
+    """Median numbers of pairs made per second from question files, and scored per second from JSON lines.
 
-    Made: everything from reading the folder on, without searching for originals and without writing the
-    pairs. Scored: right answers of so many runs that there are `n_pairs` or more, together and without a
+    Making includes everything from reading the folder on, but neither searching for originals nor writing the
+    pairs. Scored are correct answers of as many runs as give at least `n_pairs` pairs, together and without a
     bootstrap.
     """
     from clevrhope.config.presets import PRESETS
@@ -86,7 +86,7 @@ def file_pairs_per_second(
 
 
 def _right_lines(layout: Layout, n_runs: int) -> Iterator[str]:
-    """Right answers to the questions of a suite and of its splits, as `clevrhope evaluate` writes them."""
+    """Correct answers to the questions of a suite and of its splits, as `clevrhope evaluate` writes them."""
     names = read_vocab(layout.vocab).answers()
     for run in range(n_runs):
         for path in sorted(layout.suite(HOP, SUITE).glob("*.h5")):
@@ -104,7 +104,7 @@ def _right_lines(layout: Layout, n_runs: int) -> Iterator[str]:
 
 
 def _random_pairs(n_pairs: int) -> tuple[Pairs, AnswerSet]:
-    """Pairs of all relations whose right answers stand in them, nine on an image."""
+    """Pairs of all relations that contain their own correct answers, nine per image."""
     yes_no, counts, values = ("no", "yes"), [str(k) for k in range(11)], [f"value {k}" for k in range(15)]
     numbers = {text: k for k, text in enumerate((*yes_no, *counts, *values))}
     generator = np.random.default_rng(SEED)

@@ -1,8 +1,8 @@
-"""Speed and quality of Cycles and the native renderer on the reference scenes, in one run.
+"""Measures speed and quality of Cycles and the native renderer on the reference scenes, in one run.
 
-At standard quality they take turns, a few scenes each, so that a machine that is slower for a while is slower
-for both. Images are compared with those of 512 samples without denoiser that come with a checkout. The first
-image of each renderer is not counted, because it loads the look and Cycles' kernels.
+At standard quality they take turns, with a few scenes each, so that a temporarily slower machine slows down
+both. Images are compared with the images of 512 samples without denoiser in a checkout. The first image of
+each renderer is not counted, because it includes loading the look and Cycles' kernels.
 """
 
 import math
@@ -31,16 +31,16 @@ from clevrhope.runtime.resources import available_cores, resident_bytes
 QUICK_IMAGES = 4
 
 ENCODINGS = 32
-"""PNG files that are timed, at least: the first ones of a process take up to twice as long."""
+"""At least this many PNG files are timed: the first ones of a process take up to twice as long."""
 
 CYCLES = tuple(name for name in BLENDER_QUALITIES if name != "original")
-"""Qualities of Blender that are measured, all against the original's settings."""
+"""The qualities of Blender to measure, all against the original's settings."""
 
 SAMPLES_OF_THE_CURVE = (1, 2, 8, 32)
-"""Samples per pixel of more points of Cycles' curve, beside those of `CYCLES`."""
+"""Samples per pixel for more points of Cycles' curve, besides those of `CYCLES`."""
 
 MAIN = "standard"
-"""The quality that stands for a renderer."""
+"""The quality that represents a renderer."""
 
 
 @dataclass
@@ -51,12 +51,12 @@ class Effort:
         renderer: cycles or native.
         name: the quality, or a number of samples.
         seconds: wall-clock time of each image, as the mean of its turn.
-        processor_seconds: processor time of this process for the same; Blender works in other processes.
+        processor_seconds: the corresponding processor time of this process; Blender works in other processes.
         psnr_db: number of the reference scene -> PSNR.
-        ssim: the same; empty without scikit-image.
-        grain: (material, grain) of each object.
-        foot_light: (material, how much more light than the reference's the ground at its foot shows) of each
-            object.
+        ssim: number of the reference scene -> SSIM; empty without scikit-image.
+        grain: (material, grain) for each object.
+        foot_light: for each object (material, how much more light than in the reference the ground at its
+            foot shows).
         images: number of the scene -> (height, width, 3) uint8.
     """
 
@@ -72,7 +72,7 @@ class Effort:
 
     @property
     def seconds_per_picture(self) -> float:
-        """Mean over the images, with all cores at work."""
+        """Mean over the images, with all cores in use."""
         return statistics.mean(self.seconds)
 
     @property
@@ -104,12 +104,12 @@ class Compared:
     """The measurements.
 
     Attributes:
-        cycles: by quality, and by number of samples for the curve; empty without Blender.
-        native: by quality.
-        png_seconds: time of one core to encode an image.
-        native_start_seconds: time until a native renderer takes scenes.
+        cycles: efforts by quality, and by number of samples for the curve; empty without Blender.
+        native: efforts by quality.
+        png_seconds: time for one core to encode an image.
+        native_start_seconds: time until a native renderer accepts scenes.
         references: number of the scene -> Cycles' image at 512 samples.
-        device: that Cycles rendered on.
+        device: the device on which Cycles rendered.
         workers: number of Cycles' processes.
         worker_bytes: memory of the largest of them after the last image at `MAIN` quality; 0 if unknown.
         machine: operating system and processor.
@@ -131,7 +131,7 @@ class Compared:
 
     @property
     def ratio(self) -> float | None:
-        """Number of native images in the time of one of Cycles, both at `MAIN` quality."""
+        """Number of native images in the time of one Cycles image, both at `MAIN` quality."""
         if not self.cycles:
             return None
         return self.cycles[MAIN].seconds_per_picture / self.native[MAIN].seconds_per_picture
@@ -141,7 +141,7 @@ class Compared:
         return self.png_seconds / statistics.median(self.native[quality].processor_seconds)
 
     def as_json(self) -> dict[str, Any]:
-        """Each renderer with its standard quality's numbers, and all of its qualities below."""
+        """The numbers of each renderer at standard quality, followed by those of all its qualities."""
         cycles = None
         if self.cycles:
             about = {"device": self.device, "workers": self.workers, "worker_bytes": self.worker_bytes}
@@ -177,9 +177,9 @@ def compare(
     """Renders the same scenes with both renderers, at each of their qualities.
 
     Args:
-        n_images: reference scenes, spread over all that there are.
-        folder: of the scenes and their 512-sample images; by default the checkout's.
-        cycles: whether Blender renders too; if it cannot, `notes` says why.
+        n_images: number of reference scenes, spread over all of them.
+        folder: the folder of the scenes and their 512-sample images; by default the checkout's.
+        cycles: whether Blender also renders; if it cannot, `notes` says why.
         device: where Blender renders, see `parse_device`.
         workers: Blender's processes, or processes for each GPU; see `CyclesRenderer`.
         kernels: folder for the kernels that a GPU's driver compiles; None for the driver's own.
@@ -248,7 +248,7 @@ def compare(
 
 
 def measure_cycles(n_images: int, names: Sequence[str], *, device: str = "auto") -> tuple[list[Effort], str]:
-    """Cycles' efforts of these names, a quality or a number of samples each, and the device that rendered.
+    """Cycles' efforts with these names, each a quality or number of samples, and the device that rendered.
 
     Raises:
         RenderError: the reference images or Blender are missing.
@@ -320,7 +320,7 @@ def text_lines(compared: Compared) -> list[str]:
 
 @dataclass(frozen=True)
 class _Studio:
-    """The reference scenes and images, and renderers that are compared with them."""
+    """The reference scenes and images, and the renderers that are compared with them."""
 
     scenes: Sequence[Scene]
     references: Mapping[int, Pixels]
@@ -349,13 +349,13 @@ class _Studio:
 
     @cached_property
     def features(self) -> Mapping[int, list[Feature]]:
-        """Number of the scene -> where its objects are measured."""
+        """Number of the scene -> the pixels where its objects are measured."""
         with self.native(MAIN) as renderer:
             passes = renderer.passes((i, self.scenes[i]) for i in self.references)
             return {i: features(self.scenes[i], each) for i, each in passes}
 
     def measure(self, renderers: Sequence[tuple[Effort, Renderer]]) -> None:
-        """Lets renderers take turns at all scenes, as many in a row as the most workers of a renderer."""
+        """Lets renderers take turns at all scenes, each with as many in a row as the most workers."""
         chosen = list(self.references)
         turn = max(renderer.workers for _, renderer in renderers)
         for effort, renderer in renderers:

@@ -1,4 +1,4 @@
-"""Figures of the comparison of both renderers: quality over time, and images side by side."""
+"""Figures for the comparison of both renderers: quality over time, and images side by side."""
 
 from pathlib import Path
 
@@ -11,20 +11,20 @@ from clevrhope.images.renderer import Pixels
 from clevrhope.runtime.atomic import write_whole
 
 DIFFERENCE = 8
-"""Factor by which differences are enlarged."""
+"""Factor by which differences are amplified."""
 
 ROWS_SHOWN = 6
-"""Most scenes on a sheet."""
+"""The most scenes on a sheet."""
 
 MARGIN_PX = 6
 HEADING_PX = 26
 
 
 def write_curve(compared: Compared, path: Path) -> None:
-    """Draws PSNR over seconds per image, with a line for each renderer.
+    """Plots PSNR over seconds per image, with a line for each renderer.
 
     Raises:
-        DatasetError: no space left, or no permission.
+        DatasetError: no space is left, or the file may not be written.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -65,10 +65,10 @@ def write_curve(compared: Compared, path: Path) -> None:
 
 
 def write_sheet(compared: Compared, path: Path) -> None:
-    """Draws a row for each scene: Cycles at 512 samples, native, and their difference, enlarged.
+    """Draws a row for each scene: Cycles at 512 samples, native, and their amplified difference.
 
     Raises:
-        DatasetError: no space left, or no permission.
+        DatasetError: no space is left, or the file may not be written.
     """
     effort = compared.native[MAIN]
     rows = []
@@ -93,7 +93,7 @@ def write_sheet(compared: Compared, path: Path) -> None:
 
 
 def difference(a: Pixels, b: Pixels) -> Pixels:
-    """The absolute difference of two images, enlarged; (height, width, 3) uint8, black where equal."""
+    """The absolute difference of two images, amplified; (height, width, 3) uint8, black where equal."""
     enlarged = np.abs(a.astype(np.int16) - b.astype(np.int16)) * DIFFERENCE
     difference: Pixels = np.minimum(enlarged, 255).astype(np.uint8)
     return difference

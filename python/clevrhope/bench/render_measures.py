@@ -1,4 +1,4 @@
-"""What PSNR hides in an image: grain on objects, and the light on the ground at their feet."""
+"""Measures what PSNR does not show: grain on objects, and the light on the ground at their feet."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LUMINANCE = (0.2126, 0.7152, 0.0722)
 LAPLACIAN = np.array(
     [[0, 0, -1, 0, 0], [0, -1, -2, -1, 0], [-1, -2, 16, -2, -1], [0, -1, -2, -1, 0], [0, 0, -1, 0, 0]]
 )
-"""Of 5 x 5 pixels: zero where light changes evenly. It is divided by four."""
+"""A Laplacian of 5 x 5 pixels: zero where light changes evenly. It is divided by four."""
 
 INSIDE_PX = 3
-"""How far from an object's outline its grain is measured: the Laplacian's reach and one more."""
+"""Distance from an object's outline beyond which its grain is measured: the Laplacian's reach plus one."""
 
 LEAST_INSIDE_PX = 60
 """Objects with fewer pixels inside are not measured."""
@@ -36,11 +36,11 @@ LEAST_RING_PX = 20
 
 @dataclass(frozen=True)
 class Feature:
-    """Where an object is measured.
+    """The pixels where an object is measured.
 
     Attributes:
-        material: of the object.
-        inside: (height, width) its pixels away from its outline; None if they are too few.
+        material: the object's material.
+        inside: (height, width) its pixels away from its outline; None if there are too few.
         ring: (height, width) the ground at its foot; None if little of it is visible.
     """
 
@@ -50,7 +50,7 @@ class Feature:
 
 
 def features(scene: Scene, passes: Passes) -> list[Feature]:
-    """Where each object of a scene is measured.
+    """The pixels where each object of a scene is measured.
 
     The ring is the ground within `RING_PX` pixels of the object, beside its lowest quarter in the image.
     """
@@ -93,7 +93,7 @@ def grain(image: Pixels, inside: Mask) -> float:
 
 
 def excess_light(image: Pixels, reference: Pixels, ring: Mask) -> float:
-    """How much more light than the reference's a ring shows in the mean; -0.1 if a tenth is missing."""
+    """How much more light than the reference a ring shows on average; -0.1 if a tenth is missing."""
     return float(luminance(image)[ring].mean() / luminance(reference)[ring].mean() - 1.0)
 
 

@@ -1,4 +1,4 @@
-"""What Blender does on a device with 1, 2 and 4 workers: speed, memory, and the time to compile kernels."""
+"""Measures Blender on a device with 1, 2 and 4 workers: speed, memory, and the time to compile kernels."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -15,20 +15,20 @@ from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import resident_bytes
 
 WORKERS_TRIED = (1, 2, 4)
-"""Workers for each GPU; on a CPU, all workers."""
+"""Numbers of workers per GPU, or in total on a CPU."""
 
 
 @dataclass(frozen=True)
 class WorkersRun:
-    """A number of workers.
+    """The measurements with one number of workers.
 
     Attributes:
-        workers: for each GPU; on a CPU, in all.
-        images_per_second: of all of them together.
-        seconds: of a worker's image, without its first ones.
-        sync_seconds: of these, before Cycles' first sample: for taking over the scene.
+        workers: number per GPU; on a CPU, in total.
+        images_per_second: of all workers together.
+        seconds: seconds per image of a worker, without its first ones.
+        sync_seconds: how many of these pass before Cycles' first sample, for taking over the scene.
         worker_bytes: memory of the largest worker; 0 if unknown.
-        gpu_bytes: the most that a worker held on its GPU; 0 if unknown.
+        gpu_bytes: the most GPU memory of a worker; 0 if unknown.
     """
 
     workers: int
@@ -44,10 +44,10 @@ class DeviceRun:
     """The measurements of a device.
 
     Attributes:
-        device: its name; several, if Blender used several.
-        compile_seconds: how much longer the very first image took than later ones, with no kernels kept
-            from other runs; includes reading kernels and the look's meshes.
-        runs: by number of workers.
+        device: its name; several names if Blender used several devices.
+        compile_seconds: how much longer the very first image took than later ones, without kernels kept from
+            other runs; includes reading kernels and the look's meshes.
+        runs: the runs, by number of workers.
     """
 
     device: str
@@ -74,14 +74,14 @@ def measure_workers(
     advance: Callable[[str], None] = lambda _: None,
     progress: Progress | None = None,
 ) -> DeviceRun:
-    """Renders reference scenes at standard quality with each number of workers, two or more for each worker.
+    """Renders reference scenes at standard quality with each number of workers, at least two per worker.
 
     Args:
-        n_images: reference scenes, spread over all that there are.
+        n_images: number of reference scenes, spread over all of them.
         device: where Blender renders, see `parse_device`.
         kernels: an empty folder for the kernels that a GPU's driver compiles.
         tried: the numbers of workers.
-        folder: as of `compare`.
+        folder: as for `compare`.
         advance: called with the name of the next measurement.
         progress: shows how workers start.
 

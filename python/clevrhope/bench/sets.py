@@ -1,8 +1,8 @@
-"""How fast questions over several images are made, and their programs executed.
+"""Measures how fast questions over several images are made, and their programs executed.
 
 The workload is the train split of rubber_cylinder, with tokens of texts and programs; scenes are sampled
-before the clock starts. Its programs are executed on other sets of the same split, each of which is put
-together for it.
+before the clock starts. Its programs are executed on other sets of the same split, each of which is assembled
+for this purpose.
 """
 
 import statistics
@@ -24,7 +24,7 @@ def set_rates(world: _core.World, *, windows: int, executions: int, repetitions:
     """Questions made per second, and programs executed on sets per second: medians.
 
     Args:
-        world: of the scenes.
+        world: the world of the scenes.
         windows: windows of questions per repetition.
         executions: pairs of a program and a set per repetition.
         repetitions: how often each is measured.
@@ -45,7 +45,7 @@ def set_rates(world: _core.World, *, windows: int, executions: int, repetitions:
         paraphrased=False,
         match_objects=False,
     )
-    new_stream().next(windows)  # the scenes are there when the clock starts
+    new_stream().next(windows)  # samples the scenes before the clock starts
     words = [*SPECIAL_TOKENS, *phrasings.words]
     tokens = _core.ProgramTokens(world.vocabulary).extended(phrasings.functions)
     made, executed = [], []

@@ -19,7 +19,7 @@ from clevrhope.questions import instantiate_questions, read_templates
 from clevrhope.scenes import read_world, sample_scenes
 
 N_OBJECTS, N_TYPES = 10, 4
-"""Most objects of a scene, and attribute types."""
+"""The most objects of a scene, and the number of attribute types."""
 
 
 @cache
@@ -46,19 +46,19 @@ def synthetic_batch(
     seed: int = 0,
     longest: int | None = None,
 ) -> Batch:
-    """A batch of questions on a few scenes, each with noise of its own as features.
+    """A batch of questions on a few scenes, each scene with its own noise as features.
 
-    Questions share scenes and scenes share questions, so neither alone gives the answers. Rows are as wide as
-    they need to be.
+    Questions share scenes and scenes share questions, so neither determines the answers on its own. Rows are
+    only as wide as necessary.
 
     Args:
         n_scenes: number of scenes.
-        questions_per_scene: most questions of a scene; some families find none.
-        kind: of features.
-        height: of images, in pixels; only for "pixels".
-        width: of images, in pixels; only for "pixels".
-        seed: of the noise.
-        longest: most tokens of a program, <START> and <END> included; longer ones are left out.
+        questions_per_scene: the most questions per scene; some families yield none.
+        kind: the kind of features.
+        height: image height in pixels; only for "pixels".
+        width: image width in pixels; only for "pixels".
+        seed: the seed of the noise.
+        longest: the most tokens of a program, including <START> and <END>; longer ones are left out.
     """
     world, vocab = read_world(), clevr_vocab()
     templates = read_templates(world)

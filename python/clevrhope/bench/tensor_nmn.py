@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def measure_forms(
     config: dict[str, object], forms: Sequence[str], n: int, rounds: int, device: str
 ) -> tuple[dict[str, float], dict[str, float], str]:
-    """Seconds a step by form, largest difference of scores from the first form's, and a line on the work."""
+    """Seconds per step by form, largest difference in scores from the first form, and a line on the work."""
     settings = TensorNmnConfig(**config)  # type: ignore[arg-type]
     size = {"height": settings.picture_height, "width": settings.picture_width}
     # As in a shuffled train set, questions of a batch are about different images.

@@ -1,1 +1,1 @@
-"""What the names in scenes look like: colors, materials and meshes, from JSON and .blend files."""
+"""The appearance of the names in scenes: colors, materials and meshes, from JSON and .blend files."""

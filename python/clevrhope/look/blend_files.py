@@ -1,10 +1,10 @@
 """Shapes and materials from .blend files that a properties file names.
 
 A value of "shapes" or "materials" in properties.json may be a path that ends with .blend, relative to the
-properties file. A shape's file has an object or a mesh named like the file (or only one mesh), of CLEVR's
-size: it stands at z = -1 and fits a cube of half side 1, which a scene scales to its objects' radius. It
-becomes a mesh of the look like any other. A material's file has a group of nodes named like the file, with an
-input "Color", as CLEVR's have, or a material, whose Object Info node gives the object's colour.
+properties file. A shape's file has an object or a mesh with the file's name (or only one mesh), of CLEVR's
+size: it stands at z = -1 and fits into a cube of half side 1, which a scene scales to its objects' radius. It
+becomes a mesh of the look like any other. A material's file has a group of nodes with the file's name and an
+input "Color", as in CLEVR, or a material whose Object Info node provides the object's colour.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ READER = "clevrhope.look.blend_reader"
 START_TIMEOUT_S = 300.0
 
 READ_TIMEOUT_S = 10.0
-"""For each file, once Blender has started."""
+"""Time for each file, once Blender has started."""
 MEMORY_BYTES = 2 << 30
-"""Memory that Blender may take for a file, beside its own."""
+"""Memory that Blender may use for a file, in addition to its own."""
 MAX_KEPT_BYTES = 1 << 26
-"""Of a kept mesh."""
+"""The most bytes of a kept mesh."""
 KEPT_SUFFIX = ".mesh.json"
-"""What is added to a shape's path for the file that keeps its mesh."""
+"""Appended to a shape's path to name the file that keeps its mesh."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Blends:
 
     Attributes:
         shapes: mesh descriptions as in look.json.
-        materials: {"path", "what", "name", "sha256"} of each.
+        materials: {"path", "what", "name", "sha256"} for each.
     """
 
     shapes: Mapping[str, Mapping[str, Any]]
@@ -58,7 +58,7 @@ class Blends:
 
 
 class _BlenderEndedError(Exception):
-    """Blender ended while reading the file of this number, counted from 0."""
+    """Blender ended while reading the file with this number, counted from 0."""
 
     def __init__(self, number: int, why: str) -> None:
         super().__init__(why)
@@ -66,12 +66,12 @@ class _BlenderEndedError(Exception):
 
 
 def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
-    """The .blend files that a properties file names; Blender is started only if there is something to read.
+    """Reads the .blend files that a properties file names; starts Blender only if there is something to read.
 
-    A shape's mesh is kept beside its file, where the folder allows it, and Blender does not read it again.
+    A shape's mesh is kept beside its file, if the folder permits it, so that Blender does not read it again.
 
     Raises:
-        ConfigError: a file that is missing, is not a .blend file, or does not hold what it should.
+        ConfigError: a file is missing, is not a .blend file, or does not have the required content.
         RenderError: Blender is missing.
     """
     named = [
@@ -99,10 +99,10 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
     try:
         reader = check_blender().command(READER)
     except RenderError as error:
-        # Another renderer would not help: only Blender can read the files.
+        # Another renderer would not help, because only Blender can read the files.
         reason = str(error).removesuffix(OR_NATIVE).rstrip(",; ")
         raise RenderError(f"{unread[0][1]} is a Blender file, and {reason}") from error
-    hashes = [_sha256(path) for _, _, _, path, _ in unread]  # of what Blender is going to read
+    hashes = [_sha256(path) for _, _, _, path, _ in unread]  # of the files that Blender will read
     try:
         wanted = tuple((kind, str(path), changed) for kind, _, _, path, changed in unread)
         contents = _read_contents(wanted, reader)
@@ -123,7 +123,7 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
 
 
 def _kept_mesh(path: Path) -> dict[str, Any] | None:
-    """The mesh that was kept of a shape's file, if the file is still the same."""
+    """The mesh that was kept for a shape's file, if the file is unchanged."""
     kept = path.with_name(path.name + KEPT_SUFFIX)
     if not kept.exists():
         return None
@@ -133,12 +133,12 @@ def _kept_mesh(path: Path) -> dict[str, Any] | None:
             return None
         build_mesh({"kind": "mesh", **mesh})
     except (ConfigError, KeyError, TypeError, ValueError, IndexError):
-        return None  # Blender makes it anew
+        return None  # Blender makes it again
     return mesh
 
 
 def _keep_mesh(path: Path, sha256: str, mesh: Mapping[str, Any]) -> None:
-    """Keeps a mesh beside its file, for runs without Blender; not where nothing may be written."""
+    """Keeps a mesh beside its file, for runs without Blender, if the folder may be written to."""
     content = json.dumps({"sha256": sha256, **mesh}).encode()
     with suppress(DatasetError, OSError):
         write_whole(path.with_name(path.name + KEPT_SUFFIX), content)
@@ -162,7 +162,7 @@ def _entries(properties: Mapping[str, Any], section: str) -> list[tuple[str, str
 
 
 def _locate(path: Path, place: str) -> tuple[Path, int]:
-    """The resolved path of a file, and when it changed, in nanoseconds.
+    """The resolved path of a file, and its modification time in nanoseconds.
 
     Raises:
         ConfigError: there is no such file, or it is a folder, a pipe or the like.
@@ -188,7 +188,7 @@ def _locate(path: Path, place: str) -> tuple[Path, int]:
 
 @cache
 def _read_contents(wanted: tuple[tuple[str, str, int], ...], reader: tuple[str, ...]) -> list[dict[str, Any]]:
-    """What the reader finds in files, each given by kind, path and time of change; read once in a process."""
+    """The reader's results for files, each given by kind, path and modification time; cached per process."""
     files = [{"kind": kind, "path": path} for kind, path, _ in wanted]
     request = json.dumps({"files": files, "timeout_s": READ_TIMEOUT_S, "memory_bytes": MEMORY_BYTES})
     with tempfile.TemporaryDirectory(prefix="clevrhope-") as folder:
@@ -212,7 +212,7 @@ def _read_contents(wanted: tuple[tuple[str, str, int], ...], reader: tuple[str, 
 
 
 def _ending(code: int, stderr: str) -> str:
-    """Why the reader ended before its answer, in a sentence on a file."""
+    """Why the reader ended without answering, in a sentence about a file."""
     if sys.platform != "win32" and code == -signal.SIGALRM:
         return f"Blender took over {READ_TIMEOUT_S:g} s to read it"
     if any(each in stderr for each in ("Malloc returns null", "MemoryError", "bad_alloc")):

@@ -1,11 +1,12 @@
-"""Reader of .blend files, in a process of its own, in the interpreter that has Blender.
+"""Reads .blend files, in a separate process, in the interpreter that has Blender.
 
 This is one of the two modules that import bpy. Standard input is JSON: {"files": [{"kind": "shape" or
-"material", "path"}, ...], "timeout_s" of each, "memory_bytes"}. Standard output has a line of JSON for each
-file, as soon as it is read: {"vertices", "faces", "shading"} of a shape, {"what", "name"} of a material, or
+"material", "path"}, ...], "timeout_s" for each, "memory_bytes"}. Standard output has a line of JSON for each
+file, as soon as it is read: {"vertices", "faces", "shading"} for a shape, {"what", "name"} for a material, or
 {"problem"}, a clause that follows the file's name. A file that makes Blender crash or hang ends the process.
 
-Files may come from anybody, so nothing in one runs: no script, no driver, and no other file is opened for it.
+Files may come from anybody, so nothing in them is executed: no script, no driver, and no other file is
+opened.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ import bpy
 
 from clevrhope.look.meshes import problem_of_triangles
 
-if sys.platform != "win32":  # there, nothing is read: see blend_files.py
+if sys.platform != "win32":  # on Windows, nothing is read: see blend_files.py
     import resource
 
-#: Decimals of a coordinate; finer digits are noise of 32-bit floats.
+#: Decimals of a coordinate; further digits are noise of 32-bit floats.
 DECIMALS = 6
-#: Blender's names for what a .blend file holds.
+#: Blender's names for the collections in a .blend file.
 _COLLECTIONS = ("objects", "meshes", "node_groups", "materials")
 #: Standard input, output and error are open; with this limit, no other file can be opened.
 _STANDARD_FILES = 3
 
 
 class UnfitFileError(Exception):
-    """The file does not hold what it should; the message is a clause that follows the file's name."""
+    """The file does not have the required content; the message is a clause that follows the file's name."""
 
 
 def main() -> int:
-    """Reads the list, looks into each file."""
+    """Reads the list of files and each file in it."""
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)  # so that nothing that Blender prints gets among the answers
+    os.dup2(nowhere, 1)  # so that Blender's own output does not get between the answers
     os.close(nowhere)
     request = json.load(sys.stdin)
     _limit_memory(request["memory_bytes"])
@@ -50,19 +51,19 @@ def main() -> int:
         with _time_limit(request["timeout_s"]):
             answers.write(json.dumps(_read(each["kind"], Path(each["path"]))) + "\n")
             answers.flush()
-    # Blender waits for ever at the end of a process in which it had a driver before it.
+    # Blender hangs at the end of a process in which it has loaded a driver.
     os._exit(0)
 
 
 def load_part(path: str, collection: str, name: str) -> Any:
-    """One part of a .blend file, in this process's Blender, with all that it needs.
+    """Loads one part of a .blend file, with everything that it needs, into this process's Blender.
 
     No script or driver of the file runs, now or later, and no other file is read for it.
 
     Args:
         path: the file.
         collection: one of `_COLLECTIONS`.
-        name: of the part.
+        name: the name of the part.
 
     Raises:
         UnfitFileError: it is linked to other files, or has no such part.
@@ -72,7 +73,7 @@ def load_part(path: str, collection: str, name: str) -> Any:
     with ExitStack() as stack:
         _, wanted = stack.enter_context(bpy.data.libraries.load(path, link=False))
         setattr(wanted, collection, [name])
-        # The file is open; libraries that it is linked to cannot be opened.
+        # The file is already open; libraries to which it is linked cannot be opened.
         with _no_more_files():
             stack.close()
     loaded = list(bpy.data.user_map())
@@ -91,7 +92,7 @@ def load_part(path: str, collection: str, name: str) -> Any:
 
 @contextmanager
 def _no_more_files() -> Iterator[None]:
-    """A block in which this process can open no file."""
+    """Prevents this process from opening files in the block."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (_STANDARD_FILES, before[1]))
     try:
@@ -101,7 +102,7 @@ def _no_more_files() -> Iterator[None]:
 
 
 def _remove_drivers(data: Any) -> None:
-    """Leaves the values that drivers and animations had when the file was saved."""
+    """Removes drivers and animations; their targets keep the values from when the file was saved."""
     if hasattr(data, "animation_data_clear"):
         data.animation_data_clear()
     if getattr(data, "node_tree", None) is not None:
@@ -109,7 +110,7 @@ def _remove_drivers(data: Any) -> None:
 
 
 def _limit_memory(more: int) -> None:
-    """Limits this process to so many bytes beside those that it holds; beyond them, Blender ends."""
+    """Limits this process to `more` bytes beyond what it uses now; if it needs more, Blender ends."""
     with suppress(OSError, ValueError):  # the system has lower limits, or none
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         _, most = resource.getrlimit(resource.RLIMIT_AS)
@@ -118,7 +119,7 @@ def _limit_memory(more: int) -> None:
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """A block after so many seconds of which the system ends this process, whatever Blender is doing."""
+    """Lets the system end this process after `seconds` in the block, whatever Blender is doing."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     yield
@@ -139,11 +140,11 @@ def _read(kind: str, path: Path) -> dict[str, Any]:
 
 
 def _shape(path: Path) -> dict[str, Any]:
-    """The object or mesh named like the file, or the only mesh."""
+    """The object or mesh with the file's name, or the only mesh."""
     names = _names(path)
     if path.stem in names["objects"]:
         thing = load_part(str(path), "objects", path.stem)
-        with _no_more_files():  # a modifier could ask for some
+        with _no_more_files():  # a modifier could try to open some
             data = _evaluated(thing)
     else:
         data = load_part(str(path), "meshes", _named(path.stem, names["meshes"], "mesh"))
@@ -181,7 +182,7 @@ def _evaluated(thing: Any) -> Any:
 
 
 def _material(path: Path) -> dict[str, Any]:
-    """The group of nodes named like the file, as CLEVR has it, or such a material, or the only material."""
+    """The group of nodes with the file's name, as in CLEVR, or such a material, or the only material."""
     names = _names(path)
     if path.stem not in names["node_groups"]:
         name = _named(path.stem, names["materials"], "material")
@@ -197,7 +198,7 @@ def _material(path: Path) -> dict[str, Any]:
 
 
 def _names(path: Path) -> dict[str, list[str]]:
-    """The names in a file by collection; nothing is loaded."""
+    """The names in a file by collection, without loading anything."""
     with bpy.data.libraries.load(str(path), link=False) as (there, _):
         return {kind: list(getattr(there, kind)) for kind in _COLLECTIONS}
 

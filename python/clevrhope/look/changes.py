@@ -1,4 +1,4 @@
-"""Changes to the package's look, as a [look] table has them: camera, lights, ground and background."""
+"""Changes to the package's look, as in a [look] table: camera, lights, ground and background."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from clevrhope.runtime.settings import read_settings, suggestion
 
 Vector = tuple[float, ...]
 
-#: Lights of a look; the native renderer keeps a bit of each.
+#: The most lights of a look; the native renderer uses a bit for each.
 MOST_LIGHTS = 8
-#: Farthest coordinate of a camera and of its target: from there, all of the ground is within its range.
+#: The largest coordinate of a camera and of its target: up to there, all of the ground is within its range.
 FARTHEST = 25.0
 WHITE = (1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Camera:
-    """The camera: it looks from about `location` at `target`.
+    """The camera, which looks from around `location` at `target`.
 
     Attributes:
         location: in the world; each scene moves every coordinate by at most `jitter`.
         target: in the world.
         lens_mm: focal length.
-        sensor_width_mm: what the longer side of an image spans.
+        sensor_width_mm: the sensor width that the longer side of an image covers.
         jitter: in Blender units.
     """
 
@@ -57,7 +57,7 @@ class Camera:
 
 @dataclass(frozen=True)
 class Area:
-    """A square light that shines from about `location` towards `target`.
+    """A square light that shines from around `location` towards `target`.
 
     Attributes:
         location: in the world; each scene moves every coordinate by at most `jitter`.
@@ -91,9 +91,9 @@ class Sun:
     """A light that is infinitely far away.
 
     Attributes:
-        rotation_rad: of a light that shines straight down, about x, y and z in this order.
-        strength_w_m2: power on a square metre that faces it.
-        angle_rad: how large it is seen.
+        rotation_rad: rotation about x, y and z, in this order, of a light that shines straight down.
+        strength_w_m2: power per square metre on a surface that faces it.
+        angle_rad: its apparent size.
         color: linear RGB, by which the strength is multiplied.
     """
 
@@ -120,8 +120,8 @@ class Ground:
     """The ground's surface.
 
     Attributes:
-        color: linear RGB, the share of the light that comes back.
-        roughness: 0 scatters evenly; up to 1, more comes back the way that it came.
+        color: linear RGB, the share of light that is reflected.
+        roughness: 0 scatters evenly; up to 1, more light returns in the direction that it came from.
     """
 
     color: Vector
@@ -134,7 +134,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Background:
-    """What is seen, and shines evenly, where the ground ends.
+    """The background, which shines evenly and is visible beyond the ground.
 
     Attributes:
         background_strength: radiance; 0 for none.
@@ -151,24 +151,24 @@ class Background:
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
 
-#: Sections of look.json that are one table.
+#: Sections of look.json that are single tables.
 _SECTIONS: Mapping[str, Any] = {"camera": Camera, "ground": Ground, "world": Background}
 #: Kinds of light.
 _KINDS: Mapping[str, Any] = {"area": Area, "sun": Sun}
 
 
 def read_changes(table: Mapping[str, Any], look: Mapping[str, Any], *, where: object) -> dict[str, Any]:
-    """What a [look] table changes of a look: the values that differ, and False for lights that it leaves out.
+    """The changes that a [look] table makes to a look: the values that differ, and False for removed lights.
 
     Args:
         table: camera, lights, ground and world, each with some of look.json's keys. A light that the look
-            does not have is added; False leaves one out.
-        look: as in look.json.
-        where: the table is from, for messages.
+            does not have is added; False removes a light.
+        look: the look, as in look.json.
+        where: the source of the table, for messages.
 
     Raises:
-        ConfigError: an unknown key, or a value that no renderer could use; a light below the ground; or a
-            camera that sees no ground.
+        ConfigError: a key is unknown, no renderer supports a value, a light is below the ground, or the
+            camera sees no ground.
     """
     known = (*_SECTIONS, "lights")
     for name in table:
@@ -176,7 +176,7 @@ def read_changes(table: Mapping[str, Any], look: Mapping[str, Any], *, where: ob
             hint = f"{suggestion(name, known)}; known: {', '.join(known)}"
             raise ConfigError(f"{where}: unknown setting {shown(f'look.{name}')}{hint}")
     changes: dict[str, Any] = {}
-    # In an order of its own: a world's fingerprint depends on that of its look.
+    # In a fixed order, because a world's fingerprint depends on that of its look.
     for name, given in _in_order(table, known):
         if not isinstance(given, Mapping):
             raise ConfigError(f"{where}: look.{name} is {shown(given)}; expected a table [look.{name}]")
@@ -191,7 +191,7 @@ def read_changes(table: Mapping[str, Any], look: Mapping[str, Any], *, where: ob
 
 
 def with_changes(look: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A look with what `read_changes` gave laid over it."""
+    """A look with the changes from `read_changes` applied."""
     merged = dict(look)
     for name, change in changes.items():
         if change is False:
@@ -257,16 +257,16 @@ def _changed_lights(given: Mapping[str, Any], there: Mapping[str, Any], where: o
 
 
 def _in_order(given: Mapping[str, Any], first: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """The entries of a table: those of known names in their order, then others by name."""
+    """The entries of a table: known names in their order, followed by others by name."""
     others = sorted(name for name in given if name not in first)
     return ((name, given[name]) for name in (*first, *others) if name in given)
 
 
 def _check_whole(look: Mapping[str, Any], where: object) -> None:
-    """Passes where the parts of a look go with each other.
+    """Checks that the parts of a look are consistent.
 
     Raises:
-        ConfigError: no light, too many, one below the ground, or a camera that sees no ground.
+        ConfigError: there is no light or too many, one is below the ground, or the camera sees no ground.
     """
     lights = look["lights"]
     if not 1 <= len(lights) <= MOST_LIGHTS:

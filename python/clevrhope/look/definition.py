@@ -1,4 +1,4 @@
-"""The look: what the names in scenes mean to a renderer, from look.json and properties.json."""
+"""The look, which defines how a renderer draws the names in scenes, from look.json and properties.json."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SHADER_NODES = {
 
 @dataclass(frozen=True)
 class Look:
-    """What the names in a scene look like.
+    """How the names in a scene are drawn.
 
     Attributes:
         look: camera, lights, ground, shapes, materials and render, as in look.json.
-        properties: sizes, colors, materials and shapes, as in properties.json; each of the latter two the
-            name of what the look has.
+        properties: sizes, colors, materials and shapes, as in properties.json; each material and shape names
+            one of the look's.
     """
 
     look: Mapping[str, Any]
@@ -67,14 +67,14 @@ def read_look(
 
     Args:
         look: a look.json; by default the package's.
-        properties: a properties.json, CLEVR's own included; by default the package's.
-        changes: what differs from the look file, as in a [look] table; see `read_changes`.
+        properties: a properties.json, such as CLEVR's own; by default the package's.
+        changes: differences from the look file, as in a [look] table; see `read_changes`.
 
     Raises:
-        ConfigError: a file is missing or not JSON, or names an unknown mesh or node; no renderer could use a
-            change; or a file that the properties name does not hold what it should.
+        ConfigError: a file is missing or not JSON, or names an unknown mesh or node; no renderer supports a
+            change; or a file that the properties name does not have the required content.
         VocabularyError: the properties define no vocabulary; says where.
-        RenderError: a .blend file is named, and Blender is missing.
+        RenderError: a .blend file is named, but Blender is missing.
     """
     look_path = look or blender_assets() / "look.json"
     properties_path = properties or blender_assets() / "properties.json"
@@ -93,7 +93,7 @@ def read_look(
 
 
 def _with_numbers(properties: Mapping[str, Any], look: Mapping[str, Any]) -> Look:
-    """The look, with the materials that the properties write out in numbers among its own."""
+    """Adds to the look the materials that the properties define by numbers."""
     named, materials = dict(properties["materials"]), dict(look.get("materials") or {})
     for name, entry in properties["materials"].items():
         if isinstance(entry, dict):
@@ -128,7 +128,7 @@ def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tu
 
 
 def _shader_problem(shader: Any, place: str) -> str | None:
-    """What is wrong with a shader graph; None if nothing is."""
+    """The problem of a shader graph; None if there is none."""
     if not isinstance(shader, dict) or shader.get("node") not in SHADER_NODES:
         known = ", ".join(SHADER_NODES)
         return f'{place}: expected an object whose "node" is one of {known}; found {shader!r:.80}'

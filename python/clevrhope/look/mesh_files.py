@@ -1,8 +1,8 @@
 """Shapes and materials from glTF and OBJ files that a properties file names.
 
-Of a glTF file, a shape is all triangles of its scene, each mesh where its node puts it; of an OBJ file, all
-faces. Both formats have Y up, so that y becomes z. A material is a glTF file's only one, its metallic and
-roughness. Nothing else is read: no textures, and no files beside a .gltf but those of its buffers.
+From a glTF file, a shape takes all triangles of its scene, with each mesh placed by its node; from an OBJ
+file, all faces. Both formats have Y up, so y becomes z. A material takes the metallic and roughness of a glTF
+file's only material. Nothing else is read: no textures, and no files besides a .gltf file's buffers.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from clevrhope.runtime.reading import read_bytes, reading
 GLTF_SUFFIXES = (".glb", ".gltf")
 SUFFIXES = (*GLTF_SUFFIXES, ".obj")
 
-#: Bytes of a file of a mesh.
+#: The most bytes of a mesh file.
 MAX_BYTES = 1 << 28
-#: Edges whose faces turn by more stay sharp, in a mesh without normals.
+#: In a mesh without normals, edges stay sharp if their faces differ by more than this angle.
 SMOOTH_ANGLE_DEG = 30.0
-#: Cycles and the native renderer know no sharper mirror.
+#: Cycles and the native renderer support no sharper mirror.
 LEAST_ROUGHNESS = 0.05
-#: Decimals of a coordinate: vertices that are closer become one.
+#: Decimals of a coordinate; vertices that are closer are merged.
 DECIMALS = 6
 
 Array = npt.NDArray[Any]
-#: glTF's component types, and how many of them an element has.
+#: glTF's component types, and the number of components in each type of element.
 _NUMBERS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _COUNTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 _TRIANGLES = 4
@@ -47,7 +47,7 @@ _TRIANGLES = 4
 
 @dataclass(frozen=True)
 class _Triangles:
-    """Triangles as a file has them: (n, 3) points and (m, 3) numbers of points; normals likewise, if any."""
+    """Triangles as in a file: (n, 3) points and (m, 3) indices of points; the same for normals, if any."""
 
     points: Array
     faces: Array
@@ -56,10 +56,10 @@ class _Triangles:
 
 
 def read_mesh(path: Path) -> dict[str, Any]:
-    """The shape of a glTF or OBJ file, as look.json describes a mesh.
+    """Reads the shape in a glTF or OBJ file, as a mesh of look.json.
 
     Raises:
-        ConfigError: the file is missing, not of its format, or has no mesh that could be a shape.
+        ConfigError: the file is missing, not of its format, or has no mesh that can be a shape.
     """
     what = "a glTF file" if path.suffix in GLTF_SUFFIXES else "an OBJ file"
     with reading(path, what, error=ConfigError):
@@ -72,7 +72,7 @@ def read_mesh(path: Path) -> dict[str, Any]:
 
 
 def read_material(path: Path) -> dict[str, float]:
-    """The metallic and roughness of a glTF file's only material; errors as of `read_mesh`."""
+    """Reads the metallic and roughness of a glTF file's only material; errors as for `read_mesh`."""
     with reading(path, "a glTF file", error=ConfigError):
         materials = _document(path)[0].get("materials", [])
         if len(materials) != 1:
@@ -86,7 +86,7 @@ def read_material(path: Path) -> dict[str, float]:
 
 
 def _described(parts: list[_Triangles], path: Path) -> dict[str, Any]:
-    """Triangles as a mesh of the look: vertices that lie on each other joined, Z up."""
+    """Triangles as a mesh of the look: coinciding vertices are merged, and Z is up."""
     if problem := problem_of_triangles(sum(len(part.faces) for part in parts)):
         raise ConfigError(f"{path}: {problem}")
     for part in parts:
@@ -96,7 +96,7 @@ def _described(parts: list[_Triangles], path: Path) -> dict[str, Any]:
             raise ConfigError(f"{path}: has a triangle with {found}")
     corners = np.concatenate([np.zeros((0, 3, 3)), *(part.points[part.faces] for part in parts)])
     vertices, faces = _joined(corners)
-    # A triangle that has one vertex twice cannot be seen.
+    # A triangle with a repeated vertex is invisible.
     whole = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
     mesh: dict[str, Any] = {"kind": "mesh", "vertices": vertices.tolist(), "faces": faces[whole].tolist()}
     mesh |= {"shading": "smooth"}
@@ -115,7 +115,7 @@ def _described(parts: list[_Triangles], path: Path) -> dict[str, Any]:
 
 
 def _joined(corners: Array) -> tuple[Array, Array]:
-    """The different vectors of (m, 3, 3) corners, Z up, and which of them each corner is."""
+    """The distinct vectors of (m, 3, 3) corners, Z up, and the index of each corner's vector."""
     upright = np.stack([corners[..., 0], -corners[..., 2], corners[..., 1]], axis=-1).reshape(-1, 3)
     vectors, number = np.unique(np.round(upright, DECIMALS) + 0.0, axis=0, return_inverse=True)
     return vectors, number.reshape(-1, 3)
@@ -169,7 +169,7 @@ def _vector(words: Sequence[str]) -> list[float]:
 
 
 def _index(word: str, n: int) -> int:
-    """The place of OBJ's number of one of `n`: from 1 on, or from the last backwards as -1, -2, ..."""
+    """The index of an OBJ reference to one of `n`: from 1 on, or backwards from the last as -1, -2, ..."""
     if not re.fullmatch(r"-?[1-9][0-9]{0,9}", word):
         raise ValueError(f"expected numbers of vertices, not {shown(word)}")
     place = int(word) - 1 if int(word) > 0 else int(word) + n
@@ -185,13 +185,13 @@ def _is_convex(corners: list[list[float]]) -> bool:
     face = np.asarray(corners)
     edges = np.roll(face, -1, axis=0) - face
     turns = np.cross(edges, np.roll(edges, -1, axis=0))
-    # Files round coordinates, so that a corner on a straight edge may turn a little either way.
+    # Files round coordinates, so a corner on a straight edge may turn slightly either way.
     least = -1e-4 * np.linalg.norm(turns.sum(axis=0)) ** 2
     return bool((turns @ turns.sum(axis=0) >= least).all())
 
 
 def _document(path: Path) -> tuple[dict[str, Any], bytes]:
-    """The JSON of a glTF file, and the bytes that a .glb has beside it."""
+    """The JSON of a glTF file, and the binary data that a .glb contains in addition."""
     content = read_bytes(path, "a glTF file", error=ConfigError, max_bytes=MAX_BYTES)
     binary = b""
     if content[:4] == b"glTF":
@@ -235,7 +235,7 @@ class _Buffers:
         return self._read[number]
 
     def array(self, number: int) -> Array:
-        """The (n, k) numbers of an accessor, or (n,) single ones."""
+        """The (n, k) numbers of an accessor, or (n,) scalars."""
         accessor = self.document["accessors"][number]
         if "sparse" in accessor or "bufferView" not in accessor:
             raise ConfigError(f"{self._path}: accessors[{number}]: is sparse; export it as a whole array")
@@ -280,7 +280,7 @@ def _gltf_triangles(path: Path) -> Iterator[_Triangles]:
 
 
 def _placed(buffers: _Buffers, primitive: Mapping[str, Any], matrix: Array) -> _Triangles:
-    """The triangles of a primitive, where its node puts them."""
+    """The triangles of a primitive, placed by its node."""
     attributes = primitive["attributes"]
     points = buffers.array(attributes["POSITION"]).astype(np.float64)
     numbers = buffers.array(primitive["indices"]) if "indices" in primitive else np.arange(len(points))
@@ -291,7 +291,7 @@ def _placed(buffers: _Buffers, primitive: Mapping[str, Any], matrix: Array) -> _
     points = points @ turn.T + matrix[:3, 3]
     if "NORMAL" not in attributes:
         return _Triangles(points, faces)
-    # As planes are moved, by the inverse's transpose.
+    # Transformed like planes, by the inverse's transpose.
     normals = buffers.array(attributes["NORMAL"]).astype(np.float64) @ np.linalg.inv(turn)
     return _Triangles(points, faces, normals, faces)
 

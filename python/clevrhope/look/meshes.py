@@ -1,4 +1,4 @@
-"""Meshes from their descriptions in look.json, built with numpy, without Blender.
+"""Meshes from their descriptions in look.json, built with numpy and without Blender.
 
 Shapes have unit size and are centred on the origin, Z up. A scene scales a shape by its object's radius r and
 lifts it to z = r, so that it rests on the ground.
@@ -19,21 +19,21 @@ Faces = npt.NDArray[np.int32]
 
 MOST_TRIANGLES = 200_000
 LOWEST_Z, Z_TOLERANCE = -1.0, 0.02
-"""Where a shape touches the ground, in units of the object's radius."""
+"""The z at which a shape touches the ground, in units of the object's radius, and its tolerance."""
 FARTHEST = math.sqrt(3.0) + 0.01
-"""Distance of a cube's corners from its centre, with a tolerance."""
+"""Distance from a cube's centre to its corners, with a tolerance."""
 
 
 @dataclass(frozen=True)
 class Mesh:
-    """Vertices and faces of a shape; faces turn anticlockwise seen from outside.
+    """Vertices and faces of a shape; faces are anticlockwise as seen from outside.
 
     Attributes:
         vertices: (n, 3) float64, in units of the object's radius.
         faces: arrays of (m, k) int32 vertex numbers, one array for each number k of corners.
         smooth: interpolate vertex normals, or shade each face flat.
-        smooth_angle_deg: of a smooth mesh, the angle between faces beyond which an edge stays sharp.
-        corner_normals: (c, 3) normals of a smooth mesh's own, at the corners of all faces in turn.
+        smooth_angle_deg: for a smooth mesh, the angle between faces beyond which an edge stays sharp.
+        corner_normals: (c, 3) a smooth mesh's own normals, at the corners of all faces in turn.
     """
 
     vertices: Points
@@ -47,9 +47,9 @@ def icosphere(*, subdivisions: int, catmull_clark_steps: int, smooth: bool) -> M
     """A sphere of radius 1 from an icosahedron, with a vertex at each pole.
 
     Args:
-        subdivisions: as Blender counts them: 1 is the icosahedron, and each further one doubles
-            the triangles along an edge, so 5 gives 5,120 triangles.
-        catmull_clark_steps: smoothing steps after that. One turns the triangles into 15,360 quads and
+        subdivisions: counted as in Blender: 1 is the icosahedron, and each further one doubles the triangles
+            along an edge, so 5 gives 5,120 triangles.
+        catmull_clark_steps: smoothing steps after that. One step turns the triangles into 15,360 quads and
             pulls the vertices inwards, to radii of 0.9989 to 0.9995.
         smooth: False shades the facets flat, which is visible in CLEVR's metal spheres.
     """
@@ -62,22 +62,22 @@ def icosphere(*, subdivisions: int, catmull_clark_steps: int, smooth: bool) -> M
 def rounded_cube(*, edge_profile: list[list[float]], edge_exponent: float, smooth: bool) -> Mesh:
     """A cube of half extent 1 whose edges and corners are superellipses.
 
-    In a section across an edge the outline is |u|^p + |v|^p = offset^p around (1 - offset, 1 - offset), where
-    p is the exponent; a corner is the same in three coordinates. With offset 0.25, exponent 3 and a profile
-    of 13 points, each side has 25 x 25 quads, the corner lies at 0.9233, and the narrow first quads of the
-    rounding keep the vertex normals of the flats straight.
+    In a section across an edge, the outline is |u|^p + |v|^p = offset^p around (1 - offset, 1 - offset),
+    where p is the exponent; a corner has the same form in three coordinates. With offset 0.25, exponent 3 and
+    a profile of 13 points, each side has 25 x 25 quads, the corner is at 0.9233, and the narrow first quads
+    of the rounding keep the vertex normals of the flats straight.
 
     Args:
         edge_profile: (coordinate, coordinate) pairs from the end of the flat, (1, 1 - offset), to the
             diagonal, where the rounding is cut. Each is moved onto the superellipse, because its four digits
             would make the normals uneven.
-        edge_exponent: 2 is a circle, more is squarer.
+        edge_exponent: 2 is a circle; larger values are squarer.
         smooth: interpolate normals.
     """
     section = np.asarray(edge_profile, dtype=np.float64)
     flat = section[0, 1]
     slopes = (section[:, 1] - flat) / (section[:, 0] - flat)  # (k,) from 0 to 1
-    # Along one axis of a side: how far into the rounding, and which end of the flat it is at.
+    # Along one axis of a side: the depth into the rounding, and the end of the flat at which it is.
     rounding = np.concatenate([-slopes[::-1], slopes])
     end = np.repeat([-flat, flat], len(slopes))
     a, b = np.meshgrid(rounding, rounding, indexing="ij")  # (2k, 2k)
@@ -122,7 +122,7 @@ def revolved(*, profile_radius_z: list[list[float]], segments: int, smooth: bool
 
 
 def polyhedron(*, vertices: list[list[float]], faces: list[list[int]], smooth: bool) -> Mesh:
-    """A mesh written out vertex by vertex: (x, y, z) triples, and vertex numbers of each face."""
+    """A mesh given vertex by vertex: (x, y, z) triples, and vertex numbers of each face."""
     corners = sorted({len(face) for face in faces})
     groups = tuple(np.asarray([f for f in faces if len(f) == k], dtype=np.int32) for k in corners)
     return Mesh(np.asarray(vertices, dtype=np.float64), groups, smooth)
@@ -137,14 +137,14 @@ def any_mesh(
     normals: Sequence[Sequence[float]] = (),
     face_normals: Sequence[Sequence[int]] = (),
 ) -> Mesh:
-    """A mesh of any form.
+    """A general mesh.
 
     Args:
         vertices: (x, y, z) triples.
         faces: vertex numbers of each face.
         smooth: interpolate normals.
-        smooth_angle_deg: as of `Mesh`.
-        normals: (x, y, z) triples, if the mesh has normals of its own; its faces are then triangles.
+        smooth_angle_deg: as in `Mesh`.
+        normals: (x, y, z) triples, if the mesh has its own normals; its faces are then triangles.
         face_normals: for each triangle, the numbers of its corners' normals.
     """
     plain = polyhedron(vertices=vertices, faces=faces, smooth=smooth)
@@ -160,9 +160,9 @@ def sheet(*, profile_x_z: list[list[float]], local_y: list[float], rows: int, sm
     """A sheet that is constant along y: the ground with its rising back.
 
     Args:
-        profile_x_z: (x, z) pairs by rising x.
+        profile_x_z: (x, z) pairs in order of increasing x.
         local_y: where it begins and ends.
-        rows: vertices along y, evenly spaced.
+        rows: number of vertices along y, evenly spaced.
         smooth: interpolate normals.
     """
     section = np.asarray(profile_x_z, dtype=np.float64)  # (p, 2)
@@ -184,19 +184,19 @@ CONSTRUCTIONS: dict[str, tuple[Callable[..., Mesh], tuple[str, ...]]] = {
     "mesh": (any_mesh, ("vertices", "faces")),
     "sheet": (sheet, ("profile_x_z", "local_y", "rows")),
 }
-#: Arguments of a mesh of any form that may be left out.
+#: Optional arguments of a general mesh.
 OF_MESHES = ("smooth_angle_deg", "normals", "face_normals")
 SHADINGS = {"flat": False, "smooth": True}
 
 
 def build_mesh(description: Mapping[str, Any]) -> Mesh:
-    """The mesh of a look.json entry.
+    """Builds the mesh of a look.json entry.
 
     Args:
-        description: "kind", one of CONSTRUCTIONS; "shading", flat or smooth; the kind's arguments.
+        description: "kind", one of CONSTRUCTIONS; "shading", flat or smooth; and the kind's arguments.
 
     Raises:
-        ValueError: an unknown kind or shading, or a missing or impossible argument.
+        ValueError: the kind or shading is unknown, or an argument is missing or impossible.
     """
     kind, shading = description.get("kind"), description.get("shading")
     if kind not in CONSTRUCTIONS:
@@ -216,7 +216,7 @@ def build_mesh(description: Mapping[str, Any]) -> Mesh:
 
 
 def problem_of_mesh(shape: Mapping[str, Any]) -> str:
-    """What is wrong with a mesh from a file, as a clause that follows the file's name; "" if nothing is."""
+    """The problem of a mesh from a file, as a clause that follows the file's name; "" if there is none."""
     vertices, faces = shape["vertices"], shape["faces"]
     if not faces:
         return "has a mesh without faces; expected at least one"
@@ -239,14 +239,14 @@ def problem_of_mesh(shape: Mapping[str, Any]) -> str:
 
 
 def problem_of_triangles(n: int) -> str:
-    """That n triangles are too many, as a clause that follows the file's name; "" if they are not."""
+    """Says that n triangles are too many, as a clause that follows the file's name; "" if they are not."""
     if n <= MOST_TRIANGLES:
         return ""
     return f"has a mesh of {n:,} triangles; at most {MOST_TRIANGLES:,} are allowed"
 
 
 def _grid_quads(corner: Faces) -> Faces:
-    """Quads between vertices that are numbered in a grid; seen with rows rightwards, columns upwards."""
+    """Quads between vertices numbered in a grid, for a view with rows to the right and columns upwards."""
     corners = [corner[:-1, :-1], corner[1:, :-1], corner[1:, 1:], corner[:-1, 1:]]
     quads: Faces = np.stack(corners, axis=-1).reshape(-1, 4)
     return quads
@@ -277,7 +277,7 @@ def _edges(faces: Faces) -> tuple[Faces, Faces]:
 
 
 def _split_icosahedron(n: int) -> tuple[Points, Faces]:
-    """Each triangle cut evenly into n * n, then all vertices moved out to radius 1.
+    """Each triangle cut evenly into n * n, and then all vertices moved out to radius 1.
 
     Moving them out after each doubling instead would shift them by up to 0.02.
     """
@@ -316,6 +316,6 @@ def _catmull_clark(vertices: Points, faces: Faces) -> tuple[Points, Faces]:
 
 
 def _weld(vertices: Points, faces: Faces) -> tuple[Points, tuple[Faces, ...]]:
-    """Joins vertices that lie on each other (to 1e-7), so that normals run across the seams."""
+    """Merges vertices that coincide (to 1e-7), so that normals are continuous across the seams."""
     _, first, number = np.unique(np.round(vertices, 7) + 0.0, axis=0, return_index=True, return_inverse=True)
     return vertices[first], (number.ravel()[faces].astype(np.int32),)

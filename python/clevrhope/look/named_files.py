@@ -1,8 +1,8 @@
-"""The files that a properties file names as shapes and materials, read into the look.
+"""Reads the files that a properties file names as shapes and materials into the look.
 
-A value of "shapes" or "materials" in properties.json may be a path, relative to the properties file: of a
-.blend file (blend_files.py), or of a glTF or OBJ file (mesh_files.py). A mesh of the latter is named by a
-hash of its content, so that neither scenes nor images depend on where the file lies.
+A value of "shapes" or "materials" in properties.json may be a path, relative to the properties file, of a
+.blend file (blend_files.py), or of a glTF or OBJ file (mesh_files.py). A mesh from the latter is named by a
+hash of its content, so that neither scenes nor images depend on the location of the file.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ Section = Mapping[str, Any]
 def read_named_files(
     properties: Section, look: Section, file: Path, *, content_only: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A properties file and a look with what the named files hold: the properties, the look.
+    """Adds the content of named files to a properties file and a look: returns the properties, the look.
 
     Args:
         properties: the content of the properties file.
         look: the content of a look.json.
-        file: where the properties lie, and what names them in messages.
-        content_only: for what decides scenes: of a material of Blender's, a hash and not the path.
+        file: the path of the properties file, also for messages.
+        content_only: for everything that decides scenes: represents a material from Blender by a hash, not by
+            its path.
 
     Raises:
-        ConfigError: a file that is missing, is not of its format, or does not hold what it should.
-        RenderError: Blender has to read a file, and is missing.
+        ConfigError: a file is missing, is not of its format, or does not have the required content.
+        RenderError: Blender has to read a file, but is missing.
     """
     blends = read_blends(properties, file)
     shapes = {**look.get("shapes", {}), **blends.shapes}
@@ -55,7 +56,7 @@ def read_named_files(
 
 
 def _assets(properties: Section, section: str, suffixes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """The names and paths of a section's values that are files of a kind."""
+    """The names and paths of a section's values that are files of a given kind."""
     entries = properties.get(section)
     if isinstance(entries, dict):  # otherwise the reader of the properties reports it
         for name, asset in entries.items():
@@ -65,7 +66,7 @@ def _assets(properties: Section, section: str, suffixes: tuple[str, ...]) -> Ite
 
 @contextmanager
 def _named(place: str) -> Iterator[None]:
-    """A block whose errors say which value of the properties they are about."""
+    """Adds to errors in the block which value of the properties they are about."""
     try:
         yield
     except ConfigError as error:

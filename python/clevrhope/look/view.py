@@ -1,4 +1,4 @@
-"""What the camera of a look sees of its ground."""
+"""Computes what the camera of a look sees of the ground."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 RAYS = 33
-"""Rays along each side of an image that look for the ground."""
+"""Number of rays along each side of an image that are tested for the ground."""
 
 HEIGHT_PER_WIDTH = 2.0 / 3.0
-"""Of the image that they go through: CLEVR's."""
+"""Aspect ratio of the image for these rays: CLEVR's."""
 
 
 def sees_ground(look: Mapping[str, Any]) -> bool:
     """Whether a look's camera sees the upper side of its ground anywhere in an image.
 
-    Its rays leave from where it is before its jitter; it is above the ground wherever that takes it.
+    Its rays start at its position before jitter; it is above the ground wherever jitter moves it.
     """
     camera, ground = look["camera"], look["ground"]
     location = np.asarray(camera["location"], np.float64)
@@ -51,7 +51,7 @@ def sees_ground(look: Mapping[str, Any]) -> bool:
 
 
 def ground_height(ground: Mapping[str, Any], place: Sequence[float]) -> float:
-    """Height of the ground at a place's x and y; beyond its ends, that of the planes that it ends with."""
+    """Height of the ground at a place's x and y; beyond its ends, that of the planes at its ends."""
     x, _ = _local_x_y(ground, place)
     profile = ground["profile_x_z"]
     after = bisect_right(profile, x, key=itemgetter(0))
@@ -61,7 +61,7 @@ def ground_height(ground: Mapping[str, Any], place: Sequence[float]) -> float:
 
 
 def off_the_ground(ground: Mapping[str, Any], place: Sequence[float]) -> str:
-    """How a place is not above the ground: beyond it, or in it; "" if it is above."""
+    """Why a place is not above the ground: beyond it, or in it; "" if it is above."""
     x, y = _local_x_y(ground, place)
     first, last = ground["profile_x_z"][0][0], ground["profile_x_z"][-1][0]
     if not (first <= x <= last and min(ground["local_y"]) <= y <= max(ground["local_y"])):
@@ -70,7 +70,7 @@ def off_the_ground(ground: Mapping[str, Any], place: Sequence[float]) -> str:
 
 
 def _local_x_y(ground: Mapping[str, Any], place: Sequence[float]) -> tuple[float, float]:
-    """A place of the world along the ground's own axes."""
+    """A place in the world in the ground's own coordinates."""
     (x, y, _), (at_x, at_y, _) = place, ground["translation"]
     x, y = x - at_x, y - at_y
     cos, sin = math.cos(ground["rotation_z_rad"]), math.sin(ground["rotation_z_rad"])
@@ -78,7 +78,7 @@ def _local_x_y(ground: Mapping[str, Any], place: Sequence[float]) -> tuple[float
 
 
 def _turned(ground: Mapping[str, Any], vectors: Array) -> Array:
-    """Vectors (..., 3) of the world along the ground's own axes."""
+    """Vectors (..., 3) in the world, in the ground's own axes."""
     cos, sin = math.cos(ground["rotation_z_rad"]), math.sin(ground["rotation_z_rad"])
     x, y, z = np.moveaxis(vectors, -1, 0)
     return np.stack([cos * x + sin * y, cos * y - sin * x, z], axis=-1)

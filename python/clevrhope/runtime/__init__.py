@@ -1,1 +1,1 @@
-"""What every other part of the package stands on: reading and writing files safely."""
+"""The foundation of all other parts of the package: reading and writing files safely."""

@@ -1,7 +1,7 @@
-"""Folders of the files that come with the package: the look, the question templates, the experiments.
+"""Folders with the files that come with the package: the look, the question templates, the experiments.
 
-In a checkout `_assets` holds links to the folders at the root, so that an edit there takes effect at once; in
-an installed wheel it holds the files themselves.
+In a checkout, `_assets` has links to the folders at the root, so that edits there take effect at once; in an
+installed wheel, it has the files themselves.
 """
 
 from importlib.resources import files

@@ -1,7 +1,7 @@
 """Atomic writes: a file is written under a temporary name, synced and renamed, so every file is whole.
 
-A run that resumes after a kill therefore needs to look only at names. A file whose content would not change
-is left alone, its time of change included. Temporary files and folders have a prefix of their own, and this
+So a run that resumes after a kill only needs to look at names. A file whose content would not change is left
+untouched, including its modification time. Temporary files and folders have a prefix of their own, and this
 program removes nothing that it did not write.
 """
 
@@ -26,7 +26,7 @@ TEMPORARY_SUFFIX = ".partial"
 """Suffix of files that are being written."""
 
 FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-"""Errors of a full disk."""
+"""Errors that mean that the disk is full."""
 
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -41,14 +41,14 @@ class FileRecord:
 
 @contextmanager
 def whole_file(path: Path, *, option: str = "--out") -> Iterator[Path]:
-    """Gives a path to write to, which is renamed to `path` after the block, or removed if the block raises.
+    """Yields a path to write to, which is renamed to `path` after the block, or removed if the block raises.
 
     Args:
-        path: where the file is to be.
-        option: with which the user chose the place.
+        path: the final path of the file.
+        option: the option with which the user chose the path.
 
     Raises:
-        DatasetError: no space left, or no permission.
+        DatasetError: no space is left, or the file may not be written.
     """
     with disk_errors(path, option=option):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,15 +58,15 @@ def whole_file(path: Path, *, option: str = "--out") -> Iterator[Path]:
 
 @contextmanager
 def renamed_file(path: Path, *, writer: str = "") -> Iterator[Path]:
-    """As `whole_file`, but in a folder that exists, and with Python's own errors.
+    """As `whole_file`, but in an existing folder, and with Python's own errors.
 
     Args:
-        path: of the file.
-        writer: a name of its own for each of several writers of the same file, who then don't disturb each
+        path: the path of the file.
+        writer: a name that distinguishes several writers of the same file, so that they do not disturb each
             other.
     """
     temporary = temporary_path(path, writer=writer)
-    temporary.unlink(missing_ok=True)  # writing would follow a link
+    temporary.unlink(missing_ok=True)  # otherwise, writing would follow a link
     try:
         yield temporary
         _commit(temporary, path)
@@ -77,7 +77,7 @@ def renamed_file(path: Path, *, writer: str = "") -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes, *, option: str = "--out") -> None:
-    """Writes one file; `option` and errors as of `whole_file`."""
+    """Writes one file; `option` and errors as for `whole_file`."""
     with whole_file(path, option=option) as temporary:
         temporary.write_bytes(content)
 
@@ -88,7 +88,7 @@ def temporary_path(path: Path, *, writer: str = "") -> Path:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a name is that of a file that was being written."""
+    """Whether a name is that of a temporary file."""
     return name.startswith(OWN_PREFIX) and name.endswith(TEMPORARY_SUFFIX)
 
 
@@ -102,9 +102,9 @@ def record(path: Path) -> FileRecord:
 
 
 def sweep(folders: Iterable[Path]) -> None:
-    """Removes half-written files of killed runs from these folders, but not from folders inside them.
+    """Removes half-written files of killed runs from these folders, but not from their subfolders.
 
-    Call it only with the dataset's folder locked.
+    Call it only while the dataset's folder is locked.
     """
     for folder in folders:
         for path in sorted(folder.glob(f"{OWN_PREFIX}*{TEMPORARY_SUFFIX}")):
@@ -115,21 +115,22 @@ def sweep(folders: Iterable[Path]) -> None:
 
 @dataclass(frozen=True)
 class WorkingFolder:
-    """A folder that this program makes and removes.
+    """A folder that this program creates and removes.
 
     Attributes:
         path: the folder.
-        names: pattern of the files that this program writes there, beside temporary ones.
+        names: pattern of the files that this program writes there, besides temporary ones.
     """
 
     path: Path
     names: re.Pattern[str]
 
     def check(self) -> None:
-        """Checks, before anything is written, that nothing else is in the way.
+        """Checks, before anything is written, that nothing else is in the folder's place.
 
         Raises:
-            DatasetError: a file or link in its place, or something in it that this program did not write.
+            DatasetError: there is a file or link in its place, or it contains something that this program did
+                not write.
         """
         if not os.path.lexists(self.path):
             return
@@ -143,14 +144,14 @@ class WorkingFolder:
                 )
 
     def remove(self) -> None:
-        """Removes the files that this program wrote, and the folder if it is empty then."""
+        """Removes the files that this program wrote, and the folder if it is then empty."""
         if self.path.is_symlink() or not self.path.is_dir():
             return
         with disk_errors(self.path):
             for each in sorted(self.path.iterdir()):
                 if self._is_own(each):
                     each.unlink(missing_ok=True)
-        with suppress(OSError):  # something of a user's is in it, and stays
+        with suppress(OSError):  # a user's files are in it, and stay
             self.path.rmdir()
 
     def _is_own(self, path: Path) -> bool:
@@ -160,14 +161,14 @@ class WorkingFolder:
 
 @contextmanager
 def disk_errors(path: Path, *, option: str = "--out") -> Iterator[None]:
-    """Turns errors such as a full disk or a missing permission into one sentence that says what helps.
+    """Turns errors such as a full disk or a missing permission into one sentence that suggests a remedy.
 
     Args:
-        path: what is written.
-        option: with which the user chose the place.
+        path: the path being written.
+        option: the option with which the user chose the path.
 
     Raises:
-        DatasetError: in place of these errors; others pass through.
+        DatasetError: replaces these errors; others pass through.
     """
     try:
         yield
@@ -197,7 +198,7 @@ def disk_errors(path: Path, *, option: str = "--out") -> Iterator[None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes renames in a folder durable, even if the power fails; Windows has no way to ask for that."""
+    """Makes renames in a folder durable, even if the power fails; Windows offers no way to do this."""
     if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -212,7 +213,7 @@ def _commit(temporary: Path, path: Path) -> None:
         if filecmp.cmp(temporary, path, shallow=False):
             temporary.unlink()
             return
-    with temporary.open("r+b") as file:  # Windows syncs only what may be written
+    with temporary.open("r+b") as file:  # Windows syncs only files that are open for writing
         os.fsync(file.fileno())
     temporary.replace(path)
     sync_folder(path.parent)

@@ -1,8 +1,9 @@
-"""Finds the interpreter that has Blender, and checks that it has all that it needs, without loading it.
+"""Finds the interpreter that has Blender, and checks its requirements without loading Blender.
 
-Blender's module bpy exists for one version of Python and of numpy. So it may be installed beside this
-package, or in an environment of its own, whose Python the variable CLEVRHOPE_BLENDER_PYTHON names, or that
-`clevrhope blender install` made. The variable goes first, then this environment, then the one that was made.
+Blender's module bpy exists for one version of Python and of numpy only. So it may be installed with this
+package, or in a separate environment: that of the Python that the variable CLEVRHOPE_BLENDER_PYTHON names, or
+one made by `clevrhope blender install`. The variable comes first, then this environment, then the installed
+one.
 
 `python -m clevrhope.runtime.blender` prints one sentence on what is missing and how to install it, and exits
 with 1; or it prints nothing.
@@ -23,9 +24,9 @@ from pathlib import Path
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.runtime import launcher
 
-#: The release series that the look was made and measured with.
+#: The release series with which the look was made and measured.
 BLENDER_SERIES = (4, 5)
-#: The version of Python that this release exists for.
+#: The version of Python for which this release exists.
 BLENDER_PYTHON = (3, 11)
 #: Names the interpreter that has Blender; the option --blender-python sets it for one command.
 VARIABLE = "CLEVRHOPE_BLENDER_PYTHON"
@@ -38,7 +39,7 @@ NOT_INSTALLED = (
     f"any Python), {OR_NATIVE}"
 )
 
-#: Shared object that Blender expects on a system -> its package in Debian and Ubuntu.
+#: Shared object that Blender expects on the system -> its package in Debian and Ubuntu.
 DEBIAN_PACKAGES = {
     "libEGL.so.1": "libegl1",
     "libGL.so.1": "libgl1",
@@ -63,11 +64,11 @@ DEBIAN_PACKAGES = {
     "libxcb.so.1": "libxcb1",
     "libxkbcommon.so.0": "libxkbcommon0",
 }
-#: Prefixes of variables that would change images, or keep a worker from starting.
+#: Prefixes of variables that would change images, or prevent a worker from starting.
 UNWANTED_ENVIRONMENT = ("BLENDER_", "CYCLES_", "OCIO", "PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT")
 
 
-#: What an interpreter is asked: the folder and the version of its bpy.
+#: Run in an interpreter to get the folder and the version of its bpy.
 _QUESTION = """
 import json, sys
 from importlib.metadata import PackageNotFoundError, version
@@ -81,7 +82,7 @@ except PackageNotFoundError:
     found = None
 print(json.dumps([spec and spec.origin, found]))
 """
-#: An interpreter on a cold disk answers within this time.
+#: An interpreter on a slow, uncached disk answers within this time.
 _ANSWER_TIMEOUT_S = 60.0
 
 
@@ -90,9 +91,10 @@ class Blender:
     """An interpreter that has Blender's module.
 
     Attributes:
-        python: its path.
-        folder: of the module bpy.
-        version: of bpy; None if it was built from source, since it is unknown then until it is loaded.
+        python: the path of the interpreter.
+        folder: the folder of the module bpy.
+        version: the version of bpy; None if it was built from source, since its version is then unknown until
+            it is loaded.
     """
 
     python: Path
@@ -100,20 +102,20 @@ class Blender:
     version: str | None
 
     def command(self, module: str) -> tuple[str, ...]:
-        """The command line that runs a module of this package there; arguments may be added.
+        """The command line that runs a module of this package there, to which arguments may be added.
 
-        `-P` keeps modules in the current folder out. Another environment than this one ignores the variables
-        that are meant for this one's Python, such as PYTHONPATH.
+        `-P` ignores modules in the current folder. Another environment also ignores the variables that are
+        meant for this environment's Python, such as PYTHONPATH.
         """
         flags = ("-P",) if self.python == Path(sys.executable) else ("-E", "-P")
         return (str(self.python), *flags, launcher.__file__, module)
 
 
 def check_blender() -> Blender:
-    """The interpreter that has Blender; a worker there will be able to import it.
+    """Finds the interpreter that has Blender, and checks that a worker there can import it.
 
     Raises:
-        RenderError: it is not installed, has another version, or lacks libraries of the system.
+        RenderError: it is not installed, has another version, or lacks system libraries.
         ConfigError: CLEVRHOPE_BLENDER_PYTHON names no interpreter that has Blender.
     """
     blender = find_blender()
@@ -153,7 +155,7 @@ def find_blender() -> Blender | None:
 
 
 def ask_for_blender(python: Path) -> Blender:
-    """What an interpreter says of its Blender.
+    """Asks an interpreter about its Blender.
 
     Raises:
         ConfigError: it cannot be run, or has no Blender.
@@ -186,7 +188,7 @@ def ask_for_blender(python: Path) -> Blender:
 
 
 def own_environment() -> Path:
-    """The folder in which `clevrhope blender install` makes an environment by default."""
+    """The folder in which `clevrhope blender install` creates an environment by default."""
     if sys.platform == "win32":
         data = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
     elif sys.platform == "darwin":
@@ -202,7 +204,7 @@ def python_of(environment: Path) -> Path:
 
 
 def worker_environment() -> dict[str, str]:
-    """The environment of this process without what would change images."""
+    """The environment variables of this process, without those that would change images."""
     return {key: value for key, value in os.environ.items() if not key.startswith(UNWANTED_ENVIRONMENT)}
 
 
@@ -216,9 +218,10 @@ def blender_folder() -> Path | None:
 
 
 def missing_libraries(folder: Path) -> list[str]:
-    """Names of the shared objects that bpy is linked to and that the system lacks, according to `ldd`.
+    """Names of the shared objects that bpy is linked to and the system lacks, according to `ldd`.
 
-    Empty where there is no `ldd`, as on macOS and Windows; there the worker reports it when it imports bpy.
+    Empty if there is no `ldd`, as on macOS and Windows; there, the worker reports the problem when it imports
+    bpy.
     """
     ldd = shutil.which("ldd")
     module = folder / "__init__.so"
@@ -230,7 +233,7 @@ def missing_libraries(folder: Path) -> list[str]:
 
 
 def missing_message(libraries: list[str]) -> str:
-    """One sentence that names the libraries and the packages that hold them."""
+    """One sentence that names the libraries and the packages that contain them."""
     noun = "library" if len(libraries) == 1 else "libraries"
     sentence = f"Blender needs the system {noun} {', '.join(libraries)}"
     packages = sorted({DEBIAN_PACKAGES[name] for name in libraries if name in DEBIAN_PACKAGES})

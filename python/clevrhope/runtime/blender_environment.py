@@ -1,4 +1,4 @@
-"""Makes an environment for Blender alone, with the Python and the numpy that its module needs."""
+"""Makes a separate environment for Blender, with the Python and the numpy that its module needs."""
 
 import shutil
 import subprocess
@@ -11,13 +11,13 @@ from clevrhope.errors import ConfigError, RenderError
 from clevrhope.runtime.atomic import disk_errors
 from clevrhope.runtime.blender import BLENDER_PYTHON, BLENDER_SERIES, Blender, ask_for_blender, python_of
 
-#: What is installed, as in the extra `render` and in the core.
+#: The requirements to install, as in the extra `render` and in the core.
 REQUIREMENTS = (
     "bpy>={0}.{1},<{0}.{2}".format(*BLENDER_SERIES, BLENDER_SERIES[1] + 1),
     "numpy<2",
     "pillow>=10",
 )
-#: The file by which a folder is known as one that `install_blender` made, or began to make.
+#: The file that marks a folder as one that `install_blender` has made, or begun to make.
 MARK = ".clevrhope-blender"
 
 _VERSION = ".".join(map(str, BLENDER_PYTHON))
@@ -25,17 +25,18 @@ _QUESTION = "import sys, ensurepip; print(*sys.version_info[:2], sep='.')"
 
 
 def install_blender(folder: Path, *, python: Path | None, say: Callable[[str], None]) -> Blender:
-    """An environment in `folder` with Blender; one that is there already is kept.
+    """Makes an environment in `folder` with Blender; keeps an existing one.
 
     Args:
-        folder: where it is made.
+        folder: where the environment is made.
         python: a Python 3.11 to make it with; by default the first that is found.
-        say: is given a line before what takes long.
+        say: called with a line before each step that takes long.
 
     Raises:
-        ConfigError: no Python 3.11, or the folder holds something that this did not make.
+        ConfigError: there is no Python 3.11, or the folder holds something that this function did not make.
         DatasetError: the folder cannot be written to.
-        RenderError: the environment cannot be made; a new folder is removed, and another can be continued.
+        RenderError: the environment cannot be made; a new folder is removed, and an existing one can be
+            continued.
     """
     made, mark = python_of(folder), folder / MARK
     if made.exists():
@@ -66,10 +67,10 @@ def install_blender(folder: Path, *, python: Path | None, say: Callable[[str], N
 
 
 def find_python(named: Path | None = None) -> Path:
-    """A Python of the version that Blender needs: the named one, this one, or one that the system has.
+    """Finds a Python of the version that Blender needs: the named one, this one, or one on the system.
 
     Raises:
-        ConfigError: none is there, or it has another version or no ensurepip, which makes environments.
+        ConfigError: there is none, or it has another version or lacks ensurepip, which makes environments.
     """
     if named is not None:
         found = _version_of([str(named)])
@@ -97,7 +98,7 @@ def _version_of(command: Sequence[str]) -> str:
 
 
 def _output(command: Sequence[str]) -> str:
-    """What a command prints; "" if it fails or does not exist."""
+    """The output of a command; "" if it fails or does not exist."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     except (OSError, ValueError):

@@ -14,21 +14,21 @@ def is_class_name(name: str) -> bool:
 
 
 def import_class(name: str, what: str, *, remedy: str = "") -> Any:
-    """The object of that name; an exception in the module itself, other than a failing import, passes.
+    """Imports the object with this name; exceptions in the module itself, except failed imports, propagate.
 
     Args:
-        name: of the form package.module:Class.
+        name: a name of the form package.module:Class.
         what: begins messages, such as 'model "film"'.
-        remedy: ends the message on another module that the class's module needs.
+        remedy: ends the message if another module, which the class's module needs, is missing.
 
     Raises:
-        ConfigError: no such module or class, or one that cannot be imported.
+        ConfigError: there is no such module or class, or it cannot be imported.
     """
     module_name, _, class_name = name.partition(":")
     here = str(Path.cwd())
     added = here not in sys.path
     if added:
-        # A console script's path starts with its own folder, not with the user's, where the module is.
+        # A console script's path begins with its own folder, not with the user's, where the module is.
         sys.path.append(here)
     try:
         module = import_module(module_name)

@@ -21,31 +21,31 @@ from rich.text import Text
 from clevrhope.runtime.progress import Advance, Stage
 
 SECONDS_BETWEEN_LINES = 30.0
-"""Without a terminal, a long stage prints a line this often."""
+"""Without a terminal, a long stage prints a line at this interval."""
 
 ROOM_FOR_BARS = 120
 """Columns that a terminal needs for bars."""
 
 _RATE, _TIME, _UNKNOWN = 11, 9, 12
-"""Columns of a rate without its unit, of a time, and of an unknown total."""
+"""Columns for a rate without its unit, for a time, and for an unknown total."""
 
 _SECONDS_FOR_A_RATE = 1.0
 """A shorter stage prints no rate."""
 
 
 class TerminalProgress:
-    """Bars with rates and time left on a terminal; without a terminal, a line now and then and at the end."""
+    """Bars with rates and remaining time on a terminal; otherwise a line at intervals and at the end."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
 
     def stage(self, title: str, *, total: int, unit: str) -> Stage:
-        """A bar for one stage."""
+        """Shows a bar for one stage."""
         return self._bar(title, total, unit) if self._console.is_terminal else self._line(title, total, unit)
 
     @contextmanager
     def _bar(self, title: str, total: int, unit: str) -> Iterator[Advance]:
-        # Columns are left out when there is no room for all, because rich would cut off the title first.
+        # Columns are omitted if there is no room for all, because rich would truncate the title first.
         wide = self._console.width >= ROOM_FOR_BARS
         numbers = 2 * len(str(total)) + 1 if total else _UNKNOWN
         narrow_rate = len(title) + numbers + _RATE + _TIME + 3 <= self._console.width
@@ -62,7 +62,7 @@ class TerminalProgress:
             def advance(n: int, /, *, there: bool = False) -> None:
                 if there:
                     progress.tasks[0].completed += n
-                    n = 0  # rich still takes this call as the beginning of the rate's time
+                    n = 0  # rich takes this call as the start of the rate's time
                 progress.advance(task, n)
 
             yield advance
@@ -97,7 +97,7 @@ class TerminalProgress:
 
 
 class _Rate(ProgressColumn):
-    """Units a second, or seconds a unit when they are slow; `unit` begins with a space, or is empty."""
+    """Units per second, or seconds per unit if they are slow; `unit` begins with a space, or is empty."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -111,10 +111,10 @@ class _Rate(ProgressColumn):
 def show_table(
     console: Console, title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = ""
 ) -> None:
-    """Shows a table with its first column aligned left and the others right.
+    """Prints a table whose first column is aligned left and the others right.
 
-    A row that begins with "- " belongs to the one above it. If the terminal is too narrow, lines run beyond
-    its edge, so that no digit is lost.
+    A row that begins with "- " belongs to the one above it. If the terminal is too narrow, lines extend
+    beyond its edge, so that no digit is lost.
     """
     shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     for k, name in enumerate(head):
@@ -132,7 +132,7 @@ def show_table(
 
 
 def rate(speed: float, unit: str) -> str:
-    """Units a second in words: 1,200 updates/s, 3.4 updates/s, 2.5 s each."""
+    """Units per second in words: 1,200 updates/s, 3.4 updates/s, 2.5 s each."""
     if speed < 1:
         return f"{1 / speed:,.1f} s each"
     return f"{speed:,.0f}{unit}/s" if speed >= 10 else f"{speed:.1f}{unit}/s"

@@ -9,7 +9,7 @@ def check_extra(need: str, module: str, extra: str) -> None:
     """Checks that a module can be imported; `need` begins the message, such as "plots need".
 
     Raises:
-        ConfigError: it is missing, or built for another numpy; says which extra has it.
+        ConfigError: it is missing, or built for another numpy; says which extra contains it.
     """
     try:
         import_module(module)
@@ -20,6 +20,6 @@ def check_extra(need: str, module: str, extra: str) -> None:
 
 
 def check_torch() -> None:
-    """Checks that torch and safetensors are installed; errors as of `check_extra`."""
+    """Checks that torch and safetensors are installed; errors as for `check_extra`."""
     for module in ("torch", "safetensors"):
         check_extra("models need", module, "train")

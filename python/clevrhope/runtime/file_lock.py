@@ -1,4 +1,4 @@
-"""Locks on open files, and on open folders where the system has those."""
+"""Locks on open files, and on open folders if the system supports them."""
 
 import os
 import sys
@@ -6,15 +6,15 @@ import sys
 if sys.platform == "win32":
     import msvcrt
 
-    #: The byte that is locked. Others cannot read a locked one there, so it lies beyond what is in the file.
+    #: The byte that is locked. Others cannot read a locked byte, so it is beyond the content of the file.
     _BYTE = 1 << 30
 
     def lock(descriptor: int) -> None:
-        """Locks at once or not at all; the lock ends with the process.
+        """Locks without waiting; the lock ends with the process.
 
         Raises:
             BlockingIOError: another process holds it.
-            OSError: the disk has no such locks.
+            OSError: the disk does not support such locks.
         """
         os.lseek(descriptor, _BYTE, os.SEEK_SET)
         try:
@@ -26,10 +26,10 @@ else:
     import fcntl
 
     def lock(descriptor: int) -> None:
-        """Locks at once or not at all; the lock ends with the process.
+        """Locks without waiting; the lock ends with the process.
 
         Raises:
             BlockingIOError: another process holds it.
-            OSError: the disk has no such locks.
+            OSError: the disk does not support such locks.
         """
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Checks of JSON values: which keys they have, and what each of them holds."""
+"""Checks of JSON values: which keys they have, and what each key holds."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,35 +13,35 @@ _MISSING = object()
 
 
 class Misfit(NamedTuple):
-    """The first place at which a value does not have its form."""
+    """The first place at which a value does not match its form."""
 
     value: Any
-    """What is there, or `_MISSING`."""
+    """The value found there, or `_MISSING`."""
     expected: str
     unfit: str = ""
-    """What a message says of the value in place of what is expected: of a string that is no `NAME`."""
+    """Replaces what is expected in a message, for example for a string that is not a `NAME`."""
     place: str = ""
-    """Within the value that was checked: ".splits[3].name"."""
+    """The place within the checked value: ".splits[3].name"."""
 
     def below(self, place: str) -> "Misfit":
-        """The same, seen from the value that has this one at a place."""
+        """The same misfit, as seen from the value that contains this one at a place."""
         return self._replace(place=place + self.place)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A value without others inside."""
+    """The form of a value without nested values."""
 
     words: str
     """What is expected: "a string"."""
     test: Callable[[Any], bool]
     plural: str = ""
-    """What a list of them holds: "strings"."""
+    """What a list of such values contains: "strings"."""
     unfit: str = ""
-    """What a message says of any other string, in place of what is expected."""
+    """Replaces what is expected in a message about any other string."""
 
     def misfit(self, value: Any) -> Misfit | None:
-        """The first place at which a value does not have this form; None if it has."""
+        """The first place at which a value does not match this form; None if it matches."""
         if self.test(value):
             return None
         return Misfit(value, self.words, self.unfit if isinstance(value, str) else "")
@@ -64,12 +64,12 @@ class ListOf:
 
     @property
     def words(self) -> str:
-        """As of `Kind`."""
+        """As in `Kind`."""
         plural = self.member.plural if isinstance(self.member, Kind) else ""
         return f"a list of {plural}" if plural else "a list"
 
     def misfit(self, value: Any) -> Misfit | None:
-        """As of `Kind`."""
+        """As in `Kind`."""
         if not isinstance(value, list):
             return Misfit(value, self.words)
         if self.size not in (None, len(value)):
@@ -77,7 +77,7 @@ class ListOf:
         if len(value) < self.least:
             return Misfit(value, f"a list of {self.least} or more")
         if isinstance(self.member, Kind) and all(map(self.member.test, value)):
-            return None  # what the loop below finds too, in twice the time
+            return None  # the loop below finds the same, in twice the time
         for k, each in enumerate(value):
             if found := self.member.misfit(each):
                 return found.below(f"[{k}]")
@@ -90,11 +90,11 @@ class MapOf:
 
     value: "Form"
     keys: "Kind | None" = None
-    """`NAME` or `PATH`, where keys become parts of paths."""
+    """`NAME` or `PATH`, if keys become parts of paths."""
     words = "a JSON object"
 
     def misfit(self, value: Any) -> Misfit | None:
-        """As of `Kind`."""
+        """As in `Kind`."""
         if not isinstance(value, dict):
             return Misfit(value, self.words)
         for key, each in value.items():
@@ -107,14 +107,14 @@ class MapOf:
 
 @dataclass(frozen=True)
 class Fields:
-    """An object with certain keys; any others are ignored."""
+    """An object with certain keys; other keys are ignored."""
 
     needed: Mapping[str, "Form"]
     optional: Mapping[str, "Form"] = field(default_factory=dict)
     words = "a JSON object"
 
     def misfit(self, value: Any) -> Misfit | None:
-        """As of `Kind`."""
+        """As in `Kind`."""
         if not isinstance(value, dict):
             return Misfit(value, self.words)
         for key, form in self.needed.items():
@@ -129,17 +129,17 @@ class Fields:
 
 @dataclass(frozen=True)
 class Nullable:
-    """A value of a form, or null."""
+    """A value that matches a form, or null."""
 
     form: "Form"
 
     @property
     def words(self) -> str:
-        """As of `Kind`."""
+        """As in `Kind`."""
         return self.form.words
 
     def misfit(self, value: Any) -> Misfit | None:
-        """As of `Kind`."""
+        """As in `Kind`."""
         return None if value is None else self.form.misfit(value)
 
 
@@ -186,18 +186,18 @@ def check_form(
     error: type[ClevrhopeError] = DatasetError,
     remedy: str = "",
 ) -> None:
-    """Checks that a value has a form.
+    """Checks that a value matches a form.
 
     Args:
-        value: as a JSON reader gives it.
-        form: that it must have.
-        file: names it in messages.
-        place: of the value in the file, such as "splits.none.train"; "" for all of it.
+        value: the value as a JSON reader returns it.
+        form: the form that it must match.
+        file: names the file in messages.
+        place: the place of the value in the file, such as "splits.none.train"; "" for the whole file.
         error: the class that is raised.
         remedy: ends the sentence.
 
     Raises:
-        ClevrhopeError: of class `error`: something is missing or has another form; names its place.
+        ClevrhopeError: of class `error`: something is missing or does not match; names its place.
     """
     found = form.misfit(value)
     if found is None:
@@ -219,5 +219,5 @@ def check_form(
 
 
 def _below(key: str) -> str:
-    """The place of a key, as a part of a longer place."""
+    """The place of a key, as part of a longer place."""
     return f".{key}" if key.isprintable() and len(key) <= 80 else f".{shown(key)[:80]}"

@@ -1,4 +1,4 @@
-"""JSON from any source, read within limits of size, depth and digits."""
+"""JSON from any source, read within limits on size, depth and digits."""
 
 import json
 import math
@@ -11,20 +11,20 @@ from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.reading import read_bytes
 
 MAX_JSON_BYTES = 1 << 22
-"""Bytes of a file that is read at once. The project's own files have some thousands, except manifests."""
+"""The most bytes of a file that is read at once. The project's own files have thousands, except manifests."""
 
 MAX_DEPTH = 100
-"""Objects and lists within each other. The project's own files have six or seven."""
+"""The deepest nesting of objects and lists. The project's own files have six or seven levels."""
 
 MAX_DIGITS = 40
-"""Digits of a whole number; the largest in the project's own files, a seed, has twenty."""
+"""The most digits of a whole number; the largest in the project's own files, a seed, has twenty."""
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 
 
 class _LimitError(ValueError):
-    """JSON beyond the limits; the message follows "broken JSON"."""
+    """JSON beyond the limits; its message follows "broken JSON"."""
 
 
 def read_json(
@@ -35,10 +35,10 @@ def read_json(
     remedy: str = "",
     max_bytes: int = MAX_JSON_BYTES,
 ) -> Any:
-    """The value that a JSON file holds; arguments as of `read_bytes`.
+    """Reads the value in a JSON file; arguments as for `read_bytes`.
 
     Raises:
-        ClevrhopeError: of class `error`: as `read_bytes`, or broken JSON; names line and column.
+        ClevrhopeError: of class `error`: as for `read_bytes`, or the JSON is broken; names line and column.
     """
     content = read_bytes(path, what, error=error, remedy=remedy, max_bytes=max_bytes)
     return parse_json(content, path, error=error, remedy=remedy)
@@ -52,7 +52,7 @@ def read_object(
     remedy: str = "",
     max_bytes: int = MAX_JSON_BYTES,
 ) -> dict[str, Any]:
-    """The object that a JSON file holds; otherwise as `read_json`."""
+    """Reads the object in a JSON file; otherwise as `read_json`."""
     found = read_json(path, what, error=error, remedy=remedy, max_bytes=max_bytes)
     if not isinstance(found, dict):
         ending = f"; {remedy}" if remedy else ""
@@ -68,17 +68,17 @@ def parse_json(
     error: type[ClevrhopeError] = DatasetError,
     remedy: str = "",
 ) -> Any:
-    """The value of a JSON text.
+    """Parses a JSON text.
 
     Args:
         content: the text; bytes are UTF-8.
-        place: names its file in messages.
-        line: number of its first line in the file.
+        place: names the file in messages.
+        line: number of the text's first line in the file.
         error: the class that is raised.
         remedy: ends the sentence.
 
     Raises:
-        ClevrhopeError: of class `error`: broken JSON, or more than the limits allow.
+        ClevrhopeError: of class `error`: the JSON is broken or exceeds the limits.
     """
     ending = f"; {remedy}" if remedy else ""
     try:
@@ -95,11 +95,11 @@ def parse_json(
 
 
 def decode(text: str) -> Any:
-    """The value of a JSON text, within the limits.
+    """Parses a JSON text within the limits.
 
     Raises:
-        ValueError: broken JSON, or more than the limits allow.
-        RecursionError: nested far too deeply.
+        ValueError: the JSON is broken or exceeds the limits.
+        RecursionError: the nesting is far too deep.
     """
     value = _DECODER.decode(text)
     check_limits(value, text)
@@ -107,7 +107,7 @@ def decode(text: str) -> Any:
 
 
 def decode_at(text: str, place: int) -> tuple[Any, int]:
-    """The value that begins at a place of a text, and the place after it; errors as `decode`."""
+    """The value that begins at a position in a text, and the position after it; errors as for `decode`."""
     value, end = _DECODER.raw_decode(text, place)
     check_limits(value, text, place, end)
     return value, end
@@ -117,7 +117,7 @@ def check_limits(value: Any, text: str, begin: int = 0, end: int | None = None) 
     """Checks that a value is within the limits that its text could exceed.
 
     Raises:
-        ValueError: it is nested too deeply, or has half of a surrogate pair, which is not valid Unicode.
+        ValueError: it is nested too deeply, or contains half of a surrogate pair, which is not valid Unicode.
     """
     end = len(text) if end is None else end
     if text.count("{", begin, end) + text.count("[", begin, end) > MAX_DEPTH:
@@ -135,7 +135,7 @@ def check_limits(value: Any, text: str, begin: int = 0, end: int | None = None) 
 
 
 def as_json_values(value: Any) -> Any:
-    """The value after writing it as JSON and reading it again: tuples become lists, keys strings."""
+    """The value after a round trip through JSON: tuples become lists, and keys strings."""
     return json.loads(json.dumps(value))
 
 

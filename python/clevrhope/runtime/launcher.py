@@ -1,7 +1,7 @@
 """Runs a module of this package in an interpreter in which the package need not be installed.
 
-`python -P launcher.py MODULE ARGUMENTS` makes this package importable there, and nothing of what is installed
-beside it: that may be for another Python, or another numpy, than Blender's.
+`python -P launcher.py MODULE ARGUMENTS` makes this package importable there, but nothing else that is
+installed with it, which may be for another Python or another numpy than Blender's.
 """
 
 import runpy
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Imports the package from this file's place and runs the module as the main program."""
+    """Imports the package from this file's location and runs the module as the main program."""
     folder = Path(__file__).parents[1]
     spec = spec_from_file_location(
         "clevrhope", folder / "__init__.py", submodule_search_locations=[str(folder)]

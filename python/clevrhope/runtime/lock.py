@@ -15,34 +15,34 @@ from clevrhope.runtime.atomic import disk_errors
 from clevrhope.runtime.file_lock import lock
 
 LOCK_FILE = ".clevrhope.lock"
-"""In the folder while a run is at work, on disks that can lock only files, such as NFS, and on Windows."""
+"""Present in the folder during a run, on disks that can lock only files, such as NFS, and on Windows."""
 
 LOCKS_OF_LINUX = Path("/proc/locks")
 MAX_COMMAND = 100
-"""Characters of a command line that a message shows."""
+"""The most characters of a command line that a message shows."""
 
 _ONLY_FILES = {errno.EBADF, errno.EINVAL, errno.EISDIR}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 _POLL_S = 0.1
-"""Between two checks whether a folder is free."""
+"""Seconds between two checks whether a folder is free."""
 
 
 class FolderInUseError(DatasetError):
-    """Another run is at work in the folder."""
+    """Another run is using the folder."""
 
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Makes the folder if need be and locks it; the lock ends with the process, however that ends.
+    """Makes the folder if necessary and locks it; the lock ends with the process, however it ends.
 
-    Folders that were made for it are removed again if nothing is in them at the end.
-    The folder itself is locked, so no lock file is left in the dataset. On a disk that can lock only files, a
-    file in the folder is locked, for all machines that share it. One that a killed run left does no harm.
+    Folders that were made for it are removed again if they are empty at the end. The folder itself is locked,
+    so no lock file is left in the dataset. On a disk that can lock only files, a file in the folder is
+    locked, for all machines that share the disk. A file left by a killed run does no harm.
 
     Raises:
-        FolderInUseError: another run is at work in the folder; names it where the system can.
-        DatasetError: the folder cannot be made, or its disk has no locks at all.
+        FolderInUseError: another run is using the folder; names it if the system can.
+        DatasetError: the folder cannot be made, or its disk does not support locks.
     """
     held = False
     while not held:
@@ -64,7 +64,7 @@ def locked(root: Path) -> Iterator[None]:
                 if error.errno not in _ONLY_FILES:
                     raise
                 stack.enter_context(_locked_file(root / LOCK_FILE))
-            # Whoever had it may have removed it since it was opened, for being empty.
+            # The run that held it may have removed it since it was opened, because it was empty.
             held = _is_at(folder, root)
             if held:
                 stack.callback(_remove_empty, made)
@@ -72,12 +72,12 @@ def locked(root: Path) -> Iterator[None]:
 
 
 def wait_until_free(root: Path, *, seconds: float, stop: Event | None = None) -> None:
-    """Returns when no run is at work in the folder, after so many seconds, or when `stop` is set.
+    """Returns when no run is using the folder, after `seconds` seconds, or when `stop` is set.
 
-    A run that replaces a killed one waits here, because processes of that one may still be writing.
+    A run that replaces a killed one waits here, because processes of the killed run may still be writing.
 
     Raises:
-        DatasetError: as `locked`, except for a run at work.
+        DatasetError: as for `locked`, except if another run is using the folder.
     """
     deadline = time.monotonic() + seconds
     while root.is_dir():
@@ -92,7 +92,7 @@ def wait_until_free(root: Path, *, seconds: float, stop: Event | None = None) ->
 
 @contextmanager
 def _locked_file(path: Path) -> Iterator[None]:
-    """Locks a file, which exists for that long and names the process that holds it."""
+    """Locks a file, which exists only during the block and names the process that holds it."""
     held = False
     while not held:
         with ExitStack() as stack:
@@ -102,7 +102,7 @@ def _locked_file(path: Path) -> Iterator[None]:
                 stack.callback(_remove_file, path)
             stack.callback(os.close, file)
             _lock(file, path.parent, holder=os.read(file, MAX_COMMAND).decode(errors="replace"))
-            # Its last holder may have removed it since it was opened; such a file locks nothing.
+            # Its last holder may have removed it since it was opened; locking such a file has no effect.
             held = _is_at(file, path)
             if held:
                 if sys.platform != "win32":
@@ -114,7 +114,7 @@ def _locked_file(path: Path) -> Iterator[None]:
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:
-    """Removes folders, the innermost first, up to one with something in it."""
+    """Removes empty folders, the innermost first, up to the first that is not empty."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
@@ -123,7 +123,7 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 def _remove_file(path: Path) -> None:
     with suppress(
         FileNotFoundError if sys.platform != "win32" else OSError
-    ):  # there, others may have it open
+    ):  # on Windows, other processes may have it open
         path.unlink()
 
 
@@ -135,11 +135,11 @@ def _is_at(file: int, path: Path) -> bool:
 
 
 def _lock(descriptor: int, root: Path, *, holder: str = "") -> None:
-    """Locks the dataset's folder `root`, or a file in it, which is open, at once or not at all.
+    """Locks the dataset's folder `root`, or an open file in it, without waiting.
 
     Raises:
         FolderInUseError: another run holds it.
-        DatasetError: the disk has no locks.
+        DatasetError: the disk does not support locks.
         OSError: the disk cannot lock folders, or files.
     """
     try:
@@ -160,7 +160,7 @@ def _lock(descriptor: int, root: Path, *, holder: str = "") -> None:
 
 
 def _holder(descriptor: int) -> str:
-    """The process that holds a lock on an open folder, and its command line; "" where that is unknown."""
+    """The process that holds a lock on an open folder, and its command line; "" if unknown."""
     inode = str(os.fstat(descriptor).st_ino)
     try:
         for line in LOCKS_OF_LINUX.read_text().splitlines():

@@ -1,4 +1,4 @@
-"""Files written into a folder that may hold a user's files, none of which is replaced or removed."""
+"""Writes files into a folder that may contain a user's files, without replacing or removing those."""
 
 import hashlib
 import json
@@ -13,14 +13,14 @@ from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.paths import below
 
 WRITTEN = f"{OWN_PREFIX}written"
-"""A file in such a folder: name -> list of SHA-256 of what this program wrote; two while it writes."""
+"""A file in such a folder: name -> list of SHA-256 of what this program wrote; two while it is writing."""
 
 
 def check_own(folder: Path, names: Iterable[str]) -> None:
-    """Checks that each of these files is missing, or is what this program wrote.
+    """Checks that each of these files is missing, or is as this program wrote it.
 
     Raises:
-        DatasetError: a user wrote one, or edited it.
+        DatasetError: a user wrote or edited one.
     """
     written = _read_written(folder)
     for name in names:
@@ -31,14 +31,14 @@ def write_own(folder: Path, files: Mapping[str, bytes], *, alone: str | None = N
     """Writes files atomically.
 
     Args:
-        folder: where they belong.
-        files: path below the folder -> content. A user's file with the same content is left as it is.
-        alone: a pattern of names that only these files may have. Others that this program wrote before are
-            removed, and a user's are an error.
+        folder: the folder of the files.
+        files: path below the folder -> content. A user's file with the same content is left unchanged.
+        alone: a pattern of names that only these files may have. Other files of such names are removed if
+            this program wrote them, and are an error if a user did.
 
     Raises:
-        DatasetError: a user wrote or edited a file that would be replaced, or that has such a name; no space
-            left, or no permission.
+        DatasetError: a user wrote or edited a file that would be replaced or whose name matches `alone`; or
+            no space is left, or the folder may not be written to.
     """
     written = _read_written(folder)
     there = {path.name for path in folder.glob(alone)} if alone else set()

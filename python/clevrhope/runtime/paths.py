@@ -1,4 +1,4 @@
-"""Checks of names that become parts of paths, and of where such paths lead.
+"""Checks names that become parts of paths, and where such paths lead.
 
 Names of held-out pairs, splits, pools and files come from manifests, HDF5 attributes and JSON, which anybody
 may have written. They are checked here as soon as they are read.
@@ -15,7 +15,7 @@ from clevrhope.errors import DatasetError, shown
 from clevrhope.runtime.reading import reading
 
 MAX_NAME = 200
-"""Characters of a name: file systems allow 255 bytes, and files are written under a longer, temporary one."""
+"""The most characters of a name: file systems allow 255 bytes, and temporary names are longer."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+=-]*")
 
@@ -24,24 +24,24 @@ NO_NAME = (
     f"{MAX_NAME} characters in all"
 )
 NO_PATH = "is not a path below the folder, such as hops/none/train.h5"
-"""What a message says of a value that is no name, or no path."""
+"""Follows a value that is not a name, or not a path, in a message."""
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value can name a file or folder: letters, digits and _ . + = -, but none of these first."""
+    """Whether a value can name a file or folder: a letter or digit, then letters, digits and _ . + = -."""
     return isinstance(value, str) and len(value) <= MAX_NAME and _NAME.fullmatch(value) is not None
 
 
 def is_path(value: Any) -> bool:
-    """Whether a value is a path below a folder: names with forward slashes between them."""
+    """Whether a value is a path below a folder: names separated by forward slashes."""
     return isinstance(value, str) and all(map(is_name, value.split("/")))
 
 
 def below(root: Path, name: str) -> Path:
-    """The path below a folder of a name that `is_path` accepts.
+    """The path of a name, accepted by `is_path`, below a folder.
 
     Raises:
-        DatasetError: it leads out of the folder nevertheless.
+        DatasetError: it nevertheless leads out of the folder.
     """
     path = root / PurePosixPath(name)
     if ".." in path.parts[len(root.parts) :] or not path.is_relative_to(root):
@@ -53,7 +53,7 @@ def check_links(root: Path, names: Iterable[str]) -> None:
     """Checks that no link leads out of `root`: a foreign dataset could expose this machine's files.
 
     The check covers the files and folders `names` below `root`, everything in them, and the folders of `root`
-    that links in them lead to.
+    to which links in them lead.
 
     Raises:
         DatasetError: a link leads out or back to itself, or a folder cannot be read; names it.
@@ -80,7 +80,7 @@ def check_links(root: Path, names: Iterable[str]) -> None:
 
 
 def _target(link: Path) -> Path:
-    """Where a link leads in the end, whether or not something is there."""
+    """The final target of a link, whether or not it exists."""
     with suppress(FileNotFoundError):
-        link.stat()  # raises for one that leads back to itself, which `realpath` passes over
+        link.stat()  # raises for a link to itself, which `realpath` accepts
     return Path(os.path.realpath(link))

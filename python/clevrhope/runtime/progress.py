@@ -1,25 +1,25 @@
-"""Progress of long work: stages with totals, for a display of any kind."""
+"""Progress of long work: stages with totals, for any kind of display."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 
 class Advance(Protocol):
-    """Takes the number of units that were done since the last call."""
+    """Takes the number of units done since the last call."""
 
     def __call__(self, n: int, /, *, there: bool = False) -> None:
-        """Counts `n` units; `there` for units of an earlier run, which must not count for the rate."""
+        """Counts `n` units; `there` marks units of an earlier run, which must not affect the rate."""
 
 
 Stage = AbstractContextManager[Advance]
-"""A piece of work under way."""
+"""A piece of work in progress."""
 
 
 class Progress(Protocol):
-    """A display of how far work has come."""
+    """A display of progress."""
 
     def stage(self, title: str, *, total: int, unit: str) -> Stage:
-        """A piece of work of `total` units, such as images; 0 when the total is unknown."""
+        """A piece of work of `total` units, such as images; 0 if the total is unknown."""
         ...
 
 
@@ -32,4 +32,4 @@ class Silent:
 
 
 def ignore_advance(n: int, /, *, there: bool = False) -> None:
-    """Takes units and shows nothing."""
+    """Accepts units and shows nothing."""

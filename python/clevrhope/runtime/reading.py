@@ -1,7 +1,7 @@
-"""Reading of files from any source: whatever goes wrong becomes one sentence that names the file.
+"""Reading of files from any source: any failure becomes one sentence that names the file.
 
-`reading` belongs around the lines that read a file and nothing else, never around whole commands, where it
-would hide this package's own bugs.
+`reading` should enclose only the lines that read a file, never whole commands, where it would hide this
+package's own bugs.
 """
 
 import errno
@@ -15,7 +15,7 @@ from typing import TextIO
 from clevrhope.errors import ClevrhopeError, DatasetError, PredictionsError, first_sentence, shown
 
 MAX_BYTES = 1 << 24
-"""Bytes of a file that is read into memory at once, by default."""
+"""The most bytes of a file that is read into memory at once, by default."""
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def reading(
     """Turns any failure of a block that reads a file into one sentence, except this package's own errors.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         what: what the file should be, to follow "not": "a vocabulary", "a whole PNG file".
         error: the class that is raised.
         remedy: ends the sentence.
@@ -74,10 +74,11 @@ def read_bytes(
     remedy: str = "",
     max_bytes: int = MAX_BYTES,
 ) -> bytes:
-    """The content of a regular file; arguments as of `reading`.
+    """Reads the content of a regular file; arguments as for `reading`.
 
     Raises:
-        ClevrhopeError: of class `error`: missing, unreadable, not a regular file, or larger than `max_bytes`.
+        ClevrhopeError: of class `error`: the file is missing, unreadable, irregular, or larger than
+            `max_bytes`.
     """
     with reading(path, what, error=error, remedy=remedy):
         check_regular(path, error=error)
@@ -93,7 +94,7 @@ def check_regular(path: Path, *, error: type[ClevrhopeError] = DatasetError) -> 
     """Checks that a file is a regular one; a pipe or device might never end.
 
     Raises:
-        ClevrhopeError: of class `error`: a folder, pipe, socket or device.
+        ClevrhopeError: of class `error`: it is a folder, pipe, socket or device.
         OSError: there is no such file, or its folder cannot be read.
     """
     mode = path.stat().st_mode
@@ -103,17 +104,17 @@ def check_regular(path: Path, *, error: type[ClevrhopeError] = DatasetError) -> 
 
 
 def open_text(path: Path, *, error: type[ClevrhopeError] = DatasetError) -> TextIO:
-    """Opens a regular file of text in UTF-8; errors as `check_regular`."""
+    """Opens a regular text file in UTF-8; errors as for `check_regular`."""
     check_regular(path, error=error)
     return path.open(encoding="utf-8")
 
 
 MAX_LINE = 1 << 20
-"""Characters of one line of a file that is read line by line."""
+"""The most characters in a line of a file that is read line by line."""
 
 
 def numbered_lines(path: Path, file: TextIO) -> Iterator[tuple[int, str]]:
-    """The lines of an open file of predictions, requests or replies, counted from 1.
+    """Yields the lines of an open file of predictions, requests or replies, numbered from 1.
 
     Raises:
         PredictionsError: a line is longer than `MAX_LINE`.

@@ -1,4 +1,4 @@
-"""Cores and memory available to this process, and what a process uses of them."""
+"""Cores and memory available to this process, and their use by a process."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 CGROUPS_OF_THIS_PROCESS = Path("/proc/self/cgroup")
 CGROUPS = Path("/sys/fs/cgroup")
-#: For a system that does not say: no limit in practice.
+#: For systems that do not report a limit: in practice, no limit.
 UNKNOWN_BYTES = 1 << 40
 
 
 def available_cores() -> int:
-    """Cores that the system lets this process run on; all cores where it does not say."""
+    """Cores on which the system lets this process run; all cores if it does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -28,7 +28,7 @@ def available_bytes() -> int:
 
 
 def resident_bytes(pid: int | None = None) -> int:
-    """Memory that a process holds now, by default this one; 0 where the system does not say."""
+    """Memory that a process uses now, by default this one; 0 if the system does not say."""
     try:
         pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
     except (OSError, IndexError):
@@ -37,9 +37,9 @@ def resident_bytes(pid: int | None = None) -> int:
 
 
 def processor_seconds(pid: int) -> float | None:
-    """Processor time of a process and of its children that ended; None where the system does not say."""
+    """Processor time of a process and of its terminated children; None if the system does not say."""
     try:
-        # Behind the name, which may hold spaces: utime, stime, cutime and cstime are columns 14 to 17 of all.
+        # Skips the name, which may contain spaces: utime, stime, cutime and cstime are columns 14 to 17.
         columns = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
     except OSError:
         return None
@@ -47,14 +47,14 @@ def processor_seconds(pid: int) -> float | None:
 
 
 def _limits() -> Iterator[int]:
-    """The limits of this process's control groups and of those around them."""
+    """The limits of this process's control groups and of the groups that contain them."""
     try:
         lines = CGROUPS_OF_THIS_PROCESS.read_text().splitlines()
     except OSError:
         return
     for line in lines:
         _, kinds, path = line.split(":", 2)
-        if kinds == "":  # version 2, one tree for all kinds
+        if kinds == "":  # version 2, with one tree for all kinds
             root, name = CGROUPS, "memory.max"
         elif "memory" in kinds.split(","):
             root, name = CGROUPS / "memory", "memory.limit_in_bytes"

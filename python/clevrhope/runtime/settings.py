@@ -1,7 +1,7 @@
-"""Settings of files and commands, read into frozen dataclasses; a wrong one gets one sentence.
+"""Reads settings of files and commands into frozen dataclasses; errors are single sentences.
 
-A dataclass says all that is to be known of its settings: their names, types and defaults, and, in its
-`__post_init__`, what their values must be. Errors raised there begin with the field's name.
+A dataclass defines everything about its settings: their names, types and defaults, and, in its
+`__post_init__`, which values are valid. Errors raised there begin with the field's name.
 """
 
 import math
@@ -18,7 +18,7 @@ from clevrhope.errors import ConfigError, shown
 Settings = TypeVar("Settings")
 
 MOST = 1 << 64
-"""What a whole number is below, where nothing else is said: that of seeds."""
+"""The limit that whole numbers stay below, unless another is given: that of seeds."""
 
 _NAMES: Mapping[Any, str] = {
     int: "a whole number",
@@ -41,25 +41,24 @@ def read_settings(
     strings: bool = False,
     most: int = MOST,
 ) -> Settings:
-    """A dataclass with what was given, and for the rest what there is or its defaults.
+    """Fills a dataclass with the given settings, and otherwise with the existing ones or defaults.
 
     Fields are numbers, strings, truth values, paths, literals, other dataclasses (tables), tuples of these (a
-    list, or one value alone), mappings of these, or unions. A field's metadata "key" is its name in files
-    where that differs.
+    list, or a single value), mappings of these, or unions. A field's metadata "key" is its name in files, if
+    that differs.
 
     Args:
         kind: a frozen dataclass.
-        given: values by name, as TOML or JSON gives them.
-        where: the settings are from, for messages: a file, a model's name.
-        path: of the table in the file, with a dot at its end; "" for all of it.
-        start: settings that the given ones are laid over; None for the defaults.
-        base: the folder that paths are meant from; None to leave them as they are.
-        strings: whether a number may be a string, as a command line gives it.
-        most: what whole numbers are below.
+        given: values by name, as read from TOML or JSON.
+        where: the source of the settings, for messages: a file, a model's name.
+        path: the path of the table in the file, with a dot at its end; "" for the whole file.
+        start: settings that the given ones override; None for the defaults.
+        base: the folder to which paths are relative; None to leave them unchanged.
+        strings: whether a number may be given as a string, as on a command line.
+        most: the limit that whole numbers stay below.
 
     Raises:
-        ConfigError: an unknown name, one that is missing, a value of another type, or one that the dataclass
-            refuses.
+        ConfigError: a name is unknown or missing, a value has another type, or the dataclass rejects one.
     """
     settings: Settings = _Reader(str(where), base, strings, most).table(kind, given, path, start)
     return settings
@@ -67,10 +66,10 @@ def read_settings(
 
 @contextmanager
 def naming(place: str) -> Iterator[None]:
-    """Puts the place of a setting before a message about its value.
+    """Prefixes messages about a setting's value with its place.
 
     Raises:
-        ConfigError: in place of the one that the block raises.
+        ConfigError: replaces the one that the block raises.
     """
     try:
         yield
@@ -79,7 +78,7 @@ def naming(place: str) -> Iterator[None]:
 
 
 def check_at_least(least: int, **values: int | None) -> None:
-    """Passes where all values are `least` or more, or not set.
+    """Checks that all values are `least` or more, or not set.
 
     Raises:
         ConfigError: one is not; names it.
@@ -90,7 +89,7 @@ def check_at_least(least: int, **values: int | None) -> None:
 
 
 def check_whole(name: str, value: object, *, least: int = 0) -> None:
-    """Passes where an argument is a whole number, `least` or more and below `MOST`.
+    """Checks that an argument is a whole number, at least `least` and below `MOST`.
 
     Raises:
         ConfigError: it is not; names it.
@@ -100,16 +99,16 @@ def check_whole(name: str, value: object, *, least: int = 0) -> None:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The known name that is meant by another, in brackets; nothing where none is near."""
+    """The known name that was probably meant, in brackets; empty if none is similar."""
     near = get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f' (did you mean "{near[0]}"?)' if near else ""
 
 
 def check_known(names: Iterable[str], known: Collection[str], what: str) -> None:
-    """Checks that all names are known; `what` begins the message about one that is not.
+    """Checks that all names are known; `what` begins the message about an unknown one.
 
     Raises:
-        ConfigError: one is not; names those that there are.
+        ConfigError: one is unknown; names those that exist.
     """
     for name in names:
         if name not in known:
@@ -152,10 +151,10 @@ class _Reader:
         return self._made(path, lambda: kind(**values))
 
     def value(self, hint: Any, value: Any, place: str, there: Any = None) -> Any:
-        """A value as a field has it.
+        """Converts a value to the type of its field.
 
         Raises:
-            ConfigError: it is of another type.
+            ConfigError: it has another type.
         """
         read, expected = self._read(hint, value, place, there)
         if read is _NOTHING:
@@ -168,7 +167,7 @@ class _Reader:
         return read
 
     def _read(self, hint: Any, value: Any, place: str, there: Any) -> tuple[Any, str]:
-        """The value as the type wants it, or `_NOTHING`, and what was expected."""
+        """The value as the type requires it, or `_NOTHING`, and what was expected."""
         origin = get_origin(hint)
         if origin is Literal:
             choices = get_args(hint)
@@ -177,7 +176,7 @@ class _Reader:
         if origin in (Union, UnionType):
             tried = [self._read(each, value, place, there) for each in get_args(hint)]
             read = next((read for read, _ in tried if read is not _NOTHING), _NOTHING)
-            # Files have no value for "none": whoever means it leaves the setting out.
+            # Files have no value for "none": to say it, one leaves the setting out.
             words = [
                 each
                 for (_, each), member in zip(tried, get_args(hint), strict=True)
@@ -200,7 +199,7 @@ class _Reader:
         return self._scalar(hint, value)
 
     def _members(self, hint: Any, value: Any, place: str) -> tuple[Any, str]:
-        """A list's members; of one value alone, this one."""
+        """The members of a list; a single value counts as a list of one."""
         many = value if isinstance(value, list | tuple) else [value]
         if is_dataclass(hint):
             if not all(isinstance(each, dict) for each in many):
@@ -239,7 +238,7 @@ class _Reader:
 
 
 def _from_string(hint: Any, text: str) -> Any:
-    """A number or truth value that a command line gives as a string; the string as it is where it is none."""
+    """A number or truth value given as a string on a command line; the string unchanged if it is neither."""
     try:
         if hint in (int, float) and text.isascii() and "_" not in text:
             return hint(text)

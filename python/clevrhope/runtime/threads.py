@@ -1,4 +1,4 @@
-"""Mapping of a function over items in a few threads, where most of its work needs no interpreter lock."""
+"""Maps a function over items in a few threads, if most of its work does not need the interpreter lock."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,8 +13,8 @@ T = TypeVar("T")
 def map_in_threads(function: Callable[[S], T], items: Iterable[S], *, threads: int | None = 2) -> Iterator[T]:
     """Yields the results of a function for each item, in order; items are taken as threads become free.
 
-    With two threads, one reads with the interpreter's lock while the other computes without it; None takes as
-    many threads as there are cores. `items` is read in the caller's thread.
+    With two threads, one reads while holding the interpreter's lock and the other computes without it; None
+    means as many threads as there are cores. `items` is read in the caller's thread.
     """
     threads = threads or cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:

@@ -1,4 +1,4 @@
-"""TOML from any source, read within limits; and plain values written as TOML."""
+"""TOML from any source, read within limits, and plain values written as TOML."""
 
 import json
 import math
@@ -13,22 +13,22 @@ from clevrhope.errors import MAX_SHOWN, ConfigError, shown
 from clevrhope.runtime.reading import read_bytes
 
 MAX_BYTES = 1 << 20
-"""Bytes of a file; the largest that comes with the package has four thousand."""
+"""The most bytes of a file; the largest that comes with the package has four thousand."""
 
 MAX_DEPTH = 50
-"""Tables and lists within each other."""
+"""The deepest nesting of tables and lists."""
 
 _LONG_KEY = re.compile(
     rf"""(?<![\w.-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_DEPTH}}}"""
 )
-"""A key of too many parts; tomllib's time for a key grows with the square of its length."""
+"""A key with too many parts; tomllib's time for a key grows with the square of its length."""
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """The table that a TOML file holds.
+    """Reads the table in a TOML file.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         what: what it should be, to follow "not": "an experiment".
 
     Raises:
@@ -45,10 +45,10 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The table of a TOML text.
+    """Parses a TOML text.
 
     Raises:
-        ValueError: broken TOML, or more than the limits allow.
+        ValueError: the TOML is broken or exceeds the limits.
     """
     if _LONG_KEY.search(text):
         raise ValueError(f"a key of more than {MAX_DEPTH} parts")
@@ -65,7 +65,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def toml_text(table: Mapping[str, Any]) -> str:
-    """A table as TOML: strings, numbers, booleans, dates, lists of these, and tables of all of them."""
+    """Writes a table of strings, numbers, booleans, dates, lists of these, and such tables as TOML."""
     return "\n".join(_lines(table, "")) + "\n"
 
 
