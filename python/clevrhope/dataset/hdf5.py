@@ -83,9 +83,10 @@ def reading_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> Ite
 def open_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> h5py.File:
     """Opens a file and checks it against its schema.
 
-    path: the file.
-    schema: what it must contain.
-    max_rows: the most rows that the group "rows" may have; the manifest's number, if there is one.
+    Args:
+        path: the file.
+        schema: what it must contain.
+        max_rows: the most rows that the group "rows" may have; the manifest's number, if there is one.
 
     Raises:
         DatasetError: the file is missing, cut off or damaged, or does not match the schema.
