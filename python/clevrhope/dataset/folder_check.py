@@ -1,4 +1,4 @@
-"""Tells what a folder is that is not the expected dataset, and which folder to give instead."""
+"""Explains what a folder is if it is not the expected dataset, and which folder to give instead."""
 
 import os
 from collections.abc import Mapping

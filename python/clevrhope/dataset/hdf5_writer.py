@@ -77,7 +77,7 @@ class _ErrorKeepingFile:
         return len(content)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Moves to where the library believes the file to be."""
+        """Sets the position in the file as the library sees it."""
         self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._size}[whence]
         return self._place
 

@@ -69,7 +69,7 @@ class Split(ItemSequence):
     | depth            | (height, width) float32: Blender units along the camera's axis                  |
     | normal           | (height, width, 3) float16: of objects, in the world's axes; 0 elsewhere        |
     | boxes            | (objects, 4) int32: x, y, width, height in pixels; 0 where nothing is seen      |
-    | visible_fraction | (objects,) float32: of the pixels that it would have alone on the ground        |
+    | visible_fraction | (objects,) float32: share of the pixels that it would have alone on the ground  |
 
     With `text=True`, an item also has `question_text`, `program_text` (functions in prefix order, separated
     by blanks) and `answer_text`; with `scenes=True` it also has `scene`, as in the scene file. There is no
@@ -140,7 +140,7 @@ class Split(ItemSequence):
         """A question with its unchanged image, text, program and answer, for a notebook.
 
         Raises:
-            IndexError: there is no question of this number.
+            IndexError: there is no question with this number.
         """
         k = self._row(number)
         return make_card(self._reader, k, self.vocab, self._source, [int(self._reader.image_idxs[k])])

@@ -18,8 +18,8 @@ class Pairs(ItemSequence):
 
     | key        | value                                                                             |
     |------------|-----------------------------------------------------------------------------------|
-    | original   | a dictionary as of `Split`; its question_index is the row in the suite's file     |
-    | partner    | the same of the partner                                                           |
+    | original   | a dictionary as in `Split`; its question_index is the row in the suite's file     |
+    | partner    | a dictionary of the same form for the partner                                     |
     | relation   | "same", "flip", "is" or "positive": how the partner's answer follows              |
     | value      | int, of "is": the number of the original's answer that makes it yes; otherwise -1 |
     | test       | name of the test                                                                  |

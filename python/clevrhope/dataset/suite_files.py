@@ -22,7 +22,7 @@ def without_suites(
     what is left.
 
     Raises:
-        DatasetError: there is no permission.
+        DatasetError: a file may not be removed.
     """
     listed = manifest.suites.get(hop, {})
     for name in sorted({*listed, *suites_in(layout, hop)}):
@@ -77,7 +77,7 @@ def without_damaged_suites(layout: Layout, manifest: Manifest) -> Manifest:
     """Removes pairs if one of their files is missing or differs from the manifest; returns the manifest.
 
     Raises:
-        DatasetError: there is no permission.
+        DatasetError: a file may not be removed.
     """
 
     def is_whole(path: Path) -> bool:

@@ -195,7 +195,7 @@ def remove_suite(folder: Path, name: str, *, hops: Sequence[str] | None = None) 
         The sub-datasets from which it was removed.
 
     Raises:
-        DatasetError: the folder is not a dataset, or there is no permission.
+        DatasetError: the folder is not a dataset, or a file may not be removed or written.
         ConfigError: a sub-dataset does not exist or lacks the suite, or none has it.
     """
     layout = Layout(folder)

@@ -29,7 +29,7 @@ COVR = "covr.json"
 """Files in a folder of templates: the words for values, the order of the template files, and the sentences of
 questions over several images."""
 NO_TEMPLATES = (SYNONYMS, FAMILIES, COVR)
-"""The files of such a folder that hold no templates in CLEVR's format."""
+"""The files of such a folder that are not templates in CLEVR's format."""
 
 
 def read_templates(

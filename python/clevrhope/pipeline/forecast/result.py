@@ -46,7 +46,7 @@ class Rates:
     bytes_a_set_question: float
     bytes_a_scene: float
     bytes_an_image: Mapping[str, float]
-    """By kind of file."""
+    """Bytes per image by kind of file."""
 
 
 @dataclass(frozen=True)
