@@ -47,7 +47,7 @@ class Chosen:
     kept: int
     """The foreground, one bit for each object; 0 if the background stays unchanged."""
     change: tuple[int, int, int]
-    """Object, attribute type and value whose change flips the answer; `NO_CHANGE` for none."""
+    """Object, attribute type and new value that flip the answer; `NO_CHANGE` for none."""
 
 
 @dataclass
@@ -62,13 +62,13 @@ class Looked:
     n_executed: int = 0
     """Scenes without their background on which the program was executed again."""
     n_other_answer: int = 0
-    """Those of them on which the answer differs."""
+    """Those of these scenes on which the answer differs."""
     n_unseen: int = 0
     """Scenes without their background that break a constraint of the world."""
     n_yes_no: int = 0
-    """Questions, answered yes or no, for which a change of one value was searched."""
+    """Questions, answered yes or no, for which a change of one value was looked for."""
     n_unflipped: int = 0
-    """Those of them for which no change flips the answer."""
+    """Those of these questions whose answer no change flips."""
 
 
 @dataclass

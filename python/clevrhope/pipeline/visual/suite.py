@@ -52,7 +52,7 @@ ORIGINALS: Mapping[str, int] = {"demo": 20, "small": 200, "paper": 5_000}
 """The most questions of a split that get visual tests, by preset."""
 
 IMAGES_OF_THE_MEAN = 1_000
-"""The first images of train whose mean color `fill` uses; more would change it by less than one of 255."""
+"""Images of train, by index, whose mean color `fill` uses; more would change it by less than one of 255."""
 
 TESTS = tuple((test, "in", "background" if test != "edit" else "object") for test in VISUAL_TESTS)
 """Name, tier and type of each test, as suites of questions have them."""
