@@ -25,7 +25,7 @@ HOP, SUITE = "rubber_cylinder", "carets"
 """The HOP and suite of the pairs in a file of predictions."""
 
 SIZES = {IID: 12_000, OOD: 1_500}
-"""Sizes of the test sets whose pairs are scored from a file: a tenth of the paper's."""
+"""Numbers of questions in the test sets whose pairs are scored from a file: a tenth of the paper's."""
 
 _BREAKDOWNS = {"test": 8, "type": 20, "tier": 2, "cell": 4}
 """Breakdown -> its number of parts."""

@@ -85,8 +85,8 @@ def make_features(
             default.
         weights: a local file of the backbone's weights, or "random" for the kinds that allow it; for a custom
             class, whatever it accepts.
-        out: the store's folder; None for `features/<kind><suffix>` below the dataset, where a custom class
-            stands for its kind by its own name.
+        out: the store's folder; None for `features/<kind><suffix>` below the dataset, where the kind of a
+            custom class is the class's name.
         pools: pools to make features of; None for all.
         device: where a backbone runs.
         progress: displays progress.

@@ -30,7 +30,7 @@ def first_places(pool: MinimalPool, n: int, *, seed: int) -> list[int]:
 
     All places of one copy come before those of the next, in an order that a hash of the seed determines. In
     the first copy, two places of three contain the pair while both kinds remain, so that even the smallest
-    sets contain both.
+    sets have something to show.
     """
     a_copy = pool.n_grids * pool.n_combinations
     chosen: list[int] = []

@@ -2,8 +2,8 @@
 
 Blender's module bpy exists for one version of Python and of numpy only. So it may be installed with this
 package, or in a separate environment: that of the Python that the variable CLEVRHOPE_BLENDER_PYTHON names, or
-one made by `clevrhope blender install`. The variable comes first, then this environment, then the installed
-one.
+one made by `clevrhope blender install`. The variable comes first, then this environment, then the one
+made by that command.
 
 `python -m clevrhope.runtime.blender` prints one sentence on what is missing and how to install it, and exits
 with 1; or it prints nothing.
