@@ -1,6 +1,7 @@
 """Scores predictions: accuracies, systematicity gaps and their intervals.
 
-Needs no model and no torch: it scores anybody's predictions, from a file that docs/predictions.md describes.
+It needs neither a model nor torch: it scores predictions of any model, from a file in the format of
+docs/predictions.md.
 """
 
 from clevrhope.metrics.answer_key import BREAKDOWNS

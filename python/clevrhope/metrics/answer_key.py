@@ -25,7 +25,7 @@ from clevrhope.runtime.atomic import record
 from clevrhope.splits.kinds import SPLITS
 
 BREAKDOWNS = ("family", "answer", "objects")
-"""The groupings of questions."""
+"""The breakdowns by which questions can be grouped."""
 
 _FAMILY = re.compile(rb'"question_family_index": ?(\d+)')
 _FILE = re.compile(rb'"template_filename": ?"([^"]+)"')
@@ -48,41 +48,41 @@ class TestSet:
 
     @property
     def drawn_together(self) -> int:
-        """Images in a row of the pool that make one draw of the bootstrap.
+        """The number of consecutive images of the pool that the bootstrap draws together.
 
-        The images of a preliminary set differ in one value and its answers are all there are, so that a
-        model that does not look is right about exactly one of them: the set is what varies, not its images.
+        The images of a preliminary set differ in one value, and their answers cover all values. A model that
+        ignores the image is thus right about exactly one of them, so the bootstrap draws whole sets.
         """
         return max(1, SPLITS[self.split].group)
 
-    __test__ = False  # pytest would take a class of this name for a group of tests
+    __test__ = False  # pytest would collect a class with this name as tests
 
     def __len__(self) -> int:
         return len(self.answers)
 
 
 def _in_words(file: str, place: int) -> str:
-    """A family's name as `clevrhope families` lists it: its file and its number there, such as one_hop 3."""
+    """A family's name as `clevrhope families` lists it: its file and its index there, such as one_hop 3."""
     return f"{file.removesuffix('.json')} {place}"
 
 
 def answer_numbers(vocab: Vocab) -> dict[str, int]:
-    """The number of each answer, and of `NO_ANSWER`."""
+    """The number of each answer, including `NO_ANSWER`."""
     numbers = vocab.answer_token_to_idx
     return {text: n for text, n in numbers.items() if text == NO_ANSWER or text not in SPECIAL_TOKENS}
 
 
 class AnswerKey:
-    """The test sets of a folder, each read at its first use."""
+    """The right answers of a folder's test sets, each read on first use."""
 
     of_sets = False
     """Whether its questions are about sets of images."""
 
     def __init__(self, folder: Path | str) -> None:
-        """Reads manifest and vocabulary.
+        """Reads the manifest and the vocabulary.
 
         Raises:
-            DatasetError: the folder is not a dataset, or only a machine's part of one.
+            DatasetError: the folder is not a dataset, or is only one machine's part of one.
         """
         self._layout = Layout(Path(folder))
         self._manifest = whole_manifest(self._layout.manifest)
@@ -112,7 +112,7 @@ class AnswerKey:
         """A split's right answers.
 
         Raises:
-            DatasetError: its HDF5 file is missing or not whole.
+            DatasetError: its HDF5 file is missing or incomplete.
         """
         if (hop, split) not in self._test_sets:
             path = self._layout.questions_h5(hop, split)
@@ -124,10 +124,10 @@ class AnswerKey:
         return self._test_sets[hop, split]
 
     def suite_splits(self, hop: str, suite: str) -> tuple[str, ...]:
-        """The splits of a HOP that have pairs of a suite; none where the suite was not made.
+        """The splits of a HOP that have pairs of a suite; empty if the suite was not made.
 
         Raises:
-            DatasetError: a file of the suite that the manifest lists is not there.
+            DatasetError: a file of the suite that the manifest lists is missing.
         """
         check_suite(self._layout, self._manifest, hop, suite)
         found = suite_splits_in(self._layout, hop, suite)
@@ -141,8 +141,8 @@ class AnswerKey:
         """The pairs of a suite on a split.
 
         Raises:
-            DatasetError: their file is missing or not whole, or was made of other questions than the split
-                has now.
+            DatasetError: their file is missing or incomplete, or was made from other questions than those
+                now in the split.
         """
         if (hop, suite, split) not in self._pairs:
             path = self._layout.suite_h5(hop, suite, split)
@@ -165,10 +165,10 @@ class AnswerKey:
         return self._pairs[hop, suite, split]
 
     def suite_sha256(self, hop: str, suite: str, split: str) -> str:
-        """SHA-256 of the file with a suite's pairs on a split, which says what predictions are about.
+        """SHA-256 of the file with a suite's pairs on a split, by which predictions identify the file.
 
         Raises:
-            DatasetError: it is missing or cannot be read.
+            DatasetError: the file is missing or cannot be read.
         """
         place = (hop, suite, split)
         if place not in self._suite_files:
@@ -178,10 +178,10 @@ class AnswerKey:
     def difference_from(self, trained_on: Mapping[str, Any], hop: str) -> str:
         """How the folder differs from the dataset that a run was trained on; "" if it does not.
 
-        A folder without images does not differ in its rendering: only its questions count here.
+        The rendering of a folder without images is not compared: only its questions matter here.
 
         Args:
-            trained_on: the `identity` of the run's dataset, or as much of it as is known.
+            trained_on: the `identity` of the run's dataset, or the known part of it.
             hop: the sub-dataset that the run was trained on.
         """
         images = trained_on.get("rendering") is not None
@@ -197,7 +197,7 @@ class AnswerKey:
         self._pairs = {place: pairs for place, pairs in self._pairs.items() if place[0] != hop}
 
     def parts(self, by: str, questions: TestSet) -> Ints:
-        """(N,) the part of a breakdown that each question belongs to, as a number from 0 on.
+        """(N,) the part of a breakdown that each question belongs to, numbered from 0.
 
         Raises:
             DatasetError: the folder's scene files are missing.
@@ -209,7 +209,7 @@ class AnswerKey:
         return self._objects(questions)
 
     def part_names(self, by: str, numbers: Sequence[int], hop: str) -> list[str]:
-        """The names of the parts of a breakdown that have these numbers."""
+        """The names of the parts of a breakdown with these numbers."""
         if by == "family":
             return [self._family_name(number, hop) for number in numbers]
         if by == "answer":
@@ -217,17 +217,17 @@ class AnswerKey:
         return [str(number) for number in numbers]
 
     def mentions_together(self, hop: str, split: str, types: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """(N,) whether each question of a split mentions a value of each of these types together.
+        """(N,) whether each question of a split mentions a value of each of these attributes together.
 
         Raises:
-            DatasetError: a file is missing or not what it should be, or a type is not in the vocabulary.
+            DatasetError: a file is missing or invalid, or an attribute is not in the vocabulary.
         """
         path = self._layout.questions_h5(hop, split)
         return mentions_together(path, self._layout.vocab, types)
 
     @cached_property
     def attributes(self) -> Mapping[str, Sequence[str]]:
-        """Each attribute type's values."""
+        """The values of each attribute."""
         attributes: Mapping[str, Sequence[str]] = self._manifest.world["attributes"]
         return attributes
 
@@ -268,9 +268,9 @@ class AnswerKey:
         return self._families.setdefault(family, f"family {family}")
 
     def _families_in_questions(self, hop: str) -> dict[int, str]:
-        """Names of the families in a HOP's question files, from the first row of each.
+        """Names of the families in a HOP's question files, from the first row of each family.
 
-        Empty where the question files were left out of the dataset.
+        Empty if the dataset has no question files.
         """
         found: dict[int, str] = {}
         for split in self.splits[hop]:
@@ -292,7 +292,7 @@ class AnswerKey:
 
     @cached_property
     def _families_of_package(self) -> dict[int, str]:
-        """Names of the package's families, if the folder was made with them; else empty."""
+        """Names of the package's own families if the folder was made with them; else empty."""
         from clevrhope.questions import read_templates
         from clevrhope.scenes import read_world
 

@@ -1,11 +1,11 @@
-"""The answers that a question over several images asks for, from the end of its program."""
+"""The answers that a question over several images asks for, read off the last function of its program."""
 
 import re
 from collections.abc import Mapping, Sequence
 
 _VALUE = re.compile(r"(?:choose|option)_\w+\[(\w+)\]")
 _AXES = (("left", "right"), ("behind", "front"))
-"""Relations between which a question can offer a choice."""
+"""Pairs of relations between which a question can offer a choice."""
 
 
 def asked_answers(
@@ -14,9 +14,9 @@ def asked_answers(
     """The answers that a question asks for.
 
     Args:
-        program: its functions in prefix order, so that the last one of the program is first.
-        answers: all that there are.
-        attributes: the types' values.
+        program: its functions in prefix order, so that the program's last function comes first.
+        answers: all answers of the vocabulary.
+        attributes: the values of each attribute.
     """
     last = program[0].partition("[")[0]
     if last == "choose_relation":

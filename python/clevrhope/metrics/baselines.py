@@ -1,7 +1,7 @@
-"""Predictions of simple baselines and of the symbolic oracle: the ends of every scale.
+"""Predictions of simple baselines and of the symbolic oracle, the two ends of every scale.
 
-None of them looks at an image or is trained by gradients, so none needs torch. The question-only baseline is
-one of the trained models (`clevrhope train question_only`).
+None of them uses an image or is trained by gradient descent, so none needs torch. The question-only baseline
+is one of the trained models (`clevrhope train question_only`).
 """
 
 import hashlib
@@ -33,19 +33,19 @@ def baseline(
     suite: str | None = None,
     progress: Progress | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Predictions for all test sets of HOPs, or for a suite of paired tests, as rows in `score`'s columns.
+    """Predictions for all test sets of HOPs, or for a suite of paired tests, as rows for `score`.
 
     Args:
         folder: a dataset that `build` wrote.
         kind: one of `BASELINES`.
         hops: names of HOPs; all if empty.
-        size: the first so many questions of train, for kinds that learn; all if not given.
-        suite: a suite, whose pairs are answered in place of the test sets, both questions of each.
+        size: number of train questions to use, from the first, for kinds that learn; all if not given.
+        suite: a suite; both questions of each of its pairs are then answered in place of the test sets.
         progress: shows the test sets; None shows nothing.
 
     Raises:
         ConfigError: there is no such kind, HOP, size or suite.
-        DatasetError: the folder is not a dataset, or a file of it is not whole.
+        DatasetError: the folder is not a dataset, or a file in it is incomplete.
     """
     if kind not in BASELINES:
         raise ConfigError(f'--kind: no baseline "{kind}"; there are: {", ".join(BASELINES)}')
@@ -63,9 +63,9 @@ def baseline(
 
 
 def train_accuracy_floor(folder: Path, hop: str, split: str, size: int | None) -> float:
-    """Accuracy in per cent of `majority_by_family` on a split: what the family of a question alone gives.
+    """Accuracy in per cent of `majority_by_family` on a split, which knows only the question's family.
 
-    Errors as `baseline`.
+    Raises as `baseline` does.
     """
     layout = Layout(folder)
     vocab = read_vocab(layout.vocab)
@@ -107,7 +107,7 @@ def _rows_of_split(
 
 
 def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[str, Ints]:
-    """Answers and families of the first so many questions of train."""
+    """Answers and families of the first `size` questions of train."""
     path = layout.questions_h5(hop, TRAIN.name)
     if not path.is_file():
         raise DatasetError(f"{path}: no such file, but this baseline learns from it; build train first")
@@ -124,13 +124,13 @@ def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[
 
 
 def _majority(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
-    """The most frequent answer of train; of several, the first in vocab.json."""
+    """The most frequent answer in train; in a tie, the first in vocab.json."""
     most = int(np.bincount(_train(layout, vocab, reader.hop, size)["answers"]).argmax())
     return _always(reader, most)
 
 
 def _majority_by_family(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
-    """The most frequent answer of each family; for a family that is not in train, of all."""
+    """The most frequent answer of each family; for a family that is not in train, that of all families."""
     train = _train(layout, vocab, reader.hop, size)
     families = reader.question_families
     n_families = int(max(families.max(initial=0), train["question_families"].max(initial=0))) + 1
@@ -148,9 +148,9 @@ def _always_no(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | No
 
 
 def _coin(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
-    """Yes or no, by a coin that depends on the dataset's seed, the question's tokens and its image alone.
+    """Yes or no at random, depending only on the dataset's seed, the question's tokens and its image.
 
-    So a question that is in several pairs has one answer.
+    So a question that is in several pairs always gets the same answer.
     """
     seed = str(existing_manifest(layout.manifest).seed).encode()
     sides = [vocab.answer_token_to_idx.get(answer, -1) for answer in ("yes", "no")]
@@ -163,7 +163,7 @@ def _coin(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -
 
 
 def _majority_by_value(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
-    """The most frequent answer to the pairs' questions of the same test, side and, for partners, value."""
+    """The most frequent answer to the pairs' questions with the same test, side and (for partners) value."""
     pairs = read_pairs(reader.path).rows
     named = np.where(pairs.role == ROLES.index("partner"), pairs.value, -1)
     _, groups = np.unique(np.stack([pairs.test, pairs.role, named]), axis=1, return_inverse=True)

@@ -1,9 +1,9 @@
-"""The cluster bootstrap: sums over images that are drawn again and again, and percentile intervals.
+"""The cluster bootstrap: sums over resampled images, and percentile intervals.
 
 Answers to questions about one image are correlated, so images are drawn with replacement, each with all of
-its questions (Davison and Hinkley, "Bootstrap Methods and their Application", section 3.8). Of preliminary
-sets, which ask for a single value, whole sets are drawn. Sums over drawn images are products of matrices, so
-any number of runs and parts shares the draws: differences between them come from models, not from draws.
+its questions (Davison and Hinkley, "Bootstrap Methods and their Application", section 3.8). For preliminary
+sets, which ask for a single value, whole sets are drawn. Sums over drawn images are matrix products, so all
+runs and parts share the draws: differences between them come from the models, not from the draws.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 LEVEL_PERCENT = 95.0
 
 _SAMPLES_A_BLOCK = 32
-"""Resamples at once: for 15,000 images 4 MB of numbers."""
+"""Bootstrap samples held at once: 4 MB for 15,000 images."""
 
 _ROWS_A_PRODUCT, _COLUMNS_A_PRODUCT = 32, 256
 """With 32 samples, the largest product that OpenBLAS does without threads: with them it is not much faster,
@@ -26,10 +26,10 @@ and twenty times slower where other work keeps a core busy that its threads wait
 
 
 def resample(sums: Floats, *, n_samples: int, seed: Sequence[int]) -> Floats:
-    """Column sums over drawn rows, (n_samples, K), from (M, K) sums of M images (or sets of them).
+    """Column sums over drawn rows, (n_samples, K), from (M, K) sums of M images (or sets of images).
 
-    Each sample draws M rows with replacement. Sums of whole numbers below 2**53 are exact, so the result does
-    not depend on the order in which a machine adds.
+    Each sample draws M rows with replacement. Sums of integers below 2**53 are exact, so the result does not
+    depend on the order of the additions.
     """
     drawn_sums = np.empty((n_samples, sums.shape[1]))
     begin = 0
@@ -40,7 +40,7 @@ def resample(sums: Floats, *, n_samples: int, seed: Sequence[int]) -> Floats:
 
 
 def draws(n: int, *, n_samples: int, seed: Sequence[int]) -> Iterator[Floats]:
-    """How often each of n rows is drawn in each sample, in blocks (k, n) that make `n_samples` together."""
+    """How often each of n rows is drawn in each sample, in blocks (k, n) with `n_samples` rows in total."""
     generator = np.random.default_rng(seed)
     for begin in range(0, n_samples, _SAMPLES_A_BLOCK):
         k = min(_SAMPLES_A_BLOCK, n_samples - begin)
@@ -50,7 +50,7 @@ def draws(n: int, *, n_samples: int, seed: Sequence[int]) -> Iterator[Floats]:
 
 
 def _multiply(left: Floats, right: Floats, *, out: Floats) -> None:
-    """Writes left @ right, in products of a size that stays on one core."""
+    """Writes left @ right to `out`, in products small enough to stay on one core."""
     out[:] = 0
     for column in range(0, right.shape[1], _COLUMNS_A_PRODUCT):
         columns = slice(column, column + _COLUMNS_A_PRODUCT)
@@ -60,14 +60,14 @@ def _multiply(left: Floats, right: Floats, *, out: Floats) -> None:
 
 
 def ratio(right: Floats, answered: Floats) -> Floats:
-    """Right over answered, element by element; not a number where nothing was answered."""
+    """Right over answered, elementwise; NaN where nothing was answered."""
     return np.divide(right, answered, out=np.full(right.shape, np.nan), where=answered > 0)
 
 
 def interval(samples: Floats) -> Interval | None:
-    """The percentile interval of (n_samples,) values; of those that are numbers, None if none is.
+    """The percentile interval of (n_samples,) values without NaN; None if all are NaN.
 
-    A small part's questions are in few images, and a sample can be without any of them.
+    The questions of a small part are about few images, and a sample may include none of these.
     """
     defined = samples[~np.isnan(samples)]
     if not len(defined):

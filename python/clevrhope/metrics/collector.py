@@ -1,4 +1,4 @@
-"""Collects predictions: for each model and test set its answers as an array, and everything that is wrong.
+"""Collects predictions into an array of answers for each model and test set, and records all problems.
 
 Problems are counted by kind over the whole input before any is reported, so that one run shows them all.
 """
@@ -24,7 +24,7 @@ AnswerNumbers = npt.NDArray[np.int16]
 NOT_GIVEN, NOT_AN_ANSWER = -1, -2
 
 EXAMPLES = 3
-"""Problems of a kind that a message names; all are counted."""
+"""Number of problems of each kind that a message names; all are counted."""
 
 _SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
     "hops missing": ("HOP without predictions", "HOPs without predictions"),
@@ -44,7 +44,7 @@ _SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
 
 @dataclass
 class Problems:
-    """What is wrong, counted by kind, with the first few of each."""
+    """Problems in the input, counted by kind, with the first few of each kind."""
 
     counts: dict[str, int] = field(default_factory=dict)
     examples: dict[str, list[str]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Problems:
             named.append(example)
 
     def summary(self) -> str:
-        """All problems as a part of a sentence."""
+        """All problems as part of a sentence."""
         return ", ".join(
             f"{n:,} {_SINGULAR_AND_PLURAL[kind][n != 1]} ({'; '.join(self.examples[kind])}"
             f"{'; ...' * (kind in self.cut)})"
@@ -73,19 +73,19 @@ class Problems:
 
 
 class Collector:
-    """Collects blocks of predictions, in two bytes for each question and model."""
+    """Collects blocks of predictions, using two bytes for each question and model."""
 
     def __init__(
         self, key: AnswerKey, hops: Iterable[str] | None = None, *, suite: str | None = None
     ) -> None:
-        """Takes predictions about some HOPs and, if one is named, about a suite besides.
+        """Accepts predictions about the given HOPs and, if one is named, about a suite.
 
         Args:
             key: the right answers.
-            hops: those to score, all of the folder's if None; predictions about others are ignored. The
-                others may also be HOPs that the folder does not have, as a model's file may be about more.
-            suite: the suite whose questions' predictions are taken beside those of the splits' own
-                questions; predictions about other suites are ignored.
+            hops: the HOPs to score, all of the folder's if None. Predictions about other HOPs are ignored,
+                even if the folder lacks them, because a model's file may cover more HOPs.
+            suite: the suite to score; its predictions are collected along with those about the splits' own
+                questions. Predictions about other suites are ignored.
         """
         self._key = key
         self._suite = suite
@@ -109,7 +109,7 @@ class Collector:
         return f"<{self.n_predictions:,} predictions of {len(self.given)} models and test sets>"
 
     def add(self, block: Block) -> None:
-        """Takes the predictions of a block."""
+        """Adds the predictions of a block."""
         numbers = np.asarray(
             [self._key.answers.get(text, NOT_AN_ANSWER) for text in block.answers], dtype=np.int16
         )
@@ -143,7 +143,7 @@ class Collector:
         return False
 
     def _fits(self, target: Target, suite_file: str | None, block: Block, rows: Indices) -> bool:
-        """Whether rows about a suite are about the file that it has now, as far as they say it."""
+        """Whether rows about a suite refer to its current file; True if they do not name one."""
         if target.suite is None or suite_file is None:
             return True
         now = self._key.suite_sha256(target.hop, target.suite, target.split)
@@ -160,7 +160,7 @@ class Collector:
         return False
 
     def _once(self, example: str, *name: str) -> list[str]:
-        """The example where an unknown name first occurs; the splits and runs of a HOP repeat it."""
+        """The example when an unknown name first occurs; a HOP's splits and runs repeat the name."""
         known = name in self._unknown
         self._unknown.add(name)
         return [] if known else [example]
@@ -202,7 +202,7 @@ class Collector:
         """Checks that there are no problems; `partial` allows missing predictions. `what` begins the message.
 
         Raises:
-            PredictionsError: there are; counts them by kind and names the first few of each.
+            PredictionsError: there are problems; the message counts each kind and names the first few.
         """
         problems = self.problems
         if not (problems.counts or self.n_predictions):
@@ -228,13 +228,13 @@ class Collector:
         raise PredictionsError(f"{what}: {problems.summary()}; {'; '.join(remedies)}", counts=problems.counts)
 
     def _but_those_of_others(self) -> str:
-        """The part of the message that there are no predictions that there are some of the other kind."""
+        """The part of the "no predictions" message that counts those about sets of images, or about one."""
         if self._key.of_sets:
             return f" about sets of images, but {self.n_of_others:,} about one, scored without --covr"
         return f" about one image, but {self.n_of_others:,} about sets of images, which --covr scores"
 
     def _but_those_of_suites(self) -> str:
-        """The part of the message that there are no predictions about which suites there are some."""
+        """The part of the "no predictions" message that counts the predictions about other suites."""
         if not self.other_suites:
             return ""
         names = sorted(self.other_suites)
@@ -271,7 +271,7 @@ class Collector:
 
 
 def _by_target(block: Block) -> Iterator[tuple[Target, str | None, Indices]]:
-    """The rows of each target, in order, and what they say of the suite's file."""
+    """The rows of each target, in order, with the digest of the suite's file that they name."""
     order = np.argsort(block.target, kind="stable")
     bounds = np.searchsorted(block.target[order], np.arange(len(block.targets) + 1))
     for k, (target, suite_file) in enumerate(zip(block.targets, block.suite_files, strict=True)):
@@ -279,6 +279,6 @@ def _by_target(block: Block) -> Iterator[tuple[Target, str | None, Indices]]:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    """The known name that is meant, in a list that is in brackets itself."""
+    """A suggestion of the known name that is meant, to stand in a list inside brackets."""
     near = suggestion(name, known).strip(" ()")
     return f", {near}" if near else ""

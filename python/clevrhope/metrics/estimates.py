@@ -1,8 +1,9 @@
-"""Figures with their uncertainty: a value, and what the bootstrap drew for it.
+"""Figures with their uncertainty: a value and its bootstrap samples.
 
-Within a run, images are drawn (see `bootstrap`): draw k has the same images for all models that answered the
-same questions, so that differences between models are paired. Over several palettes, pairs or datasets, these
-are drawn. Runs are not drawn, so intervals on a single sub-dataset are about other images alone.
+Within a run, the bootstrap draws images (see `bootstrap`). Draw k has the same images for all models that
+answered the same questions, so differences between models are paired. For means over several palettes, pairs
+or datasets, it draws these instead. It does not draw runs, so an interval on a single sub-dataset covers only
+the sampling of images.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from clevrhope.metrics.tallies import AnsweredSplit, Tallies, tally
 N_DRAWS = 1_000
 
 LEAST_DENOMINATOR = 10.0
-"""Points by which IID accuracy has to exceed the question-only model's for a transfer to be given."""
+"""Points by which IID accuracy must exceed the question-only model's for the transfer to be defined."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +29,7 @@ class Estimate:
 
     Attributes:
         value: the figure itself.
-        drawn: (`N_DRAWS`,) the figure in each draw of the bootstrap.
+        drawn: (`N_DRAWS`,) the figure in each bootstrap sample.
     """
 
     value: float
@@ -36,7 +37,7 @@ class Estimate:
 
     @property
     def interval(self) -> Interval | None:
-        """The 95% interval; None where some draw leaves the figure undefined."""
+        """The 95% interval; None if the figure is undefined in some draw."""
         return None if np.isnan(self.drawn).any() else interval(self.drawn)
 
     def minus(self, other: "Estimate") -> "Estimate":
@@ -46,11 +47,11 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class QuestionOnly:
-    """A model that reads the question alone, as means over its runs on a sub-dataset.
+    """A model that sees only the question, with means over its runs on a sub-dataset.
 
     Attributes:
         accuracies: test set -> accuracy in per cent.
-        train_size: questions that it was trained on; None if unknown.
+        train_size: number of questions it was trained on; None if unknown.
     """
 
     accuracies: Mapping[str, Estimate]
@@ -58,12 +59,12 @@ class QuestionOnly:
 
 
 def accuracies(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> dict[str, Estimate]:
-    """The accuracies of a run in per cent, by test set; sets without any prediction are left out.
+    """The accuracies of a run in per cent, by test set; test sets without any prediction are left out.
 
     Args:
         key: the right answers.
         hop: the sub-dataset.
-        given: test set -> (N,) the run's answers; questions without one are left out.
+        given: test set -> (N,) the run's answers; unanswered questions are left out.
     """
     by_pool: dict[str, list[AnsweredSplit]] = {}
     for split in key.splits[hop]:
@@ -81,12 +82,12 @@ def accuracies(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> 
 
 
 def draw_seed(hop: str, pool: str, seed: int = 0) -> tuple[int, ...]:
-    """The seed of the draws of a pool's images, the same for all models."""
+    """The seed for drawing a pool's images, the same for all models."""
     return (seed, *f"{hop}/{pool}".encode())
 
 
 def mean_of_runs(runs: Sequence[Estimate]) -> Estimate:
-    """The mean over runs on one sub-dataset, whose draws are of the same images."""
+    """The mean over runs on one sub-dataset, which share the draws of images."""
     drawn = np.mean([each.drawn for each in runs], axis=0)
     return Estimate(float(np.mean([each.value for each in runs])), drawn)
 
@@ -94,10 +95,10 @@ def mean_of_runs(runs: Sequence[Estimate]) -> Estimate:
 def mean_of_datasets(datasets: Sequence[Estimate]) -> Estimate:
     """The mean over palettes, pairs or datasets, which are drawn with replacement.
 
-    The noise of images is in how much these differ, so images are not drawn again; a single one has the
-    interval of its images. The bootstrap of a few is too narrow: its draws spread by a factor of
-    sqrt((n - 1) / n) too little, and have no heavier tails than a normal distribution. So draws are moved
-    away from the mean by sqrt(n / (n - 1)) and by Student's t over the normal quantile.
+    The differences between them already include the noise from images, so images are not drawn again; a
+    single one keeps the interval over its images. A bootstrap over few items is too narrow: its spread is too
+    small by a factor of sqrt((n - 1) / n), and its tails are no heavier than normal. So deviations from the
+    mean are scaled by sqrt(n / (n - 1)) and by the ratio of Student's t quantile to the normal quantile.
     """
     n = len(datasets)
     if n == 1:
@@ -118,18 +119,19 @@ _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.22
 
 
 def transfer(ood: Estimate, iid: Estimate, blind_ood: Estimate, blind_iid: Estimate) -> Estimate | None:
-    """Normalised transfer: (OOD - blind OOD) / (IID - blind IID), where "blind" reads the question alone.
+    """Normalised transfer: (OOD - blind OOD) / (IID - blind IID), where "blind" sees only the question.
 
-    1: the image adds as many points out of distribution as in distribution. 0: there it adds nothing.
-    Negative: there the model does worse than without an image. So gaps at different diversities, whose
-    questions give away more or less, have one zero. They do not have one upper end: a model that is always
-    right has (100 - blind OOD) / (100 - blind IID), which is 1 where the question gives away as much OOD as
-    IID, and more than 1 where it gives away less.
+    At 1, the image adds as many points OOD as IID; at 0, it adds nothing OOD; below 0, the model does worse
+    OOD than without an image. So 0 means the same at all diversities, although their questions give away more
+    or less of the answers. The upper end does vary: a model that is always right has
+    (100 - blind OOD) / (100 - blind IID), which is 1 if the question gives away as much OOD as IID, and more
+    than 1 if it gives away less.
 
     Source: a choice of this project.
 
     Returns:
-        None where IID accuracy exceeds the question-only model's by less than `LEAST_DENOMINATOR` points.
+        The transfer; None if IID accuracy is less than `LEAST_DENOMINATOR` points above the question-only
+        model's.
     """
     gained, possible = ood.minus(blind_ood), iid.minus(blind_iid)
     if possible.value < LEAST_DENOMINATOR:

@@ -1,7 +1,7 @@
-"""Systematicity gaps by diversity and train size, from accuracies with a row each.
+"""Systematicity gaps by diversity and train size, from rows with one accuracy each.
 
 Rows are mappings with the columns of `paper_results.csv` (see `paper`). Rows of gaps are ignored, so a whole
-file can be given. Where there are several runs, a column `run` distinguishes them.
+file can be passed. A column `run` distinguishes several runs.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ GapKey = tuple[Any, str, Any, Any]
 
 _NEEDED = ("model", "split", "hop", "diversity", "train_size", "mean_percent")
 _OF_RUN = ("model", "hop", "diversity", "train_size", "run")
-"""Columns in which the two accuracies of a gap agree."""
+"""Columns in which the two accuracies of a gap must agree."""
 
 
 def systematicity_gap(ood: Mapping[str, Any], iid: Mapping[str, Any]) -> float:
@@ -25,8 +25,8 @@ def systematicity_gap(ood: Mapping[str, Any], iid: Mapping[str, Any]) -> float:
     Source: CLEVR-HOPE, section 4.2.
 
     Raises:
-        MismatchedRunsError: the two are of different models, HOPs, train sizes or runs, or not the OOD and
-            IID splits of a gap.
+        MismatchedRunsError: the two are from different models, HOPs, train sizes or runs, or are not from the
+            OOD and IID splits of a gap.
     """
     for name in _OF_RUN:
         if ood.get(name) != iid.get(name):
@@ -42,19 +42,20 @@ def systematicity_gap(ood: Mapping[str, Any], iid: Mapping[str, Any]) -> float:
 def gap_by_diversity(rows: Iterable[Mapping[str, Any]]) -> dict[GapKey, float]:
     """Mean gaps, (model, "complex" or "minimal", diversity, train size) -> percentage points.
 
-    A mean is over all HOPs of the diversity (and all runs, where rows have some). An accuracy without the
-    other one of its gap is left out.
+    A mean is over all HOPs of the diversity (and over all runs, if rows name them). An accuracy without its
+    counterpart is left out.
 
     Raises:
-        PredictionsError: a row lacks a column, or an accuracy is there twice.
+        PredictionsError: a row lacks a column, or an accuracy occurs twice.
     """
     return {key: mean.value for key, mean in gaps_by_run(rows).items()}
 
 
 def gaps_by_run(rows: Iterable[Mapping[str, Any]]) -> dict[GapKey, Mean]:
-    """Mean, deviation and number of the gaps of all HOPs and runs; keys and errors as `gap_by_diversity`.
+    """Mean, standard deviation and number of the gaps of all HOPs and runs.
 
-    The deviation is that of a population (ddof 0), as in the paper's tables.
+    Keys and errors are those of `gap_by_diversity`. The deviation is that of a population (ddof 0), as in the
+    paper's tables.
     """
     name_of = {split: name for name, gap in SYSTEMATICITY_GAPS.items() for split in (gap.name, gap.baseline)}
     pairs: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}

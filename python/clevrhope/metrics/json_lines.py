@@ -26,33 +26,33 @@ from clevrhope.runtime.reading import numbered_lines
 from clevrhope.splits.kinds import OOD
 
 _MARK = '"question_index": '
-"""Stands before the number that is often the only difference between a file's lines."""
+"""The text before the number, which is often the only difference between a file's lines."""
 
 _N_KEYS = 2 + len(OPTIONAL)
-"""HOP, split and the optional columns, which come first in what makes a target."""
+"""HOP, split and the optional columns: the first fields of the key for a target."""
 
 _LONGEST_INDEX = 18
-"""Digits; longer numbers are parsed as JSON."""
+"""Number of digits; longer numbers are parsed as JSON."""
 
 _MOST_SHAPES = 5_000
-"""Shapes of lines to remember: a file has one for each test set and answer, or a new one in each line."""
+"""Number of line shapes to cache: a file has one for each test set and answer, or a new one in each line."""
 
 
 def read_lines(path: Path, file: TextIO, *, rows_a_block: int) -> Iterator[Block]:
-    """The rows of an open file; errors as `read_predictions`."""
+    """The rows of an open file; raises as `read_predictions` does."""
     lines = numbered_lines(path, file)
     while block := list(islice(lines, rows_a_block)):
         yield _block_of_lines(path, block)
 
 
 def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
-    """Parses lines, of which those that differ only in the question's place are parsed as JSON once.
+    """Parses lines; of those that differ only in the question's index, it parses just one as JSON.
 
-    The loop takes most of the time, so it is bare, and `_explain` finds out what is wrong with a line.
+    The loop takes most of the time, so it is minimal; `_explain` finds out what is wrong with a line.
     """
     rows: list[int] = []
     indices: list[int] = []
-    # JSON's true, 1 and 1.0 are equal as keys, so their types belong to them.
+    # JSON's true, 1 and 1.0 are equal as dictionary keys, so the keys include the types.
     targets: dict[tuple[Any, ...], int] = {}
     answers: dict[tuple[type, Any], int] = {}
     target: list[int] = []
@@ -101,7 +101,7 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
 
 
 def _is_plain_index(text: str) -> bool:
-    """Whether a text is a whole number from 0 as JSON writes it."""
+    """Whether a text is a non-negative integer in JSON's notation."""
     return (
         text.isdecimal()
         and text.isascii()
@@ -111,9 +111,9 @@ def _is_plain_index(text: str) -> bool:
 
 
 def _is_shape(before: str, index: str, behind: str) -> bool:
-    """Whether the number between these parts of a line is its question's, and decides nothing else.
+    """Whether the number between these parts of a line is its question index, and affects nothing else.
 
-    It is not where it belongs to an object within the line's, or the line repeats the key after it.
+    It is not if it belongs to a nested object, or if the line repeats the key after it.
     """
     if not _is_plain_index(index):
         return False
@@ -122,7 +122,7 @@ def _is_shape(before: str, index: str, behind: str) -> bool:
 
 
 def _explain(path: Path, number: int, line: str) -> NoReturn:
-    """Says what is wrong with a line that could not be read."""
+    """Raises an error that says what is wrong with a line that could not be read."""
     where = f"{path}:{number}"
     example = json.dumps({"hop": "rubber_cylinder", "split": OOD, "question_index": 0, "answer": "yes"})
     try:
@@ -148,7 +148,7 @@ def _explain(path: Path, number: int, line: str) -> NoReturn:
 
 
 def _first_places(numbers: Sequence[int]) -> list[int]:
-    """Where each of 0, 1, 2 ... first occurs; they begin in this order."""
+    """The index at which each of 0, 1, 2, ... first occurs; they first occur in this order."""
     found: list[int] = []
     for place, number in enumerate(numbers):
         if number == len(found):

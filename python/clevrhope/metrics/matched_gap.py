@@ -1,12 +1,13 @@
-"""The matched gap: the complex gap between questions of the same kinds.
+"""The matched gap: the complex gap between comparable questions.
 
 The plain complex gap compares OOD questions, which all mention the held-out pair, with IID questions of every
-kind: it also measures that the former are longer, of other families, and about fuller images. The matched
-gap takes only those IID questions that mention a pair of the same two types together (a seen one, as the
-held-out pair is never mentioned there), and weights them so that families and numbers of objects are as
-frequent as in OOD. Cells of family and number of objects in which IID has no such question have no match:
-their OOD questions are left out, and counted. So that both gaps are about the same OOD questions, there is a
-plain gap without them as well. A choice of this project; the paper has only the plain gap of all questions.
+kind. It thus also reflects that OOD questions are longer, come from other families and are about images with
+more objects. The matched gap uses only IID questions that mention a pair of values of the same two attributes
+(always a seen pair, because IID questions never mention the held-out pair). It weights them to the OOD
+frequencies of families and numbers of objects. If a cell of family and number of objects has no such IID
+question, its OOD questions are left out, and counted. There is also a plain gap without them, so that both
+gaps cover the same OOD questions. This is a choice of this project; the paper has only the plain gap of all
+questions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,14 +33,14 @@ class MatchedGap:
     """The matched gap of one run, and the questions behind it.
 
     Attributes:
-        points: OOD minus IID accuracy over the cells with a match, in percentage points; None where no cell
-            has one.
+        points: OOD minus IID accuracy over the cells with a match, in percentage points; None if no cell has
+            a match.
         plain: accuracy on the OOD questions of these cells minus that on all IID questions; None likewise.
-        n_cells: cells of family and number of objects with OOD questions.
-        n_cells_unmatched: those of them in which no IID question mentions a seen pair.
-        n_ood: OOD questions with a prediction.
-        n_ood_unmatched: those of them in cells without a match.
-        n_iid: IID questions that were counted.
+        n_cells: number of cells of family and number of objects that have OOD questions.
+        n_cells_unmatched: number of these cells in which no IID question mentions a seen pair.
+        n_ood: number of OOD questions with a prediction.
+        n_ood_unmatched: number of these in cells without a match.
+        n_iid: number of IID questions that were counted.
     """
 
     points: Estimate | None
@@ -57,10 +58,10 @@ class Questions:
 
     Attributes:
         right: (N,) whether each was answered correctly.
-        counts: (N,) whether it counts: it has a prediction, and may be a match.
+        counts: (N,) whether each counts: it has a prediction, and may be a match.
         cells: (N, C) the properties that must agree, such as family and number of objects.
         images: (N,) the image of each.
-        seed: of the draws of images.
+        seed: seed for the draws of images.
     """
 
     right: Flags
@@ -100,7 +101,7 @@ def match_cells(ood: Questions, iid: Questions, all_iid: Estimate) -> MatchedGap
 
 
 def _sums(questions: Questions, at: Ints, n_cells: int) -> tuple[Floats, Floats]:
-    """Questions and right answers of each cell, (1 + N_DRAWS, n_cells) each: as found, then in each draw."""
+    """Questions and right answers by cell, each (1 + N_DRAWS, n_cells): counts, then those in each draw."""
     images, image_of = np.unique(questions.images, return_inverse=True)
     image_of, right = image_of[questions.counts], questions.right[questions.counts]
     image_of_right, at_right = image_of[right], at[right]
@@ -117,7 +118,7 @@ def _estimate(shares: Floats) -> Estimate:
 
 
 class Matcher:
-    """Matched gaps of a folder's HOPs; what does not depend on predictions is read once for each HOP."""
+    """Matched gaps of a folder's HOPs; data that do not depend on predictions are read once for each HOP."""
 
     def __init__(self, key: AnswerKey) -> None:
         self._key = key
@@ -127,13 +128,13 @@ class Matcher:
     def gap(
         self, hop: str, given: Mapping[str, AnswerNumbers], all_iid: Estimate | None
     ) -> MatchedGap | None:
-        """The matched gap of one run's answers, by split; None for a HOP without a pair or one of the splits.
+        """The matched gap of one run's answers by split; None if the HOP lacks a pair or either split.
 
         Questions without a prediction are left out. `all_iid` is the accuracy on all IID questions.
 
         Raises:
-            DatasetError: a file of the folder is missing or not whole.
-            PredictionsError: the number of answers is not the number of questions.
+            DatasetError: a file of the folder is missing or incomplete.
+            PredictionsError: the numbers of answers and questions differ.
         """
         types = self._types(hop)
         if all_iid is None or not types or not {OOD, IID} <= given.keys() & self._key.splits[hop]:

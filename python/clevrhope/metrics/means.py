@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean over runs or HOPs, in per cent or percentage points.
+    """A mean over runs, configurations or HOPs, in per cent or percentage points.
 
     Attributes:
         value: the mean.
@@ -23,9 +23,9 @@ class Mean:
 
 
 def mean_of(values: Sequence[float], *, ddof: Literal[0, 1] = 1) -> Mean:
-    """The mean of one value or more.
+    """The mean of at least one value.
 
-    `ddof` 1 is the deviation of a sample; 0, that of a population, is what the paper's tables have.
+    `ddof` 1 gives the standard deviation of a sample; 0 gives that of a population, as in the paper's tables.
     """
     deviation = float(np.std(values, ddof=ddof)) if len(values) > 1 else 0.0
     return Mean(float(np.mean(values)), deviation, len(values))

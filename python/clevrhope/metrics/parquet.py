@@ -1,4 +1,4 @@
-"""Reads predictions from Parquet; pyarrow is imported only when there is such a file."""
+"""Reads predictions from Parquet; pyarrow is imported only if there is a Parquet file."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -23,7 +23,7 @@ from clevrhope.runtime.reading import reason
 
 
 def read_parquet(path: Path, *, rows_a_block: int) -> Iterator[Block]:
-    """The rows of a file; errors as `read_predictions`."""
+    """The rows of a file; raises as `read_predictions` does."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -52,20 +52,20 @@ def read_parquet(path: Path, *, rows_a_block: int) -> Iterator[Block]:
 
 
 MAX_GROUP_BYTES = 1 << 28
-"""Bytes of the columns of a row group, unpacked; pyarrow's own writer makes groups of a million rows."""
+"""Limit on the unpacked bytes of a row group's columns; pyarrow's own groups have a million rows."""
 
 
 def _check_size(path: Path, metadata: Any, columns: Sequence[str]) -> None:
-    """Checks that no row group takes too much memory.
+    """Checks that no row group needs too much memory.
 
     Raises:
-        PredictionsError: one does.
+        PredictionsError: a row group does.
     """
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         parts = (group.column(k) for k in range(group.num_columns))
         n_bytes = sum(each.total_uncompressed_size for each in parts if each.path_in_schema in columns)
-        # Dictionaries and run lengths store a value once for many rows, each of which takes a number.
+        # Dictionary and run-length encoding store a value once for many rows, but each row needs an index.
         if n_bytes + 16 * group.num_rows > MAX_GROUP_BYTES:
             raise PredictionsError(
                 f"{path}: row group {number} has {group.num_rows:,} rows of {n_bytes:,} bytes, too many to "
@@ -74,7 +74,7 @@ def _check_size(path: Path, metadata: Any, columns: Sequence[str]) -> None:
 
 
 def _block_of_batch(path: Path, batch: Any, begin: int) -> Block:
-    """A block from a record batch of pyarrow, whose rows are counted from `begin`."""
+    """A block from a pyarrow record batch, with its rows numbered from `begin`."""
     at = Places(path, " row ", range(begin, begin + len(batch)))
     columns = [_distinct(batch, name, at) for name in ("hop", "split", *OPTIONAL)]
     shape = [len(distinct) for _, distinct in columns]
@@ -98,7 +98,7 @@ def _block_of_batch(path: Path, batch: Any, begin: int) -> Block:
 
 
 def _distinct(batch: Any, name: str, at: Places) -> tuple[Indices, list[Any]]:
-    """A column as numbers of values, and these values; the last is None, and not all need to occur."""
+    """A column as indices into a list of values, and the list, which ends with None; some may be unused."""
     if name not in batch.schema.names:
         return np.zeros(len(batch), dtype=np.int64), [None]
     import pyarrow as pa

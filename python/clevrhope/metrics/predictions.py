@@ -18,21 +18,21 @@ from clevrhope.runtime.reading import MAX_LINE, check_regular, open_text, readin
 from clevrhope.splits.covr.kinds import is_covr
 
 ROWS_A_BLOCK = 50_000
-"""Rows in memory at once, however long a file is."""
+"""Rows held in memory at once, however long the file is."""
 
 _PARQUET_MAGIC = b"PAR1"
 
 NOT_TRAINED = "not trained on the splits"
-"""The note in predictions of a model that only answered: its gaps say nothing about a train set."""
+"""The note in predictions of a model that was not trained on a split: its gaps say nothing about one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a file's predictions come from, by two columns of its first row.
+    """Where a file's predictions come from, according to two columns of its first row.
 
     Attributes:
         model: the model's name, or "".
-        note: a note that belongs beside every number made from the predictions, or "".
+        note: a note to print beside every number made from the predictions, or "".
     """
 
     model: str = ""
@@ -40,10 +40,11 @@ class Origin:
 
 
 def read_predictions(path: Path) -> Iterator[Block]:
-    """The rows of a JSON lines or Parquet file; its first bytes say which of the two it is.
+    """The rows of a JSON lines or Parquet file; the first bytes tell the two formats apart.
 
     Raises:
-        PredictionsError: the file or a column is missing, a row is malformed, or Parquet lacks pyarrow.
+        PredictionsError: the file or a column is missing, a row is malformed, or pyarrow is not installed
+            and the file is Parquet.
     """
     with reading(path, "JSON lines in UTF-8 or Parquet", error=PredictionsError):
         check_regular(path, error=PredictionsError)
@@ -59,17 +60,17 @@ def read_predictions(path: Path) -> Iterator[Block]:
 def write_predictions(
     path: Path, rows: Iterable[Mapping[str, Any]], *, marked_by: str = "answer", inputs: Iterable[Path] = ()
 ) -> int:
-    """Writes a JSON object a line, the whole file or nothing; gives the number of rows.
+    """Writes one JSON object per line and returns the number of rows; an error leaves no partial file.
 
     Args:
-        path: the file; an existing one is replaced if it is of the same kind.
+        path: the file; an existing file is replaced if it is of the same kind.
         rows: its rows.
         marked_by: a key that only rows of this kind of file have.
-        inputs: files that the rows are made from.
+        inputs: files from which the rows are made.
 
     Raises:
-        DatasetError: the disk is full or may not be written to, or the file would replace an input or a file
-            of another kind.
+        DatasetError: the disk is full or not writable, or the file would replace an input or a file of
+            another kind.
     """
     _check_replaceable(path, marked_by, inputs)
     n = 0
@@ -96,9 +97,9 @@ def _check_replaceable(path: Path, marked_by: str, inputs: Iterable[Path]) -> No
 
 
 def is_about_sets(path: Path) -> bool:
-    """Whether a file's first prediction is about a set of images; False for one that cannot be read.
+    """Whether a file's first prediction is about a set of images; False if it cannot be read.
 
-    Those that can are read by `read_predictions`, whose errors say more.
+    Such a file is left to `read_predictions`, whose errors are more specific.
     """
     try:
         return next((is_covr(block.targets[0].split) for block in read_predictions(path)), False)
@@ -107,9 +108,9 @@ def is_about_sets(path: Path) -> bool:
 
 
 def read_origin(path: Path, *, suite: str | None = None) -> Origin:
-    """The origin of a file of JSON lines; an empty one for Parquet, or a file that cannot be read.
+    """The origin of a JSON lines file; an empty one for Parquet, or for a file that cannot be read.
 
-    With a suite it is that of the first row about the suite, whose questions may have other notes.
+    With a suite, it comes from the first row about the suite, which may have notes of its own.
     """
     mark = "" if suite is None else f'"suite": {json.dumps(suite)}'
     try:

@@ -1,11 +1,11 @@
-"""Requests for a model that only answers questions, and predictions from its replies.
+"""Requests to a model that is only asked questions and not trained here, and predictions from its replies.
 
-A request is a JSON object a line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
-allowed), `hop`, `split`, `question_index`, and for a question that a suite made `suite` and `suite_sha256`,
-the first digits of the SHA-256 of the suite's file. A question over several images has `images`, a list of
-paths, in place of `image`, and `asked`, those of the answers that it asks for. Where images were drawn,
-`seed` is the draw's. A reply is `{"id": ..., "reply": "free words"}`. The predictions are marked "not
-trained on the splits": such a model was not trained on a set without the pair, so its gaps say nothing about
+A request is one JSON object per line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
+allowed), `hop`, `split` and `question_index`. A question from a suite also has `suite` and `suite_sha256`
+(the first digits of the SHA-256 of the suite's file). A question over several images has `images`, a list of
+paths, in place of `image`, and `asked`, the answers among which it asks. If images were drawn, `seed` is the
+seed of the draw. A reply is `{"id": ..., "reply": "free text"}`. The predictions are marked "not trained on
+the splits": the model was not trained on a set without the pair, so its gaps say nothing about
 systematicity.
 """
 
@@ -42,7 +42,7 @@ from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind, is_covr
 from clevrhope.splits.kinds import SPLITS, SplitKind
 
 KINDS: Mapping[str, SplitKind | CovrKind] = {**SPLITS, **COVR_KINDS}
-"""Splits of both kinds by name."""
+"""Splits of both kinds, by name."""
 
 Numbers = npt.NDArray[np.integer[Any]]
 
@@ -63,7 +63,7 @@ _REPLY = Fields({"id": _ID, "reply": ANY})
 
 @dataclass(frozen=True, slots=True)
 class ReplyCounts:
-    """How many replies there were, and how many could not be read."""
+    """The number of replies, and of those that could not be read."""
 
     n_replies: int
     n_unreadable: int
@@ -82,19 +82,19 @@ def write_requests(
     seed: int,
     progress: Progress | None = None,
 ) -> int:
-    """Writes requests for test sets and returns their number.
+    """Writes requests for test sets and returns the number of requests.
 
-    Where the folder keeps its images only in HDF5, PNG files are written beside `out`.
+    If the folder has its images only in HDF5, PNG files are written beside `out`.
 
     Args:
         folder: a dataset that `build` wrote.
-        out: the file.
-        splits: names of test sets; if empty, all that are about one image. A test set may be in some of the
-            HOPs only.
-        hops: names of HOPs, all if empty.
+        out: the file to write.
+        splits: names of test sets; if empty, all that are about one image. Some HOPs may lack a test set.
+        hops: names of HOPs; all if empty.
         suite: a suite of paired tests; requests are then about the questions that it made on its splits.
-        limit: so many questions of each split, about drawn images; of a suite, of all its tests in turn.
-        seed: of the draw of images. A smaller limit takes a part of a larger one's questions.
+        limit: maximum number of questions from each split, about drawn images; for a suite, its tests take
+            turns.
+        seed: seed for drawing images. The questions of a smaller limit are a subset of those of a larger one.
         progress: shows the test sets; None shows nothing.
 
     Raises:
@@ -116,7 +116,7 @@ def write_requests(
 
 
 def _chosen(layout: Layout, hops: Sequence[str], splits: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The named splits of questions about one image, all where none is named; then those over several."""
+    """The named splits of questions about one image (all if none is named), then those about several."""
     several = [name for name in splits if is_covr(name)]
     single = [name for name in splits if not is_covr(name)]
     there = choose(layout, hops or None, single or None) if single or not several else ()
@@ -151,7 +151,7 @@ def _requests(
             tests = reader.tests
             name = f"{hop}/{suite}/{split}"
         detokenizer = Detokenizer(vocab)
-        if not rows:  # a suite may have no pairs on a split
+        if not rows:  # a suite may lack pairs on a split
             advance(1)
             continue
         first_images = reader.image_idxs.reshape(len(tests), -1)[:, 0]
@@ -181,18 +181,18 @@ def _requests(
 
 
 def drawn_in_turn(tests: Numbers, images: Numbers, n: int | None, *, seed: int) -> npt.NDArray[np.int64]:
-    """The places of n questions, or of all, in order: of each test in turn one more, as long as it has some.
+    """The sorted indices of n questions, or of all; tests take turns until their questions run out.
 
-    A test's questions are taken image by image, in an order of the images that only the seed decides.
+    A test's questions are taken image by image, in an order of the images that depends only on the seed.
 
     Args:
         tests: (N,) numbers of the questions' tests.
         images: (N,) numbers of their images.
-        n: how many, all if None.
-        seed: of the images' order.
+        n: the number of questions; all if None.
+        seed: seed for the order of the images.
     """
     distinct, image_of = np.unique(images, return_inverse=True)
-    # Unlike `shuffle`, the raw numbers of a bit generator are the same in all versions of numpy.
+    # Unlike `shuffle`, the raw output of a bit generator is the same in all versions of numpy.
     places = np.random.PCG64(seed).random_raw(len(distinct))[image_of]
     order = np.lexsort((places, tests))
     _, firsts, counts = np.unique(tests[order], return_index=True, return_counts=True)
@@ -204,7 +204,7 @@ def drawn_in_turn(tests: Numbers, images: Numbers, n: int | None, *, seed: int) 
 def _image_paths(
     layout: Layout, reader: SplitReader | SuiteReader, indices: Ints, out: Path
 ) -> Callable[[int], Path]:
-    """A function that gives the path of an image; one that is only in HDF5 is written at its first use."""
+    """A function that returns the path of an image; it writes an image stored only in HDF5 on first use."""
     pool = reader.pool
     images = find_images(layout, pool, indices, prefer="png")
     if images is None:
@@ -218,7 +218,7 @@ def _image_paths(
         path = layout.image(pool, index)
         if not path.is_file():
             path = out.with_name(f"{out.stem}_images") / image_filename(pool, index)
-            write_whole(path, images.png(index)())  # an existing one may be another dataset's
+            write_whole(path, images.png(index)())  # an existing file may be from another dataset
         return path.resolve()
 
     return path_of
@@ -227,17 +227,17 @@ def _image_paths(
 def write_answers(
     replies: Path, requests: Path, out: Path, *, model: str, folder: Path | None = None
 ) -> ReplyCounts:
-    """Reads replies in free words and writes predictions; a reply that cannot be read counts as wrong.
+    """Reads free-text replies and writes predictions; a reply that cannot be read counts as wrong.
 
     Args:
-        replies: `{"id": ..., "reply": ...}` a line, one for each request.
+        replies: a file with one line `{"id": ..., "reply": ...}` for each request.
         requests: the file that `write_requests` wrote.
-        out: the predictions.
+        out: the file of predictions to write.
         model: the model's name in reports.
-        folder: the dataset; needed where its values are not CLEVR's.
+        folder: the dataset; needed if its values are not CLEVR's.
 
     Raises:
-        PredictionsError: a line is malformed, or a reply is missing, doubled or not to a request.
+        PredictionsError: a line is malformed, or a reply is missing, repeated or not to a request.
     """
     by_id = {str(row["id"]): row for row in _lines(requests, _REQUEST, "a request")}
     texts: dict[str, str] = {}
@@ -274,7 +274,7 @@ def write_answers(
 
 
 def _attributes(answers: Sequence[str], folder: Path | None, requests: Path) -> Mapping[str, Sequence[str]]:
-    """The attribute types and values of a dataset's folder; without one, CLEVR's."""
+    """The attributes and values of a dataset's folder; without one, CLEVR's."""
     if folder is not None:
         manifest = existing_manifest(Layout(folder).manifest)
         attributes: Mapping[str, Sequence[str]] = manifest.world["attributes"]

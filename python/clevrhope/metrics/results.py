@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where 95% of the bootstrap's values lie: from its 2.5th to its 97.5th percentile."""
+    """A 95% bootstrap interval, from the 2.5th to the 97.5th percentile."""
 
     low: float
     high: float
@@ -18,15 +18,15 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The share of right answers, of one run or in the mean over runs."""
+    """The share of right answers, for one run or as the mean over runs."""
 
     percent: float
     interval: Interval | None
-    """None without a bootstrap. It covers the sampling of the test set, not that of runs."""
+    """None without a bootstrap. It covers the sampling of the test set, not the variation between runs."""
     n_questions: int
-    """Questions with a prediction; in a mean over runs, with one in any of them."""
+    """Questions with a prediction; for a mean over runs, with a prediction in any of them."""
     n_pictures: int
-    """Images of these questions, which the bootstrap draws (of preliminary sets, whole sets at once)."""
+    """Images of these questions, which the bootstrap draws (for preliminary sets, it draws whole sets)."""
     deviation: float | None = None
     """Standard deviation over two or more runs (ddof 1); else None."""
 
@@ -38,7 +38,7 @@ class Gap:
     points: float
     interval: Interval | None
     deviation: float | None = None
-    """As for an accuracy."""
+    """Standard deviation over two or more runs (ddof 1); else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,66 +54,66 @@ class Run:
     """One trained model."""
 
     run: str | None
-    """As the predictions name it; None when they do not."""
+    """The run's name in the predictions; None if they do not name it."""
     scored: Scored
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The questions of one family, answer type or number of objects; all answers of all runs together."""
+    """The scores on the questions of one family, answer type or number of objects, pooled over all runs."""
 
     name: str
-    """`one_hop.json 3` (file and place in it), `color`, `yes/no`, `count`, or a number of objects."""
+    """`one_hop.json 3` (file and index in it), `color`, `yes/no`, `count`, or a number of objects."""
     scored: Scored
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """All that was predicted for one held-out pair after training on so many questions."""
+    """The scores of all runs for one held-out pair and train size."""
 
     hop: str
     train_size: int | None
-    """Training questions, as the predictions say; None when they do not."""
+    """Number of training questions according to the predictions; None if they do not give it."""
     runs: tuple[Run, ...]
     mean: Scored
     """The mean over the runs that have the split, or both splits of the gap."""
     breakdowns: Mapping[str, tuple[Part, ...]]
     """"family", "answer" or "objects" -> its parts, in order."""
     missing: Mapping[str, int]
-    """Split -> questions without a prediction, summed over runs; only with `partial` is there any."""
+    """Split -> questions without a prediction, summed over runs; empty unless `partial` is set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Everything that was scored, in the order of the folder's HOPs, then by train size."""
+    """The results of scoring, in the order of the folder's HOPs, then by train size."""
 
     folder: Path
     n_predictions: int
-    """Predictions scored."""
+    """Number of predictions scored."""
     n_left_aside: int
-    """Predictions about HOPs that were not to be scored."""
+    """Number of predictions ignored because their HOP was not to be scored."""
     bootstrap: int
     """Resamples behind each interval; 0 for none."""
     seed: int
     conditions: tuple[Condition, ...]
     hops_missing: tuple[str, ...] = field(default=())
-    """HOPs of the folder without any prediction; only with `partial` are there any."""
+    """HOPs of the folder without any prediction; empty unless `partial` is set."""
     notes: tuple[str, ...] = field(default=())
-    """Notes of the files that belong beside every number made from them, such as "not trained on the
-    splits"."""
+    """Notes from the files, such as "not trained on the splits". Print them beside every number made from
+    these predictions."""
     n_of_suites: int = 0
-    """Predictions about suites of paired tests, which are scored by suite."""
+    """Number of predictions about suites of paired tests, which `score_suite` scores."""
 
     @property
     def n_missing(self) -> int:
-        """Questions without a prediction, except for HOPs without any."""
+        """Number of questions without a prediction, not counting HOPs without any prediction."""
         return sum(sum(each.missing.values()) for each in self.conditions)
 
     def condition(self, hop: str, train_size: int | None = None) -> Condition:
         """The condition of a HOP and train size.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such condition.
         """
         for each in self.conditions:
             if (each.hop, each.train_size) == (hop, train_size):

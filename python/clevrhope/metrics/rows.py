@@ -1,4 +1,4 @@
-"""Rows of predictions, checked and converted to the types that scoring works with."""
+"""Rows of predictions, checked and converted to the types used in scoring."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 
 
 class Target(NamedTuple):
-    """What a prediction is about, except for its question."""
+    """What a prediction is about, apart from its question."""
 
     hop: str
     split: str
@@ -41,7 +41,7 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class Places:
-    """Where rows are, for messages."""
+    """The locations of rows, for error messages."""
 
     path: Path
     word: str
@@ -50,11 +50,11 @@ class Places:
     """(n,) lines from 1 in JSON lines, rows from 0 in Parquet."""
 
     def __call__(self, k: int) -> str:
-        """The k-th row's place, with the file's whole path."""
+        """The k-th row's location, with the file's full path."""
         return f"{self.path}{self.word}{self.rows[k]}"
 
     def short(self, k: int) -> str:
-        """The k-th row's place, with the file's name alone."""
+        """The k-th row's location, with only the file's name."""
         return f"{self.path.name}{self.word}{self.rows[k]}"
 
 
@@ -79,10 +79,10 @@ class Block:
 
 
 def read_target(raw: Sequence[Any], where: Callable[[], str]) -> Target:
-    """HOP, split, run, train size and suite, of those and the digest; `where` gives the row's place.
+    """The target in the first columns of a row; `where` gives the row's location.
 
     Raises:
-        PredictionsError: one of them has a wrong type.
+        PredictionsError: a column has a wrong type.
     """
     hop, split, run, size, suite, _ = raw
     for name, value in (("hop", hop), ("split", split)):
@@ -98,7 +98,7 @@ def read_suite_file(value: Any, where: Callable[[], str]) -> str | None:
     """The first digits of a SHA-256, or None.
 
     Raises:
-        PredictionsError: it is neither.
+        PredictionsError: the value is neither.
     """
     value = _whole(value)
     if value is None or (isinstance(value, str) and _DIGEST.fullmatch(value)):
@@ -132,10 +132,10 @@ def _train_size(value: Any, where: Callable[[], str]) -> int | None:
 
 
 def read_answer(value: Any, where: Callable[[], str]) -> str:
-    """An answer as CLEVR spells it; it need not be in the vocabulary.
+    """An answer in CLEVR's spelling; it need not be in the vocabulary.
 
     Raises:
-        PredictionsError: it is neither a string, true, false nor a whole number.
+        PredictionsError: the value is neither a string nor true, false or a whole number.
     """
     value = _whole(value)
     if isinstance(value, bool):
@@ -148,10 +148,10 @@ def read_answer(value: Any, where: Callable[[], str]) -> str:
 
 
 def read_indices(values: Sequence[Any], at: Places) -> Indices:
-    """(n,) int64 places of questions in their files.
+    """(n,) int64 indices of questions in their files.
 
     Raises:
-        PredictionsError: one is not a whole number; names the first row.
+        PredictionsError: a value is not a whole number; the message names the first such row.
     """
     if {*map(type, values)} <= {int} and (not values or max(values) <= _LARGEST_INDEX >= -min(values)):
         return np.asarray(values, dtype=np.int64)
@@ -167,7 +167,7 @@ def read_indices(values: Sequence[Any], at: Places) -> Indices:
 
 
 def _whole(value: Any) -> Any:
-    """A whole float as an integer, NaN as None: a table with missing values turns its numbers into floats."""
+    """A whole float as an integer and NaN as None, because tables with missing values store floats."""
     if not isinstance(value, float):
         return value
     if value != value:
@@ -176,6 +176,6 @@ def _whole(value: Any) -> Any:
 
 
 def shortened(value: Any) -> str:
-    """A value as JSON has it, cut where it is long."""
+    """A value as JSON, truncated if it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."

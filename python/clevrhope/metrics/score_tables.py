@@ -1,4 +1,4 @@
-"""Scores as tables of text for people, and as one JSON object for programs."""
+"""Scores as text tables for people, and as one JSON object for programs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,12 +13,12 @@ _NAME_WIDTH = 24
 
 
 def scores_json(scores: Scores) -> dict[str, Any]:
-    """The scores as JSON values; names and units are those of `clevrhope.metrics.results`."""
+    """The scores as JSON values, with the names and units of `clevrhope.metrics.results`."""
     return {**asdict(scores), "folder": str(scores.folder), "n_missing": scores.n_missing}
 
 
 def scores_lines(scores: Scores) -> Iterator[str]:
-    """Tables: for each HOP and train size its runs and their mean, then the breakdowns."""
+    """The tables for each HOP and train size: its runs and their mean, then the breakdowns."""
     yield "Accuracies in per cent; gaps, out-of-distribution minus in-distribution, in points."
     for condition in scores.conditions:
         yield ""
@@ -54,7 +54,7 @@ def _condition(condition: Condition) -> Iterator[str]:
 
 
 def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
-    """The preliminary HOPs, which ask for a single value each, in one table."""
+    """One table for the preliminary HOPs, each of which asks for a single value."""
     width = 2 + (22 if any(_has_intervals(each.mean) for each in conditions) else 14)
     yield _row("each value alone", list(VALUE_SPLITS), width)
     for each in conditions:
@@ -64,7 +64,7 @@ def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
 
 
 def _breakdown(by: str, parts: Sequence[Part]) -> Iterator[str]:
-    """Only splits with more than one part: a minimal set has one family and one object."""
+    """A breakdown, without splits that have a single part: a minimal set has one family and one object."""
     splits = Counter(name for part in parts for name in part.scored.splits)
     gaps = Counter(name for part in parts for name in part.scored.gaps)
     heads = {name: name for name in SPLITS if splits[name] > 1}
@@ -102,7 +102,7 @@ def _notes(scores: Scores) -> Iterator[str]:
 
 
 def ignored(n: int, about: str) -> str:
-    """The words that n predictions about something are ignored."""
+    """The note that n predictions about something are ignored."""
     return f"{n:,} prediction{'s' * (n != 1)} about {about} {'is' if n == 1 else 'are'} ignored"
 
 

@@ -36,22 +36,22 @@ def score(
 
     Each model in the predictions (a HOP, run and train size) has to answer every question of the HOP's test
     sets exactly once, and every HOP needs a model. Intervals come from drawing images with replacement, each
-    with all of its questions; splits on one pool share the draws.
+    with all of its questions; splits of the same pool share the draws.
 
     Args:
         folder: a dataset that `build` wrote.
         predictions: one or more files, JSON lines or Parquet, as docs/predictions.md describes them.
-        seed: of the draws, 0 or more; the same seed gives the same intervals.
-        bootstrap: draws of all images; 0 for no intervals.
-        by: breakdowns, of "family", "answer" and "objects"; the last reads the folder's scene files.
-        hops: the HOPs to score, all of the folder's if not given; predictions about others are ignored.
-        partial: score what is there, and count what is missing.
-        progress: shows how far the scoring is.
+        seed: seed of the bootstrap, 0 or more; the same seed gives the same intervals.
+        bootstrap: number of bootstrap samples; 0 for no intervals.
+        by: breakdowns, from "family", "answer" and "objects"; "objects" reads the folder's scene files.
+        hops: the HOPs to score, by default all in the folder; predictions about others are ignored.
+        partial: whether to score incomplete predictions and count the missing ones.
+        progress: shows the progress of the scoring.
 
     Raises:
-        PredictionsError: predictions cannot be read, are missing or doubled, or have an unknown question,
-            HOP, split or answer; counts each kind.
-        DatasetError: the folder is not a dataset, or a file in it is not whole.
+        PredictionsError: predictions cannot be read, are missing or repeated, or have an unknown question,
+            HOP, split or answer; the message counts each kind.
+        DatasetError: the folder is not a dataset, or a file in it is incomplete.
     """
     progress = progress or Silent()
     by = checked_names("--by: no breakdown", by, BREAKDOWNS)
@@ -87,7 +87,7 @@ def score(
     )
 
 
-# What the scores of suites share with these
+# Functions that the scoring of suites uses too
 
 
 def files_of(predictions: Path | str | Sequence[Path | str]) -> list[Path]:
@@ -98,7 +98,7 @@ def files_of(predictions: Path | str | Sequence[Path | str]) -> list[Path]:
 
 
 def collect(files: Iterable[Path], collector: Collector, progress: Progress) -> None:
-    """Adds all predictions of files to a collector; errors as `read_predictions`."""
+    """Adds all predictions of files to a collector; raises as `read_predictions` does."""
     with progress.stage("Reading predictions", total=0, unit="predictions") as advance:
         for file in files:
             for block in read_predictions(file):
@@ -107,7 +107,7 @@ def collect(files: Iterable[Path], collector: Collector, progress: Progress) -> 
 
 
 def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, ...]:
-    """The notes of files, or of their rows about a suite, each once."""
+    """The distinct notes of files, or of their rows about a suite."""
     return tuple(dict.fromkeys(note for file in files if (note := read_origin(file, suite=suite).note)))
 
 
@@ -115,17 +115,17 @@ def check_draws(bootstrap: int, seed: int) -> None:
     """Checks the settings of a bootstrap.
 
     Raises:
-        PredictionsError: one is negative.
+        PredictionsError: either is negative.
     """
     if bootstrap < 0 or seed < 0:
         raise PredictionsError(f"bootstrap is {bootstrap} and seed is {seed}; expected 0 or more")
 
 
 def checked_names(wrong: str, names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Names that are all known, each once; `wrong` begins the message.
+    """The distinct names, all of which must be known; `wrong` begins the error message.
 
     Raises:
-        PredictionsError: one is not known.
+        PredictionsError: a name is not known.
     """
     names = tuple(dict.fromkeys(names))
     for name in names:
@@ -137,7 +137,7 @@ def checked_names(wrong: str, names: Iterable[str], known: Sequence[str]) -> tup
 
 
 def train_sizes(given: Iterable[Target], hop: str) -> list[int | None]:
-    """The train sizes of a HOP's predictions, unknown first, then by number."""
+    """The train sizes of a HOP's predictions: an unknown size first, then in ascending order."""
     sizes = {target.train_size for target in given if target.hop == hop}
     return sorted(sizes, key=lambda size: -1 if size is None else size)
 
@@ -187,7 +187,7 @@ def _score_condition(
 
 
 def runs_in_order(runs: Iterable[str | None]) -> list[str | None]:
-    """Unnamed first, then numbers by size, then names."""
+    """The runs in order: the unnamed run first, then numbered runs by number, then the others by name."""
 
     def rank(run: str | None) -> tuple[int, int, str]:
         if run is None:
@@ -201,9 +201,9 @@ def runs_in_order(runs: Iterable[str | None]) -> list[str | None]:
 
 
 def _scored(rates: Mapping[str, Rates], tallies: Mapping[str, Tallies] | None = None) -> Scored:
-    """Means over the columns that have a split; of a gap, over those that have both of its splits.
+    """Means over the columns that have the split; a gap is averaged over those that have both of its splits.
 
-    Questions and images are counted by `tallies`, over all runs; without them, splits have one column each.
+    `tallies` has the numbers of questions and images over all runs; without it, splits have one column each.
     """
     splits = {}
     for split, each in rates.items():
@@ -219,12 +219,12 @@ def _scored(rates: Mapping[str, Rates], tallies: Mapping[str, Tallies] | None = 
 
 
 def _gaps(rates: Mapping[str, Rates]) -> dict[str, Gap]:
-    """The gaps whose two splits are there, in the mean over the columns that both have."""
+    """The gaps for which both splits are present, averaged over the columns that both have."""
     gaps = {}
     for name, gap in GAPS.items():
         if gap.name in rates and gap.baseline in rates:
             ood, iid = rates[gap.name], rates[gap.baseline]
-            # Without predictions a rate is not a number, and so is its difference from another.
+            # Without predictions a rate is NaN, and so is any difference from it.
             found = np.subtract(ood.found, iid.found)
             drawn = np.subtract(ood.drawn, iid.drawn)
             both = ~np.isnan(found)
@@ -238,12 +238,12 @@ def _gaps(rates: Mapping[str, Rates]) -> dict[str, Gap]:
 
 
 def _deviation(found: Floats) -> float | None:
-    """The deviation over runs (ddof 1), in percentage points."""
+    """The standard deviation over runs (ddof 1), in percentage points."""
     return 100 * float(found.std(ddof=1)) if len(found) > 1 else None
 
 
 def _parts(name: str, tallies: Mapping[str, Tallies], key: AnswerKey, hop: str) -> tuple[Part, ...]:
-    """The parts of a breakdown in which any split has a question."""
+    """The parts of a breakdown that have a question in some split."""
     by_part: dict[int, dict[str, Rates]] = {}
     for split, each in tallies.items():
         rates = each.parts[name]

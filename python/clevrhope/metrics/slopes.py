@@ -1,10 +1,10 @@
 """How accuracy changes with diversity: one slope for each palette, and tests of their mean.
 
-A palette is an order of combinations of which the first K are seen, so that the test set of the smallest K
-can be answered by the palette's models of every K. Its slope is that of the least-squares line of accuracy on
-log2 K. Palettes are drawn independently, so their slopes are what is tested.
+A palette is an order of combinations of which the first K are seen in training, so the palette's models for
+every K can answer the test set of the smallest K. Its slope is that of the least-squares line of accuracy on
+log2 K. Palettes are drawn independently, so the tests use one slope for each.
 
-Needs scipy.
+This module needs scipy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ LEVEL = 0.95
 POWER = 0.8
 
 _MOST_FLIPS = 1 << 16
-"""Sign flips at most: all of up to 16 palettes, else so many at random."""
+"""Maximum number of sign flips: all of them for up to 16 palettes, else this many at random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class MeanSlope:
 
     Attributes:
         value: the mean.
-        slopes: of each palette.
+        slopes: the slope of each palette.
         interval: the 95% t interval of the mean.
-        p_value: two-sided, of the exact sign-flip test that slopes are symmetric about 0. With n palettes it
-            is at least 2 / 2**n.
-        detectable: the mean slope that a two-sided t test at 5% finds in about 80% of experiments as large
-            as this one, if slopes vary as much as they do here.
+        p_value: two-sided p value of the exact sign-flip test that slopes are symmetric about 0. With n
+            palettes it is at least 2 / 2**n.
+        detectable: the mean slope that a two-sided t test at 5% would detect in about 80% of experiments of
+            this size, if slopes vary as much as they do here.
     """
 
     value: float
@@ -59,7 +59,7 @@ def slope_on_diversity(accuracies: Mapping[int, float]) -> float:
 
 
 def mean_slope(slopes: Sequence[float]) -> MeanSlope:
-    """The mean of slopes, one for each palette, with its tests.
+    """The mean of the palettes' slopes, with its tests.
 
     Raises:
         PredictionsError: fewer than two palettes.
@@ -89,6 +89,6 @@ def mean_slope(slopes: Sequence[float]) -> MeanSlope:
 
 
 def t_reach(values: Sequence[float]) -> float:
-    """How far the 95% t interval of the mean of two values or more reaches to either side."""
+    """The half-width of the 95% t interval of the mean of two or more values."""
     n = len(values)
     return float(stats.t.ppf(0.5 + LEVEL / 2, n - 1) * np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else 0.0

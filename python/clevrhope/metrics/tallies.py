@@ -1,4 +1,4 @@
-"""Shares of right answers of several runs, as found and as drawn again by the bootstrap."""
+"""Shares of right answers of several runs, over all questions and over bootstrap draws."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Rates:
         return answered
 
     def only(self, k: int) -> "Rates":
-        """The k-th column alone."""
+        """Only the k-th column."""
         return Rates(self.found[[k]], self.drawn[:, [k]], self.n_questions[[k]], self.n_images[[k]])
 
 
@@ -52,16 +52,16 @@ class Tallies:
     """The rates of one split."""
 
     runs: Rates
-    """A column a run."""
+    """One column for each run."""
     parts: Mapping[str, Rates]
-    """Breakdown -> a column a part."""
+    """Breakdown -> one column for each part."""
     n_questions: int
     """Questions with a prediction in any run."""
     n_images: int
 
 
 def tally(splits: Sequence[AnsweredSplit], *, n_samples: int, seed: Sequence[int]) -> dict[str, Tallies]:
-    """The rates of splits on one pool, which share the draws; the images of a set are drawn at once."""
+    """The rates of splits of one pool, which share the draws; the images of a set are drawn together."""
     own_images = [np.unique(each.questions.images[(each.given != NOT_GIVEN).any(axis=0)]) for each in splits]
     images = np.unique(np.concatenate(own_images))
     columns = [columns for each in splits for columns in _columns(each, images)]
@@ -69,7 +69,7 @@ def tally(splits: Sequence[AnsweredSplit], *, n_samples: int, seed: Sequence[int
     sets = images // splits[0].questions.drawn_together
     sums = np.add.reduceat(sums, np.flatnonzero(np.diff(sets, prepend=-1)), axis=0)
     drawn = np.zeros((n_samples, sums.shape[1]))
-    used = sums.any(axis=0)  # a minimal set asks one family of ninety
+    used = sums.any(axis=0)  # a minimal set uses only one of ninety families
     drawn[:, used] = resample(sums[:, used], n_samples=n_samples, seed=seed)
     found = _rates(columns, drawn)
     made = {}
@@ -85,7 +85,7 @@ def tally(splits: Sequence[AnsweredSplit], *, n_samples: int, seed: Sequence[int
 
 @dataclass(frozen=True)
 class _Columns:
-    """Sums for M images in C columns, a run or a part each."""
+    """Sums for M images in C columns, one for each run or part."""
 
     right: Floats
     """(M, C) right answers."""
@@ -96,7 +96,7 @@ class _Columns:
 
 
 def _columns(split: AnsweredSplit, images: Ints) -> list[_Columns]:
-    """First a column a run, then for each breakdown a column a part."""
+    """First the columns of the runs, then, for each breakdown, the columns of its parts."""
     given = split.given != NOT_GIVEN  # (R, N)
     right = split.given == split.questions.answers
     answered = given.any(axis=0)
@@ -119,7 +119,7 @@ def _columns(split: AnsweredSplit, images: Ints) -> list[_Columns]:
 
 
 def _rates(columns: Sequence[_Columns], drawn: Floats) -> Iterator[Rates]:
-    """Divides the drawn sums into the columns that they come from."""
+    """Splits the drawn sums into the column groups they come from, and computes their rates."""
     begin = 0
     for each in columns:
         n = each.right.shape[1]

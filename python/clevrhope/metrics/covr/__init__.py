@@ -1,4 +1,4 @@
-"""COVR's scores: accuracies, baselines and the generalisation score of runs that held questions out."""
+"""COVR's scores: accuracies, baselines, and the generalisation score of runs with held-out questions."""
 
 from clevrhope.metrics.covr.rates import (
     FrequentAnswers,

@@ -1,4 +1,4 @@
-"""The right answers to a folder's questions about sets of images, and what the questions are like."""
+"""The right answers to a folder's questions about sets of images, and the properties of these questions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,12 +37,12 @@ class SetTestSet(TestSet):
 
 
 class CovrKey(AnswerKey):
-    """The test sets of a folder that are about sets of images, each read at its first use."""
+    """The right answers of a folder's test sets about sets of images, each read on first use."""
 
     of_sets = True
 
     def __init__(self, folder: Path | str) -> None:
-        """Reads manifest and vocabulary.
+        """Reads the manifest and the vocabulary.
 
         Raises:
             DatasetError: the folder is not a dataset, or has no questions about sets of images.
@@ -66,7 +66,7 @@ class CovrKey(AnswerKey):
         """A split's right answers.
 
         Raises:
-            DatasetError: its HDF5 file is missing or not whole.
+            DatasetError: its HDF5 file is missing or incomplete.
         """
         if (hop, split) not in self._sets:
             path = self._layout.covr_h5(hop, split)
@@ -90,10 +90,10 @@ class CovrKey(AnswerKey):
         return self._sets[hop, split]
 
     def frequent_answers(self, hop: str, size: int | None) -> FrequentAnswers:
-        """The most frequent answers of the first questions of covr_train, or of all.
+        """The most frequent answers of the first `size` questions of covr_train, or of all.
 
         Raises:
-            DatasetError: covr_train is not there.
+            DatasetError: covr_train is missing.
         """
         _, answers, templates = self._read_train(hop)
         names = read_set_attributes(self._layout.covr_h5(hop, COVR_TRAIN)).templates
@@ -102,10 +102,10 @@ class CovrKey(AnswerKey):
         )
 
     def n_filtered(self, hop: str, predicate: Predicate, size: int | None) -> int:
-        """Of the first questions of covr_train, or of all, the number that a predicate holds out.
+        """The number of questions that a predicate holds out of the first `size` of covr_train, or of all.
 
         Raises:
-            DatasetError: covr_train is not there.
+            DatasetError: covr_train is missing.
         """
         description, _, _ = self._read_train(hop)
         return int(predicate.holds(description)[:size].sum())
@@ -114,7 +114,7 @@ class CovrKey(AnswerKey):
         """A predicate on the questions of a HOP.
 
         Raises:
-            ConfigError: it is none, or needs pairs to be drawn.
+            ConfigError: the text is not a predicate, or the predicate needs pairs to be drawn.
         """
         any_set = self.test_set(hop, self.splits[hop][0]).description
         return resolved_predicate(text, property_names=any_set.property_names, term_names=any_set.term_names)

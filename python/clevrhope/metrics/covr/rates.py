@@ -1,7 +1,7 @@
 """COVR's scores: accuracy by template, the two baselines of frequent answers, and the generalisation score.
 
-Intervals draw source images, each with all of its questions: a question is made from its source image, and
-the other images of its set are chosen for it.
+The bootstrap draws source images, each with all of its questions, because a question is made from its source
+image and the other images of its set are chosen for it.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Numbers = npt.NDArray[np.integer[Any]]
 
 
 def source_images(image_idxs: Numbers, sources: Numbers) -> Numbers:
-    """(N,) the scene index of each question's source image, from (N, 5) images and (N,) places among them."""
+    """(N,) the scene index of each question's source image, from (N, 5) images and (N,) indices into them."""
     images: Numbers = image_idxs[np.arange(len(sources)), sources]
     return images
 
@@ -30,27 +30,28 @@ class FrequentAnswers:
     """The most frequent answers of a train set: COVR's baselines Maj and MajTempl (its table 6).
 
     Attributes:
-        counts: (T, A) how often each answer is given to questions of each template.
+        counts: (T, A) how often each answer occurs among the questions of each template.
     """
 
     counts: npt.NDArray[np.int64]
 
     @property
     def answer(self) -> int:
-        """The most frequent answer of all questions; of equally frequent ones the first."""
+        """The most frequent answer over all questions; the first one in a tie."""
         return int(self.counts.sum(axis=0).argmax())
 
     def maj(self, templates: Numbers) -> npt.NDArray[np.int64]:
-        """(N,) Maj's answers to questions of (N,) templates."""
+        """(N,) Maj's answers to questions with these (N,) templates."""
         return np.full(len(templates), self.answer)
 
     def maj_templ(self, templates: Numbers, offered: Numbers) -> npt.NDArray[np.int64]:
         """(N,) MajTempl's answers.
 
         Args:
-            templates: (N,) of the questions.
-            offered: (N, 2) the answers that a question of choice offers, of which the more frequent one is
-                given; -1 in rows of other questions. The answer to a template without any is Maj's.
+            templates: (N,) the questions' templates.
+            offered: (N, 2) the two answers that a choose question offers, of which MajTempl gives the more
+                frequent one; -1 in the rows of other questions. For a template without train questions, it
+                gives Maj's answer.
         """
         counts = np.where(self.counts.any(axis=1, keepdims=True), self.counts, self.counts.sum(axis=0))
         of_template = counts.argmax(axis=1)[templates]
@@ -63,23 +64,23 @@ class FrequentAnswers:
 def frequent_answers(
     answers: Numbers, templates: Numbers, *, n_templates: int, n_answers: int
 ) -> FrequentAnswers:
-    """The frequent answers of (N,) train questions, one at least."""
+    """The most frequent answers of N >= 1 train questions."""
     counts = np.zeros((n_templates, n_answers), dtype=np.int64)
     np.add.at(counts, (templates, answers), 1)
     return FrequentAnswers(counts)
 
 
 def covr_accuracy(right: Flags, images: Numbers, *, bootstrap: int, seed: int) -> Accuracy:
-    """The accuracy on N questions, in the mean over R runs.
+    """The accuracy on N questions, as the mean over R runs.
 
     Args:
         right: (R, N) whether each answer of each run is right.
         images: (N,) source images.
-        bootstrap: the number of samples behind the interval; 0 for none.
-        seed: of the samples.
+        bootstrap: number of bootstrap samples; 0 for no interval.
+        seed: seed of the bootstrap.
 
     Raises:
-        MismatchedRunsError: there are not as many images as questions, or there is no question or run.
+        MismatchedRunsError: the numbers of images and questions differ, or there is no question or run.
     """
     _check(images, right)
     by_run = 100 * right.mean(axis=1)
@@ -103,18 +104,18 @@ def accuracy_by_template(
     bootstrap: int,
     seed: int,
 ) -> dict[str, Accuracy]:
-    """The accuracy on the questions of each template that has some, by name, in the templates' order.
+    """The accuracy on each template that has questions, by its name, in the order of the templates.
 
     Args:
         right: (R, N) whether each answer of each run is right.
         images: (N,) source images.
         templates: (N,) numbers of templates.
         template_names: names by number.
-        bootstrap: the number of samples behind each interval; 0 for none.
-        seed: of the samples.
+        bootstrap: number of bootstrap samples; 0 for no intervals.
+        seed: seed of the bootstrap.
 
     Raises:
-        MismatchedRunsError: as `covr_accuracy`.
+        MismatchedRunsError: as for `covr_accuracy`.
     """
     _check(images, right)
     return {
@@ -126,19 +127,19 @@ def accuracy_by_template(
 
 
 def generalisation_score(*, model: float, text: float, iid_size: float) -> float | None:
-    """How much of what training on the property would bring is there without it, in per cent.
+    """The share of the gain from training on the property that a model reaches without it, in per cent.
 
-    Source: Bogin et al. 2021, where plots of it are clipped to 0 to 100. It is not clipped here: it is
-    negative where the model does worse than one without images, and over 100 where it does better than one
-    that was trained on as many questions with the property among them.
+    Source: Bogin et al. 2021, whose plots clip it to 0 to 100. It is not clipped here: it is negative if the
+    model does worse than a text-only model, and over 100 if it does better than a model trained on as many
+    questions drawn with the property.
 
     Args:
         model: accuracy of the model, trained without the property.
-        text: accuracy of a model of the text alone, trained in the same way.
-        iid_size: accuracy of a model that was trained on as many questions, drawn with the property.
+        text: accuracy of a text-only model, trained on the same questions.
+        iid_size: accuracy of a model trained on as many questions, drawn with the property.
 
     Returns:
-        The score; None unless images help at all, so that `iid_size` is above `text`.
+        The score; None unless `iid_size` is above `text`, that is, unless images help.
     """
     return 100 * (model - text) / (iid_size - text) if iid_size > text else None
 
@@ -148,13 +149,13 @@ class Generalisation:
     """The generalisation score of a split.
 
     Attributes:
-        score: as `generalisation_score` gives it.
-        interval: of the score; samples in which it is not defined are left out. None where the score is None.
-        model: per cent of right answers in the mean over runs, as are the next two.
-        text: of the model of the text alone.
-        iid_size: of the model that was trained with the property.
-        n_questions: questions with the property that were asked.
-        n_images: source images of these.
+        score: the score, as from `generalisation_score`.
+        interval: its interval, without the samples in which it is undefined; None if the score is None.
+        model: accuracy of the model in per cent, as the mean over runs.
+        text: accuracy of the text-only model, likewise.
+        iid_size: accuracy of the model that was trained with the property, likewise.
+        n_questions: number of test questions with the property.
+        n_images: number of their source images.
     """
 
     score: float | None
@@ -169,18 +170,18 @@ class Generalisation:
 def generalisation(
     *, model: Flags, text: Flags, iid_size: Flags, images: Numbers, bootstrap: int, seed: int
 ) -> Generalisation:
-    """The score on the N test questions with the property, of which all three share the samples.
+    """The score on the N test questions with the property; all three models share the bootstrap samples.
 
     Args:
-        model: (R, N) whether each answer is right, of runs that were trained without the property.
-        text: the same of runs of the text alone; R may differ.
-        iid_size: the same of runs that were trained with the property.
+        model: (R, N) whether each answer is right, for runs that were trained without the property.
+        text: the same for text-only runs; R may differ.
+        iid_size: the same for runs that were trained with the property.
         images: (N,) source images.
-        bootstrap: the number of samples behind the interval; 0 for none.
-        seed: of the samples.
+        bootstrap: number of bootstrap samples; 0 for no interval.
+        seed: seed of the bootstrap.
 
     Raises:
-        MismatchedRunsError: the three are not about as many questions as there are images, or there is none.
+        MismatchedRunsError: an array does not have a column for each image, or there is no question or run.
     """
     runs = [model, text, iid_size]
     _check(images, *runs)
@@ -205,7 +206,7 @@ def generalisation(
 
 
 def _image_sums(images: Numbers, runs: Sequence[Flags]) -> Floats:
-    """(M, 1 + K) by image: its questions, and the right answers of all runs of K models."""
+    """(M, 1 + K) for each image, the number of its questions and the right answers of K models' runs."""
     _, at = np.unique(images, return_inverse=True)
     columns = [np.ones(len(images)), *(right.sum(axis=0) for right in runs)]
     return np.stack([np.bincount(at, column) for column in columns], axis=1)

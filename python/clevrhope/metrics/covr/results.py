@@ -11,16 +11,16 @@ from clevrhope.metrics.results import Accuracy
 
 @dataclass(frozen=True, slots=True)
 class SplitScores:
-    """What a model reaches on a split, in the mean over its runs.
+    """A model's accuracies on a split, as means over its runs.
 
     Attributes:
-        all: on all questions.
-        having: by predicate, on the questions that have the property; those without any are left out.
-        lacking: the same on the other questions.
+        all: accuracy on all questions.
+        having: predicate -> accuracy on the questions that have the property, for predicates with any.
+        lacking: the same for the other questions.
         by: "template", "structure" or "place" (of a held-out pair) -> accuracy by the name of the part.
-        maj: of the most frequent answer of covr_train.
-        maj_templ: of the most frequent answer of each template.
-        n_missing: questions without an answer in some run, which are left out.
+        maj: accuracy of the most frequent answer of covr_train.
+        maj_templ: accuracy of the most frequent answer of each template.
+        n_missing: number of questions left out because some run did not answer them.
     """
 
     all: Accuracy
@@ -34,15 +34,15 @@ class SplitScores:
 
 @dataclass(frozen=True, slots=True)
 class CovrCondition:
-    """A model that was trained in one way.
+    """The scores of one model with one kind of training.
 
     Attributes:
         hop: the sub-dataset.
         model: its name.
-        train_size: questions of covr_train before any were held out; None if unknown.
+        train_size: number of covr_train questions before any were held out; None if unknown.
         training: what was held out.
-        runs: their names.
-        splits: by name.
+        runs: the names of its runs.
+        splits: the scores by split.
     """
 
     hop: str
@@ -55,22 +55,23 @@ class CovrCondition:
 
 @dataclass(frozen=True, slots=True)
 class SplitRow:
-    """A row of COVR's tables 7 and 8: a split by a predicate, on the questions that have the property.
+    """A row as in COVR's tables 7 and 8: a split by a predicate, on the questions that have the property.
 
     Attributes:
         hop: the sub-dataset.
         split: the test set.
-        predicate: which questions have the property.
+        predicate: defines which questions have the property.
         model: the model's name.
-        train_size: questions of covr_train before any were held out.
-        shots: the number of these that train kept.
-        filtered: questions of covr_train that have the property; None without covr_train.
-        n_questions: those of the test set that have it.
-        text: accuracy of the text alone, trained in the same way; None without such runs, as are the others.
-        held_out: of the model.
-        iid_size: of the model trained on as many questions, drawn with the property.
-        iid: of the model trained on all questions.
-        generalisation: the score with its interval; None unless the first three are there.
+        train_size: number of covr_train questions before any were held out.
+        shots: the number of questions with the property that were kept in the train set.
+        filtered: number of covr_train questions that have the property; None without covr_train.
+        n_questions: number of questions of the test set that have the property.
+        text: accuracy of the text-only model, trained on the same questions. This and the next three are None
+            without such runs.
+        held_out: accuracy of the model trained without the property.
+        iid_size: accuracy of the model trained on as many questions, drawn with the property.
+        iid: accuracy of the model trained on all questions.
+        generalisation: the score with its interval; None unless the first three accuracies are known.
     """
 
     hop: str
@@ -90,15 +91,15 @@ class SplitRow:
 
 @dataclass(frozen=True, slots=True)
 class CovrScores:
-    """Everything that was scored.
+    """The results of scoring.
 
     Attributes:
         folder: the dataset.
-        bootstrap: samples behind each interval; 0 for none.
-        seed: of the samples.
-        conditions: models, in the order of the folder's HOPs.
-        rows: of the table of splits by predicates.
-        notes: of the files, which belong beside every number made from them.
+        bootstrap: number of bootstrap samples; 0 for no intervals.
+        seed: seed of the bootstrap.
+        conditions: the models, in the order of the folder's HOPs.
+        rows: the rows of the table of splits by predicates.
+        notes: notes from the files, to print beside every number made from these predictions.
     """
 
     folder: Path

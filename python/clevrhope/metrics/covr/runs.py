@@ -1,4 +1,4 @@
-"""What a run on COVR's questions was trained without, as the rows of its predictions say it."""
+"""What a run on COVR's questions was trained without, according to the rows of its predictions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ class Training:
     """What a run was trained on.
 
     Attributes:
-        role: on all questions, without those that have the property, or on as many with them.
-        predicate: which questions have the property; "" for a run on all.
-        shots: the number of them that train kept.
+        role: all questions, those without the property, or as many questions drawn with it.
+        predicate: defines which questions have the property; "" for a run on all questions.
+        shots: the number of questions with the property that were kept in the train set.
     """
 
     role: Role = "all"
@@ -33,10 +33,10 @@ class Training:
 
 
 def read_training(path: Path) -> Training:
-    """What the first row of a file of predictions says; a run on all where it says nothing, or is no JSON.
+    """The training that a file's first row names, or training on all questions if it names none.
 
     Raises:
-        PredictionsError: a value that is none of those that the column can have.
+        PredictionsError: a column has an invalid value.
     """
     try:
         with path.open(encoding="utf-8") as file:

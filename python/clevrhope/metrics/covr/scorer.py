@@ -1,4 +1,4 @@
-"""Scores predictions about sets of images: each model's accuracies, and the splits by predicates."""
+"""Scores predictions about sets of images: accuracies by model, and the table of splits by predicates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,12 +35,12 @@ from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.covr.selection import Predicate
 
 TEXT_MODEL = "question_only"
-"""The model of the text alone, which the generalisation score needs."""
+"""The text-only model that the generalisation score needs."""
 
 
 @dataclass(frozen=True)
 class _Trained:
-    """What tells the models in files apart."""
+    """The fields that distinguish the models in files."""
 
     hop: str
     model: str
@@ -55,7 +55,7 @@ class _Answers:
     of_runs: dict[str | None, dict[str, AnswerNumbers]] = field(default_factory=dict)
 
     def right(self, questions: SetTestSet) -> tuple[Flags, Flags]:
-        """(R, M) whether each run is right about the M questions that all answered; (N,) which these are."""
+        """(R, M) whether runs are right about the M questions that all answered; (N,) which these are."""
         there = [each[questions.split] for each in self.of_runs.values() if questions.split in each]
         given = np.stack(there) if there else np.full((1, len(questions)), NOT_GIVEN, dtype=np.int16)
         answered: Flags = (given != NOT_GIVEN).all(axis=0)
@@ -78,19 +78,19 @@ def score_covr(
 
     Args:
         folder: a dataset that `build --covr` wrote.
-        predictions: files, of one model each; what a run held out is read off their first rows.
-        seed: of the bootstrap.
-        bootstrap: samples of the source images behind each interval; 0 for none.
-        hops: sub-datasets to score; all that files are about if not given.
-        predicates: properties to score by, besides those that runs held out.
-        names: the models' names, one a file; by default those in the files, or the files' names.
-        partial: score what is there, and count what is missing.
-        progress: shows how far it is.
+        predictions: files, each of one model; the first row of a file says what its run held out.
+        seed: seed of the bootstrap.
+        bootstrap: number of bootstrap samples of the source images; 0 for no intervals.
+        hops: sub-datasets to score, by default all that the files are about.
+        predicates: properties to score by, in addition to those that runs held out.
+        names: the models' names, one for each file; by default those in the files, or the files' names.
+        partial: whether to score incomplete predictions and count the missing ones.
+        progress: shows the progress of the scoring.
 
     Raises:
-        PredictionsError: predictions cannot be read, are missing or doubled, or about unknown questions.
-        ConfigError: a predicate that is none.
-        DatasetError: the folder is not a dataset with such questions, or a file in it is not whole.
+        PredictionsError: predictions cannot be read, are missing or repeated, or are about unknown questions.
+        ConfigError: a predicate is invalid.
+        DatasetError: the folder is not a dataset with questions about sets, or a file in it is incomplete.
     """
     check_draws(bootstrap, seed)
     key = CovrKey(folder)
@@ -100,7 +100,7 @@ def score_covr(
     for file, name in zip(predictions, names or map(_model_name, predictions), strict=True):
         collector = Collector(key, wanted)
         collect([file], collector, progress)
-        # A file is about the HOPs of its model, not about all of the folder.
+        # A file covers only the HOPs of its model, not all HOPs of the folder.
         given = {target.hop for target in collector.given}
         collector.hops = tuple(hop for hop in key.splits if hop in (wanted or given))
         collector.finish(partial=partial, what=str(file))
@@ -109,7 +109,7 @@ def score_covr(
             of = found.setdefault(_Trained(target.hop, name, target.train_size, training), _Answers())
             of.of_runs.setdefault(target.run, {})[target.split] = answers
     scored = _Scored(key, found, predicates, bootstrap, seed)
-    order = sorted(found, key=lambda each: tuple(key.splits).index(each.hop))  # stable
+    order = sorted(found, key=lambda each: tuple(key.splits).index(each.hop))  # the sort is stable
     with progress.stage("Scoring", total=len(order), unit="models") as advance:
         conditions = []
         for each in order:
@@ -124,7 +124,7 @@ def _model_name(file: Path) -> str:
 
 
 class _Scored:
-    """Models' answers, and the predicates that they are scored by."""
+    """The models' answers, and the predicates by which they are scored."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class _Scored:
         )
 
     def _texts(self, trained: _Trained) -> Iterable[str]:
-        """The predicates that a model is scored by: its own one, or all of its HOP's."""
+        """The predicates by which a model is scored: its own, or all predicates of its HOP."""
         return [trained.training.predicate] if trained.training.predicate else self.predicates[trained.hop]
 
     def _frequent(self, trained: _Trained) -> FrequentAnswers:
@@ -200,7 +200,7 @@ class _Scored:
     # The table of splits by predicates
 
     def rows(self) -> Iterable[SplitRow]:
-        """A row for each model that held questions out, and each test set that has such questions."""
+        """A row for each model trained with held-out questions, and each test set that has such questions."""
         for trained in self.found:
             if trained.training.role == "split" and trained.model != TEXT_MODEL:
                 for split in self.key.splits[trained.hop]:

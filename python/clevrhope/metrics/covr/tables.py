@@ -1,4 +1,4 @@
-"""COVR's scores as tables of text for people, and as one JSON object for programs."""
+"""COVR's scores as text tables for people, and as one JSON object for programs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -14,7 +14,7 @@ ROW_HEADS = ("filtered", "questions", "text", "model", "iid-size", "iid", "gener
 """Columns of the table of splits: those of COVR's tables 7 and 8, and the generalisation score."""
 
 NO_SCORE = "-"
-"""In place of a generalisation score that is not defined."""
+"""Printed in place of an undefined generalisation score."""
 
 WHY_NO_SCORE = (
     "The model on as many questions (iid-size) is not above the text alone, so there is no generalisation "
@@ -23,12 +23,12 @@ WHY_NO_SCORE = (
 
 
 def covr_json(scores: CovrScores) -> dict[str, Any]:
-    """The scores as JSON values, by the names of `clevrhope.metrics.covr.results`."""
+    """The scores as JSON values, with the names of `clevrhope.metrics.covr.results`."""
     return {**asdict(scores), "folder": str(scores.folder)}
 
 
 def covr_lines(scores: CovrScores) -> Iterator[str]:
-    """Tables: each model's accuracies and their breakdowns, then the splits by predicates."""
+    """The tables: each model's accuracies and their breakdowns, then the splits by predicates."""
     yield "Accuracies in per cent, with 95% intervals where there are any."
     for condition in scores.conditions:
         yield ""
@@ -52,7 +52,7 @@ def covr_lines(scores: CovrScores) -> Iterator[str]:
 
 
 def described(training: Training) -> str:
-    """What a model was trained on, after "trained"."""
+    """What a model was trained on, as words to follow "trained"."""
     if training.role == "all":
         return "on all"
     shots = f" but for {training.shots:,}" if training.shots else ""
@@ -62,7 +62,7 @@ def described(training: Training) -> str:
 
 
 def row_cells(row: SplitRow) -> list[str]:
-    """The cells of a row of the table of splits, by `ROW_HEADS`."""
+    """The cells of a row of the table of splits, in the order of `ROW_HEADS`."""
     score = row.generalisation.score if row.generalisation else None
     return [
         "" if row.filtered is None else f"{row.filtered:,}",
@@ -73,7 +73,7 @@ def row_cells(row: SplitRow) -> list[str]:
 
 
 def is_undefined(row: SplitRow) -> bool:
-    """Whether a row has all three runs, but no generalisation score."""
+    """Whether a row has all three accuracies, but its generalisation score is undefined."""
     return row.generalisation is not None and row.generalisation.score is None
 
 
@@ -103,7 +103,7 @@ def _condition(condition: CovrCondition) -> Iterator[str]:
 
 
 def accuracy_text(accuracy: Accuracy | None) -> str:
-    """An accuracy in per cent with its interval, if it has one; "" for None."""
+    """An accuracy in per cent, with its interval if it has one; "" for None."""
     if accuracy is None or accuracy.interval is None:
         return _percent(accuracy)
     return f"{_percent(accuracy)} ({_interval(accuracy.interval)})"

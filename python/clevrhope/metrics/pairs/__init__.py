@@ -1,6 +1,6 @@
-"""Scores pairs of questions: accuracy, consistency, RAD and what follows from them, from arrays of answers.
+"""Scores pairs of questions from arrays of answers: accuracy, consistency, RAD and related measures.
 
-A pair is an original and a partner on one image, the relation of whose right answers is known.
+A pair is an original and a partner about one image, with a known relation between their right answers.
 """
 
 from clevrhope.metrics.pairs.coverage import coverage

@@ -1,4 +1,4 @@
-"""How far the right answers of one model are those of another."""
+"""The overlap between the questions that different models answer correctly."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from clevrhope.metrics.pairs.relations import Flags
 
 
 def coverage(right: Flags) -> Floats:
-    """(J, J) in [i, j] the share of the questions that model j has right which model i has right too.
+    """(J, J) matrix: [i, j] is the share of the questions answered correctly by j that i also has right.
 
-    Not a number in the column of a model that is right about none; 1 on the rest of the diagonal.
+    The column of a model without any right answer is NaN; the rest of the diagonal is 1.
 
     Source: Jimenez et al., "CARETS", tables 13 to 17, which print it in per cent.
 
     Args:
-        right: (J, N) whether each of J models has each of N questions right.
+        right: (J, N) whether each of J models answers each of N questions correctly.
     """
-    # Sums of whole numbers in float64 are exact, and a product of floats is far faster than one of integers.
+    # Sums of integers in float64 are exact, and a float matrix product is far faster than an integer one.
     numbers = right.astype(float)
     both: Floats = numbers @ numbers.T
     return ratio(both, np.broadcast_to(both.diagonal(), both.shape))

@@ -1,9 +1,9 @@
-"""Crossings: does a model answer otherwise where a foil completes what was held out?
+"""Crossings: whether a model answers differently when a foil completes the held-out pair.
 
-An original such as "What shape is the rubber thing?", answered cube, has two partners that are answered no:
-"Is there a rubber cylinder?", which completes rubber cylinder, and beside it the control "Is there a rubber
-sphere?". A model that says yes to the first more often takes other things for the held-out pair; one that
-says it less often avoids the pair.
+An original such as "What shape is the rubber thing?" (cube) has two partners to which no is the right answer:
+"Is there a rubber cylinder?", which completes the held-out pair rubber cylinder, and its control "Is there a
+rubber sphere?". A model that says yes more often to the first mistakes other objects for the held-out pair;
+one that says yes less often avoids the pair.
 """
 
 from collections.abc import Mapping
@@ -30,16 +30,16 @@ def score_crossings(
     seed: int,
     bootstrap: int = 0,
 ) -> ScoredCrossings:
-    """The accuracy of R runs on K crossings and on the control of each, and the difference.
+    """The accuracy of R runs on K crossings and on their controls, and the difference.
 
     Args:
-        images: (K,) number of the image of each original.
+        images: (K,) the number of each original's image.
         right: (K,) right answers to the crossings, and to the controls.
-        crossings: (R, K) given answers to the crossings, NOT_GIVEN where there is none.
-        controls: (R, K) the same for the controls.
+        crossings: (R, K) the runs' answers to the crossings, NOT_GIVEN where one is missing.
+        controls: (R, K) the runs' answers to the controls, likewise.
         answers: the vocabulary.
-        seed: of the draws of images, as for `score_pairs`.
-        bootstrap: draws of all images; 0 for no intervals.
+        seed: seed of the bootstrap, as for `score_pairs`.
+        bootstrap: number of bootstrap samples; 0 for no intervals.
 
     Raises:
         PredictionsError: arrays do not fit together.

@@ -1,4 +1,4 @@
-"""Counts of one group or of many, the shares they give, and the intervals of these over drawn images."""
+"""Counts by group, the shares computed from them, and the bootstrap intervals of these shares over images."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ Counted = Flags | npt.NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Share:
-    """Shares in [0, 1], or differences of two, and their denominators, as arrays of one shape."""
+    """Shares in [0, 1] or differences of two shares, and their denominators, as arrays of one shape."""
 
     value: Floats
     """Not a number where the denominator is 0."""
     n: Floats
 
     def measure(self, drawn: "Share") -> Measure:
-        """The mean over the R runs in which it is defined, from (R,) shares and (n_samples, R) drawn ones."""
+        """The mean over the runs that define it, from (R,) shares and (n_samples, R) bootstrap samples."""
         n = int(self.n.sum())
         defined = ~np.isnan(self.value)
         if not defined.any():
@@ -38,7 +38,7 @@ class Share:
 
 
 def cell_counts(columns: Sequence[Counted], cells: Ints, n_cells: int) -> Floats:
-    """(n_cells, C) sums of C columns over the things in each cell; columns and `cells` are (N,)."""
+    """(n_cells, C) sums of C columns over the items in each cell; columns and `cells` are (N,)."""
     return np.stack([np.bincount(cells, each, minlength=n_cells) for each in columns], axis=1)
 
 
@@ -54,7 +54,7 @@ class Images:
 
     @classmethod
     def among(cls, images: Ints, answered: Flags, *, n_samples: int, seed: int) -> "Images":
-        """The images of what was answered; `images` and `answered` are (N,)."""
+        """The images of the answered questions; `images` and `answered` are (N,)."""
         places = np.full(len(images), -1, dtype=np.int32)
         if not n_samples:
             return cls(places, 0, n_samples, seed)
@@ -62,7 +62,7 @@ class Images:
         return cls(places, len(numbers), n_samples, seed)
 
     def drawn_counts(self, runs: Sequence[Sequence[Flags]], part: Ints, n_parts: int) -> Floats:
-        """(n_samples, R, n_parts, C) counts as `cell_counts` has them, over the images drawn.
+        """(n_samples, R, n_parts, C) counts as from `cell_counts`, over the drawn images.
 
         Every call draws the same images.
 
@@ -89,7 +89,7 @@ class Images:
 
 @dataclass(frozen=True)
 class RunCounts:
-    """Counts of C flags in R runs, over all questions and over the images that the bootstrap drew."""
+    """Counts of C flags in R runs, over all questions and over each bootstrap draw of the images."""
 
     found: Floats
     """(R, C)"""
@@ -100,8 +100,8 @@ class RunCounts:
     def of(cls, images: Ints, runs: Sequence[Sequence[Flags]], *, n_samples: int, seed: int) -> "RunCounts":
         """Counts flags; `images` is (N,), and `runs` has C columns of N flags for each of R runs.
 
-        The first column says which questions a run answered: images of questions that no run answered are
-        not drawn.
+        The first column says which questions a run answered. Images whose questions no run answered are not
+        drawn.
         """
         answered = np.any([columns[0] for columns in runs], axis=0)
         whole = np.zeros(len(images), dtype=np.int32)
@@ -112,6 +112,6 @@ class RunCounts:
         )
 
     def measures(self, runs: slice, shares: Callable[[Floats], Mapping[str, Share]]) -> dict[str, Measure]:
-        """The measures of some of the runs by name; `shares` makes them from (..., C) counts."""
+        """The measures of the given runs by name; `shares` computes them from (..., C) counts."""
         drawn = shares(self.drawn[:, runs])
         return {name: share.measure(drawn[name]) for name, share in shares(self.found[runs]).items()}

@@ -1,4 +1,4 @@
-"""Pairs of questions, and what the answers of a run to each pair amount to."""
+"""Pairs of questions, and the outcome of a run's answers to each pair."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,20 +14,20 @@ from clevrhope.metrics.pairs.relations import AnswerKind, Answers, AnswerSet, Fl
 
 @dataclass(frozen=True)
 class Pairs:
-    """K pairs of questions, an original and its partner on one image each."""
+    """K pairs of questions: an original and its partner, both about one image."""
 
     originals: Ints
     """(K,) right answers to the originals."""
     partners: Ints
     """(K,) right answers to the partners."""
     relations: npt.NDArray[np.int8]
-    """(K,) a `Relation` each."""
+    """(K,) the `Relation` of each pair."""
     values: Ints
-    """(K,) the answer that is the value V of an IS pair; not looked at for other pairs."""
+    """(K,) the answer that names the value V of an IS pair; unused for other pairs."""
     images: Ints
-    """(K,) number of the image, which the bootstrap draws."""
+    """(K,) the number of each pair's image; the bootstrap draws images."""
     parts: Mapping[str, Ints] = field(default_factory=dict)
-    """Breakdown ("test", "type", "tier", "cell", ...) -> (K,) the part of each pair, from 0 on."""
+    """Breakdown ("test", "type", "tier", "cell", ...) -> (K,) the part of each pair, numbered from 0."""
 
     def __len__(self) -> int:
         return len(self.originals)
@@ -35,10 +35,10 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What one run's answers to K pairs amount to, (K,) each.
+    """The outcomes of one run on K pairs, each of shape (K,).
 
-    A pair is complete if both of its questions were answered. Of pairs that are not, all else but `unread`
-    is false.
+    A pair is complete if both of its questions were answered. For incomplete pairs, all flags are false; only
+    `unread` is still counted.
     """
 
     complete: Flags
@@ -46,14 +46,14 @@ class Outcomes:
     partner_right: Flags
     both_right: Flags
     consistent: Flags
-    """CONS of CARETS: equal answers to a SAME pair, different ones to any other. The right answers do not
-    count, so a model can be consistent with itself and wrong. Two answers that are both outside the
-    vocabulary are not consistent, as nobody knows whether they are equal."""
+    """CONS of CARETS: equal answers to a SAME pair, different answers to any other pair. It does not use the
+    right answers, so a model can be consistent and wrong. Two answers that are both outside the vocabulary
+    are not consistent, because it is unknown whether they are equal."""
     strict: Flags
-    """The relation holds between the two answers, and they are of the kind that the questions ask for. This
-    needs no right answers either, only the relation and what kind of answer each question has."""
+    """The relation holds between the two answers, and they are of the kinds that the questions ask for. This
+    does not use the right answers either, only the relation and the kind of answer to each question."""
     unread: npt.NDArray[np.int8]
-    """Answers that were given but are not in the vocabulary, 0 to 2."""
+    """The number of answers, 0 to 2, that are not in the vocabulary."""
 
 
 def pair_outcomes(pairs: Pairs, original: Answers, partner: Answers, answers: AnswerSet) -> Outcomes:
@@ -62,8 +62,8 @@ def pair_outcomes(pairs: Pairs, original: Answers, partner: Answers, answers: An
     Args:
         pairs: K pairs.
         original: (K,) the run's answers to the originals, NOT_GIVEN for those that it did not answer. Numbers
-            that are not in the vocabulary are wrong answers.
-        partner: (K,) the same for the partners.
+            outside the vocabulary are wrong answers.
+        partner: (K,) the run's answers to the partners, likewise.
         answers: the vocabulary.
     """
     at_original, at_partner = answers.places(original), answers.places(partner)
@@ -87,11 +87,11 @@ def pair_outcomes(pairs: Pairs, original: Answers, partner: Answers, answers: An
 
 
 def _relation_holds(pairs: Pairs, original: Answers, partner: Answers, answers: AnswerSet) -> Flags:
-    """(K,) whether answers from the vocabulary stand in the pairs' relations and are of the right kinds.
+    """(K,) whether answers from the vocabulary satisfy the pairs' relations and are of the right kinds.
 
     The answer to a partner has to be of the kind of its right answer, which is yes or no unless the relation
-    is SAME. The answer to the original of a FLIP pair has to be yes or no, to that of a POSITIVE pair a
-    number, and to that of an IS pair of the kind of its value.
+    is SAME. The answer to the original has to be yes or no for a FLIP pair, a number for a POSITIVE pair, and
+    of the kind of the pair's value for an IS pair.
     """
     at_original = answers.places(original)
     kind = answers.kinds[at_original]
@@ -110,11 +110,12 @@ def _relation_holds(pairs: Pairs, original: Answers, partner: Answers, answers: 
 
 
 def check_pairs(pairs: Pairs, answers: AnswerSet) -> None:
-    """Checks that arrays fit together and that the right answers stand in the pairs' relations.
+    """Checks that arrays fit together and that the right answers satisfy the pairs' relations.
 
     Raises:
-        PredictionsError: an array has another length than the others, a part is negative, a right answer is
-            not in the vocabulary, or a relation does not hold between the right answers; names the first.
+        PredictionsError: an array differs in length from the others, a part is negative, a right answer is
+            not in the vocabulary, or a relation does not hold between the right answers. The message names
+            the first case.
     """
     columns = {name: getattr(pairs, name) for name in ("partners", "relations", "values", "images")}
     for name, column in {**columns, **pairs.parts}.items():

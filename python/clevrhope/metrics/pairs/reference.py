@@ -1,11 +1,11 @@
-"""The results on pairs of questions that two papers printed, of humans and models, to compare with.
+"""The results of humans and models on pairs of questions that two papers published, for comparison.
 
 Sources: Jimenez, Russakovsky and Narasimhan, "CARETS: A Consistency And Robustness Evaluative Test Suite for
 VQA", tables 1 to 5 and 7 to 17; Rosenberg, Gat, Feder and Reichart, "Are VQA Systems RAD? Measuring
 Robustness to Augmented Data with Focused Interventions", tables 2 to 4 and section 4.
-`reference_results.csv` holds the figures as printed, a row a figure. A printing error stays as it is printed,
-and has a note. Of CARETS's table 1, the file has the directional tests for LXMERT alone; tables 11 and 12
-have them for all.
+`reference_results.csv` holds the figures as printed, one in each row. A printing error is kept as printed,
+with a note. From CARETS's table 1, the file has the directional tests for LXMERT only; tables 11 and 12 have
+them for all models.
 """
 
 import csv
@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 
 _KINDS = ("size", "material", "shape")
-"""Types of attributes in whose place RAD asks what kind a thing is."""
+"""Attribute types for which RAD asks about the kind of thing instead."""
 
 SAME_KIND: Mapping[str, tuple[tuple[str, str], ...]] = {
     "rephrase": (("carets", "REPHRASE-INV"), ("rad", "Reph")),
@@ -36,21 +36,21 @@ SAME_KIND: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRow:
-    """A figure of a paper.
+    """A figure from a paper.
 
     Attributes:
         paper: carets or rad.
         table: number of the paper's table; None for a figure in the text.
         model: as printed; Human for people.
         dataset: whose images and training questions: GQA, VQA, VQA-CP or VisDial.
-        test: CARETS's test (REPHRASE-INV) or RAD's augmentation (Y/N<-C); "" for a figure of no single one.
-        part: part of the test, such as original, conjunction or masked; "" for all of it. Of a coverage, the
+        test: CARETS's test (REPHRASE-INV) or RAD's augmentation (Y/N<-C); "" if the figure is not about one.
+        part: part of the test, such as original, conjunction or masked; "" for all of it. For coverage, the
             model whose right answers are covered.
         measure: ACC, CONS, C-ACC, coverage, Accuracy(D), RAD(D,D'), "R2 of ...", as the tables name it. In
-            CARETS, ACC of the part original is Accuracy(D), and of perturbed Accuracy(D').
-        value: in per cent or points as printed; of R2, a number up to 1.
-        deviation: as printed after the value; None for most.
-        note: what is wrong with the figure; "" for nothing.
+            CARETS, ACC of the part "original" is Accuracy(D), and of "perturbed" Accuracy(D').
+        value: in per cent or points as printed; for R2, a number up to 1.
+        deviation: as printed after the value; None for most figures.
+        note: what is wrong with the figure; "" if nothing is.
     """
 
     paper: str
@@ -67,7 +67,7 @@ class ReferenceRow:
 
 @cache
 def reference_results() -> tuple[ReferenceRow, ...]:
-    """All figures, by paper and in the order of the tables."""
+    """All figures, ordered by paper and table."""
     text = (files(__package__) / "reference_results.csv").read_text("utf-8")
     return tuple(
         ReferenceRow(

@@ -1,9 +1,9 @@
-"""Does RAD predict accuracy on other questions? Least squares as in RAD, section 4 and appendix E.
+"""Least-squares fits of accuracy on other questions to RAD, as in RAD, section 4 and appendix E.
 
 An instance is a trained model. The target is its accuracy on questions of another distribution; the features
 are Accuracy(D), RAD(D, D') and RAD(D', D). The paper's equations show no intercept and its code is not
-public, so there is a fit with an intercept and one without. The R2 of the latter compares with predicting 0
-instead of the mean, so the two cannot be compared with each other.
+public, so we fit once with an intercept and once without. Without one, R2 compares the fit with predicting 0
+instead of the mean, so the two values of R2 cannot be compared.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from clevrhope.errors import PredictionsError
 from clevrhope.metrics.bootstrap import Floats
 
 _LEAST_FREE = 1e-9
-"""Below this, a fit goes through an instance whatever its target is."""
+"""Below this 1 - leverage, the fit passes through the instance whatever its target is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +22,16 @@ class Fit:
     """A least-squares fit."""
 
     coefficients: tuple[float, ...]
-    """One a feature."""
+    """One for each feature."""
     intercept: float | None
     """None for a fit without one."""
     r2: float | None
-    """1 - SS_res / SS_tot. SS_tot is about the mean of the targets, and about zero for a fit without an
-    intercept. None where SS_tot is 0."""
+    """1 - SS_res / SS_tot, where SS_tot is taken about the mean of the targets, or about zero for a fit
+    without an intercept. None where SS_tot is 0."""
     left_out_r2: float | None = None
-    """The same with each target predicted by the fit on all other instances, or by their mean. It falls where
-    R2 rises from a feature that says nothing, and can be below 0. None also where an instance alone decides a
-    coefficient."""
+    """Leave-one-out R2: each target is predicted by the fit on all other instances, and SS_tot uses their
+    mean. It falls when an uninformative feature makes R2 rise, and can be negative. None also where a single
+    instance determines a coefficient."""
 
 
 def least_squares(features: Floats, target: Floats, *, intercept: bool) -> Fit:

@@ -1,4 +1,4 @@
-"""How the answers to the two questions of a pair are related, and the answers that a relation looks at."""
+"""The relations between the answers to the two questions of a pair, and the kinds of answers they involve."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Answers = npt.NDArray[np.integer[Any]]
 class Relation(IntEnum):
     """How the right answer to the partner follows from the right answer to the original.
 
-    All but SAME are directional, in the words of CARETS.
+    All but SAME are directional, in the terms of CARETS.
     """
 
     SAME = 0
@@ -34,7 +34,7 @@ class Relation(IntEnum):
 
 
 class AnswerKind(IntEnum):
-    """What an answer says, as far as a relation depends on it."""
+    """The kind of an answer, as far as a relation depends on it."""
 
     UNKNOWN = 0
     """It is not in the vocabulary."""
@@ -46,18 +46,18 @@ class AnswerKind(IntEnum):
 
 @dataclass(frozen=True)
 class AnswerSet:
-    """The answers of a vocabulary by their numbers, of which the largest is A - 1."""
+    """The answers of a vocabulary, indexed by their numbers, of which the largest is A - 1."""
 
     no: int
     yes: int
     kinds: npt.NDArray[np.int8]
     """(A + 1,) the `AnswerKind` of each number; the last is UNKNOWN."""
     counts: Ints
-    """(A + 1,) the number that an answer says, 0 for answers that say none."""
+    """(A + 1,) the count that an answer gives; 0 for answers that are not numbers."""
 
     @classmethod
     def from_numbers(cls, numbers: Mapping[str, int]) -> "AnswerSet":
-        """The answer set of text -> number, as vocab.json has it. Special tokens are not answers.
+        """The answer set of a mapping text -> number, as in vocab.json. Special tokens are not answers.
 
         Raises:
             PredictionsError: "yes" or "no" is missing.
@@ -79,7 +79,7 @@ class AnswerSet:
         return cls(numbers["no"], numbers["yes"], kinds, counts)
 
     def places(self, answers: Answers) -> npt.NDArray[np.intp]:
-        """The place of each answer in `kinds` and `counts`; the last for those not in the vocabulary."""
+        """The index of each answer in `kinds` and `counts`; the last index if it is not in the vocabulary."""
         last = len(self.kinds) - 1
         places: npt.NDArray[np.intp] = np.where((answers < 0) | (answers > last), last, answers).astype(
             np.intp

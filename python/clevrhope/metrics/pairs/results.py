@@ -8,55 +8,56 @@ from clevrhope.metrics.results import Interval
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A share, or a difference of two, of one run or in the mean over the runs in which it is defined."""
+    """A share or a difference of two shares, for one run or as the mean over the runs that define it."""
 
     value: float | None
-    """None where the share has an empty denominator in every run; it is never 0 instead."""
+    """None, never 0, where the share's denominator is 0 in every run."""
     n: int
-    """The denominator; in a mean over runs, its sum."""
+    """The denominator; in a mean over runs, the sum of the denominators."""
     interval: Interval | None = None
-    """None without a bootstrap. It covers the sampling of images, not that of runs."""
+    """None without a bootstrap. It covers the sampling of images, not the variation between runs."""
     deviation: float | None = None
     """Standard deviation over two or more runs (ddof 1); else None."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairScores:
-    """The scores of a group of pairs. D are its originals, D' its partners.
+    """The scores of a group of pairs, where D are the originals and D' the partners.
 
     Only pairs with both questions answered are scored. Sources: Jimenez et al., "CARETS", for ACC, CONS
     and C-ACC; Rosenberg et al., "Are VQA Systems RAD?", section 2.1, for RAD.
     """
 
     accuracy: Measure
-    """ACC: right answers among those to the originals and partners together."""
+    """ACC: the share of right answers over originals and partners together."""
     original_accuracy: Measure
     """Accuracy(D)."""
     partner_accuracy: Measure
     """Accuracy(D')."""
     consistency: Measure
-    """CONS: equal answers to SAME pairs, different answers to all others. It needs no right answers. Where a
-    partner is a yes/no question and its original is not, nearly any answers differ."""
+    """CONS: the share of SAME pairs with equal answers and of other pairs with different answers. It does not
+    use the right answers. If the partner is a yes/no question and the original is not, nearly all answers
+    differ."""
     strict_consistency: Measure
-    """The relation of the pair holds between the answers, which are of the kinds asked for. It needs no right
-    answers. For yes/no pairs, SAME or FLIP, it is 1 - 2 (ACC - C-ACC) less the share of pairs in which
-    neither answer is right and one of them is neither yes nor no. Consistency does not show accuracy: a model
-    that takes one material for another can be consistent everywhere and often wrong."""
+    """The share of pairs whose answers satisfy the pair's relation and are of the kinds asked for. The right
+    answers are not used. For yes/no pairs, SAME or FLIP, it is 1 - 2 (ACC - C-ACC) minus the share of pairs
+    in which neither answer is right and one of them is neither yes nor no. Consistency is not accuracy: a
+    model that mistakes one material for another can be fully consistent and often wrong."""
     both_right: Measure
-    """C-ACC: both answers are right."""
+    """C-ACC: the share of pairs with both answers right."""
     rad: Measure
-    """RAD(D, D'): of the pairs with the original right, those with the partner right too. It is C-ACC divided
-    by Accuracy(D). If being right about one question says nothing of the other, it is Accuracy(D')."""
+    """RAD(D, D'): of the pairs with the original right, the share with the partner right too. It is C-ACC
+    divided by Accuracy(D). If the two are right independently of each other, it is Accuracy(D')."""
     rad_backward: Measure
-    """RAD(D', D): of the pairs with the partner right, those with the original right too."""
+    """RAD(D', D): of the pairs with the partner right, the share with the original right too."""
     rad_minus_accuracy: Measure
-    """RAD(D, D') minus Accuracy(D'), in points."""
+    """RAD(D, D') minus Accuracy(D'), in percentage points."""
     n_pairs: int
-    """Pairs with both questions answered; in a mean over runs, summed over them, as are the next two."""
+    """Pairs with both questions answered. In a mean over runs, this and the next two are sums over runs."""
     n_missing: int
-    """Pairs with a question that was not answered, which are left out."""
+    """Pairs left out because a question was not answered."""
     n_unread: int
-    """Answers that were given but are not in the vocabulary, also in pairs that are left out."""
+    """Answers that are not in the vocabulary, including those in pairs that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,24 +86,24 @@ class ScoredPairs:
 
 @dataclass(frozen=True, slots=True)
 class ValueScores:
-    """How often a model that is asked with every value of a type says yes to one of them alone."""
+    """How often a model that is asked about every value of an attribute says yes to exactly one of them."""
 
     one_yes: Measure
-    """Groups in which exactly one partner got yes. Other answers than yes and no are not yes."""
+    """The share of groups in which exactly one partner got yes; only the answer yes counts as yes."""
     named_yes: Measure
-    """Groups in which exactly one partner got yes and has the value that the model itself gave as its answer
-    to the original."""
+    """The share of groups in which exactly one partner got yes and its value is the model's own answer to the
+    original."""
     n_groups: int
-    """Groups with all questions answered; in a mean over runs, summed over them, as are the next two."""
+    """Groups with all questions answered. In a mean over runs, this and the next two are sums over runs."""
     n_missing: int
-    """Groups with a question that was not answered, which are left out."""
+    """Groups left out because a question was not answered."""
     n_unread: int
-    """Answers that were given but are not in the vocabulary, also in groups that are left out."""
+    """Answers that are not in the vocabulary, including those in groups that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredValues:
-    """The scores of groups of questions by run, and in the mean."""
+    """The scores of groups of questions for each run, and their mean."""
 
     runs: tuple[ValueScores, ...]
     mean: ValueScores
@@ -112,28 +113,28 @@ class ScoredValues:
 
 @dataclass(frozen=True, slots=True)
 class CrossingScores:
-    """How often a model is right where a foil completes what was held out, and beside it where one does not.
+    """How often a model is right about foils that complete the held-out pair, and about their controls.
 
-    Only originals of which both partners were answered are scored.
+    Only originals with both partners answered are scored.
     """
 
     crossing: Measure
-    """Accuracy on the partners whose foil completes what was held out."""
+    """Accuracy on the partners whose foil completes the held-out pair."""
     control: Measure
     """Accuracy on the partners of the same originals whose foil does not."""
     difference: Measure
-    """The first minus the second, in points: below 0, the model says yes to what was held out more often."""
+    """Crossing minus control, in points. Below 0, the model says yes to the held-out pair more often."""
     n_originals: int
-    """Originals; in a mean over runs, summed over them, as are the next two."""
+    """Originals scored. In a mean over runs, this and the next two are sums over runs."""
     n_missing: int
-    """Originals with a partner that was not answered, which are left out."""
+    """Originals left out because a partner was not answered."""
     n_unread: int
-    """Answers that were given but are not in the vocabulary, also to what is left out."""
+    """Answers that are not in the vocabulary, including those about originals that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredCrossings:
-    """The scores of crossings and their controls by run, and in the mean."""
+    """The scores of crossings and their controls for each run, and their mean."""
 
     runs: tuple[CrossingScores, ...]
     mean: CrossingScores

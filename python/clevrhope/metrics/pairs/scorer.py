@@ -1,4 +1,4 @@
-"""Scores the answers of several runs to pairs of questions: in all, and by part of each breakdown."""
+"""Scores the answers of several runs to pairs of questions: over all pairs, and by part of each breakdown."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,20 +16,20 @@ from clevrhope.metrics.pairs.results import PairGroup, PairScores, ScoredPairs
 def score_pairs(
     pairs: Pairs, originals: Answers, partners: Answers, answers: AnswerSet, *, seed: int, bootstrap: int = 0
 ) -> ScoredPairs:
-    """The scores of R runs on K pairs, for each run and in the mean.
+    """The scores of R runs on K pairs: for each run, and their mean.
 
-    Intervals are percentiles over images that are drawn with replacement, each with all of its pairs.
+    Intervals are percentiles of a bootstrap that draws images with replacement, each with all of its pairs.
 
     Args:
         pairs: the pairs with their right answers.
-        originals: (R, K) given answers to the originals, NOT_GIVEN where there is none.
-        partners: (R, K) the same for the partners.
+        originals: (R, K) the runs' answers to the originals, NOT_GIVEN where one is missing.
+        partners: (R, K) the runs' answers to the partners, likewise.
         answers: the vocabulary.
-        seed: of the draws, 0 or more; the same seed gives the same intervals.
-        bootstrap: draws of all images; 0 for no intervals.
+        seed: seed of the bootstrap, 0 or more; the same seed gives the same intervals.
+        bootstrap: number of bootstrap samples; 0 for no intervals.
 
     Raises:
-        PredictionsError: arrays do not fit together, or a pair's right answers not its relation.
+        PredictionsError: arrays do not fit together, or a pair's right answers do not satisfy its relation.
     """
     check_pairs(pairs, answers)
     check_given(originals, len(pairs), "originals")
@@ -51,10 +51,10 @@ def score_pairs(
 
 
 def check_given(given: Answers, n: int, name: str) -> None:
-    """Checks that answers are those of one run or more to n questions.
+    """Checks that the array has answers of at least one run to n questions.
 
     Raises:
-        PredictionsError: they are not.
+        PredictionsError: it has another shape.
     """
     if given.ndim != 2 or given.shape[1] != n or not len(given):
         raise PredictionsError(f"the {name}' answers have shape {given.shape}; expected (runs, {n})")
@@ -65,7 +65,7 @@ def _groups(
 ) -> list[PairGroup]:
     """The groups of a breakdown.
 
-    `part` is (K,) the place of each pair's part in `numbers`, those of parts with a pair; None for all pairs.
+    `numbers` are those of the parts that have a pair, or None for all pairs; `part` (K,) indexes it.
     """
     n_parts = len(numbers)
     columns = [_columns(run) for run in runs]
@@ -79,13 +79,13 @@ def _groups(
 
 
 def _group(number: int | None, found: Floats, left_out: Floats, drawn: Floats) -> PairGroup:
-    """The scores of R runs and their mean; arguments as `_scores`."""
+    """The scores of R runs and their mean; takes the arguments of `_scores`."""
     by_run = tuple(_scores(found[[k]], left_out[[k]], drawn[:, [k]]) for k in range(len(found)))
     return PairGroup(number, by_run, _scores(found, left_out, drawn))
 
 
 def _scores(found: Floats, left_out: Floats, drawn: Floats) -> PairScores:
-    """The scores from (R, 6) counts, (R, 2) pairs missing and answers unread, and (n_samples, R, 6) drawn."""
+    """The scores from (R, 6) counts, (R, 2) missing pairs and unread answers, and (n_samples, R, 6) draws."""
     shares, drawn_shares = _shares(found), _shares(drawn)
     return PairScores(
         **{name: share.measure(drawn_shares[name]) for name, share in shares.items()},
@@ -96,7 +96,7 @@ def _scores(found: Floats, left_out: Floats, drawn: Floats) -> PairScores:
 
 
 def _columns(outcomes: Outcomes) -> tuple[Flags, ...]:
-    """The flags whose counts give all shares."""
+    """The flags from whose counts all shares follow."""
     return (
         outcomes.complete,
         outcomes.original_right,
@@ -108,7 +108,7 @@ def _columns(outcomes: Outcomes) -> tuple[Flags, ...]:
 
 
 def _shares(counts: Floats) -> Mapping[str, Share]:
-    """The measures of `PairScores` by name, (...) each, from (..., 6) counts of `_columns`."""
+    """The measures of `PairScores` by name, each of shape (...), from (..., 6) counts of `_columns`."""
     pairs, original, partner, both, consistent, strict = np.moveaxis(counts, -1, 0)
     rad = ratio(both, original)
     partner_accuracy = ratio(partner, pairs)

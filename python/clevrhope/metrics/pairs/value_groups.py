@@ -1,9 +1,9 @@
-"""Groups of questions that ask about every value of a type: does the model say yes to one alone?
+"""Groups of questions about every value of an attribute, of which a model should affirm exactly one.
 
-The original asks for the value, as in "What color is the cube?", and has a partner for each value V that is
-yes exactly if the answer is V, as in "Is the cube red?". Exactly one yes is right, and it can be held against
-what the model itself named, so none of this needs right answers. It goes beyond RAD, which has one partner
-for each original.
+The original asks for the value, as in "What color is the cube?". It has one partner for each value V, as in
+"Is the cube red?", to which yes is right exactly if V is the answer. So exactly one partner should get yes,
+and its value can be compared with the model's own answer to the original: no right answers are needed. RAD,
+by contrast, has one partner for each original.
 """
 
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ from clevrhope.metrics.pairs.scorer import check_given
 
 @dataclass(frozen=True)
 class ValueGroups:
-    """G originals, and P partners in all."""
+    """G originals with P partners in total."""
 
     images: Ints
-    """(G,) number of each original's image."""
+    """(G,) the number of each original's image."""
     groups: Ints
-    """(P,) place of each partner's original, 0 to G - 1; every original has a partner."""
+    """(P,) the index of each partner's original, 0 to G - 1; every original has a partner."""
     values: Ints
-    """(P,) the answer that is the partner's value V."""
+    """(P,) the answer that names the partner's value V."""
 
 
 def score_values(
@@ -42,15 +42,15 @@ def score_values(
     seed: int,
     bootstrap: int = 0,
 ) -> ScoredValues:
-    """How often R runs say yes to exactly one value, and to the one that they name.
+    """How often R runs say yes to exactly one value, and to the value that they name themselves.
 
     Args:
         questions: the groups.
-        originals: (R, G) given answers to the originals, NOT_GIVEN where there is none.
-        partners: (R, P) the same for the partners.
+        originals: (R, G) the runs' answers to the originals, NOT_GIVEN where one is missing.
+        partners: (R, P) the runs' answers to the partners, likewise.
         answers: the vocabulary.
-        seed: of the draws of images, as for `score_pairs`.
-        bootstrap: draws of all images; 0 for no intervals.
+        seed: seed of the bootstrap, as for `score_pairs`.
+        bootstrap: number of bootstrap samples; 0 for no intervals.
 
     Raises:
         PredictionsError: arrays do not fit together, or a group has no partner.
@@ -86,7 +86,7 @@ def score_values(
 
 @dataclass(frozen=True)
 class _Outcomes:
-    """What one run's answers amount to."""
+    """The outcomes of one run's answers."""
 
     flags: tuple[Flags, Flags, Flags]
     """(G,) each: complete, exactly one yes, and the one yes at the value that was named."""

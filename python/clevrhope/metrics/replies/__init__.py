@@ -1,4 +1,4 @@
-"""Reads the answers out of models' replies in free words."""
+"""Extracts the answers from models' free-text replies."""
 
 from clevrhope.metrics.replies.reader import ReplyReader
 

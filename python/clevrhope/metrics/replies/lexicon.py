@@ -1,4 +1,4 @@
-"""The words that replies are read by; other words mean nothing to the reader."""
+"""The words that the reader of replies understands; others have no meaning to it."""
 
 
 def _list(words: str) -> tuple[str, ...]:
@@ -6,12 +6,12 @@ def _list(words: str) -> tuple[str, ...]:
 
 
 def _table(rows: str) -> dict[str, tuple[str, ...]]:
-    """The rows of a text, by their first words."""
+    """The rows of a text, keyed by their first words."""
     return {row.split()[0]: _list(row)[1:] for row in rows.split(",")}
 
 
 def _meanings(rows: str) -> dict[str, str]:
-    """The first word of a row, for each of its others."""
+    """Maps each further word of a row to the row's first word."""
     return {word: first for first, words in _table(rows).items() for word in words}
 
 
@@ -24,7 +24,7 @@ ABROAD = _meanings(
 """Yes and no in Chinese, Spanish, French, German, Portuguese and Russian."""
 ALWAYS_YES = _list("yes yeah yep yup")
 BEFORE_CLAUSE = _list("there it they that this i the not its it's")
-"""Before these, "no" is an answer and not "no cube"."""
+"""Before these words, "no" is an answer, and not part of a phrase such as "no cube"."""
 
 NOTHING = _list("none nothing nobody")
 DENIALS = (*_list("not never neither nor no without cannot"), *NOTHING)
@@ -32,23 +32,23 @@ HEDGES = _list(
     "might may could maybe perhaps possibly if whether would question asks need must should let looking find"
     " check"
 )
-"""Words of statements about what may be, or what is to be found out."""
+"""Words of statements that are uncertain, or that say what is still to be found out."""
 
 NUMBERS = _list("zero one two three four five six seven eight nine ten")
 LARGER = _list("eleven twelve thirteen fourteen fifteen twenty dozen hundred")
 BEFORE_COUNTED = _list("other others more such separate different are is")
-"""What may stand between a number and what it counts."""
+"""Words that may stand between a number and the objects it counts."""
 
 FORMS = _table(
     "large huge, small little, gray grey, rubber rubbery, cube cubic cubical box, sphere spherical,"
     "cylinder cylindrical, 1 single, left leftmost, right rightmost"
 )
-"""Answer -> what replies say for it beside the words that CLEVR has."""
+"""Answer -> words that replies use for it in addition to CLEVR's."""
 OTHER_VALUES = _table(
     "size medium, color orange pink black white teal turquoise violet silver gold golden,"
     "material plastic wood wooden glass stone, shape cone pyramid prism torus"
 )
-"""Values that a world may not have: "red or orange" is not red."""
+"""Values that a world may lack: "red or orange" is not red."""
 NOUNS = _meanings(
     "object thing things object objects item items, image image images picture pictures photo photos"
 )
@@ -69,14 +69,14 @@ BARE = (
     *_list("it they them both there that this these i would say so believe think sure really certainly"),
     *VERBS,
 )
-"""The words of a statement that says no more than yes or no: "they are"."""
+"""The words of a statement that says only yes or no, such as "they are"."""
 SAYING = (*VERBS, *_list("there's see a an"))
-"""What a statement that there is something has."""
+"""Words that show that a statement asserts existence."""
 OF_NOTHING = (
     *NOUNS,
     *_list("any such like exist exists appear seem seems probably the case be to can see look spot find"),
 )
-"""What a statement without a subject of its own may have: "there isn't any", "no such thing"."""
+"""Words of a statement without a subject of its own, such as "there isn't any" or "no such thing"."""
 
 NO_TYPOS = _list(
     "there these seen sheen serve shall smell smaller smallest larger largest mental matter matters blocked"

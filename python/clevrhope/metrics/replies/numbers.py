@@ -1,4 +1,4 @@
-"""The numbers that one statement of a reply gives of what a question counts."""
+"""The numbers that one statement of a reply gives for the objects that a question counts."""
 
 import re
 from collections.abc import Sequence
@@ -9,29 +9,29 @@ from clevrhope.metrics.replies.values import EXACT, FITS, PART, Given, denied_pl
 from clevrhope.metrics.replies.words import OTHER, Phrase, Words
 
 _CONTEXT = 12
-"""Words before and after a number that say what it is."""
+"""Number of words before and after a number that are searched for its meaning."""
 _NUMBER = rf"(?:\d+|{'|'.join(lexicon.NUMBERS)})"
 _NAMES = re.compile(
     rf"\b(?:images?|pictures?|step|figure|option|object|item)(?: {_NUMBER}(?: ,| and| maybe)*)* $"
     r"|(?<!\btotal )\bof(?: the| these| those| all)* $"  # "3 of the 5"
     r"|\b\d+ , $"  # "1, 2, 3"
 )
-"""What stands before a number that is no count."""
+"""The text before a number that is not a count."""
 _BOUND = re.compile(r"\b(?:at least|at most|(?:more|fewer|less) than|over|up to|between) $")
 _RANGE = re.compile(rf"(?:or|to|-|/) (?:more|fewer|less|{_NUMBER})\b|\+")
 _OBJECT = re.compile(
     r"(?<!just )(?<!only )\b(?:the|this|that|an?|another|each|every|other|which|by|any|no) $"
 )
-"""What stands before "one" where it is a word for an object."""
+"""The text before "one" if it stands for an object."""
 _ONLY = re.compile(r"(?<!\bthe )\b(?:just|only|exactly)(?: the)? $")
 _NONE = re.compile(r"\b(?:none|nothing|nobody|not a single|not one)$")
 _NO = re.compile(r"\bno$|(?:\bnot|n't)\b.* any$|^any$")
 
 
 def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
-    """The numbers of what a question counts; `OTHER` for one that is not an answer, or only bounds it."""
+    """The counts that a statement gives; `OTHER` for one that is not an allowed answer or is only a bound."""
     if "=" in tokens:
-        tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # what an equation comes to
+        tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # the result of an equation
     given: dict[str, int] = {}
     denied, phrases = denied_places(tokens, words), list(words.phrases(tokens))
     begins, ends = {each.begin: each for each in phrases}, {each.end: each for each in phrases}
@@ -60,20 +60,20 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
 
 
 def _may_be(counted: Phrase, fit: int, k: int, tokens: Sequence[str], question: Question) -> bool:
-    """Whether a number may be of what is asked about: of red cubes in "2 cubes", not in "I see 2 cubes"."""
+    """Whether a number may count what is asked about: red cubes in "2 cubes", but not in "I see 2 cubes"."""
     is_whole = (k == 0 and counted.end == len(tokens)) or "such" in tokens[k : k + 2]
     is_less = fit == PART and counted.values < question.target.values and not is_whole
     return not is_less and not counted.contradicts(question.target, None)
 
 
 def _is_none(text: str, after: str, counted: Phrase | None) -> bool:
-    """Whether a word says that there is nothing of a description: "none", "no cubes", "not ... any cubes"."""
+    """Whether a word says that no such object exists: "none", "no cubes", "not ... any cubes"."""
     is_of_something = counted is not None or after.startswith(lexicon.BEFORE_COUNTED) or not after
     return _NONE.search(text) is not None or (is_of_something and _NO.search(text) is not None)
 
 
 def _is_count(before: str, token: str, after: str, words: Words) -> bool:
-    """Whether a number is one of things: not a name, and not the word in "the red one"."""
+    """Whether a number counts objects: it is not a name, and not the "one" in "the red one"."""
     if _NAMES.search(before) or re.match(r", \d", after):
         return False
     is_value = words.value(before.split()[-1]) is not None if before.strip() else False
@@ -82,7 +82,7 @@ def _is_count(before: str, token: str, after: str, words: Words) -> bool:
 
 
 def _fit(tokens: Sequence[str], counted: Phrase | None, question: Question, words: Words) -> int:
-    """How closely what a number counts fits what the question counts."""
+    """How closely the objects that a number counts fit those that the question counts."""
     related = [each.values for each in words.phrases(tokens) if is_landmark(each, tokens)]
     is_related = any(each.values in related for each in question.landmarks)
     is_other = not {"other", "else"}.isdisjoint(question.tokens)

@@ -1,4 +1,4 @@
-"""What a question asks for, and about which object, as its wording says."""
+"""What a question asks for, and about which object, according to its wording."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -23,27 +23,27 @@ _ASKS_FOR_EXISTENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, read from its words."""
+    """A question, parsed from its words."""
 
     kind: str | None
-    """"yes/no", "count", "relation" or an attribute type; None where the wording does not say."""
+    """"yes/no", "count", "relation" or an attribute; None if the wording does not say."""
     target: Phrase
-    """What is said of the object, or the objects, that the question is about."""
+    """The description of the object or objects that the question is about."""
     landmarks: tuple[Phrase, ...]
     """The other objects that it names."""
     clause: str
-    """Its last clause, which asks: "there is a red cube; what size is it?"."""
+    """The last clause, which asks the question, as in "there is a red cube; what size is it?"."""
     clause_tokens: Sequence[str]
     tokens: Sequence[str]
-    """The words of its last clause, and all."""
+    """The words of the whole question; `clause_tokens` has those of its last clause."""
 
     @property
     def asks_for_existence(self) -> bool:
-        """Whether it only asks if there is something of a description."""
+        """Whether it only asks if an object of some description exists."""
         return self.kind == YES_NO and _ASKS_FOR_EXISTENCE.search(self.clause) is not None
 
     def restatement_end(self, tokens: Sequence[str], words: Words) -> int | None:
-        """Where a statement has repeated all that the question says of its object; None where it does not."""
+        """Where a statement has finished repeating the question's whole description; None if it does not."""
         missing = {*words.content(self.tokens)}
         if len(missing) > 1:
             for k, token in enumerate(tokens):
@@ -62,7 +62,7 @@ class Question:
 
 
 def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -> Question:
-    """Reads a question in plain lower case; `asked` are the answers that it asks for, where that is known."""
+    """Parses a question in plain lower case; `asked` are the answers that it asks for, if known."""
     clause = question.rpartition(";")[2].strip(" ?.")
     kind = _kind_of_answers(asked, words) if asked else _kind(clause)
     tokens = words.tokens(question)
@@ -85,7 +85,7 @@ def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -
 
 
 def _asked_shape(tokens: Sequence[str], words: Words) -> Iterator[Phrase]:
-    """The object of "what large matte shape is behind the cube?", whose noun is what is asked for."""
+    """The object of "what large matte shape is behind the cube?", which asks for the object's noun."""
     for phrase in islice(words.phrases(tokens), 1):
         if phrase.begin == 0 and not phrase.noun and tokens[phrase.end : phrase.end + 1] == ["shape"]:
             yield replace(phrase, noun="object")

@@ -1,7 +1,8 @@
-"""Reads the answer out of a model's reply in free words, or leaves the reply unread.
+"""Extracts the answer from a model's free-text reply, or leaves the reply unread.
 
-docs/predictions.md has the rules: a reply becomes statements, each gives answers to the question, those that
-are marked, or conclude, or are short decide before others, and what decides has to give one answer.
+docs/predictions.md has the rules. The reply is split into statements, each of which may give answers to the
+question. Statements that are marked as the answer, conclude or are short take precedence, and those that
+decide must agree on one answer.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,23 +16,23 @@ from clevrhope.metrics.replies.words import OTHER, Words
 from clevrhope.metrics.replies.yes_no import given_yes_no
 
 _SHORT = 3
-"""Words of a statement that can be an answer by itself."""
+"""Maximum number of words in a statement that counts as short."""
 _GIVEN = {YES_NO: given_yes_no, COUNT: given_numbers, RELATION: given_words, None: given_words}
-"""Kind of question -> what reads a statement for it; the others are attribute types."""
+"""Kind of question -> the function that reads a statement for it; all other kinds are attributes."""
 
 
 class ReplyReader:
-    """Reads replies to questions of one vocabulary."""
+    """Reads replies to questions in one vocabulary."""
 
     def __init__(self, answers: Iterable[str], attributes: Mapping[str, Iterable[str]]) -> None:
-        """`answers` are all that are allowed, `attributes` the types' values among them."""
+        """`answers` are all allowed answers, `attributes` the values of each attribute among them."""
         self._answers = set(answers)
         self._words = Words(self._answers, attributes)
 
     def read(self, question: str, reply: str, *, asked: Collection[str] = ()) -> str | None:
-        """The answer that a reply to a question gives; None where it gives none, or several.
+        """The answer that a reply to a question gives; None if it gives none or several.
 
-        `asked` are the answers that the question asks for, where that is known.
+        `asked` are the answers that the question asks for, if known.
         """
         read = read_question(plain(question), self._words, asked=asked)
         statements = read_statements(question, reply, no_withdraws=read.kind != YES_NO)
@@ -42,7 +43,7 @@ class ReplyReader:
         return answer if answer in (asked or self._answers) else None
 
     def _given(self, statement: Statement, question: Question) -> Given:
-        """The answers of the question's kind that a statement gives."""
+        """The answers that a statement gives, of the kind the question asks for."""
         tokens = self._words.tokens(statement.text)
         if question.kind != YES_NO and is_of_others(tokens, question):
             return {}
@@ -50,7 +51,7 @@ class ReplyReader:
         return given(tokens, question, self._words)
 
     def _single_word(self, statements: Sequence[Statement]) -> str | None:
-        """The answer that a reply of one word is; "none" and "right" depend on the question."""
+        """The answer in a one-word reply; the meaning of "none" and "right" depends on the question."""
         if len(statements) != 1 or statements[0].mark == ANSWER:
             return None
         tokens = self._words.tokens(statements[0].text)
@@ -60,7 +61,7 @@ class ReplyReader:
 
 
 def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str | None) -> str | None:
-    """The answer of the statements that decide."""
+    """The answer given by the statements that take precedence."""
     marked = [k for k, each in enumerate(statements) if each.mark == ANSWER and (given[k] or each.is_refusal)]
     conclusions = [k for k, each in enumerate(statements) if each.mark == CONCLUSION and given[k]]
     refused = [k for k, each in enumerate(statements) if each.is_refusal]
@@ -73,7 +74,7 @@ def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str 
 
 
 def _only(given: Sequence[Given]) -> str | None:
-    """The one answer among those that fit the question's object best; None where there is not exactly one."""
+    """The only answer among those that fit the question's object best; None if there is not exactly one."""
     closest = max((fit for each in given for fit in each.values()), default=0)
     answers = {answer for each in given for answer, fit in each.items() if fit == closest}
     return answers.pop() if len(answers) == 1 and OTHER not in answers else None

@@ -1,4 +1,4 @@
-"""The statements of a model's reply, without its thoughts, its markup and what it withdraws."""
+"""The statements of a model's reply, without its reasoning, its markup and what it retracts."""
 
 import html
 import re
@@ -60,7 +60,7 @@ _REFUSED = re.compile(
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient|not sure which)\b"
 )
 _TWICE = re.compile(r"\w+(?: \w+)? \(\w+\)")
-"""What says one thing twice: "light blue (cyan)"."""
+"""A text that says one thing twice, such as "light blue (cyan)"."""
 _ASIDE = re.compile(r"\((?!\s*or\b)[^()]*\)")
 _REASON = re.compile(
     r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed|confidence"
@@ -68,24 +68,24 @@ _REASON = re.compile(
 )
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
 _VOID = re.compile(r"\b(?:thought|at first|initially|first read)\b|\b(?:an?|the|and|or|of|to|in|that|with)$")
-"""What is no longer held, or breaks off."""
+"""A statement that the reply has given up, or that breaks off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A part of a reply that says one thing."""
+    """A part of a reply that makes a single claim."""
 
     text: str
-    """In lower case, without markup."""
+    """The text in lower case, without markup."""
     mark: int = PLAIN
     is_refusal: bool = False
-    """Whether it says that there is no answer."""
+    """Whether it declines to answer."""
 
 
 def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[Statement]:
-    """The statements of a reply, in order; of a thought without an end, those marked as its answer.
+    """The statements of a reply, in order; if its reasoning is cut off, only those marked as its answer.
 
-    With `no_withdraws` the word no withdraws what stands before it: "red, no, blue".
+    With `no_withdraws`, the word "no" retracts what precedes it, as in "red, no, blue".
     """
     text, ends = _after_thoughts(plain(reply))
     text = _without_markup(_own_turn(plain(question), text))
@@ -95,19 +95,19 @@ def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[St
 
 
 def plain(text: str) -> str:
-    """Lower case; one character for each that looks alike and for spaces; entities as what they stand for."""
+    """The text in lower case, with entities decoded and with look-alike characters and spaces normalised."""
     text = unicodedata.normalize("NFKC", html.unescape(text)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     text = _single_spaced(re.sub(r"-ish\b", "ish", text))
     return re.sub("[\N{VARIATION SELECTOR-16}\N{COMBINING ENCLOSING KEYCAP}]", "", text).lower()
 
 
 def _single_spaced(text: str) -> str:
-    """A text with one space, or one end of a line, for several; patterns are slow on many."""
+    """A text with runs of white space collapsed to one space or line end; patterns are slow on long runs."""
     return re.sub(r"\s+", lambda space: "\n" if "\n" in space[0] else " ", text)
 
 
 def _after_thoughts(text: str) -> tuple[str, bool]:
-    """What follows the last thought, or else stands before the first; whether the last one ends."""
+    """The text after the last block of reasoning, or else before the first; whether the last block ends."""
     after = _CLOSED.split(text)[-1]
     is_open = _OPENED.search(after) is not None
     if not _has_words(after):
@@ -120,12 +120,12 @@ def _has_words(text: str) -> bool:
 
 
 def _own_turn(question: str, text: str) -> str:
-    """A reply without the question that it repeats, up to where another turn begins."""
+    """A reply without its repetition of the question, up to where another turn begins."""
     return next(filter(_has_words, _TURN.split(text.replace(question.strip(), " "))), "")
 
 
 def _without_markup(text: str) -> str:
-    """A text with "answer: ..." for what tags and LaTeX mark, and a line for each item and key."""
+    """A text with "answer: ..." in place of answer tags and LaTeX boxes, and a line for each item and key."""
     text = _ANSWER_TAG.sub(r"\nanswer: ", _TAGGED.sub(r"\nanswer: \2\n", text))
     text = _TABLE_ROW.sub("", _single_spaced(_TAG.sub("\n", text)))
     text = _NEXT_KEY.sub("\n", _COMMAND.sub(" ", _BOXED.sub(r"\nanswer: ", text)))
@@ -135,7 +135,7 @@ def _without_markup(text: str) -> str:
 
 
 def _split(text: str) -> Iterator[Statement]:
-    """The statements of a text; a question is none, but for a guess at the end: "blue?"."""
+    """The statements of a text; a question is not one, unless it is a guess at the end, such as "blue?"."""
     text = re.sub(r"\b(answer)\s*[:\-]*\s*\n\s*", r"\1: ", _YES_OR_NO.sub(" ", text))
     parts = [part.replace(", however,", "").strip() for part in _END.split(text)]
     parts = [part for part in parts if part.strip(" .!;")]
@@ -148,7 +148,7 @@ def _split(text: str) -> Iterator[Statement]:
 
 
 def _clauses(sentence: str) -> Iterator[Statement]:
-    """The statements of a sentence: its marked answer, or else its clauses."""
+    """The statements of a sentence: the answer that it marks, or else its clauses."""
     answer = next(reversed(list(_ANSWER_IS.finditer(sentence))), None)
     before = sentence[: answer.start()] if answer else ""
     if answer and sentence[answer.end() :]:
@@ -164,7 +164,7 @@ def _clauses(sentence: str) -> Iterator[Statement]:
 
 
 def _statement(text: str, mark: int, *, is_refusal: bool = False) -> Statement:
-    """A statement without asides and reasons; an empty one where it breaks off or is no longer held."""
+    """A statement without asides and reasons; it is empty if the text breaks off or was given up."""
     text = text.strip(" ,:.!?;\u3002")
     is_refusal = is_refusal or _REFUSED.search(text) is not None
     text = text if _TWICE.fullmatch(text) else _ASIDE.sub(" ", text).strip() or text

@@ -1,4 +1,4 @@
-"""The values that one statement of a reply gives to what a question is about."""
+"""The values that one statement of a reply gives to the object that a question is about."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -14,7 +14,7 @@ PART, FITS, EXACT, RESTATED = range(4)
 
 
 def given_values(tokens: Sequence[str], question: Question, words: Words) -> Given:
-    """The values of the question's type that describe what it is about."""
+    """The values of the attribute asked for that describe the question's object."""
     given: dict[str, int] = {}
     denied = denied_places(tokens, words)
     is_named = any(  # "size: small", "the shape visible is a cube"
@@ -44,14 +44,14 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
 
 
 def is_of_others(tokens: Sequence[str], question: Question) -> bool:
-    """Whether a statement begins with other things, which the question does not ask about."""
+    """Whether a statement begins with "other" things, which the question does not ask about."""
     return not {"other", "others"}.isdisjoint(tokens[:2]) and {"other", "same", "else", "another"}.isdisjoint(
         question.tokens
     )
 
 
 def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) -> int:
-    """Whether a statement says that it is about the question's object, or only may be."""
+    """`EXACT` if a statement is clearly about the question's object, `FITS` if it only may be."""
     if described is None or not described.noun:
         return FITS
     wanted, found = question.target.but(question.kind), described.but(question.kind)
@@ -60,7 +60,7 @@ def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) ->
 
 
 def given_words(tokens: Sequence[str], question: Question, words: Words) -> Given:
-    """All relations that a statement names, or all answers where the question's kind is unknown."""
+    """All relations that a statement names, or all answers if the question's kind is unknown."""
     denied = denied_places(tokens, words)
     subjects = (
         each for each in words.phrases(tokens) if each.noun == "object" and not is_landmark(each, tokens)
@@ -72,7 +72,7 @@ def given_words(tokens: Sequence[str], question: Question, words: Words) -> Give
 
 
 def is_landmark(phrase: Phrase, tokens: Sequence[str]) -> bool:
-    """Whether a phrase is what another object is related to: "left of the red cube", "behind it"."""
+    """Whether a phrase is the landmark of another object, as in "left of the red cube" or "behind it"."""
     k = phrase.begin - 1
     while k >= 0 and tokens[k] in lexicon.DETERMINERS:
         k -= 1
@@ -84,14 +84,14 @@ def is_landmark(phrase: Phrase, tokens: Sequence[str]) -> bool:
 
 
 def denies(token: str) -> bool:
-    """Whether a word makes a statement its opposite."""
+    """Whether a word negates a statement."""
     return token in lexicon.DENIALS or token.endswith("n't")
 
 
 def denied_places(tokens: Sequence[str], words: Words) -> set[int]:
-    """The places of the answers that a "not" before them denies."""
+    """The indices of the answers that a preceding "not" negates."""
     found: set[int] = set()
-    is_denied = met = False  # whether something is denied, and whether an answer was among it
+    is_denied = met = False  # whether a negation is in force, and whether it has reached an answer
     for k, token in enumerate(tokens):
         is_answer = words.single(token) is not None
         if denies(token):

@@ -1,4 +1,4 @@
-"""The words of replies: what each means, and the objects that a row of them describes."""
+"""The words of replies: the meaning of each, and the objects that a sequence of them describes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from clevrhope.dataset.native_reader import CLEVR_WORDS
 from clevrhope.metrics.replies import lexicon
 
 OTHER = "?"
-"""Stands for a value or number that is not an answer, such as orange or eleven."""
+"""Stands for a value or number outside the allowed answers, such as orange or eleven."""
 
 _SHORTEST, _LIKENESS = 4, 0.8
 """The letters of a misspelt word, and how like the right one it is: one of five may be wrong."""
@@ -21,22 +21,22 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A row of values, and the noun that they describe: "small blue cube", "red", "other things"."""
+    """A sequence of values with the noun that they describe: "small blue cube", "red", "other things"."""
 
     begin: int
     end: int
-    """Its tokens' places, `end` excluded."""
+    """The range of its tokens, with `end` excluded."""
     values: frozenset[tuple[str, str]]
-    """(attribute type, value) pairs; a shape is one of them."""
+    """(attribute, value) pairs; a shape noun is also one of them."""
     noun: str
-    """"object" for a shape or a thing, "image"; empty for values alone."""
+    """"object" for a shape or a thing, or "image"; empty if there are only values."""
 
     def but(self, kind: str | None) -> frozenset[tuple[str, str]]:
-        """The values of other types than `kind`."""
+        """The values of attributes other than `kind`."""
         return frozenset(value for value in self.values if value[0] != kind)
 
     def contradicts(self, other: "Phrase", but: str | None) -> bool:
-        """Whether the two cannot be about one object, by values of other types than `but`."""
+        """Whether the two cannot describe the same object, judging by attributes other than `but`."""
         if self.noun and other.noun and self.noun != other.noun:
             return True
         kinds = {kind for kind, _ in self.but(but)} & {kind for kind, _ in other.values}
@@ -44,10 +44,10 @@ class Phrase:
 
 
 class Words:
-    """The meanings of words in a world."""
+    """The meanings of words in one world."""
 
     def __init__(self, answers: Iterable[str], attributes: Mapping[str, Iterable[str]]) -> None:
-        """`answers` are all that are allowed, `attributes` the types' values among them."""
+        """`answers` are all allowed answers, `attributes` the values of each attribute among them."""
         allowed = set(answers)
         self._values = {word: (kind, OTHER) for kind, words in lexicon.OTHER_VALUES.items() for word in words}
         for kind, values in attributes.items():
@@ -65,13 +65,13 @@ class Words:
         self.relations = {word: each for each in relations for word in (each, *lexicon.FORMS.get(each, ()))}
 
     def value(self, token: str) -> tuple[str, str] | None:
-        """The attribute type and value that a word names; the value is `OTHER` for one that is no answer."""
+        """The attribute and value that a word names; the value is `OTHER` if it is not an allowed answer."""
         if token.endswith("ish") and any(word[:3] == token[:3] for word in self._values):
             return ("color", OTHER)  # reddish
         return self._values.get(token.removesuffix("'s"))
 
     def count(self, token: str) -> str | None:
-        """The number that a word or digits name; `OTHER` for one that is not an answer."""
+        """The number that a word or digits name; `OTHER` if it is not an allowed answer."""
         if token[-1].isdigit():
             number = re.sub(r"\.0+$", "", token)
             return number if number in self._numbers else OTHER
@@ -85,14 +85,14 @@ class Words:
         return value[1] if value else self.count(token) or self.relations.get(token)
 
     def tokens(self, text: str) -> list[str]:
-        """The words, numbers and marks of a plain text, with misspelt answers as they should be."""
+        """The words, numbers and punctuation marks of a plain text, with misspelt answers corrected."""
         found = _TOKEN.findall(text)
         if found and (len(found) == 1 or found[1] in (",", ":")):
             found[0] = lexicon.ABROAD.get(found[0], found[0])
         return [token if self.single(token) else self._meant(token) for token in found]
 
     def content(self, tokens: Sequence[str]) -> Iterator[str]:
-        """The words of a text that say something of objects, each in one form."""
+        """The words of a text that describe objects or their relations, each in a canonical form."""
         for token in tokens:
             value = self.value(token)
             if value:
@@ -101,7 +101,7 @@ class Words:
                 yield lexicon.COMPARISONS.get(token, token)
 
     def phrases(self, tokens: Sequence[str]) -> Iterator[Phrase]:
-        """The rows of values and nouns in a text, in order."""
+        """The phrases of values and nouns in a text, in order."""
         k = 0
         while k < len(tokens):
             begin, values, noun = k, set[tuple[str, str]](), ""
@@ -122,7 +122,7 @@ class Words:
             k = max(k, begin + 1)
 
     def _meant(self, word: str) -> str:
-        """The answer of which a word is a misspelling ("bleu", "metalic"), or the word."""
+        """The answer that a word misspells ("bleu", "metalic"), or else the word itself."""
         if len(word) < _SHORTEST or word in lexicon.NO_TYPOS:
             return word
         known = [each for each in self._spellings if each[0] == word[0]]

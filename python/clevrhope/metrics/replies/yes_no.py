@@ -1,4 +1,4 @@
-"""Yes or no, as one statement of a reply says it."""
+"""The yes or no that one statement of a reply gives."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -13,7 +13,7 @@ _OPPOSITES = {"more": "fewer", "fewer": "more", "same": "different"}
 
 
 def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Given:
-    """Yes or no as words of their own, or else what a statement says in the question's words."""
+    """Yes or no if a statement says the word, or else what it implies in the question's terms."""
     alone = _ALONE.get(" ".join(tokens))
     given: dict[str, int] = {alone: EXACT} if alone else {}
     for k, (token, after) in enumerate(zip(tokens, [*tokens[1:], ","], strict=False)):
@@ -26,7 +26,7 @@ def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Giv
 
 
 def _by_meaning(tokens: Sequence[str], question: Question, words: Words) -> str | None:
-    """Yes where a statement says what the question asks, no where it denies it or says the opposite."""
+    """Yes if a statement asserts what the question asks, no if it denies it or asserts the opposite."""
     if tokens[1:2] == [","]:
         tokens = tokens[2:]  # "well, there is one"
     first = list(takewhile(lambda token: token[0].isalnum(), tokens))
@@ -48,9 +48,9 @@ def _by_meaning(tokens: Sequence[str], question: Question, words: Words) -> str 
 
 
 def _existence(tokens: Sequence[str], question: Question, words: Words) -> str | None:
-    """What "there are two red cubes" or "none of the cubes is red" says to a question for red cubes.
+    """The answer that "there are two red cubes" or "none of the cubes is red" gives about red cubes.
 
-    A denial may say less of what there is not: without cubes there are no red ones.
+    A denial may describe the objects less fully: if there are no cubes, there are no red ones.
     """
     wanted, target = {*words.content(question.clause_tokens)}, question.target.values
     phrases = list(words.phrases(tokens))
@@ -68,7 +68,7 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
 
 
 def _comparison(tokens: Sequence[str], asked: str, question: Question, words: Words) -> str | None:
-    """What "they differ in size" or "there are more spheres" says to a question for the same or for more."""
+    """The answer that "they differ in size" or "there are more spheres" gives to a comparing question."""
     phrases = list(words.phrases(tokens))
     kinds = [kind for kind in lexicon.KINDS if kind in question.tokens]
     named = [question.target, *question.landmarks]

@@ -1,4 +1,4 @@
-"""Scores predictions about suites of paired tests, which `clevrhope suite` makes."""
+"""Scores predictions about suites of paired tests made by `clevrhope suite`."""
 
 from clevrhope.metrics.suites.results import (
     Constant,

@@ -1,4 +1,4 @@
-"""What the questions of a suite's pairs ask for, and what a run says to those that ask for yes or no."""
+"""What the questions of a suite's pairs ask for, and how a run answers the yes/no questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,19 +22,19 @@ ASKS = (
 """What partners ask for; values that are offered are named in the question."""
 
 STEPS = ("hyponym to hypernym", "hypernym to hyponym")
-"""The two directions of tests about kinds of things: from cube to thing, and from thing to cube."""
+"""The two directions of ontology tests: from cube to thing, and from thing to cube."""
 
 _STEP_TESTS = ("ontology", "extension_")
 _OFFERS = "offer_"
 
 
 def asked_for(file: PairFile, answers: AnswerSet, functions: Sequence[str]) -> Ints:
-    """(K,) what the partner of each pair asks for, a place in `ASKS`.
+    """(K,) what the partner of each pair asks for, as an index into `ASKS`.
 
     Args:
         file: the pairs.
         answers: the vocabulary's answers.
-        functions: the suite's functions by number.
+        functions: the names of the suite's functions, by number.
     """
     rows = file.rows
     kinds = answers.kinds[answers.places(rows.answers[1::2])]
@@ -50,10 +50,10 @@ def asked_for(file: PairFile, answers: AnswerSet, functions: Sequence[str]) -> I
 
 
 def steps(file: PairFile, answers: AnswerSet) -> Ints:
-    """(K,) the direction of each pair of a test about kinds of things, a place in `STEPS`; -1 for others.
+    """(K,) the direction of each pair of an ontology test, as an index into `STEPS`; -1 for other pairs.
 
-    What is true of cubes is asked of things, and what is true of no thing is asked of cubes. So a pair whose
-    answers are yes goes to the hypernym, and one whose answers are no to the hyponym.
+    A partner asks of things what is true of cubes, or asks of cubes what is true of no thing. So a pair with
+    the answer yes goes to the hypernym, and a pair with the answer no to the hyponym.
     """
     rows = file.rows
     has_step = np.asarray([name.startswith(_STEP_TESTS) for name in file.tests])
@@ -64,13 +64,13 @@ def steps(file: PairFile, answers: AnswerSet) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """What one run says to the questions of pairs whose right answer is yes or no; shares in per cent."""
+    """One run's answers to the questions of pairs whose right answer is yes or no; shares are in per cent."""
 
     yes: float | None
-    """None if there is no such question with an answer, as are the others."""
+    """None, like the other shares, if no such question was answered."""
     no: float | None
     other: float | None
-    """Everything else, answers outside the vocabulary included."""
+    """All other answers, including those outside the vocabulary."""
     right_yes: float | None
     """The share of these questions for which yes is right."""
     n: int
@@ -82,9 +82,9 @@ def replies(right: Ints, given: AnswerNumbers, answers: AnswerSet, chosen: Flags
 
     Args:
         right: (N,) right answers.
-        given: (N,) the run's answers, NOT_GIVEN where there is none.
-        answers: the vocabulary's.
-        chosen: (N,) the questions that count.
+        given: (N,) the run's answers, NOT_GIVEN where one is missing.
+        answers: the vocabulary.
+        chosen: (N,) the questions to count.
     """
     asked = chosen & (given != NOT_GIVEN) & (answers.kinds[answers.places(right)] == AnswerKind.YES_NO)
     n = int(np.count_nonzero(asked))

@@ -10,10 +10,10 @@ from clevrhope.metrics.suites.questions import Replies
 
 @dataclass(frozen=True, slots=True)
 class SuitePart:
-    """The scores of all pairs of a split, or of those in one part of a breakdown."""
+    """The scores of all pairs of a split, or of the pairs in one part of a breakdown."""
 
     name: str
-    """Of the part: a test, a type, a cell or another; "all pairs" for all."""
+    """The part's name, such as a test, type or cell; "all pairs" for all of them."""
     runs: tuple[PairScores, ...]
     """In the order of the condition's runs."""
     mean: PairScores
@@ -22,12 +22,12 @@ class SuitePart:
 
 @dataclass(frozen=True, slots=True)
 class SuiteCrossing:
-    """The scores of a test whose foils complete what is held out, beside those of its control."""
+    """The scores of a test whose foils complete the held-out pair, beside those of its control."""
 
     name: str
     """The test."""
     control: str
-    """The test of the same originals whose foils do not complete it."""
+    """The test on the same originals whose foils do not complete the held-out pair."""
     runs: tuple[CrossingScores, ...]
     """In the order of the condition's runs."""
     mean: CrossingScores
@@ -35,7 +35,7 @@ class SuiteCrossing:
 
 @dataclass(frozen=True, slots=True)
 class SuiteGroups:
-    """The scores of a test in which each original has a partner for every value of a type."""
+    """The scores of a test in which each original has a partner for every value of an attribute."""
 
     name: str
     """The test."""
@@ -57,40 +57,40 @@ class SuiteSplitScores:
     """The scores of the pairs on one split."""
 
     n_pairs: int
-    """Pairs of the suite, answered or not."""
+    """Number of pairs of the suite, whether answered or not."""
     overall: SuitePart
     parts: Mapping[str, tuple[SuitePart, ...]]
-    """"test", "type", "tier" and "asks" (what the partner asks for) -> its parts that have a pair of
-    questions. "step" is about the tests of ontology alone, by their direction."""
+    """"test", "type", "tier" and "asks" (what the partner asks for) -> its non-empty parts. "step" covers
+    only the ontology tests, by their direction."""
     cells: Mapping[str, tuple[SuitePart, ...]]
-    """Test -> its cells that have a pair of questions; empty where no pair of values is held out. A cell is
-    "10" if the original mentions the held-out pair and the partner does not. Cells of several tests are never
-    pooled: they are not those of the same tests."""
+    """Test -> its non-empty cells; empty where no pair of values is held out. Cell "10" has the pairs whose
+    original mentions the held-out pair and whose partner does not. Cells are never pooled over tests, because
+    the same cell does not come from the same tests."""
     beyond: tuple[str, ...]
-    """Tests whose pairs are all of tier "beyond": they have words or functions that the dataset has not."""
+    """Tests whose pairs are all of tier "beyond": they use words or functions that the dataset lacks."""
     same_programs: tuple[str, ...]
     """Tests whose pairs all have the same program on both sides: a model that is given programs gives the
     same answer to both, whatever it has learned."""
     replies: tuple[Replies, ...]
-    """What each run says to the questions for yes or no."""
+    """How each run answers the yes/no questions."""
     crossings: tuple[SuiteCrossing, ...] = ()
     """The tests that have a control."""
     groups: tuple[SuiteGroups, ...] = ()
-    """The tests with several partners of an original."""
+    """The tests in which an original has several partners."""
     entailments: tuple[str, ...] = ()
     """Tests in which yes is the right answer to both questions of every pair. There RAD is the share of pairs
-    in which yes to the original goes with yes to the partner, among those with yes to the original."""
+    answered yes to the partner, among those answered yes to the original."""
     constants: Mapping[str, Constant] = field(default_factory=dict)
     """For each test whose partners are yes/no questions, the best constant answer to them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteCondition:
-    """All that was predicted for one held-out pair after training on so many questions."""
+    """The scores of all runs for one held-out pair and train size."""
 
     hop: str
     train_size: int | None
-    """Training questions, as the predictions say; None when they do not."""
+    """Number of training questions according to the predictions; None if they do not give it."""
     runs: tuple[str | None, ...]
     """Names of the runs; None for one without a name."""
     splits: Mapping[str, SuiteSplitScores]
@@ -105,32 +105,32 @@ class SuiteScores:
     tier: str
     """"in" or "beyond" if only the pairs of one tier are scored, else "both"."""
     n_predictions: int
-    """Predictions read for the suite and for the splits' own questions."""
+    """Number of predictions read for the suite and for the splits' own questions."""
     n_left_aside: int
-    """Predictions about HOPs that were not to be scored."""
+    """Number of predictions ignored because their HOP was not to be scored."""
     n_of_suites: int
-    """Predictions about other suites."""
+    """Number of predictions about other suites."""
     bootstrap: int
     """Resamples behind each interval; 0 for none."""
     seed: int
     conditions: tuple[SuiteCondition, ...]
     missing: tuple[str, ...] = field(default=())
-    """The first pairs that are left out, and the question that lacks an answer."""
+    """The first pairs that were left out, each with the question that lacks an answer."""
     hops_missing: tuple[str, ...] = field(default=())
     """HOPs with the suite but without any prediction."""
     notes: tuple[str, ...] = field(default=())
-    """Notes of the files that belong beside every number made from them."""
+    """Notes from the files. Print them beside every number made from these predictions."""
 
     @property
     def n_missing(self) -> int:
-        """Pairs that are left out because a question was not answered, summed over runs."""
+        """Number of pairs left out because a question was not answered, summed over runs."""
         return sum(split.overall.mean.n_missing for each in self.conditions for split in each.splits.values())
 
     def condition(self, hop: str, train_size: int | None = None) -> SuiteCondition:
         """The condition of a HOP and train size.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such condition.
         """
         for each in self.conditions:
             if (each.hop, each.train_size) == (hop, train_size):

@@ -1,4 +1,4 @@
-"""Which questions each run has right, of a suite's pairs and of the splits themselves, to compare runs by."""
+"""Which questions of a suite's pairs and of its splits each run answers correctly, for comparing runs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +18,11 @@ from clevrhope.runtime.progress import Silent
 
 @dataclass(frozen=True)
 class SplitRights:
-    """Whether a run has the N questions of a split right."""
+    """Whether a run answers each of the N questions of a split correctly."""
 
     target: Target
     images: Ints
-    """(N,) number of the image."""
+    """(N,) the number of each question's image."""
     answered: Flags
     """(N,)"""
     right: Flags
@@ -31,7 +31,7 @@ class SplitRights:
 
 @dataclass(frozen=True)
 class PairRights:
-    """Whether a run has both questions of the K pairs of a suite on a split right."""
+    """Whether a run answers each question of the K pairs of a suite on a split correctly."""
 
     target: Target
     tests: tuple[str, ...]
@@ -39,13 +39,13 @@ class PairRights:
     test: Ints
     """(K,)"""
     is_in: Flags
-    """(K,) the pairs in the dataset's own words and functions, of the tier "in"."""
+    """(K,) the pairs of tier "in", which use only the dataset's own words and functions."""
     images: Ints
     """(K,)"""
     answered: Flags
     """(K,) both questions have an answer."""
     original: Flags
-    """(K,) the original is right; false where a pair lacks an answer, as is the next."""
+    """(K,) the original is right; like `partner`, false where the pair lacks an answer."""
     partner: Flags
     """(K,)"""
 
@@ -54,11 +54,11 @@ class PairRights:
 
 
 def rights(key: AnswerKey, suite: str, predictions: Path) -> tuple[list[SplitRights], list[PairRights]]:
-    """The rights of all runs in a file on the splits that have pairs of a suite, and on these pairs.
+    """What all runs in a file answer correctly, on the splits that have pairs of a suite and on these pairs.
 
     Raises:
-        PredictionsError: as for `score_suite`, but it is none if no pair has both answers.
-        DatasetError: a file of the dataset is not whole.
+        PredictionsError: as for `score_suite`, except that no pair needs both answers.
+        DatasetError: a file of the dataset is incomplete.
     """
     collector = Collector(key, suite=suite)
     collect([predictions], collector, Silent())

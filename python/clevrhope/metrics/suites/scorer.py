@@ -1,4 +1,4 @@
-"""Scores predictions about the pairs of a suite against a folder."""
+"""Scores predictions about the pairs of a suite against the right answers of a folder."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -57,25 +57,26 @@ def score_suite(
     """The scores of each model in the predictions on the pairs of a suite.
 
     The answers to a pair come from rows about the suite, whose `question_index` is the row in the suite's
-    file. Where these lack the answer to a question of the dataset, it comes from the row about that question
-    in its split, of the same run and train size. Pairs that lack an answer are left out and counted.
+    file. If the answer to a question of the dataset is missing there, it is taken from the row about that
+    question in its split, with the same run and train size. Pairs that lack an answer are left out, and
+    counted.
 
     Args:
-        folder: a dataset in which `clevrhope suite` made the suite, or its answer key, which is read once
-            for many files.
+        folder: a dataset in which `clevrhope suite` made the suite, or its answer key, so that many files can
+            be scored with one reading.
         suite: its name.
         predictions: one or more files, JSON lines or Parquet, as docs/predictions.md describes them.
-        seed: of the draws of images, 0 or more; the same seed gives the same intervals.
-        bootstrap: draws of all images; 0 for no intervals.
+        seed: seed of the bootstrap, 0 or more; the same seed gives the same intervals.
+        bootstrap: number of bootstrap samples; 0 for no intervals.
         tier: one of `TIER_CHOICES`.
-        hops: the HOPs to score, all with the suite if not given; predictions about others are ignored.
-        progress: shows how far the scoring is.
+        hops: the HOPs to score, by default all that have the suite; predictions about others are ignored.
+        progress: shows the progress of the scoring.
 
     Raises:
-        ConfigError: no HOP has the suite, or one that is named does not, or there is no such tier.
-        PredictionsError: predictions cannot be read or are doubled, or have an unknown question, HOP, split
+        ConfigError: no HOP has the suite, a named HOP lacks it, or there is no such tier.
+        PredictionsError: predictions cannot be read or are repeated, or have an unknown question, HOP, split
             or answer, counted by kind; or no pair has both answers.
-        DatasetError: the folder is not a dataset, or a file in it is not whole.
+        DatasetError: the folder is not a dataset, or a file in it is incomplete.
     """
     progress = progress or Silent()
     check_draws(bootstrap, seed)
@@ -116,15 +117,15 @@ def score_suite(
 
 
 def _different(notes: Iterable[str]) -> tuple[str, ...]:
-    """Notes without what an earlier one says: those about a suite begin with those about its splits."""
+    """The distinct parts of notes: a note about a suite begins with the notes about its splits."""
     return tuple(dict.fromkeys(part for note in notes for part in note.split("; ")))
 
 
 def _hops_with(key: AnswerKey, suite: str, wanted: Sequence[str] | None) -> list[str]:
-    """The HOPs that have a suite, of those that are wanted.
+    """The wanted HOPs that have a suite.
 
     Raises:
-        ConfigError: one that is wanted does not have it, or none does.
+        ConfigError: a wanted HOP does not have it, or no HOP does.
     """
     found = [hop for hop in wanted or key.splits if key.suite_splits(hop, suite)]
     without = [hop for hop in wanted or () if hop not in found]
@@ -140,7 +141,7 @@ class _Missing:
         self.examples: list[str] = []
 
     def note(self, target: Target, file: PairFile, given: AnswerNumbers, chosen: Flags) -> None:
-        """Notes those of a run from its answers to all 2K questions; `chosen` are the K pairs that count."""
+        """Notes a run's incomplete pairs from its 2K answers; `chosen` (K,) flags the pairs to score."""
         lacks = given.reshape(-1, 2) == NOT_GIVEN  # (K, 2)
         for pair in islice(np.flatnonzero(lacks.any(axis=1) & chosen), EXAMPLES - len(self.examples)):
             row = 2 * int(pair) + int(lacks[pair].argmax())
@@ -181,7 +182,7 @@ class _Scorer:
         return SuiteCondition(hop, size, tuple(runs), splits)
 
     def _scored(self, file: PairFile, targets: Sequence[Target], chosen: Flags) -> SuiteSplitScores:
-        """The scores on one split, of the pairs that are chosen, (K,); a target is a run."""
+        """The scores on one split over the chosen (K,) pairs; each target stands for a run."""
         given = np.stack([answers_to_pairs(self._given, target, file) for target in targets])  # (R, 2K)
         for target, row in zip(targets, given, strict=True):
             self._missing.note(target, file, row, chosen)
@@ -222,9 +223,9 @@ class _Scorer:
         )
 
     def _parts(self, file: PairFile, chosen: Flags) -> tuple[Names, dict[str, Ints]]:
-        """The names of the parts of each breakdown, and the part of each pair that is chosen.
+        """The names of the parts of each breakdown, and the part of each chosen pair.
 
-        Where a pair is held out, parts without names are of a test and cell each, for all tests in turn.
+        Where a pair is held out, the breakdown into cells numbers its parts by test and then cell, unnamed.
         """
         tests = file.rows.test[::2]
         types = list(dict.fromkeys(file.types))
@@ -252,9 +253,9 @@ class _Scorer:
 
 
 def answers_to_pairs(given: Mapping[Target, AnswerNumbers], target: Target, file: PairFile) -> AnswerNumbers:
-    """(2K,) a run's answers to the questions of a suite's file; NOT_GIVEN where there is none.
+    """(2K,) a run's answers to the questions of a suite's file; NOT_GIVEN where one is missing.
 
-    What the rows about the suite lack comes from those about its split.
+    Answers missing from the rows about the suite are taken from the rows about its split.
     """
     places = file.rows.orig_idxs
     of_suite = given.get(target, np.full(len(places), NOT_GIVEN, dtype=np.int16))
@@ -266,7 +267,7 @@ def answers_to_pairs(given: Mapping[Target, AnswerNumbers], target: Target, file
 
 
 def _named(groups: Sequence[PairGroup], names: Sequence[str | None]) -> tuple[SuitePart, ...]:
-    """The parts of a breakdown with names in place of numbers, without those that have no name."""
+    """The parts of a breakdown with names in place of numbers; parts without a name are left out."""
     return tuple(
         SuitePart(name, group.runs, group.mean)
         for group in groups
@@ -282,7 +283,7 @@ def _check_scored(
     what: str,
     others: Iterable[str],
 ) -> None:
-    """Checks that there is something to score; `others` are other suites that predictions are about.
+    """Checks that there is something to score; `others` are the other suites that the predictions mention.
 
     Raises:
         ConfigError: the suite has no pair of the tier.

@@ -1,4 +1,4 @@
-"""Pairs that share an original: crossings beside their controls, and groups of all values."""
+"""Pairs that share an original: crossings with their controls, and groups with a partner for every value."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,14 +15,14 @@ from clevrhope.metrics.suites.results import SuiteCrossing, SuiteGroups
 def crossings(
     file: PairFile, given: AnswerNumbers, chosen: Flags, answers: AnswerSet, **draws: Any
 ) -> Iterator[SuiteCrossing]:
-    """The tests with a control, on the originals that have pairs of both.
+    """The tests that have a control, scored on the originals that have pairs of both.
 
     Args:
         file: the K pairs of a suite on a split.
-        given: (R, 2K) answers of R runs to their questions.
+        given: (R, 2K) answers of R runs to the pairs' questions.
         chosen: (K,) the pairs that are scored.
         answers: the vocabulary.
-        draws: seed and bootstrap.
+        draws: the keyword arguments `seed` and `bootstrap`.
     """
     rows = file.rows
     for control, name in enumerate(file.controls):
@@ -49,13 +49,13 @@ def crossings(
 def groups(
     file: PairFile, given: AnswerNumbers, chosen: Flags, answers: AnswerSet, **draws: Any
 ) -> Iterator[SuiteGroups]:
-    """The tests in which originals have several partners, each about a value; arguments are those above."""
+    """The tests whose originals have a partner for each of several values; arguments as in `crossings`."""
     rows = file.rows
     tests, is_value = rows.test[::2], chosen & (rows.relation[::2] == Relation.IS)
     for test in np.unique(tests[is_value]).tolist():
         pairs = np.flatnonzero(is_value & (tests == test))
         images, questions = rows.image_idxs[2 * pairs], rows.questions[2 * pairs]
-        first = np.ones(len(pairs), dtype=np.bool_)  # of its original: pairs of one follow each other
+        first = np.ones(len(pairs), dtype=np.bool_)  # of its original; pairs with one original are adjacent
         first[1:] = (images[1:] != images[:-1]) | (questions[1:] != questions[:-1]).any(axis=1)
         if first.all():
             continue
@@ -74,7 +74,7 @@ def groups(
 
 
 def _by_original(file: PairFile, pairs: Flags) -> dict[tuple[int, bytes], int]:
-    """Image and tokens of an original -> its pair, of some (K,)."""
+    """Image and tokens of an original -> the index of its pair, among the (K,) flagged pairs."""
     rows = file.rows
     places = np.flatnonzero(pairs)
     images, questions = rows.image_idxs[2 * places].tolist(), rows.questions[2 * places]

@@ -1,4 +1,4 @@
-"""The scores of a suite as tables of text for people, and as one JSON object for programs."""
+"""The scores of a suite as text tables for people, and as one JSON object for programs."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -30,10 +30,10 @@ AGREEMENT = ("ACC", "CONS", "strict", "C-ACC")
 """The measures of the first table, by test and cell."""
 
 ROBUSTNESS = ("Acc(D)", "Acc(D')", "RAD", "RAD-Acc(D')", "RAD back")
-"""The measures of the second table: all in one would be wider than a terminal."""
+"""The measures of the second table; a single table would be wider than a terminal."""
 
 ALL_CELLS = "all"
-"""The cell of a row about all pairs of a test that is in several, or where no pair of values is held out."""
+"""The cell of a row about all pairs: of a test in several cells, or where no pair of values is held out."""
 
 CROSSING_MEASURES = {"completing": "crossing", "control": "control", "difference": "difference"}
 """Heading -> field of `CrossingScores`."""
@@ -55,12 +55,12 @@ _LEGEND = (
 
 
 def suite_scores_json(scores: SuiteScores) -> dict[str, Any]:
-    """The scores as JSON values; names and units are those of `clevrhope.metrics.suites`."""
+    """The scores as JSON values, with the names and units of `clevrhope.metrics.suites`."""
     return {**asdict(scores), "folder": str(scores.folder), "n_missing": scores.n_missing}
 
 
 def suite_scores_lines(scores: SuiteScores) -> Iterator[str]:
-    """A table for each HOP, train size and split: the runs and their mean, then the breakdowns."""
+    """A table for each HOP, train size and split, with the runs, their mean and the breakdowns."""
     yield from _LEGEND
     for condition in scores.conditions:
         for split, each in condition.splits.items():
@@ -129,7 +129,7 @@ def _any(rows: Sequence[_Row], field: str) -> bool:
 
 @dataclass(frozen=True)
 class _Table:
-    """A table of some counts and measures."""
+    """A table with some of the counts and measures."""
 
     counts: Sequence[str]
     measures: Sequence[str]
@@ -137,7 +137,7 @@ class _Table:
     """Of a measure."""
 
     def lines(self, rows: Sequence[_Row]) -> Iterator[str]:
-        """The head, then each row, and below it the intervals if there are any."""
+        """The header, then each row, followed by its intervals if it has any."""
         yield self._line("", "cell", self.counts, self.measures, "constant")
         for row in rows:
             if row.scores is None:
@@ -168,7 +168,7 @@ class _Table:
 
 
 def constant_text(constants: Iterable[Constant | None]) -> str:
-    """The mean of constants, with their answer if it is the same in all; "" if there are none."""
+    """The mean of constants, with their answer if all have the same one; "" if there are none."""
     there = [each for each in constants if each]
     if not there:
         return ""
@@ -181,7 +181,7 @@ _SIGNED = "RAD-Acc(D')"
 
 
 def _shared_originals(scored: SuiteSplitScores, width: int) -> Iterator[str]:
-    """Crossings beside their controls, and groups."""
+    """The tables of crossings beside their controls, and of groups."""
     if scored.crossings:
         yield from _means(
             "  crossings, Acc(D')",
@@ -219,7 +219,7 @@ def _means(
 
 
 def _replies(condition: SuiteCondition, scored: SuiteSplitScores) -> Iterator[str]:
-    """A line for each run on its replies to questions for yes or no."""
+    """A line for each run on its answers to yes/no questions."""
     for run, each in zip(condition.runs, scored.replies, strict=True):
         if each.n:
             of = f" of run {run}" if len(condition.runs) > 1 and run is not None else ""
@@ -253,7 +253,7 @@ def _notes(scores: SuiteScores) -> Iterator[str]:
 
 
 def trait_notes(splits: Sequence[SuiteSplitScores]) -> Iterator[str]:
-    """Sentences on tests whose scores mean something else than those of others."""
+    """Sentences about the tests whose scores have a different meaning from the others'."""
     same = dict.fromkeys(test for split in splits for test in split.same_programs)
     if same:
         yield (
@@ -261,7 +261,7 @@ def trait_notes(splits: Sequence[SuiteSplitScores]) -> Iterator[str]:
             "given programs has CONS 100 there by construction."
         )
     entailing = dict.fromkeys(test for split in splits for test in split.entailments)
-    for split in splits:  # a test of few pairs may have nothing but yes on one split alone
+    for split in splits:  # a test with few pairs may happen to have only yes on one split
         for part in split.parts["test"]:
             if part.name not in split.entailments:
                 entailing.pop(part.name, None)

@@ -1,4 +1,4 @@
-"""Traits of a suite's tests that say how to read their scores; they follow from the questions alone."""
+"""Properties of a suite's tests that affect how to read their scores; they depend only on the questions."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ from clevrhope.metrics.suites.results import Constant
 
 
 def constants(file: PairFile, chosen: Flags, answers: AnswerSet) -> Mapping[str, Constant]:
-    """For each test of yes/no partners the constant answer that is right most often about them.
+    """For each test with only yes/no partners, the constant answer that is right most often about them.
 
     Args:
         file: the K pairs of a suite on a split.
@@ -30,29 +30,29 @@ def constants(file: PairFile, chosen: Flags, answers: AnswerSet) -> Mapping[str,
 
 
 def entailments(file: PairFile, chosen: Flags, answers: AnswerSet) -> tuple[str, ...]:
-    """The tests in which yes is the right answer to every question; arguments are those above."""
+    """The tests in which yes is the right answer to every question; takes the arguments of `constants`."""
     return _tests_of(file, chosen, (file.rows.answers.reshape(-1, 2) == answers.yes).all(axis=1))
 
 
 def beyond(file: PairFile, chosen: Flags) -> tuple[str, ...]:
-    """The tests whose pairs all have words or functions that the dataset has not."""
+    """The tests whose pairs all use words or functions that the dataset lacks."""
     return _tests_of(file, chosen, file.rows.tier[::2] == TIERS.index("beyond"))
 
 
 def same_programs(file: PairFile, chosen: Flags) -> tuple[str, ...]:
-    """The tests whose pairs all have the same program on both sides, and the same image."""
+    """The tests in which both questions of every pair have the same program and the same image."""
     programs, images = file.rows.programs, file.rows.image_idxs
     same = (programs[::2] == programs[1::2]).all(axis=1) & (images[::2] == images[1::2])
     return _tests_of(file, chosen, same)
 
 
 def _tests_of(file: PairFile, chosen: Flags, having: Flags) -> tuple[str, ...]:
-    """The tests of the chosen pairs of which every pair has something; flags are (K,)."""
+    """The tests whose chosen pairs all have the flag `having`; flags are (K,)."""
     return tuple(test for test, pairs in _pairs_by_test(file, chosen) if having[pairs].all())
 
 
 def _pairs_by_test(file: PairFile, chosen: Flags) -> Iterator[tuple[str, Flags]]:
-    """Each test with pairs that are chosen, and (K,) which pairs these are."""
+    """Each test that has chosen pairs, with the (K,) flags of these pairs."""
     tests = file.rows.test[::2]
     for number, name in enumerate(file.tests):
         pairs: Flags = chosen & (tests == number)
