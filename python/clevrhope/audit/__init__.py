@@ -1,6 +1,6 @@
-"""The audit: proves what can be proved of a finished dataset from its files alone.
+"""The audit: proves what can be proved about a finished dataset from its files alone.
 
-It shares no code with what makes datasets; each module of `checks` is one kind of proof.
+It shares no code with the generator of datasets; each module of `checks` is one kind of proof.
 """
 
 from clevrhope.audit.report import Check, Report

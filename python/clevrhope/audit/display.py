@@ -1,4 +1,4 @@
-"""The terminal's view of an audit: a table of checks, and the first faults of each failed one."""
+"""The view of an audit in the terminal: a table of checks, and the first faults of each failed check."""
 
 from rich.console import Console
 from rich.text import Text
@@ -7,13 +7,13 @@ from clevrhope.audit.report import Report
 from clevrhope.runtime.display import show_table
 
 SHOWN = 5
-"""Faults of a check that are shown; the JSON report lists more."""
+"""Number of faults shown for each check; the JSON report lists more."""
 
 
 def show_report(console: Console, report: Report) -> None:
     """Shows a row for each check that was done, the notes, the first faults and the verdict.
 
-    Checks that were not done stand in one line for each reason, as most folders have no use for many of them.
+    Checks that were not done share one line for each reason, because many do not apply to most folders.
     """
 
     def show(line: str, style: str = "") -> None:
@@ -48,7 +48,7 @@ def show_report(console: Console, report: Report) -> None:
 
 
 def _show_distances(console: Console, report: Report) -> None:
-    """How far splits are from CLEVR's: total variation, and in brackets the value expected by chance."""
+    """Shows how far splits are from CLEVR's: total variation, with that expected by chance in brackets."""
     wanted = ("answers", "families", "words", "functions", "objects")
     rows = [
         (

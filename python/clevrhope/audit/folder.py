@@ -44,7 +44,7 @@ AttributeTypes = Sequence[tuple[str, Sequence[str]]]
 
 @dataclass(frozen=True)
 class SplitPlace:
-    """A split of the folder, and where its files are."""
+    """A split of the folder and the locations of its files."""
 
     hop: Hop
     name: str
@@ -55,7 +55,7 @@ class SplitPlace:
 
     @property
     def is_minimal(self) -> bool:
-        """Whether its images come in groups that show one place."""
+        """Whether its images come in groups that show the same place."""
         return SPLITS[self.name].drawn == "places"
 
     @property
@@ -82,7 +82,7 @@ class SuitePlace(SplitPlace):
 
 @dataclass(frozen=True)
 class SetSplit:
-    """A split of questions over several images, and where its files are."""
+    """A split of questions over several images and the locations of its files."""
 
     hop: Hop
     name: str
@@ -140,7 +140,7 @@ class AuditFolder:
         return hop
 
     def _check_groups(self) -> None:
-        """Checks that each split with places or sets says how many it has.
+        """Checks that each split with places or sets states how many it has.
 
         Raises:
             DatasetError: a split does not.
@@ -179,7 +179,7 @@ class AuditFolder:
                     yield self._suite_place(split, suite, name)
 
     def _suite_place(self, split: SplitPlace, suite: str, name: str) -> SuitePlace:
-        """What a suite made of a split, in files of a name."""
+        """The files with a given name that a suite made from a split."""
         layout, hop = self.layout, split.hop.name
         path = layout.suite_h5(hop, suite, name)
         return SuitePlace(
@@ -196,12 +196,12 @@ class AuditFolder:
 
     @property
     def suites(self) -> tuple[SuitePlace, ...]:
-        """The suites' pairs of which all that the checks need can be read, as far as is known."""
+        """The suites' pairs whose files are all readable, as far as is known."""
         return self._readable(self.all_suites)
 
     @property
     def augmented(self) -> tuple[SuitePlace, ...]:
-        """The train sets with questions of suites, as `suites`."""
+        """The train sets with questions from suites, restricted as in `suites`."""
         return self._readable(self.all_augmented)
 
     def _readable(self, places: Sequence[SuitePlace]) -> tuple[SuitePlace, ...]:
@@ -232,7 +232,7 @@ class AuditFolder:
 
     @property
     def set_splits(self) -> tuple[SetSplit, ...]:
-        """The splits of questions over several images, as `splits`."""
+        """The splits of questions over several images, restricted as in `splits`."""
         if not self.is_readable(self.layout.covr_vocab):
             return ()
         return tuple(
@@ -262,10 +262,10 @@ class AuditFolder:
         return self.layout.relative(path) not in self.left_out
 
     def seen(self, hop: Hop) -> frozenset[tuple[str, ...]] | None:
-        """The combinations of the pair's attribute types that were seen; None if all but the pair were.
+        """The combinations of the pair's attributes that were seen; None if all but the pair were seen.
 
         Raises:
-            DatasetError: the manifest has no palette for the pair, or its attribute types differ.
+            DatasetError: the manifest has no palette for the pair, or its attributes differ.
         """
         if not hop.palette or hop.pair is None:
             return None
@@ -278,15 +278,15 @@ class AuditFolder:
 
     @property
     def image_size(self) -> tuple[int, int]:
-        """Height and width of the images, which the user may have chosen: not always the scenes' frame."""
+        """Height and width of the images; the user may choose a size other than the scenes' frame."""
         size = {**self.manifest.world["constraints"], **(self.manifest.rendering or {})}
         return int(size["height"]), int(size["width"])
 
     def properties_of(self, key: str, form: Form) -> Mapping[str, Any]:
-        """What the properties file has under a key.
+        """The value of a key in the properties file.
 
         Raises:
-            DatasetError: the file cannot be read, or has something else there.
+            DatasetError: the file cannot be read, or the value has another form.
         """
         path = self.properties or assets.blender_assets() / "properties.json"
         raw = read_object(path, "a properties file")
@@ -311,13 +311,13 @@ class AuditFolder:
         return files
 
     def scene_rows(self, pool: str) -> Iterator[tuple[Path, int, bytes]]:
-        """Each row of a pool's scene files as JSON, with its file and line."""
+        """Each row of a pool's scene files as JSON, with its file and line number."""
         for path in self.scene_files(pool):
             for line, row in read_numbered_rows(path):
                 yield path, line, row
 
     def object_ids(self, pool: str, rows: Sequence[bytes]) -> npt.NDArray[np.uint8]:
-        """Which object each pixel of some scenes shows, (scenes, height, width): 0 for none, then 1, 2, ...
+        """The number of the object at each pixel, (scenes, height, width): 0 for none, then 1, 2, ...
 
         `rows` are the scenes as JSON, each with its camera.
         """
@@ -361,7 +361,7 @@ class AuditFolder:
 
     @contextmanager
     def open_added(self, place: SuitePlace) -> Iterator[AddedPairs]:
-        """The added questions of a train set with their originals.
+        """The questions added to a train set, with their originals.
 
         Raises:
             DatasetError: as for `open`.
@@ -385,7 +385,7 @@ class AuditFolder:
         """The world of the scenes.
 
         Raises:
-            DatasetError: the folder was made with other properties, or another look, than those given.
+            DatasetError: the folder was made with properties or a look other than those given.
         """
         there = self.manifest.world
         world = read_world(
@@ -404,7 +404,7 @@ class AuditFolder:
         """The templates of the questions.
 
         Raises:
-            DatasetError: the folder was made with other templates than those given.
+            DatasetError: the folder was made with templates other than those given.
         """
         package = assets.question_templates()
         if self.suite_folder is None:
@@ -431,7 +431,7 @@ class AuditFolder:
 
     @cached_property
     def suite_folder(self) -> Path | None:
-        """The folder that was given for the templates, if it is that of a suite of the dataset."""
+        """The templates folder that the user gave, if it belongs to a suite of the dataset."""
         folder = self._templates
         if folder is None or not any(folder.glob("*.json")):
             return None

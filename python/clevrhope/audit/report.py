@@ -1,4 +1,4 @@
-"""The report of an audit: a line for each check, with its result and its first faults."""
+"""The report of an audit: one line for each check, with its result and its first faults."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,22 +10,22 @@ import numpy.typing as npt
 from clevrhope.errors import listed
 
 MAX_LISTED = 20
-"""Faults that a check lists; it counts them all."""
+"""Number of faults that a check lists; it counts them all."""
 
 MAX_NAMED = 3
-"""Files that a note names."""
+"""Number of files that a note names."""
 
 Result = Literal["passed", "failed", "in part", "not done"]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong in one place."""
+    """One problem in one place."""
 
     file: str
     """Path below the dataset's folder."""
     index: int | None
-    """The question's row in its file, or the scene's index in its pool; None for a whole file."""
+    """The question's row in its file, or the scene's index in its pool; None if it concerns a whole file."""
     problem: str
     value: str
 
@@ -40,14 +40,14 @@ class Check:
 
     name: str
     proves: str
-    """What holds if the check passed."""
+    """The statement that holds if the check passed."""
     unit: str
     n_checked: int = 0
     n_faults: int = 0
     faults: list[Fault] = field(default_factory=list)
-    """The first `MAX_LISTED`."""
+    """The first `MAX_LISTED` faults."""
     notes: list[str] = field(default_factory=list)
-    """What else was found, or why the check was not done."""
+    """Other findings, or the reason why the check was not done."""
     done: bool = True
     is_whole: bool = True
     """Whether every file that the check needs could be read."""
@@ -67,7 +67,7 @@ class Check:
         return "passed" if self.is_whole else "in part"
 
     def take(self, found: "Check", rows: npt.NDArray[np.int64]) -> None:
-        """Adds what another check found in some rows of a file, of which the k-th is `rows[k]` there."""
+        """Adds the findings of another check on some rows of a file; its row k is row `rows[k]` there."""
         self.n_checked += found.n_checked
         self.notes += found.notes
         for each in found.faults:
@@ -93,7 +93,7 @@ class Check:
             self.notes.append(f"whatever needs {listed(files, most=MAX_NAMED)} was left out")
 
     def finish(self) -> None:
-        """Marks the check as not done if it found nothing to check."""
+        """Marks the check as not done if there was nothing to check."""
         if self.done and not self.n_checked and not self.n_faults:
             self.skip("this folder has nothing to check here")
 

@@ -1,4 +1,4 @@
-"""The order in which an audit runs its checks: what is cheap and basic comes first."""
+"""The order in which an audit runs its checks: cheap and basic checks come first."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -87,14 +87,14 @@ def audit(
     properties: Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Proves what can be proved of a finished dataset from its files alone.
+    """Proves what can be proved about a finished dataset from its files alone.
 
     Args:
         folder: The dataset.
-        against: A CLEVR_v1.0 folder; the dataset must contain nothing of its val and test splits.
+        against: A CLEVR_v1.0 folder; the dataset must contain nothing from its val and test splits.
         templates: The dataset's question templates, if they are not the package's.
         properties: The dataset's properties file, if it is not the package's.
-        progress: Shows how far the audit is.
+        progress: Shows the progress of the audit.
 
     Raises:
         DatasetError: there is no dataset, it has no vocabulary, the templates or properties are not the
@@ -102,7 +102,7 @@ def audit(
             of the dataset that are missing or cannot be read.
     """
     opened = AuditFolder(folder, templates=templates, properties=properties)
-    opened.templates.files()  # errors come before anything long begins
+    opened.templates.files()  # fails here, before any long check begins
     if against is not None:
         check_clevr_folder(against)
     shown = progress or Silent()
@@ -140,7 +140,7 @@ def audit(
     stage("Comparing scenes", n_grouped_scenes(opened), "scenes", partial(check_scenes, opened, pools))
     n_splits = len(opened.splits)
     stage("Comparing splits", n_splits, "splits", partial(check_object_counts, opened, pools))
-    # A total of 0 is unknown: only the scenes tell how many of them are CLEVR's.
+    # A total of 0 means unknown: only the scenes tell how many of them are CLEVR's.
     stage("Looking at CLEVR's scenes", 0, "scenes", partial(check_clevr_scenes, opened, cameras))
     stage("Looking at objects", MOST_SCENES, "scenes", partial(check_visibility, opened, pools, cameras))
     stage("Parsing texts into programs", n_questions, "questions", partial(check_text, opened, pools))
@@ -174,7 +174,7 @@ def audit(
 
 
 def _needs(line: str, file: str) -> bool:
-    """Whether a line of the report needs the content of a file."""
+    """Whether a line of the report depends on the content of a file."""
     if line == "files":
         return False
     for folder, title in (("images/", "Looking at images"), ("passes/", "Looking at annotations")):

@@ -1,1 +1,1 @@
-"""The checks of an audit, a module each."""
+"""The checks of an audit, one in each module."""

@@ -1,6 +1,6 @@
-"""The cameras of the scenes that CLEVR published, whose files leave them out.
+"""The cameras of the scenes that CLEVR published, which are missing from its files.
 
-A camera follows from where the objects' centres are seen, since a depth is a distance along its view.
+A camera follows from the objects' centres in the image and their depths, which are distances along its view.
 """
 
 import json
@@ -17,20 +17,20 @@ CAMERA: Vector = np.array([7.48113, -6.50764, 5.34367])
 JITTER = 0.5
 """Largest jitter along each axis, in Blender units."""
 FOCAL_PX, CENTRE_PX = 525.0, (240.0, 160.0)
-"""In pixels, for an image of 480 x 320."""
+"""Focal length and centre in pixels, for an image of 480 x 320."""
 
 NEAR_DEPTH, NEAR_PX = 1e-3, 2.0
-"""How far published depths and centres, which are rounded to pixels, may be from those of a camera."""
+"""Tolerances between a camera's depths and centres and the published ones, which are rounded to pixels."""
 
 STEPS = 20
-"""Most steps of the search for a camera; four or five are enough."""
+"""Maximum number of steps in the search for a camera; four or five are enough."""
 
 _SLOPE_STEP = 1e-5
 _AROUND: Vector = np.concatenate([np.zeros((1, 3)), np.eye(3) * _SLOPE_STEP])
 
 
 class Cameras:
-    """The cameras of published scenes, each worked out once, which takes a millisecond."""
+    """The cameras of published scenes, each computed once, in about a millisecond."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int], tuple[Vector | None, tuple[str, object] | None]] = {}
@@ -55,13 +55,13 @@ def with_camera(scene: Mapping[str, Any], camera: Vector) -> bytes:
 
 
 def camera_of(scene: Mapping[str, Any]) -> Vector | None:
-    """The position (3,) of a published scene's camera, by its objects' centres; None if no camera fits.
+    """The position (3,) of a published scene's camera, from its objects' centres; None if no camera fits.
 
     Raises:
         KeyError, TypeError, ValueError: not a scene in CLEVR's format.
     """
     positions, seen = (_places(scene["objects"], key) for key in ("3d_coords", "pixel_coords"))
-    weights = np.array([0.1, 0.1, 1e4])  # a pixel is rounded by half of one, a depth to 32 bits
+    weights = np.array([0.1, 0.1, 1e4])  # pixels are rounded to integers, depths to 32 bits
     camera, off = CAMERA, np.zeros_like(seen)
     for _ in range(STEPS):  # Gauss-Newton with finite differences
         there, *beside = _projected(positions, camera + _AROUND)
@@ -88,7 +88,7 @@ def _places(objects: Sequence[Mapping[str, Any]], key: str) -> Vector:
 def _projected(positions: Vector, cameras: Vector) -> Vector:
     """Pixels right and down, and depth, of n positions as m cameras see them, (m, n, 3)."""
     forward = -cameras / np.sqrt((cameras**2).sum(axis=1, keepdims=True))
-    # The cross product of the view with the upright, then with the result.
+    # The cross product of the view with the vertical, then with the result.
     right = np.stack([forward[:, 1], -forward[:, 0], np.zeros(len(forward))], axis=1)
     right /= np.sqrt((right**2).sum(axis=1, keepdims=True))
     up = np.cross(right, forward)

@@ -29,7 +29,7 @@ def check_clevr_copies(folder: AuditFolder, clevr: Path, advance: Advance) -> Ch
     Raises:
         DatasetError: a file is broken.
     """
-    # Digests instead of scenes, since there may be 70,000.
+    # Digests instead of scenes, because there may be 70,000.
     ours = {
         str(row["source"]): (int(row["image_index"]), {key: _digest(row, key) for key in COMPARED})
         for pool, _, row in marked_scenes(folder)
@@ -69,7 +69,7 @@ def check_clevr_copies(folder: AuditFolder, clevr: Path, advance: Advance) -> Ch
 
 
 def _digest(scene: Mapping[str, Any], key: str) -> bytes:
-    """SHA-256 of a scene's value of a key, without what CLEVR does not have of objects."""
+    """SHA-256 of a scene's value for a key, without the keys of objects that CLEVR lacks."""
     value = scene.get(key)
     if key == "objects" and isinstance(value, list):
         value = [
@@ -80,7 +80,7 @@ def _digest(scene: Mapping[str, Any], key: str) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """JSON in which 2.0 is 2, since some writers leave out the point."""
+    """A JSON value in which 2.0 is 2, because some writers leave out the point."""
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list):
@@ -89,7 +89,7 @@ def _plain(value: Any) -> Any:
 
 
 def _compare_images(folder: AuditFolder, clevr: Path, names: Mapping[int, str], check: Check) -> None:
-    """Compares pixels, in each form that the pool has, as far as CLEVR's images are there."""
+    """Compares pixels, in each form that the pool has, for those of CLEVR's images that exist."""
     published, png = images_folder(clevr, "train"), folder.layout.images(POOL)
     packed = folder.layout.images_h5(POOL)
     if POOL not in folder.manifest.pools:

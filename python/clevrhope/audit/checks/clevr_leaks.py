@@ -1,8 +1,8 @@
-"""The check that a dataset contains nothing of CLEVR's val and test splits.
+"""The check that a dataset contains nothing from CLEVR's val and test splits.
 
-Models are tuned on CLEVR's val and tested on its test, so a dataset with their scenes or questions would
-leak them. Scenes are compared by their objects' values and positions, questions by the names of their images.
-CLEVR published its test split without scenes; there, names are all that can be compared.
+Models are tuned on CLEVR's val split and tested on its test split, so a dataset with their scenes or
+questions would leak them. Scenes are compared by their objects' values and positions, questions by the names
+of their images. CLEVR published its test split without scenes, so only names can be compared there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.runtime.reading import reading
 
 KEPT_APART = ("val", "test")
-"""CLEVR's splits, of which nothing may be in a dataset."""
+"""CLEVR's splits from which a dataset may contain nothing."""
 
 NEAR = 1e-4
-"""Positions that differ by less are the same; CLEVR's files have some 16 decimals, datasets 6."""
+"""Positions that differ by less count as equal; CLEVR's files have about 16 decimals, datasets 6."""
 
 Values = tuple[tuple[str, ...], ...]
 Places = tuple[float, ...]
@@ -33,7 +33,7 @@ _Scenes = dict[Values, list[tuple[Places, str]]]
 
 
 def check_clevr_folder(clevr: Path) -> None:
-    """Checks a CLEVR folder before anything long begins.
+    """Checks a CLEVR folder before any long check begins.
 
     Raises:
         DatasetError: it has neither a val nor a test split.
@@ -78,7 +78,7 @@ def check_clevr_leaks(folder: AuditFolder, clevr: Path, advance: Advance) -> lis
 
 
 def objects_of(scene: Mapping[str, Any]) -> tuple[Values, Places]:
-    """The values, and the x and y, of each object of a scene, in an order that depends on these alone.
+    """The values and the x and y of each object of a scene, in an order that depends only on these.
 
     Raises:
         KeyError: not a scene in CLEVR's format.
@@ -91,7 +91,7 @@ def objects_of(scene: Mapping[str, Any]) -> tuple[Values, Places]:
 
 
 def _find(scene: Mapping[str, Any], theirs: _Scenes) -> str | None:
-    """The name of a scene with the same objects at the same positions, up to `NEAR`."""
+    """The name of a CLEVR scene with the same objects at the same positions, up to `NEAR`."""
     values, places = objects_of(scene)
     for others, name in theirs.get(values, ()):
         if all(abs(a - b) < NEAR for a, b in zip(places, others, strict=True)):
@@ -139,7 +139,7 @@ def _check_questions(folder: AuditFolder, names: set[str], check: Check) -> None
 def distances_from_clevr(folder: AuditFolder, clevr: Path, progress: Progress) -> Sequence[Mapping[str, Any]]:
     """How far each split's distributions are from CLEVR's; empty if nothing can be compared."""
     if not clevr_splits(clevr):
-        return ()  # scenes without questions, say
+        return ()  # for example, there are scenes but no questions
     try:
         sheets = measure_folder(folder.layout.root, against=clevr, progress=progress)
     except ConfigError:

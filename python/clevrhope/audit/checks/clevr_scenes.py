@@ -1,8 +1,8 @@
 """The check that scenes marked as CLEVR's can be CLEVR's; `clevr_copies` compares them with CLEVR itself.
 
-They are named after images of CLEVR's train split, each of which occurs once. They are in the train pool, and
-only of a folder that is bound to CLEVR, at the share that its manifest states. A camera within CLEVR's jitter
-sees their objects' centres where they say. All other scenes have a camera and a stream.
+These scenes are named after images of CLEVR's train split, each of which occurs once. They occur only in the
+train pool of a folder that is bound to CLEVR, at the share that its manifest states. A camera within CLEVR's
+jitter projects their objects' centres to the stated pixels. All other scenes have a camera and a stream.
 """
 
 import re
@@ -20,15 +20,15 @@ from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS
 
 POOL = "train"
-"""The only pool that may have scenes of CLEVR."""
+"""The only pool that may have CLEVR's scenes."""
 
 _SOURCE = b'"source"'
-"""Key of scenes of CLEVR."""
+"""Key that only CLEVR's scenes have."""
 _SAMPLED = (b'"camera"', b'"stream"')
-"""Keys of sampled scenes."""
+"""Keys that all sampled scenes have."""
 _NAME = re.compile(r"CLEVR_train_\d{6}\.png")
 _SHARE = re.compile(r"([\d,]+) of the ([\d,]+) (?:images|pictures) of `train` are CLEVR's own\.")
-"""The sentence of a datasheet, as it is written now and as older folders have it."""
+"""The datasheet's sentence, in its current form and in that of older folders."""
 
 
 def check_clevr_scenes(folder: AuditFolder, cameras: Cameras, advance: Advance) -> Check:
@@ -80,7 +80,7 @@ def check_clevr_scenes(folder: AuditFolder, cameras: Cameras, advance: Advance) 
 def _check_share(folder: AuditFolder, ours: set[int], check: Check) -> None:
     """Checks that one scene in each run of 1 / share indices is CLEVR's, until CLEVR's are used up.
 
-    Files have only the scenes that splits use. So a run has at most one scene of CLEVR's, and exactly one if
+    Files have only the scenes that splits use, so a run has at most one scene from CLEVR, and exactly one if
     all of its scenes are used.
     """
     clevr = folder.manifest.world["clevr"]

@@ -1,7 +1,8 @@
 """The check of the arrays that are not part of a question's meaning, but must fit the rest of the file.
 
-These are lengths, padding, the order of rows, needed relations and the file's attributes. No check that reads
-questions would notice a fault in them. Question files in JSON would show it, but a dataset may have none.
+These are lengths, padding, the order of rows, needed relations and the file's attributes. The checks that
+read questions would not notice a fault in them. Question files in JSON would show it, but a dataset may have
+none.
 """
 
 from collections.abc import Mapping
@@ -20,20 +21,20 @@ _LENGTHS = {"questions": "question_lengths", "programs": "program_lengths"}
 """Array of tokens -> array with the lengths of its rows, which include <START> and <END>."""
 
 START, END = 1, 2
-"""Numbers of <START> and <END> in every vocabulary of CLEVR's kind; 0 is padding."""
+"""Numbers of <START> and <END> in every vocabulary in CLEVR's form; 0 is padding."""
 
 PREFIXES = (25_000, 200_000)
 """Sizes of the smaller train sets of CLEVR-HOPE, each of which is a prefix of the larger ones."""
 
 RELATION = "relate["
-"""Prefix of the functions that `relation_needed` has a column for, in order."""
+"""Prefix of the functions for which `relation_needed` has a column, in order."""
 
 
 class ColumnCheck:
-    """The check of the arrays, one split after the other."""
+    """The check of the arrays, split by split."""
 
     def __init__(self, vocab: Vocab, check: Check | None = None) -> None:
-        """Takes the files' vocabulary, and the line that faults go to if it is not one of its own."""
+        """Takes the files' vocabulary, and the report line for faults; without it, the check has its own."""
         self.check = check or Check(
             "arrays",
             "rows of tokens are as long as their lengths say, with only padding after them; "
@@ -73,7 +74,7 @@ class ColumnCheck:
         pool: PoolScenes,
         scenes: Rows,
     ) -> None:
-        """Checks rows of `questions` (N, Q) and `programs` (N, P), the first of which is number `first`.
+        """Checks rows of `questions` (N, Q) and `programs` (N, P), starting at row `first` of the file.
 
         `scenes` (N,) are the rows of their scenes in `pool`.
         """
@@ -103,7 +104,7 @@ class ColumnCheck:
         self, split: SplitPlace, first: int, programs: Ints, needed: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.bool_]:
         """(N,) whether `needed` (N, R) is 0 or 1 for each relation of a program (N, P), and -1 after them."""
-        # A number that no function has is reported by the check that executes programs.
+        # The check that executes programs reports numbers that do not belong to any function.
         n_relations = np.count_nonzero(np.take(self._is_relation, programs, mode="clip"), axis=1)
         has = np.arange(needed.shape[1]) < n_relations[:, None]  # (N, R)
         wrong = np.where(has, (needed != 0) & (needed != 1), needed != -1).any(axis=1)
@@ -117,10 +118,10 @@ class ColumnCheck:
 def ends_of(
     rows: Ints,
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Of rows of tokens (N, W): where <END> is, if they are malformed, if tokens follow it; (N,) each."""
+    """For token rows (N, W), each (N,): where <END> is, if the row is malformed, if tokens follow <END>."""
     is_end = rows == END
     ends = is_end.argmax(axis=1)
-    places = np.arange(rows.shape[1], dtype=np.int16)  # 16 bits, since this takes most of the time
+    places = np.arange(rows.shape[1], dtype=np.int16)  # 16 bits, because this takes most of the time
     after_end = places > ends[:, None].astype(np.int16)  # (N, W)
     filled = rows != 0
     broken = (rows[:, 0] != START) | (rows[np.arange(len(rows)), ends] != END)

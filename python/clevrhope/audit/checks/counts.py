@@ -21,11 +21,11 @@ from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 GROUPS_OF_A_PAIR = 960
-"""Most places of a pair's grid in a minimal set of the paper's size, which consists of whole copies."""
+"""Maximum number of places of a pair's grid in a minimal set of the paper's size, made of whole copies."""
 
 
 def check_counts(folder: AuditFolder, advance: Advance) -> Check:
-    """Compares the numbers of questions, images and places with those in manifest and datasheets.
+    """Compares the numbers of questions, images and places with those in the manifest and datasheets.
 
     Raises:
         DatasetError: a file is missing or cannot be read.
@@ -70,7 +70,7 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Check:
 def _unnamed(check: Check, folder: AuditFolder, sheets: Mapping[str, Mapping[str, object]]) -> None:
     """Reports splits that have a file, or a row in a datasheet, but are not among the manifest's `splits`.
 
-    No other check would look at them, since all checks go by `splits`.
+    No other check would look at them, because all checks rely on `splits`.
     """
     known = {place.file for place in (*folder.all_splits, *folder.all_suites, *folder.all_augmented)}
     layout = folder.layout
@@ -89,7 +89,7 @@ def _unnamed(check: Check, folder: AuditFolder, sheets: Mapping[str, Mapping[str
 
 
 def _suites(check: Check, folder: AuditFolder) -> None:
-    """Compares the numbers of pairs and of originals; reports suites of no split, and files not listed."""
+    """Compares the numbers of pairs and originals; reports suites without a split, and files not listed."""
     for hop, of_hop in folder.manifest.suites.items():
         for suite, of_suite in of_hop.items():
             splits = folder.manifest.splits.get(hop, {}).keys()
@@ -122,7 +122,7 @@ def _suites(check: Check, folder: AuditFolder) -> None:
 
 
 def _datasheets_of_suites(check: Check, folder: AuditFolder) -> None:
-    """Compares what datasheets say of suites with their files."""
+    """Compares the datasheets' tables on suites with the suites' files."""
     for hop in folder.hops:
         tables = suite_tables(folder, hop)
         listed = {(place.suite, place.name) for place in folder.all_suites if place.hop == hop}
@@ -140,13 +140,13 @@ def _compare(check: Check, file: str, what: str, found: int, stated: object) -> 
 
 
 def _minimal(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: int, n_places: int) -> None:
-    """Checks the size of a whole minimal set; `MinimalSets` checks the places of any set, one by one."""
+    """Checks the size of a complete minimal set; `MinimalSets` checks the places of any set one by one."""
     values, kinds = dict(folder.attribute_types), dict(split.hop.pair or ())
     grids, questions = _grids(split, values, folder.seen(split.hop))
     others = prod(len(values[kind]) for kind in values if kind not in kinds)
     copies, rest = divmod(n_places, grids * others)
     if rest:
-        return  # only some of the places of a copy, the number of which can be chosen for each pair
+        return  # the set has only some places of a copy, whose number can be chosen for each pair
     check.n_checked += 1
     most = max(1, GROUPS_OF_A_PAIR // (grids * others))
     if not 1 <= copies <= most:
@@ -157,7 +157,7 @@ def _minimal(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: 
 
 
 def _prelim(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: int, n_sets: int) -> None:
-    """Checks that there are two questions for each group of existence and six for each set of counting."""
+    """Checks that there are two questions for each existence group and six for each counting set."""
     check.n_checked += 1
     of_each = SPLITS[split.name].group
     if n_questions != of_each * n_sets:
@@ -175,7 +175,7 @@ def _prelim(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: i
 def _grids(
     split: SplitPlace, values: Mapping[str, Sequence[str]], seen: Set[tuple[str, ...]] | None
 ) -> tuple[int, int]:
-    """Number of grids of which at most one corner was not seen, and of questions about a copy of each.
+    """Number of grids with at most one unseen corner, and of questions about one copy of each.
 
     In distribution, each seen corner is asked for at all seen corners. Out of distribution, the pair is asked
     for at all corners of the grids that contain it. `seen` is None if everything but the pair was seen.
@@ -206,7 +206,7 @@ def _datasheet(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, int]]:
 
 
 def _folder_datasheet(folder: AuditFolder) -> dict[str, dict[str, int]]:
-    """Pair -> split -> number of questions in the folder's datasheet, without splits that have no number."""
+    """Pair -> split -> number of questions in the folder's datasheet, for splits with a number."""
     lines = folder.datasheet(folder.layout.datasheet).splitlines()
     head = next((line for line in lines if line.startswith("| sub-dataset |")), "")
     splits = re.findall(r"`(\w+)`", head)

@@ -10,7 +10,7 @@ from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 
 FEATURES = "features/"
-"""Folder of what was made from a dataset's images, which is no part of the dataset."""
+"""Folder of features made from a dataset's images, which is not part of the dataset."""
 
 
 def check_files(folder: AuditFolder, advance: Advance) -> Check:

@@ -1,4 +1,4 @@
-"""Images that come in groups: what the images of a group have in common, and what their objects look like."""
+"""Images that come in groups: what the images of a group share, and what their objects look like."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ class GroupImage:
 
     index: int
     stage: str
-    """Positions, rotations, camera and lights, which the images of a group have in common."""
+    """Positions, rotations, camera and lights, which the images of a group share."""
     ground: tuple[tuple[float, float], ...]
     """x and y of each object."""
     looks: tuple[Values, ...]
@@ -37,13 +37,13 @@ class ImageGroups:
     """The images of some pools, collected scene by scene."""
 
     def __init__(self, n_objects: Mapping[str, int], check: Check) -> None:
-        """`n_objects` has the number of objects in each pool's images; `check` counts images with others."""
+        """`n_objects` has the number of objects in each pool's images; `check` records other numbers."""
         self.n_objects = n_objects
         self._check = check
         self._images: dict[str, dict[int, GroupImage]] = defaultdict(dict)
 
     def add(self, pool: str, scene: Mapping[str, Any]) -> None:
-        """Adds a scene, if its pool is one of these.
+        """Adds a scene if its pool is one of the collected pools.
 
         Raises:
             KeyError, TypeError, ValueError, IndexError: it is not a scene.
@@ -66,7 +66,7 @@ class ImageGroups:
         return self._images[pool]
 
     def places(self, pool: str) -> Mapping[str, Sequence[GroupImage]]:
-        """The groups of a pool by what their images have in common."""
+        """The groups of a pool, keyed by what their images share."""
         found: dict[str, list[GroupImage]] = defaultdict(list)
         for each in self._images[pool].values():
             found[each.stage].append(each)

@@ -1,12 +1,12 @@
-"""The check that each image is there, has the right size, is not blank and shows its scene's objects.
+"""The check that each image exists, has the right size, is not blank and shows its scene's objects.
 
-An object's pixels are those of the object-id raster by which its visibility was counted, without their
-outline. The chroma of their mean, which is the mean without its grey, must have the direction of the object's
-colour, more than that of any other colour: light, shadow and material change its length, but hardly its
-direction. Over the objects of 16 rendered scenes (tests/data/look) the cosine between the two is at least
-0.97; grey objects have a chroma of at most 3 (of 255), and coloured ones of at least 25. A test checks these
-numbers. In larger folders, neighbours change the direction of about one object in a hundred further, so
-doubtful objects are compared with a new render of their scene.
+An object's pixels are taken from the object-id raster by which its visibility was counted, without their
+outline. The chroma of their mean (the mean minus its grey component) must point in the direction of the
+object's colour more than in that of any other colour: light, shadow and material change its length, but
+hardly its direction. Over the objects of 16 rendered scenes (tests/data/look), the cosine between the two is
+at least 0.97; grey objects have a chroma of at most 3 (of 255), and coloured ones of at least 25. A test
+checks these numbers. In larger folders, neighbours change the direction further for about one object in a
+hundred, so doubtful objects are compared with a new render of their scene.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,25 +30,25 @@ from clevrhope.runtime.forms import NUMBER, ListOf, MapOf
 from clevrhope.runtime.progress import Advance
 
 LEAST_SPREAD = 2.0
-"""An image with a smaller standard deviation, of 255, is blank; rendered ones have 10 or more."""
+"""An image with a smaller standard deviation (of 255) is blank; rendered images have 10 or more."""
 
 LEAST_COSINE = 0.9
 """Least cosine between the chroma of an object's mean and that of its colour."""
 
 TIE = 0.003
-"""No other colour's cosine may be larger by more than this."""
+"""Another colour's cosine may not be larger by more than this."""
 
 LEAST_CHROMA, MOST_CHROMA_OF_GREY = 10.0, 14.0
 """Least chroma of a coloured object's mean, and largest chroma of a grey object's."""
 
 COLOURED, GREY = 40.0, 10.0
-"""A colour of the vocabulary counts as coloured or grey from this chroma on; one between is not checked."""
+"""A colour counts as coloured from the first chroma up and as grey up to the second; others go unchecked."""
 
 LEAST_PIXELS = 60
 """Objects with fewer pixels within their outline are not checked."""
 
 MOST_FAULTS = 100
-"""After so many faults no scene is rendered any more: if all images were exchanged, it would take hours."""
+"""After this many faults no more scenes are rendered, which would take hours if all images were wrong."""
 
 SCENES_A_BATCH = 48
 
@@ -105,16 +105,16 @@ def used_scenes(folder: AuditFolder) -> dict[str, set[int]]:
 
 @dataclass
 class _Undecided:
-    """Counts of objects that were not checked in full."""
+    """Counts of objects that were not fully checked."""
 
     n_of_clevr: int = 0
     """Objects in CLEVR's own images; the thresholds were not set for their light and materials."""
     n_different: int = 0
-    """Those of them that seem to have another colour."""
+    """The number of these that seem to have another colour."""
     n_unrendered: int = 0
     """Other objects that seem to have another colour, in scenes that cannot be rendered."""
     n_left: int = 0
-    """The same, after enough faults had been found."""
+    """Likewise, in scenes not rendered because enough faults had been found."""
 
 
 class _PoolCheck:
@@ -166,7 +166,7 @@ class _PoolCheck:
                     self._images.n_checked += 1
                     self._images.fault(self._folder.layout.relative(path), index, *fault)
                     continue
-                # If no camera fits, which another check reports, the mean of CLEVR's cameras is taken.
+                # If no camera fits, which another check reports, the mean of CLEVR's cameras is used.
                 row = with_camera(scene, CAMERA if camera is None else camera)
             yield scene, row
 
@@ -211,7 +211,7 @@ class _PoolCheck:
     def _compared(
         self, scene: Mapping[str, Any], png: ImageArray | None, packed: ImageArray | None
     ) -> ImageArray | None:
-        """One of the two, after comparing them."""
+        """Compares the two images and returns one of them."""
         if png is not None and packed is not None and not np.array_equal(png, packed):
             file = self._folder.layout.relative(self._h5) if self._h5 else ""
             self._images.fault(file, scene["image_index"], "not the pixels of", scene["image_filename"])
@@ -272,7 +272,7 @@ class _PoolCheck:
 
 
 def without_outlines(raster: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """The raster (height, width) with 0 at each pixel that has a neighbour of another object."""
+    """The raster (height, width) with 0 at each pixel that is next to another object."""
     inner = raster.copy()
     rows, columns = raster[1:] != raster[:-1], raster[:, 1:] != raster[:, :-1]
     inner[1:][rows] = 0
@@ -286,7 +286,7 @@ class Colours:
     """The colours of a properties file, compared with the means of objects' pixels."""
 
     def __init__(self, named: Mapping[str, Sequence[float]]) -> None:
-        """Takes red, green and blue of each colour, from 0 to 255."""
+        """Takes the red, green and blue of each colour, from 0 to 255."""
         chromas = {name: _chroma(np.asarray(rgb, np.float64)) for name, rgb in named.items()}
         lengths = {name: float(np.linalg.norm(chroma)) for name, chroma in chromas.items()}
         self._towards = {
@@ -309,6 +309,6 @@ class Colours:
 
 
 def _chroma(colour: Vector) -> Vector:
-    """A colour (3,) without its grey."""
+    """A colour (3,) minus its grey component."""
     chroma: Vector = colour - colour.mean()
     return chroma

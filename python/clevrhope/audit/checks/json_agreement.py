@@ -13,7 +13,7 @@ from clevrhope.dataset.split_files import SplitArrays, parse_question, prefix, r
 from clevrhope.errors import DatasetError
 
 ROWS_AT_ONCE = 8_192
-"""Rows of a question file that are compared at once."""
+"""Number of rows of a question file that are compared at once."""
 
 
 class JsonAgreement:
@@ -31,8 +31,8 @@ class JsonAgreement:
     ) -> None:
         """Takes both files, and the list to which differences are added.
 
-        `h5` is the path of the HDF5 file below `root`. `numbered` says whether its `orig_idxs` are the places
-        of rows in the JSON file.
+        `h5` is the path of the HDF5 file relative to `root`. `numbered` says whether its `orig_idxs` are the
+        indices of rows in the JSON file.
         """
         self._numbered = numbered
         self._reader, self._json, self._found = reader, json_file, found
@@ -56,7 +56,7 @@ class JsonAgreement:
             self._found.add(Kind.DISAGREEMENT, self._json_name, None, problem, len(arrays))
 
     def _expected(self, rows: Sequence[tuple[int, bytes]], first: int, arrays: SplitArrays) -> EncodedRows:
-        """The arrays that rows of JSON should give, as wide as those in HDF5."""
+        """The arrays that rows of JSON should give, padded to the width of those in HDF5."""
         widths = [arrays.tokens(name, 0, 1).shape[1] for name in ("questions", "programs")]
         try:
             return self._reader.encode([row for _, row in rows], first, *widths)

@@ -1,4 +1,4 @@
-"""The lines of the audit's report that the check for leaks fills."""
+"""The lines of the audit's report that the check for leaks fills in."""
 
 from collections import Counter
 

@@ -1,7 +1,7 @@
-"""The check of minimal sets: the images of a group differ in the pair's values alone, and one answer is yes.
+"""The check of minimal sets: the images of a group differ only in the pair's values, and one answer is yes.
 
-A place is shown once for each corner of a grid, which is two values of each held-out type. Its questions and
-their answers follow from CLEVR-HOPE, section 3: each sentence is true of one of its images.
+A place is shown once for each corner of a grid, which has two values of each held-out attribute. Its
+questions and their answers follow from CLEVR-HOPE, section 3: each sentence is true of one of its images.
 """
 
 from collections import defaultdict
@@ -45,7 +45,7 @@ class MinimalSets:
         return self._check
 
     def _check_places(self, pool: str, hop: Hop, places: Iterable[Sequence[GroupImage]]) -> None:
-        """Checks that a place's images differ in the values of the pair's types, and in nothing else.
+        """Checks that a place's images differ in the values of the pair's attributes, and in nothing else.
 
         Corners may be missing if only minimal_iid uses the pool, or if a set has few places.
         """
@@ -96,7 +96,7 @@ class MinimalSets:
             )
 
     def _hidden(self, split: SplitPlace, images: Sequence[GroupImage]) -> bool:
-        """Whether a corner of a place was not seen, by the values of its images."""
+        """Whether a corner of a place was not seen, according to the values of its images."""
         kinds = _kinds(split.hop)
         shown = [tuple(each.values[k] for k in kinds) for each in images]
         corners = set(product(*({values[k] for values in shown} for k in range(len(kinds)))))
@@ -112,7 +112,7 @@ class MinimalSets:
         hidden: bool,
         yes: int,
     ) -> None:
-        """Checks that a question is asked once about each image that it may be, and true of one of them."""
+        """Checks that a question is asked once about each possible image, and is true of one of them."""
         ood = SPLITS[split.name].shown == "in one"
         shown = [index for _, index, _ in questions]
         wanted = split.hop.corners - (not ood and hidden)

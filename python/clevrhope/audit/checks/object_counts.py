@@ -1,9 +1,9 @@
 """The check of the numbers of objects in the images of a split.
 
-Each number is one that scenes can have, from 3 to 10. With --match objects, all are equally frequent: scenes
-are thinned in blocks of their pool until each number of objects is as frequent as the rarest one. So in each
-block that a split has used up, all numbers are equally frequent, except for a few scenes that gave no
-question. Of its last block a split uses the first scenes, so the frequencies there depend on chance.
+Each number must be one that scenes can have, from 3 to 10. With --match objects, all are equally frequent:
+scenes are thinned in blocks of their pool until each number of objects is as frequent as the rarest one. So
+in each block that a split has used up, all numbers are equally frequent, except for a few scenes that gave no
+question. A split uses only the first scenes of its last block, so the frequencies there depend on chance.
 """
 
 import numpy as np
@@ -15,10 +15,10 @@ from clevrhope.dataset.scene_files import Pools
 from clevrhope.runtime.progress import Advance
 
 SCENES_A_BLOCK = 2_000
-"""Scenes of a pool that are thinned together."""
+"""Number of scenes of a pool that are thinned together."""
 
 WITHOUT_QUESTIONS = 3
-"""Most scenes of a block with one number of objects that gave no question, and so are in no file."""
+"""Most scenes of a block with the same number of objects that gave no question, and so are in no file."""
 
 LARGEST_CHI_SQUARE = 60.0
 """For the last block; with 8 numbers of objects, chance exceeds it in one split of 10 billion."""
@@ -65,7 +65,7 @@ def check_object_counts(folder: AuditFolder, pools: Pools, advance: Advance) -> 
 def uneven(
     indices: npt.NDArray[np.int64], n_objects: npt.NDArray[np.int64], least: int, most: int
 ) -> list[tuple[str, str]]:
-    """Problem and numbers for each block in which some numbers of objects are too frequent.
+    """The problem and the numbers for each block in which some numbers of objects are too frequent.
 
     `indices` (N,) are scene indices, sorted, and `n_objects` (N,) the numbers of their objects.
     """

@@ -1,9 +1,8 @@
 """The check that masks, depths and normals fit their scenes.
 
-Where the objects are follows from the object-id raster by which their visibility was counted, worked out
-again from the scene and its camera; their depths follow from their centres and sizes. The annotations come
-from rays through another program's shapes, so outlines differ by a pixel here and there, but interiors do
-not.
+The objects' pixels follow from the object-id raster by which their visibility was counted, computed again
+from the scene and its camera; their depths follow from their centres and sizes. The annotations come from
+rays through another program's shapes, so outlines may differ by a pixel, but interiors do not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,13 +21,13 @@ from clevrhope.runtime.forms import NUMBER, OBJECT, Fields, MapOf, check_form
 from clevrhope.runtime.progress import Advance
 
 NOBODY = 255
-"""Value of a mask at pixels without an object."""
+"""The mask's value at pixels without an object."""
 
 MOST_OTHER_PX = 0.02
-"""Largest share of an object's inner pixels that may show another one, beside a thin bevel."""
+"""Largest share of an object's inner pixels that may show another object, next to a thin bevel."""
 
 MOST_OFF_PX = 2
-"""Largest difference between the sides of a box and the raster's."""
+"""Largest difference between a box's sides and those in the raster."""
 
 LEAST_PX = 60
 """Objects with fewer pixels within their outline are not compared with the raster."""
@@ -107,7 +106,7 @@ def _problem(
     sizes: Mapping[str, float],
     size: tuple[int, int],
 ) -> tuple[str, object] | None:
-    """What is wrong with an image's annotations, and the value that shows it; None if nothing is."""
+    """The problem with an image's annotations, and the value that shows it; None if there is none."""
     n = len(scene["objects"])
     if len(row["boxes"]) != n:
         return f"does not have the scene's {n} objects", len(row["boxes"])
@@ -127,7 +126,7 @@ def _problem(
 
 
 def _resized(raster: npt.NDArray[np.uint8], size: Sequence[int]) -> npt.NDArray[np.uint8]:
-    """The raster (height, width) scaled to another size, each pixel by its centre."""
+    """The raster (height, width) scaled to another size by sampling at pixel centres."""
     rows, columns = (
         (np.arange(n) * 2 + 1) * old // (2 * n) for n, old in zip(size, raster.shape, strict=True)
     )
@@ -163,7 +162,7 @@ def _mask_problem(
 
 
 def _box_problem(row: Row, raster: npt.NDArray[np.uint8], n: int) -> tuple[str, object] | None:
-    """Compares boxes with the raster's, which is done if there is no mask."""
+    """Compares boxes with those in the raster; used if there is no mask."""
     for number in range(n):
         rows, columns = (np.flatnonzero((raster == number + 1).any(axis=axis)) for axis in (1, 0))
         if not len(rows):
@@ -190,7 +189,7 @@ def _depth_problem(
         if len(found) < LEAST_PX:
             continue
         centre = float((np.asarray(each["3d_coords"]) - camera) @ view)
-        # The ray of a pixel beside a bevel may miss it, so one pixel in fifty is left out.
+        # The ray of a pixel next to a bevel may miss the object, so one pixel in fifty is left out.
         off = float(np.quantile(np.abs(found - centre), 1 - MOST_OTHER_PX))
         reach = REACH * sizes[each["size"]]
         if off > reach:

@@ -1,8 +1,8 @@
-"""The check of preliminary sets: in each group or set, nothing changes but the value that is asked for.
+"""The check of preliminary sets: in each group or set, only the value that is asked for changes.
 
-A group of existence is two images of one object, and a set of counting is six images of five objects. The
-images of a group agree in positions, rotations, camera and lights, by which groups are recognised. How many
-objects of each image have the value, and the answers, follow from CLEVR-HOPE, appendix B.
+An existence group is two images of one object, and a counting set is six images of five objects. The images
+of a group agree in positions, rotations, camera and lights, by which groups are recognised. The number of
+objects in each image that have the value, and the answers, follow from CLEVR-HOPE, appendix B.
 """
 
 from collections import Counter, defaultdict
@@ -85,7 +85,7 @@ class PrelimSets:
 
 
 def _problem(split: SplitPlace, group: Sequence[_Question]) -> tuple[str, str]:
-    """What is wrong with a group, and the values that show it; empty if nothing is."""
+    """The problem with a group, and the values that show it; empty if there is none."""
     ((kind, value),) = split.hop.target
     at = TYPES.index(kind)
     looks = [each.image.looks for each in group]

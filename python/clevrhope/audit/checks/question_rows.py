@@ -1,6 +1,6 @@
 """The check of the remaining keys of question files in JSON.
 
-The check for leaks compares question, program, answer, image and family with HDF5. This one looks at the
+The check for leaks compares the question, program, answer, image and family with HDF5. This one checks the
 split and the row's number, the family's template, the needed relations, and the names of smaller sets.
 """
 
@@ -24,7 +24,7 @@ from clevrhope.splits.hops import Hop
 ROWS_AT_ONCE = 65_536
 
 _MAX_HEAD = 1 << 16
-"""Bytes of the first line that are read."""
+"""Number of bytes read from the first line."""
 
 
 def check_question_rows(folder: AuditFolder, hop: Hop, check: Check) -> None:
@@ -42,7 +42,7 @@ def check_question_rows(folder: AuditFolder, hop: Hop, check: Check) -> None:
 
 
 def family_places(files: Sequence[tuple[str, bytes]]) -> list[tuple[str, int]]:
-    """(file, place in the file) of each family of these template files."""
+    """(file, index in the file) of each family in these template files."""
     return [
         (f"{name}.json", place)
         for name, content in files
@@ -77,10 +77,10 @@ class RowCheck:
                 self._compare(k, needed, parse_json(row, self._path, line=line))
 
     def _check_prefixes(self, wanted: Sequence[int]) -> None:
-        """Checks that the file's `info` names the same smaller train sets as the arrays do."""
+        """Checks that the file's `info` names the same smaller train sets as the arrays."""
         with open_lines(self._path) as file:
             head = file.readline(_MAX_HEAD).rstrip()
-        if head.endswith(b"["):  # as in files of this package, which have a row a line
+        if head.endswith(b"["):  # as in files of this package, which have one row per line
             info = parse_json(head + b"]}", self._path)
             check_form(info, Fields({"info": Fields({}, {"prefixes": ListOf(COUNT)})}), self._path)
             there = info["info"].get("prefixes", [])
@@ -109,7 +109,7 @@ class RowCheck:
 
     def _compare(self, k: int, needed: tuple[int, ...], row: Mapping[str, Any]) -> None:
         wanted: dict[str, object] = {"split": self._split.name, "question_index": k}
-        # The check for leaks compares the family itself with HDF5, so the one in JSON counts here.
+        # The check for leaks compares the family itself with HDF5, so this check goes by the one in JSON.
         template = self._template(row.get("question_family_index"))
         if template is not None:
             wanted["template_filename"], wanted["template_index"] = template
@@ -122,5 +122,5 @@ class RowCheck:
 
 
 def _as_json(needed: Sequence[int]) -> list[bool]:
-    """A row of the array as JSON has it, without the padding."""
+    """A row of the array in its JSON form, without the padding."""
     return [each == 1 for each in needed if each != -1]

@@ -1,4 +1,4 @@
-"""The check that each file of the manifest is there and can be read.
+"""The check that each file of the manifest exists and can be read.
 
 It looks at each file's end or index before all other checks; a damaged block shows only when a check reads
 it. The other checks continue without questions, scenes and images that cannot be read.
@@ -13,14 +13,14 @@ from clevrhope.errors import ClevrhopeError
 from clevrhope.runtime.progress import Advance
 
 _TAIL = 64
-"""Bytes at the end of a JSON file that are read."""
+"""Number of bytes read at the end of a JSON file."""
 
 _END_OF_ROWS = b"\n]}"
-"""The end of files of scenes and questions, which have a row a line."""
+"""The end of files of scenes and questions, which have one row per line."""
 
 
 def check_readable(folder: AuditFolder, advance: Advance) -> Check:
-    """Checks that each file of the manifest is there, and that its end or index is intact."""
+    """Checks that each file of the manifest exists, and that its end or index is intact."""
     check = Check("readable", "every file is there, and can be read to its end", "files")
     for name in folder.manifest.files:
         check.n_checked += 1
@@ -45,7 +45,7 @@ def unreadable(check: Check, folder: AuditFolder, error: ClevrhopeError) -> str:
 
 
 def _fault(path: Path) -> tuple[str, str] | None:
-    """What is wrong with a file, as problem and detail; None if nothing is."""
+    """The problem with a file, and a detail; None if there is none."""
     try:
         if path.exists() and not path.is_file():
             return "cannot be read", "a folder, pipe or device"
@@ -59,7 +59,7 @@ def _fault(path: Path) -> tuple[str, str] | None:
                 end = file.read().rstrip()
             of_rows = path.name.endswith("_questions.json") or path.parent.parent.name == "scenes"
             if not end.endswith(_END_OF_ROWS if of_rows else b"}"):
-                # A file that another program wrote on one line ends like a row.
+                # A file that another program wrote as a single line ends like a row.
                 problem = "cut off, or rewritten by another program" if end.endswith(b"}]}") else "cut off"
                 return problem, f"ends with {end[-20:].decode('utf-8', 'replace')!r}"
     except FileNotFoundError:

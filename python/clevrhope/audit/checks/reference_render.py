@@ -1,8 +1,8 @@
 """The comparison of a doubtful image with a native render of its scene.
 
 Light from a red neighbour, a metal's reflections and a small object's highlights can change an object's mean
-colour in good images too. So whatever seems wrong is compared with the scene itself, rendered natively. Over
-the objects of 16 scenes (tests/data/look), the means of Cycles and of a native draft differ by at most 2.9 of
+colour in correct images too. So doubtful objects are compared with a native render of their scene. Over the
+objects of 16 scenes (tests/data/look), the means of Cycles and of a native draft differ by at most 2.9 of
 255, and by at least 16 if the object has another of the eight colours.
 """
 
@@ -19,11 +19,11 @@ from clevrhope.images.native import NativeRenderer
 from clevrhope.look.definition import read_look
 
 MOST_APART = 8.0
-"""Largest difference, of 255 in red, green or blue, between an object's means in image and render."""
+"""Largest allowed difference (of 255, in red, green or blue) between an object's mean in image and render."""
 
 
 class ReferenceRender:
-    """Renders scenes whose images are doubtful; 480 x 320 pixels take 0.2 s on two cores."""
+    """Renders scenes whose images are doubtful; a render of 480 x 320 pixels takes 0.2 s on two cores."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class ReferenceRender:
         properties: Path | None = None,
         changes: Mapping[str, Any] | None = None,
     ) -> None:
-        """Takes the images' height and width in pixels, the properties file, and what changes the look."""
+        """Takes the images' height and width in pixels, the properties file, and changes to the look."""
         self._size, self._properties, self._changes = size, properties, changes
         self._renderer: NativeRenderer | None = None
 
@@ -45,10 +45,10 @@ class ReferenceRender:
         """The objects whose mean colours in image and render differ; None if the scene cannot be rendered.
 
         Args:
-            scene: The scene as its dataset has it, with its camera and lights.
+            scene: The scene as stored in its dataset, with its camera and lights.
             image: (height, width, 3), sRGB.
             inner: (height, width), the number of each pixel's object, from 1; 0 for none.
-            numbers: Objects to compare; each has at least one pixel.
+            numbers: The objects to compare, each of which has at least one pixel.
         """
         render = self.render(scene)
         if render is None:
@@ -60,7 +60,7 @@ class ReferenceRender:
         ]
 
     def render(self, scene: Mapping[str, Any]) -> ImageArray | None:
-        """(height, width, 3) a draft of a scene; None if the scene cannot be rendered."""
+        """(height, width, 3) a draft render of a scene; None if the scene cannot be rendered."""
         try:
             if self._renderer is None:
                 height, width = self._size
@@ -73,6 +73,6 @@ class ReferenceRender:
 
 
 def _mean(image: ImageArray, where: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """Mean red, green and blue (3,) of some pixels."""
+    """Mean red, green and blue (3,) of the pixels in a mask."""
     mean: npt.NDArray[np.float64] = image[where].mean(axis=0)
     return mean

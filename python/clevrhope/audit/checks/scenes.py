@@ -18,14 +18,14 @@ from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS, SplitKind
 
 NEAR = 1e-4
-"""Positions and directions that differ by less are the same: files have some six decimals."""
+"""Positions and directions that differ by less count as equal: files have about six decimals."""
 
 
 def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Check]:
-    """Checks all scenes of the folder, which are `pools`, and the groups of minimal and preliminary sets.
+    """Checks all scenes of the folder (`pools`), and the groups of minimal and preliminary sets.
 
     Raises:
-        DatasetError: a scene file is missing or broken; names the scene.
+        DatasetError: a scene file is missing or broken; the message names the scene.
     """
     apart = Check(
         "train and test",
@@ -71,11 +71,11 @@ def _related(folder: AuditFolder, pools: Pools) -> Check:
 
 
 def _misdirected(pool: PoolScenes, camera: Mapping[str, Any], *, jittered: bool) -> Iterator[tuple[int, str]]:
-    """Rows of scenes whose camera, or whose directions, are wrong, with what is wrong.
+    """Rows of scenes whose camera or directions are wrong, with the problem of each.
 
-    Behind is where the camera looks, along the ground, and left is at a right angle to it. CLEVR's own scenes
-    have no camera, and the directions of the one before its jitter, as do all scenes of a dataset with
-    `directions = "clevr"`. `camera` has what differs from CLEVR's.
+    Behind is the direction in which the camera looks, along the ground, and left is at a right angle to it.
+    CLEVR's own scenes have no camera, and take their directions from the camera before its jitter, as do all
+    scenes of a dataset with `directions = "clevr"`. `camera` has the settings that differ from CLEVR's.
     """
     usual, target = np.asarray(camera.get("location", CAMERA)), np.asarray(camera.get("target", np.zeros(3)))
     jitter = camera.get("jitter", JITTER)
@@ -136,12 +136,12 @@ def _apart(folder: AuditFolder, check: Check) -> None:
 
 
 def _excluded(a: SplitKind, b: SplitKind) -> bool:
-    """Whether they must share no image: only one of them is a test, or one has the pair and one must not."""
+    """Whether two splits must share no image: just one is a test, or one has the pair and one must not."""
     return (a.role == "test") != (b.role == "test") or {a.rule, b.rule} == {"with", "without"}
 
 
 def n_grouped_scenes(folder: AuditFolder) -> int:
-    """About how many scenes of groups there are: at least as many as each pool's largest split uses."""
+    """The approximate number of scenes in groups: at least as many as each pool's largest split uses."""
     most: dict[str, int] = {}
     for split in folder.splits:
         if split.is_grouped:

@@ -1,7 +1,7 @@
 """The checks of texts, in one pass over all questions: their meaning, duplicates and balance.
 
-The native parser, which shares no code with what words questions, reads each text backwards through the
-templates. Its readings are compared with program, family and answer.
+The native parser, which shares no code with the generator of texts, parses each text back through the
+templates. Its readings are compared with the program, family and answer.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ PROBLEMS: Mapping[int, str] = {
 }
 
 UNSEEN = 50
-"""Most scenes of a window that gave no question, and so are in no file."""
+"""Maximum number of scenes of a window that gave no question, and so are in no file."""
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 Digests = npt.NDArray[np.uint64]
@@ -45,7 +45,7 @@ def check_text(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Chec
 
 
 def text_reader(vocab: Vocab, templates: Sequence[tuple[str, bytes]], synonyms: bytes) -> TextReader:
-    """The native parser of texts of a vocabulary; `templates` are files by name, in the families' order."""
+    """The native parser for texts of a vocabulary; `templates` are named files in the order of families."""
     return TextReader(
         vocabulary_of(vocab),
         question_tokens=by_number(vocab.words),
@@ -170,7 +170,7 @@ class _Pass:
 
 
 def _seen_before(keys: Digests) -> Iterator[int]:
-    """Places of the keys that occur at an earlier place too, ascending."""
+    """Indices of the keys that also occur earlier, ascending."""
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(keys[order][1:] == keys[order][:-1])
     yield from np.sort(order[again + 1]).tolist()

@@ -1,7 +1,7 @@
-"""The check that enough of each object is visible from the camera, and as much as its scene says.
+"""The check that enough of each object is visible from the camera, and as much as its scene states.
 
-Visible pixels are counted again, in the raster of object ids. This takes too long for all scenes of a large
-dataset, so a sample is checked, which depends on the dataset's seed.
+Visible pixels are counted again in the raster of object ids. This takes too long for all scenes of a large
+dataset, so only a sample is checked, which depends on the dataset's seed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from clevrhope.dataset.scene_files import Pools
 from clevrhope.runtime.progress import Advance
 
 MOST_SCENES = 10_000
-"""Most scenes of a folder that are checked."""
+"""Maximum number of scenes that are checked."""
 
 SCENES_A_BATCH = 48
 
@@ -55,7 +55,7 @@ def check_visibility(folder: AuditFolder, pools: Pools, cameras: Cameras, advanc
 
 
 def sampled(n_scenes: Mapping[str, int], seed: int) -> dict[str, Rows]:
-    """Pool -> places (N,) of the scenes to check, ascending; all if there are at most `MOST_SCENES`."""
+    """Pool -> indices (N,) of the scenes to check, ascending; all if there are at most `MOST_SCENES`."""
     n_all = sum(n_scenes.values())
     drawn = np.arange(n_all)
     if n_all > MOST_SCENES:
@@ -80,7 +80,7 @@ def _count(
     for path, line, row in batch:
         scene = parse_row(row, path, line)
         camera = None if "camera" in scene else cameras.of(pool, scene)[0]
-        if "camera" in scene or camera is not None:  # another check reports all others
+        if "camera" in scene or camera is not None:  # another check reports scenes without a camera
             scenes.append(scene)
             rows.append(row if camera is None else with_camera(scene, camera))
     if not rows:

@@ -1,6 +1,6 @@
 """The check for leaks: whether a held-out pair occurs where it must, and nowhere else.
 
-It reads finished files alone, with code that shares nothing with what made them. `LeakCheck` lists what it
+It reads only finished files, with code that shares nothing with the generator. `LeakCheck` lists what it
 proves.
 """
 
@@ -29,7 +29,7 @@ from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 _ROWS_AT_ONCE = 65_536
-"""Rows of arrays that are checked at once."""
+"""Number of rows of arrays that are checked at once."""
 
 
 class LeakCheck:
@@ -37,27 +37,27 @@ class LeakCheck:
 
     - In train and IID splits, no scene shows the pair, and no question mentions it, either in its program or
       in its words (docs/configuration.md defines mentioning).
-    - With `--strictness implied`, no question of these splits asks for the pair through likenesses either;
-      else those that do are counted.
+    - With `--strictness implied`, no question of these splits asks for the pair through likenesses ("the same
+      color as") either; otherwise such questions are counted.
     - Every scene of complex_ood shows the pair; every question of an OOD split mentions it, in its program
       and its words.
     - Of the four images of minimal_ood that show an object at the same place (eight if three values are held
       out), exactly one shows the pair. All have the same question, and the answer for the others is no.
-    - Every question about a single value mentions it. Of the two images of a place of existence exactly one
+    - Every question about a single value mentions it. Of the two images of an existence place, exactly one
       shows the value. The images of a counting set have the same question, and the answers 0, 1, ... 5.
-    - If there is a palette, no object has a combination of values that is not in it, except the pair where it
-      belongs, and no question of a pair's splits asks for one.
-    - No image is in two splits, except the minimal ones, by the objects of its scene.
+    - If there is a palette, no object has a combination of values outside it, except the pair where it
+      belongs, and no question of a pair's splits asks for such a combination.
+    - No image, identified by the objects of its scene, is in two splits, unless both are minimal.
     - Every program, executed again, gives the question's answer.
-    - HDF5 and JSON agree on tokens, lengths, answers, images, families and order. Every question's scene is
-      there, and names the same image as the question.
+    - HDF5 and JSON agree on tokens, lengths, answers, images, families and order. Every question's scene
+      exists, and names the same image as the question.
 
     For `none`, which holds nothing out, it checks everything that does not concern a pair. If the manifest
-    lists no question files in JSON, HDF5 is not compared with them.
+    lists no question files in JSON, HDF5 is not compared with JSON.
     """
 
     def __init__(self, folder: Path, *, words: Mapping[str, Sequence[str]] = CLEVR_WORDS) -> None:
-        """Takes the words for values and for "thing" (`synonyms.json`), if they are not CLEVR's.
+        """Opens a folder; `words` are its words for values and "thing" (`synonyms.json`), if not CLEVR's.
 
         Raises:
             DatasetError: the vocabulary cannot be read.
@@ -85,8 +85,8 @@ class LeakCheck:
 
         Args:
             hop: The pair.
-            splits: Splits that must be there; None for those whose files are there.
-            images: Whether the image of every question must be there too, as PNG, in HDF5, or both.
+            splits: Splits that must exist; None for those whose files exist.
+            images: Whether the image of every question must exist too, as PNG, in HDF5, or both.
             without_json: Splits whose question files are not checked.
 
         Raises:
@@ -135,7 +135,7 @@ class _HopCheck:
         return LeakReport(self.hop, counts, n_images, tuple(self.found.listed), dict(self.found.counts))
 
     def _splits_there(self) -> list[str]:
-        """Splits whose files are there; one without the other is a violation, unless JSON was left out."""
+        """Splits whose files exist; a missing file of the two is a violation, unless JSON was left out."""
         folder = self.layout.hop(self.hop.name)
         arrays = {path.stem for path in folder.glob("[!.]*.h5")}
         questions = {
@@ -227,7 +227,7 @@ class _HopCheck:
         )
 
     def _asked(self, split: str) -> Literal["anywhere", "always", "never", "never implied"]:
-        """Where the questions of a split ask for the pair."""
+        """Which questions of a split may ask for the pair."""
         asked = SPLITS[split].asked
         if not self.hop.target or asked == "in one":
             return "anywhere"
@@ -272,7 +272,7 @@ class _HopCheck:
         return int(holds.sum())
 
     def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
-        """Adds images that are in two splits, under the same or different names."""
+        """Adds a violation for each image that is in two splits, under the same name or different ones."""
         for a, b in combinations(splits, 2):
             if SPLITS[a].drawn == SPLITS[b].drawn == "places":
                 continue
@@ -284,7 +284,7 @@ class _HopCheck:
                 self.found.add(Kind.SHARED, f"scenes/{in_b.name}", int(in_b.indices[theirs]), problem, value)
 
     def _check_images(self, pool: PoolScenes, rows: Rows) -> None:
-        """Adds scenes in use without an image, in each form that the pool has."""
+        """Adds a violation for each used scene without an image, in each form that the pool has."""
         folder, packed = self.layout.images(pool.name), self.layout.images_h5(pool.name)
         there = {path.name for path in images_of(folder, pool.name).values()}
         if there:

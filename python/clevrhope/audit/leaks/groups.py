@@ -20,11 +20,11 @@ class GroupCheck:
     def __init__(
         self, hop: Hop, answers: Mapping[int, str], text: Callable[[Ints], str], found: Violations
     ) -> None:
-        """`answers` are names by number, `text` decodes a row; violations are added to `found`."""
+        """`answers` has names by number, and `text` decodes a row; violations are added to `found`."""
         self._hop, self._answers, self._text, self._found = hop, answers, text, found
 
     def check_places(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
-        """Checks that a place's images, four for a pair, have one question, and one of them the pair."""
+        """Checks that a place's images (four for a pair) have one question, and that one shows the pair."""
         holds = pool.holding(self._hop.target)
         sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
         for group in _by_place(pool, used):
@@ -64,7 +64,7 @@ def _by_row(arrays: SplitArrays, pool: PoolScenes, column: Ints) -> dict[int, by
 
 
 def _by_place(pool: PoolScenes, used: Rows) -> Iterable[list[int]]:
-    """The used scenes in groups with the same positions and rotations of objects."""
+    """The used scenes, grouped by the positions and rotations of their objects."""
     groups: dict[int, list[int]] = {}
     for row, place in zip(used.tolist(), pool.places[used].tolist(), strict=True):
         groups.setdefault(place, []).append(row)

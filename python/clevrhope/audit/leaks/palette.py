@@ -1,7 +1,7 @@
 """The check that a split neither shows nor asks for combinations of values that are not in the palette.
 
-It takes the palette from the manifest and images from their scenes. Programs and words are read by the native
-reader, which shares no code with the generator.
+The palette comes from the manifest and the images' objects from their scenes. The native reader, which shares
+no code with the generator, reads programs and words.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,11 +19,11 @@ from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 Combination = tuple[str, ...]
-"""One value of each of a palette's attribute types."""
+"""One value of each of a palette's attributes."""
 
 
 class PaletteCheck:
-    """The palette of a sub-dataset, and the search for other combinations."""
+    """The palette of a sub-dataset, and the search for combinations outside it."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class PaletteCheck:
         words: Mapping[str, Sequence[str]],
         vocabulary: Vocabulary,
     ) -> None:
-        """Takes the palettes in the manifest `file`; without one for the HOP, there is nothing to search for.
+        """Reads the palettes in the manifest `file`; without one for the HOP, there is nothing to search for.
 
         Raises:
             DatasetError: the manifest lacks the HOP's palette, or it is malformed or does not fit the HOP.
@@ -53,7 +53,7 @@ class PaletteCheck:
             )
 
     def reader(self, split: str) -> AbsentReader | None:
-        """The reader of a split's questions for unseen combinations; None where there is no palette."""
+        """The reader that finds unseen combinations in a split's questions; None if there is no palette."""
         return self._readers.get(SPLITS[split].asked != "never")
 
     def unseen_images(self, split: str, pool: PoolScenes, used: Rows) -> Iterator[tuple[int, str, str]]:
@@ -86,7 +86,7 @@ class PaletteCheck:
         return types, seen
 
     def _check_pair(self, types: tuple[str, ...], seen: Sequence[Combination]) -> Combination:
-        """The pair in the order of the types; it must be unseen, and each of its values seen."""
+        """The pair in the order of the attributes; it must be unseen, and each of its values seen."""
         values = dict(self._hop.pair or ())
         if set(values) != set(types) or len(types) != 2:
             raise DatasetError(

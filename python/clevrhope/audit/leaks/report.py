@@ -12,10 +12,10 @@ from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 MAX_LISTED = 100
-"""Violations of a kind that a report lists; it counts them all."""
+"""Number of violations of each kind that a report lists; it counts them all."""
 
 SET_SIZE = 6
-"""Images of a counting set."""
+"""Number of images in a counting set."""
 
 
 class Kind(Enum):
@@ -46,7 +46,7 @@ VIOLATIONS: Mapping[AuditViolation, tuple[Kind, str]] = {
     AuditViolation.PROGRAM_UNSEEN: (Kind.PALETTE, "asks for an unseen combination in its program"),
     AuditViolation.WORDS_UNSEEN: (Kind.PALETTE, "asks for an unseen combination in its words"),
 }
-"""The kind of each violation that the native readers find in questions, and what a report says of it."""
+"""The kind of each violation that the native readers find in questions, and the report's words for it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Violation(Fault):
 
 @dataclass(frozen=True)
 class SplitCounts:
-    """What was counted in a split."""
+    """The counts for one split."""
 
     split: str
     pool: str
@@ -66,25 +66,25 @@ class SplitCounts:
     n_images: int
     n_images_with_pair: int
     n_mentioning: int
-    """Questions that mention the pair, by their programs."""
+    """Questions whose programs mention the pair."""
     n_implying: int
-    """Questions that ask for the pair through a relation alone."""
+    """Questions that ask for the pair only through a relation."""
     n_no: int
     """Questions with the answer no."""
     has_json: bool = True
     """Whether the split has a question file, which was compared with its arrays."""
     may_imply: bool = True
-    """Whether `n_implying` is only a count; with `--strictness implied` it counts violations."""
+    """Whether questions may imply the pair; with `--strictness implied`, `n_implying` counts violations."""
 
 
 @dataclass(frozen=True)
 class LeakReport:
-    """What was counted in a sub-dataset, and the violations that were found."""
+    """The counts for a sub-dataset, and the violations that were found."""
 
     hop: Hop
     splits: tuple[SplitCounts, ...]
     n_images: int
-    """Images of all splits; those that the minimal sets share count once."""
+    """Number of images of all splits; those that the minimal sets share count once."""
     violations: tuple[Violation, ...]
     """The first `MAX_LISTED` of each kind, in the order in which they were found."""
     counts: Mapping[Kind, int]
@@ -101,7 +101,7 @@ class LeakReport:
         return self.n_violations == 0
 
     def checked(self) -> tuple[str, ...]:
-        """What was checked and found correct, as sentences for the datasheet; empty if not `ok`."""
+        """The proven statements, as sentences for the datasheet; empty if not `ok`."""
         if not self.ok:
             return ()
         n_questions = sum(each.n_questions for each in self.splits)
@@ -148,7 +148,7 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
 
 
 def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
-    """How many questions imply the pair, or that none does if these are held out."""
+    """A sentence on how many questions imply the pair, or that none does if these are held out."""
     counted = [
         f"{each.n_implying:,} of {each.split}" for each in splits if SPLITS[each.split].rule == "without"
     ]
@@ -182,13 +182,13 @@ class Violations:
         found: tuple[Sequence[tuple[int, AuditViolation]], Mapping[AuditViolation, int]],
         describe: Callable[[int, AuditViolation], tuple[str, object]],
     ) -> None:
-        """Adds what a native reader found in questions, of which the first is number `first` of its file.
+        """Adds what a native reader found in consecutive questions of a file.
 
         Args:
             file: the questions' file.
-            first: number of the first question.
-            found: rows with a violation each, and how many of each there are in all.
-            describe: gives the problem and value of a row's violation.
+            first: index of the first question in the file.
+            found: rows with one violation each, and the total number of each violation.
+            describe: returns the problem and value of a row's violation.
         """
         rows, counts = found
         for k, violation in rows:

@@ -1,6 +1,6 @@
-"""The check that neither answers, nor the source's place, nor sizes of sets give an answer away.
+"""The check that answer frequencies, the source's position and the sizes of sets do not give answers away.
 
-It looks at cells with so many questions that a difference means something; a smaller folder has none.
+It looks only at cells with enough questions for a difference to be meaningful; a small folder has none.
 """
 
 from collections import Counter
@@ -17,16 +17,16 @@ from clevrhope.dataset.covr_h5 import STRUCTURES
 from clevrhope.dataset.split_files import Vocab
 
 LEAST_QUESTIONS = 1_000
-"""Questions of a cell that is looked at."""
+"""Least number of questions in a cell that is checked."""
 
 MOST_POINTS = 2.0
-"""Percentage points between a share and an even one."""
+"""Largest difference, in percentage points, between a share and an even share."""
 
 MOST_RIGHT = 55.0
-"""Per cent of yes/no questions that the best threshold on a size may answer, or what chance explains."""
+"""Largest percentage of yes/no questions that the best threshold on a size may answer, unless by chance."""
 
 _DEVIATIONS = 4
-"""Standard deviations that a share may be off by chance, where it is left to chance."""
+"""Standard deviations by which a share may be off, if it is left to chance."""
 
 _OPPOSITES = (("left", "right"), ("behind", "front"))
 
@@ -35,7 +35,7 @@ Column = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Cells:
-    """What is balanced of a split's N questions, (N,) each."""
+    """The balanced properties of a split's N questions, each (N,)."""
 
     templates: Column
     structures: Column
@@ -48,7 +48,7 @@ class Cells:
 
 
 class BalanceCheck:
-    """The check of balance, one split after the other."""
+    """The check of balance, split by split."""
 
     def __init__(self, vocab: Vocab, check: Check) -> None:
         self._check = check
@@ -87,7 +87,7 @@ class BalanceCheck:
                     self._check_sizes(split, name, what, sizes[is_of_template], answers)
 
     def finish(self, n_questions: int) -> None:
-        """Notes the rule, and how much sizes give away at most."""
+        """Adds notes on the rule, and on the most that sizes give away."""
         if n_questions and not self._check.n_checked:
             self._check.skip(f"no cell has {LEAST_QUESTIONS:,} questions; smaller ones are not looked at")
         for what, per_cent in sorted(self._worst.items()):
@@ -143,10 +143,10 @@ class BalanceCheck:
 
 
 def best_threshold(sizes: Column, is_yes: npt.NDArray[np.bool_]) -> float:
-    """Per cent of answers that the best rule gives: yes from some size on, or up to it."""
+    """Percentage of answers that the best threshold rule gets right: yes from some size on, or up to it."""
     by_size = np.bincount(sizes, weights=np.where(is_yes, 1.0, -1.0))
-    below = np.cumsum(np.append(0.0, by_size))  # yes less no, below each threshold
-    right = (below[-1] - 2 * below) / 2  # more than half of the answers, for yes from a threshold on
+    below = np.cumsum(np.append(0.0, by_size))  # yes minus no, below each threshold
+    right = (below[-1] - 2 * below) / 2  # right answers minus half of all, for yes from a threshold on
     return float(50 + 100 * np.abs(right).max() / len(sizes))
 
 

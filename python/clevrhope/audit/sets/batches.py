@@ -1,4 +1,4 @@
-"""Rows of a file of questions over several images, read and judged a batch at a time."""
+"""Rows of a file of questions over several images, read and checked in batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from clevrhope.dataset.split_files import SetArrays
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 ROWS_AT_ONCE = 65_536
-"""Rows of a batch; even, so that no pair of questions is in two."""
+"""Number of rows in a batch; it is even, so that no pair of questions is split between batches."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """N rows of a file, and what the native reader finds in them."""
+    """N rows of a file, and the native reader's findings on them."""
 
     file: str
     """Path of the HDF5 file below the folder."""
     first: int
-    """Number of the first row in the file."""
+    """Index of the first row in the file."""
     questions: Ints
     programs: Ints
     columns: dict[str, npt.NDArray[Any]]
@@ -34,18 +34,18 @@ class Batch:
     there: Flags
     """(N, 5) whether there is an image."""
     is_set: Flags
-    """(N,) whether the images are different scenes, followed by -1 alone."""
+    """(N,) whether the images are different scenes, followed only by -1."""
     rows: Rows
-    """(N, 5) their rows in the pool; -1 for no image, and in all of a row of which a scene is missing."""
+    """(N, 5) their rows in the pool; -1 for no image, and throughout any row with a missing scene."""
     is_missing: Flags
-    """(N, 5) whether the pool does not have the scene."""
+    """(N, 5) whether the pool lacks the scene."""
     found: AuditSetFindings
 
     def __len__(self) -> int:
         return len(self.questions)
 
     def fault(self, check: Check, wrong: Flags, problem: str, values: npt.NDArray[Any]) -> None:
-        """Adds a fault with its value for each row that is wrong."""
+        """Adds a fault with its value for each wrong row."""
         for k in np.flatnonzero(wrong).tolist():
             check.fault(self.file, self.first + k, problem, values[k].tolist())
 
@@ -70,7 +70,7 @@ def read_batches(arrays: SetArrays, file: str, pool: PoolScenes, reader: AuditSe
 
 
 def sets_of(images: npt.NDArray[np.integer[Any]]) -> Flags:
-    """(N,) whether each row (N, 5) is one or more different scenes, and -1 after them."""
+    """(N,) whether each row (N, 5) has one or more different scenes, and only -1 after them."""
     there = images >= 0
     in_order = np.sort(images, axis=1)
     twice = ((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)).any(axis=1)
@@ -80,7 +80,7 @@ def sets_of(images: npt.NDArray[np.integer[Any]]) -> Flags:
 
 
 def digests(rows: Ints) -> npt.NDArray[np.uint64]:
-    """(N,) a number for each row of tokens (N, W), the same for the same tokens."""
+    """(N,) a digest of each row of tokens (N, W)."""
     with np.errstate(over="ignore"):
         weights = np.cumprod(np.full(rows.shape[1], _BASE, dtype=np.uint64))
         sums: npt.NDArray[np.uint64] = ((rows.astype(np.uint64) + _BASE) * weights).sum(

@@ -1,4 +1,4 @@
-"""The check of all questions over several images of a folder, one split after the other."""
+"""The check of a folder's questions over several images, split by split."""
 
 from typing import TypeAlias
 
@@ -28,14 +28,14 @@ Sizes: TypeAlias = npt.NDArray[np.int64]
 _NO_SIZES: Sizes = np.zeros((0, 3), dtype=np.int64)
 
 _PHRASINGS = 1 << 16
-"""More than there are phrasings of a kind of question."""
+"""An upper bound on the phrasings of a kind of question."""
 
 _VARIANTS = 16
-"""More than a template has variants."""
+"""An upper bound on the variants of a template."""
 
 
 def check_sets(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list[Check]:
-    """Reads the questions over several images; `leaks` is the check of this folder, whose scenes are used.
+    """Reads the questions over several images; `leaks` is the folder's check for leaks, to share its scenes.
 
     Raises:
         DatasetError: a file is missing or cannot be read.
@@ -55,7 +55,7 @@ def check_sets(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list[
 
 
 class _SetChecks:
-    """The checks of a folder's questions over several images, and what its splits share."""
+    """The checks of a folder's questions over several images, and the state that its splits share."""
 
     def __init__(self, folder: AuditFolder, leaks: LeakCheck, lines: SetLines) -> None:
         self._folder, self._leaks, self._lines = folder, leaks, lines
@@ -66,7 +66,7 @@ class _SetChecks:
         self._check_vocab()
 
     def _check_vocab(self) -> None:
-        """Checks that the vocabulary keeps the numbers of the dataset's."""
+        """Checks that the vocabulary keeps the numbers of the dataset's own vocabulary."""
         own, base = self._vocab, self._folder.vocab
         for what in ("words", "functions", "answers"):
             numbers = getattr(own, what)
@@ -87,7 +87,7 @@ class _SetChecks:
         check_texts(self._folder, splits, texts, self._lines.texts)
 
     def finish(self) -> None:
-        """Notes what was counted."""
+        """Adds notes with the counts."""
         lines = self._lines
         n = lines.files.n_checked
         lines.files.notes.append(

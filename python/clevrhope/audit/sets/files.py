@@ -1,4 +1,4 @@
-"""The check that files of questions over several images are whole, and that HDF5 and JSON agree."""
+"""The check that files of questions over several images are complete, and that HDF5 and JSON agree."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -19,10 +19,10 @@ from clevrhope.errors import DatasetError
 from clevrhope.splits.palettes import pool_name
 
 MOST_OBJECTS = 64
-"""Objects of a set."""
+"""Maximum number of objects in a set."""
 
 _SPECIAL = 4
-"""Numbers of a vocabulary that stand for no word, function or answer."""
+"""How many numbers of a vocabulary are special tokens, and not words, functions or answers."""
 
 
 def check_listing(folder: AuditFolder, check: Check) -> None:
@@ -38,7 +38,7 @@ def check_listing(folder: AuditFolder, check: Check) -> None:
 
 
 class FileCheck:
-    """The check of one split's files, a batch after the other."""
+    """The check of one split's files, batch by batch."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class FileCheck:
                 self._check.fault(split.file, None, problem, there)
 
     def look_at(self, batch: Batch, pool: PoolScenes) -> npt.NDArray[np.int64]:
-        """Checks a batch; gives the phrasings (N,) that JSON has, -1 where there are none.
+        """Checks a batch; returns the phrasings (N,) in JSON, -1 where it has none.
 
         Raises:
             DatasetError: a row of JSON is not a question.
@@ -94,7 +94,7 @@ class FileCheck:
         return self._compare(batch, pool)
 
     def finish(self) -> None:
-        """Reports rows of JSON that have no row in HDF5."""
+        """Reports rows of JSON without a row in HDF5."""
         n_more = sum(1 for _ in self._rows)
         if n_more:
             self._check.fault(self._file, len(self._arrays), "questions that HDF5 does not have", n_more)
@@ -184,7 +184,7 @@ class FileCheck:
 def _columns_of(
     batch: Batch, encoded: AuditSetRows, n: int
 ) -> Iterator[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Name, rows in HDF5 and rows as JSON has them, of the first n rows."""
+    """Name, values in HDF5 and values in JSON for each column, over the first n rows."""
     words, word_lengths = encoded.questions(batch.questions.shape[1])
     steps, step_lengths = encoded.programs(batch.programs.shape[1])
     yield "questions", batch.questions[:n], words
@@ -201,7 +201,7 @@ def _columns_of(
 
 
 def objects_of(batch: Batch, pool: PoolScenes) -> npt.NDArray[np.int64]:
-    """(N, 5) objects in each image of each row; 0 where there is none, or a scene is missing."""
-    n_objects = np.append(pool.native.n_objects, 0)  # the last for MISSING
+    """(N, 5) the number of objects in each image of each row; 0 if the image or its scene is missing."""
+    n_objects = np.append(pool.native.n_objects, 0)  # the last entry is for MISSING
     of_images: npt.NDArray[np.int64] = n_objects[batch.rows].astype(np.int64)
     return of_images

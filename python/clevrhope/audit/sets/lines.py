@@ -1,4 +1,4 @@
-"""The lines of the audit's report that the checks of questions over several images fill."""
+"""The lines of the audit's report that the checks of questions over several images fill in."""
 
 from dataclasses import dataclass, fields
 
@@ -7,7 +7,7 @@ from clevrhope.audit.report import Check
 
 @dataclass(frozen=True)
 class SetLines:
-    """A line for each thing that is proved of questions over several images."""
+    """One line for each property that is proved of questions over several images."""
 
     files: Check
     programs: Check
@@ -22,7 +22,7 @@ class SetLines:
 
 
 def set_lines() -> SetLines:
-    """Lines of which nothing is checked yet."""
+    """Lines for which nothing has been checked yet."""
     return SetLines(
         Check(
             "several images: files",

@@ -1,4 +1,4 @@
-"""The checks of what questions over several images mean: answers, sources, distractors, the held-out pair."""
+"""Checks of the meaning of questions over several images: answers, sources, distractors, held-out pair."""
 
 from collections.abc import Mapping
 
@@ -24,17 +24,17 @@ UNIQUE = (
     "choose_object",
     "choose_relation",
 )
-"""Templates about the only object that a description fits."""
+"""Templates about the unique object that fits a description."""
 
 DECIDED = ("verify_logic", "verify_quantifier", "verify_quantifier_attr")
-"""Templates whose answer a single image can decide, so that it need not change without the last leaf."""
+"""Templates whose answer one image can decide, so that it need not change without the last leaf."""
 
 _TEMPLATES = np.asarray(AuditSetReader.TEMPLATES)
 _NOWHERE, _QUESTION, _DISTRACTORS = range(len(PAIR_PLACES))
 
 
 class MeaningCheck:
-    """The checks of one split, a batch after the other."""
+    """The checks of one split, batch by batch."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class MeaningCheck:
         structures = batch.columns["structures"]
         wrong = found.structures != structures
         batch.fault(check, wrong, "its program is of another structure than", structures)
-        # The source is to show the first set that is described, or else the second, where any image does.
+        # If any image shows the first described set, or else the second, the source must show it.
         shows = (matches > 0).any(axis=1)  # (N, 5)
         at_source = np.take_along_axis(shows, self._sources(batch), axis=1)[:, 0]
         wrong = shows.any(axis=1) & ~at_source
@@ -160,6 +160,6 @@ class MeaningCheck:
 
     @staticmethod
     def _sources(batch: Batch) -> Rows:
-        """(N, 1) the place of each source; the first image for one that is out of range."""
+        """(N, 1) the index of each source image; 0 for one that is out of range."""
         sources = batch.columns["sources"].astype(np.int64)
         return np.where((sources >= 0) & (sources < MAX_IMAGES), sources, 0)[:, None]

@@ -1,4 +1,4 @@
-"""The checks across splits of questions over several images: which texts they share, and which they must."""
+"""Checks across splits of questions over several images: which texts they share, and which they should."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from clevrhope.audit.report import Check
 from clevrhope.audit.sets.batches import ROWS_AT_ONCE
 
 LEAST_SHARE = 0.98
-"""Share of train's texts that have two answers or more."""
+"""Least share of train's texts that must have two answers or more."""
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,14 @@ class Texts:
     """The texts of a split's N questions."""
 
     digests: npt.NDArray[np.uint64]
-    """(N,) equal for equal texts."""
+    """(N,) a digest of each text."""
     phrasings: npt.NDArray[np.int64]
-    """(N,) a number for each phrasing of each kind of question; -1 where JSON does not say."""
+    """(N,) a number for each phrasing of each kind of question; -1 if JSON does not give one."""
     answers: npt.NDArray[np.int32]
 
 
 def joined(parts: Sequence[Texts]) -> Texts:
-    """The texts of batches, one after the other."""
+    """The concatenated texts of batches."""
     return Texts(
         digests=np.concatenate([np.zeros(0, dtype=np.uint64), *(each.digests for each in parts)]),
         phrasings=np.concatenate([np.zeros(0, dtype=np.int64), *(each.phrasings for each in parts)]),
@@ -58,14 +58,14 @@ def check_texts(
 
 
 def _apart(a: SetSplit, b: SetSplit, texts: Mapping[str, Texts], check: Check) -> None:
-    """Reports texts of b that a has too."""
+    """Reports texts that are both in a and in b."""
     shared = np.isin(texts[b.name].digests, texts[a.name].digests)
     for k in np.flatnonzero(shared).tolist():
         check.fault(b.file, k, "has a text of another split", a.name)
 
 
 def _rephrased(split: SetSplit, other: SetSplit, texts: Mapping[str, Texts], check: Check) -> None:
-    """Reports questions of a paraphrased split in words or a phrasing that another split has."""
+    """Reports questions of a paraphrased split that share their text or phrasing with another split."""
     mine, theirs = texts[split.name], texts[other.name]
     for what, own, used in (
         ("text", mine.digests, theirs.digests),
@@ -76,7 +76,7 @@ def _rephrased(split: SetSplit, other: SetSplit, texts: Mapping[str, Texts], che
 
 
 def _two_answers(split: SetSplit, texts: Texts, check: Check) -> None:
-    """Checks how many texts have two answers; of an odd number of questions the last one has no pair."""
+    """Checks how many texts have two answers; in an odd number of questions, the last one is unpaired."""
     n = len(texts.digests) // 2 * 2
     both = np.stack([texts.digests[:n], texts.answers[:n].astype(np.uint64)], axis=1)
     of_text = np.unique(both, axis=0)[:, 0]
@@ -94,7 +94,7 @@ def _two_answers(split: SetSplit, texts: Texts, check: Check) -> None:
 
 
 def _same_questions(folder: AuditFolder, split: SetSplit, asked: SetSplit, check: Check) -> None:
-    """Checks that a split has the programs, images and answers of another, row by row."""
+    """Checks that a split has the same programs, images and answers as another, row by row."""
     with folder.open_sets(split) as mine, folder.open_sets(asked) as theirs:
         if len(mine) != len(theirs):
             check.fault(split.file, None, f"not the {len(theirs)} questions of {asked.name}", len(mine))

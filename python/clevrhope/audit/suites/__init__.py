@@ -1,1 +1,1 @@
-"""The checks of suites of paired tests: what a pair is, in code that shares nothing with what makes them."""
+"""The checks of suites of paired tests, in code that shares nothing with the code that makes them."""

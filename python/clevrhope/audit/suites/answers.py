@@ -1,4 +1,4 @@
-"""The checks of answers: how those of a pair go together, and that no value tells what the answer is."""
+"""The checks of answers: those of a pair satisfy its relation, and no value gives the answer away."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ IN_WORDS: Mapping[int, str] = {
 
 
 class AnswerCheck:
-    """The answers of one vocabulary, and the checks of those of pairs."""
+    """The answers of one vocabulary, and the checks of the answers of pairs."""
 
     def __init__(self, vocab: Vocab) -> None:
         self._names = {number: name for name, number in vocab.answers.items()}
@@ -42,7 +42,7 @@ class AnswerCheck:
         """Functions that take an answer as argument, by its attribute type ("" for a number) and name."""
 
     def check_relations(self, place: SuitePlace, arrays: PairArrays, sides: Sides, check: Check) -> None:
-        """Compares the partner's answer of each pair with what its relation gives for the original's."""
+        """Compares each partner's answer with the one that the relation gives for the original's answer."""
         n = len(sides.given)
         check.n_checked += n
         answers = sides.column(arrays, "answers")
@@ -84,7 +84,7 @@ class AnswerCheck:
     def _partner(
         self, given: npt.NDArray[np.int32], relations: npt.NDArray[np.int8], values: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.int64]:
-        """(K,) the partner's answer that follows from the original's (K,); -1 where none does."""
+        """(K,) the partner's answer that follows from the original's (K,); -1 if none does."""
         is_yes, is_no = given == self._yes, given == self._no
         numbers = np.asarray([name.isdecimal() for name in self._table()], dtype=bool)
         above = np.asarray([name.isdecimal() and int(name) > 0 for name in self._table()], dtype=bool)
@@ -115,7 +115,7 @@ class AnswerCheck:
         values: npt.NDArray[np.int32],
         check: Check,
     ) -> None:
-        """Checks that the partner's program names the value that its answer is yes for."""
+        """Checks that the partner's program names the value for which its answer is yes."""
         programs = arrays.tokens("programs", 0, len(arrays))
         for value in np.unique(values[wanted]).tolist():
             tokens = self._functions.get((self._kind.get(value, ""), self._name(value)), [])
@@ -134,7 +134,7 @@ class AnswerCheck:
         source: SuiteSource | None,
         check: Check,
     ) -> None:
-        """Counts how often each value is asked for with yes and with no; `mentions` (K,) is of originals."""
+        """Checks that yes is as frequent as no for each value; `mentions` (K,) is about the originals."""
         n = len(sides.given)
         relations, values, tests = (
             arrays.columns[name][: 2 * n : 2].tolist() for name in ("relation", "value", "test")
@@ -151,12 +151,12 @@ class AnswerCheck:
             name = arrays.tests[test] if 0 <= test < len(arrays.tests) else f"test {test}"
             total = sum(of_value.values(), Counter())
             rules = source.tests.get(name) if source else None
-            if rules is None:  # whether a coin decided is not known
+            if rules is None:  # it is unknown whether a coin decided
                 note = f"{place.suite}: not checked without its files; --templates takes their folder"
                 check.notes += [] if note in check.notes else [note]
                 continue
             if rules.foils:
-                continue  # `check_foils` knows what these ask for
+                continue  # `check_foils` checks what these ask for
             if not rules.is_balanced:
                 note = f"{place.file}: {name} asks for no value with both answers"
                 check.notes.append(note)
@@ -170,7 +170,7 @@ class AnswerCheck:
                     check.fault(place.file, None, problem, f"yes {counts[True]}, no {counts[False]} times")
 
     def check_verified(self, place: SuitePlace, arrays: PairArrays, sides: Sides, check: Check) -> None:
-        """Counts how often searched pairs that ask whether a thing has a value ask for it with yes and no."""
+        """Checks that searched pairs of verify questions ask for each value with yes as often as with no."""
         values = {
             token: self._numbers.get(value, -1)
             for (kind, value), tokens in self._functions.items()
@@ -198,7 +198,7 @@ class AnswerCheck:
                     check.fault(place.file, None, problem, f"yes {found[True]}, no {found[False]} times")
 
     def shares(self, place: SuitePlace, arrays: PairArrays, sides: Sides) -> dict[str, Counter[bool]]:
-        """Of tests in which a coin decides on sides, how many originals are answered yes and no."""
+        """The numbers of originals answered yes and no, for tests in which a coin decides on the sides."""
         n = len(sides.given)
         tests, answers = (arrays.columns[name][: 2 * n : 2] for name in ("test", "answers"))
         found: dict[str, Counter[bool]] = {}

@@ -1,4 +1,4 @@
-"""The checks of train sets with questions of a suite: their order, and their question files."""
+"""The checks of train sets with added questions of a suite: their order, and their question files."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -19,11 +19,11 @@ from clevrhope.dataset.split_files import (
 )
 
 BLOCK = 10
-"""Questions of the train set before each added one."""
+"""Number of train questions before each added one."""
 
 
 def check_train_order(place: SuitePlace, arrays: AddedPairs, split: SplitArrays, check: Check) -> None:
-    """Compares the train set's own questions with those of `train`, and looks where others stand."""
+    """Compares the train set's own questions with those of `train`, and checks where added ones stand."""
     columns, file = arrays.whole, place.file
     n, is_own = len(columns["answers"]), columns["test"] < 0
     check.n_checked += n
@@ -56,7 +56,7 @@ def check_train_order(place: SuitePlace, arrays: AddedPairs, split: SplitArrays,
 
 
 def _check_sources(place: SuitePlace, arrays: AddedPairs, check: Check) -> None:
-    """Checks that each added question has an original before it, which its test takes once."""
+    """Checks that each added question has an original before it, which its test uses only once."""
     columns = arrays.whole
     added = np.flatnonzero(columns["test"] >= 0)
     sources = columns["source_idxs"][added].astype(np.int64)
@@ -80,7 +80,7 @@ def check_train_file(
     families: Sequence[tuple[str, int]],
     check: Check,
 ) -> None:
-    """Compares each row of the question file with the arrays; arguments as for `check_question_file`.
+    """Compares each row of the question file with the arrays; takes the arguments of `check_question_file`.
 
     Raises:
         DatasetError: the file cannot be read, or a row is not a question.

@@ -1,4 +1,4 @@
-"""The check of all suites of a folder, one file of pairs after the other."""
+"""The check of all suites of a folder, one file of pairs at a time."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ from clevrhope.runtime.progress import Advance
 
 
 def check_suites(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list[Check]:
-    """Reads the pairs of every suite; `leaks` is the check of this folder, whose scenes are used again.
+    """Reads the pairs of every suite; `leaks` is the folder's check for leaks, to share its scenes.
 
     Raises:
         DatasetError: a file is missing or cannot be read.
@@ -60,7 +60,7 @@ def check_suites(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> lis
 
 
 class _SuiteChecks:
-    """The checks of a folder's suites, and what files of one suite share."""
+    """The checks of a folder's suites, and the state that files of one suite share."""
 
     def __init__(self, folder: AuditFolder, leaks: LeakCheck, lines: PairLines) -> None:
         self._folder, self._leaks, self._lines = folder, leaks, lines
@@ -96,7 +96,7 @@ class _SuiteChecks:
                 )
 
     def check_augmented(self, place: SuitePlace) -> None:
-        """Checks a train set with questions of a suite, each of which is the partner of one of its own."""
+        """Checks a train set with added questions of a suite, each a partner of one of its own questions."""
         folder, lines, found = self._folder, self._lines, pair_lines()
         vocab = read_vocab(place.vocab)
         check_vocabulary(place, folder.layout.relative(place.vocab), vocab, folder.vocab, lines.pairs)
@@ -123,7 +123,7 @@ class _SuiteChecks:
         vocab: Vocab,
         lines: PairLines,
     ) -> tuple[Mentions, SuiteSource | None]:
-        """Checks what holds of every pair; gives who mentions what is held out, and the suite's entries."""
+        """Runs the checks of all pairs; returns which rows mention what is held out, and the suite's rules."""
         source = self._source(place.suite, arrays.fingerprint)
         check_attributes(place, arrays, source, lines.pairs)
         sound = check_originals(place, arrays, split, sides, has_original, lines.pairs)
@@ -151,14 +151,14 @@ class _SuiteChecks:
         return mentions, source
 
     def _places(self, source: SuiteSource | None) -> list[tuple[str, int]]:
-        """File and place of each family of the dataset, and of those that a suite's entries make."""
+        """File and index of each family of the dataset, and of those that a suite's entries define."""
         return [*self._families, *(source.places if source else ())]
 
     def _question_reader(self, place: SuitePlace, vocab: Vocab) -> QuestionReader:
         return QuestionReader(vocab, place.hop.target, self._leaks.words, vocabulary_of(vocab))
 
     def add_notes(self) -> None:
-        """Notes what was not read, and how often originals are answered yes where a coin decides on sides."""
+        """Notes unread and ambiguous texts, and how often originals chosen by a coin have the answer yes."""
         for suite, n in self._several.items():
             if n:
                 self._lines.texts.notes.append(
@@ -188,7 +188,7 @@ class _SuiteChecks:
         return self._sources[suite, fingerprint]
 
     def _reader(self, suite: str, fingerprint: str, vocab: Vocab) -> TextReader:
-        """The parser of the dataset's templates and of those that the suite makes."""
+        """The parser for the dataset's templates and those that the suite defines."""
         key = (suite, fingerprint, *by_number(vocab.words), *by_number(vocab.functions))
         if key not in self._readers:
             source = self._source(suite, fingerprint)

@@ -1,4 +1,4 @@
-"""The check that a datasheet says of its suites what their files hold."""
+"""The check that a datasheet's tables on suites agree with the suites' files."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ Tables = Mapping[tuple[str, str], tuple[tuple[str, ...], Mapping[str, list[str]]
 
 
 def suite_tables(folder: AuditFolder, hop: Hop) -> Tables:
-    """The tables of a pair's datasheet on its suites."""
+    """The tables on suites in a pair's datasheet."""
     section = _SECTION.search(folder.datasheet(folder.layout.hop_datasheet(hop.name)))
     found = {}
     for suite, split, text in _TABLE.findall(section[1] if section else ""):
@@ -32,7 +32,7 @@ def suite_tables(folder: AuditFolder, hop: Hop) -> Tables:
 def check_suite_tables(
     folder: AuditFolder, hop: Hop, tables: Tables, check: Check, *, listed: set[tuple[str, str]]
 ) -> None:
-    """Reports tables on pairs that the manifest does not list."""
+    """Reports tables on pairs of questions that the manifest does not list."""
     for suite, split in tables.keys() - listed:
         sheet = folder.layout.relative(folder.layout.hop_datasheet(hop.name))
         check.fault(sheet, None, "a table of pairs that are not in the manifest", f"{suite} on {split}")
@@ -59,7 +59,7 @@ def check_suite_table(
 
 
 def _rows(folder: AuditFolder, place: SuitePlace, arrays: PairArrays) -> dict[str, list[str]]:
-    """The cells of each test's row, as a datasheet has them."""
+    """The cells of each test's row in a datasheet."""
     n = len(arrays) // 2
     column = {name: arrays.columns[name][: 2 * n] for name in ("test", "tier", "relation", "cell", "answers")}
     numbers = folder.vocab.answers

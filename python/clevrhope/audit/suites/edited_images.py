@@ -1,7 +1,7 @@
-"""The check of edited images: the foreground is as it was, and the rest as the edit's record says.
+"""The check of edited images: the foreground is unchanged, and the rest matches the edit's record.
 
-Images that were rendered anew are compared with a native render of their scene: objects by their colors, and
-places from which objects were removed by their mean.
+Images that were rendered again are compared with a native render of their scene: objects by their colors, and
+the places of removed objects by their mean color.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ from clevrhope.images.png import read_png
 from clevrhope.runtime.forms import NUMBER, ListOf, MapOf
 
 RENDERED = 8
-"""Images of a pool that are rendered again."""
+"""Number of images of a pool that are compared with a render."""
 
 LEAST_KEPT = 0.995
-"""Least share of the foreground's pixels that are its source's; all of them, where the sizes are the same."""
+"""Least share of the foreground's pixels that must equal the source's; at equal sizes, all of them do."""
 
 _WIDEST = 1 / 40
-"""Share of the width around the foreground in which an edit may fade; beyond it all is background."""
+"""Margin around the foreground, as a share of the width, in which an edit may fade into the background."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -45,7 +45,7 @@ class EditedImages:
         self._file = folder.layout.relative(folder.layout.images_h5(pool))
 
     def check(self, scenes: Mapping[int, EditedScene]) -> None:
-        """Looks at the image of every scene.
+        """Checks the image of every scene.
 
         Raises:
             DatasetError: an HDF5 file of images, or the source of an image, cannot be read.
@@ -106,7 +106,7 @@ class EditedImages:
         raster: npt.NDArray[np.uint8],
         softness: dict[int, float],
     ) -> None:
-        """Compares an image with its source as the kind of edit demands."""
+        """Compares an image with its source in the way that the kind of edit requires."""
         kinds: Mapping[str, Callable[[], Iterator[tuple[str, object]]]] = {
             "copy": lambda: _copy(image, source),
             "fill": lambda: _fill(each, image, source, raster),
@@ -122,7 +122,7 @@ class EditedImages:
     def _rendered(
         self, each: EditedScene, image: ImageArray, before: npt.NDArray[np.uint8]
     ) -> Iterator[tuple[str, object]]:
-        """Compares the objects of a scene with its image, and where others stood before."""
+        """Compares the image with a render where the scene's objects are, and where removed objects were."""
         inner = without_outlines(self._raster(self._pool, each.row))
         sizes = np.bincount(inner.ravel(), minlength=1 + len(each.scene["objects"]))
         large = [number for number in range(1, len(sizes)) if sizes[number] >= LEAST_PIXELS]
@@ -172,7 +172,7 @@ def _kept(image: ImageArray, source: ImageArray, mask: Flags) -> Iterator[tuple[
 
 
 def _background(mask: Flags) -> Flags:
-    """Where no pixel of the foreground is near."""
+    """The pixels that are not near the foreground."""
     reach = max(2, int(mask.shape[1] * _WIDEST))
     sums = np.pad(mask.astype(np.int64), reach).cumsum(axis=0).cumsum(axis=1)
     sums = np.pad(sums, ((1, 0), (1, 0)))
@@ -200,7 +200,7 @@ def _blur(
     raster: npt.NDArray[np.uint8],
     softness: dict[int, float],
 ) -> Iterator[tuple[str, object]]:
-    """A background is blurred if it changes less from pixel to pixel than before, and than at less blur."""
+    """Checks that the background changes less from pixel to pixel than in the source and at less blur."""
     mask = _foreground(each, raster)
     yield from _kept(image, source, mask)
     share = int(each.kind[-1]) * 3 / 480
@@ -215,7 +215,7 @@ def _blur(
 
 
 def _roughness(image: ImageArray, where: Flags) -> float:
-    """Mean change from a pixel to the next one to the right, of 255."""
+    """Mean difference (of 255) between a pixel and its right neighbour."""
     both = where[:, 1:] & where[:, :-1]
     steps = np.abs(np.diff(image.astype(np.int64), axis=1))[both]
     return float(steps.mean()) if steps.size else 0.0
@@ -243,7 +243,7 @@ def _crop(
     around[max(0, y - 1) : y + shown[0] + 1, max(0, x - 1) : x + shown[1] + 1] = False
     if (image[around] != each.edit["rgb"]).any():
         yield f"what surrounds the crop is not {each.edit['rgb']}", "other pixels"
-    # The nearest pixel of the source for each of the crop.
+    # The nearest source pixel for each pixel of the crop.
     at = [
         (np.arange(n) * (end - begin) // n + begin)
         for n, begin, end in ((shown[0], top, bottom), (shown[1], left, right))

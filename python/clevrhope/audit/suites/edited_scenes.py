@@ -16,16 +16,16 @@ from clevrhope.splits.kinds import SPLITS
 BLURS = ("blur_1", "blur_2", "blur_3")
 PIXELS = (*BLURS, "fill", "crop")
 KINDS = ("copy", *PIXELS, "removal", "edit")
-"""What can be done to a scene or its image, in the order of the images of a question."""
+"""The kinds of edits of a scene or its image, in the order of a question's images."""
 
 TYPES = ("size", "color", "material", "shape")
 SCENES_A_BATCH = 48
 
 _SEEN = ("visible_pixels", "visible_fraction", "bbox")
-"""What is counted again in an edited scene."""
+"""Keys of objects that are counted again in an edited scene."""
 
 _OF_VALUES = (*_SEEN, "pixel_coords", "3d_coords")
-"""What can follow from an object's size and shape: a large object's centre is higher."""
+"""Keys that can change with an object's size or shape: a large object's centre is higher."""
 
 _AROUND = ("directions", "camera", "lights")
 
@@ -48,7 +48,7 @@ Scene = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class EditedScene:
-    """A scene of a suite, its source, and its row of JSON."""
+    """A scene of a suite, its source, and its JSON row."""
 
     scene: Scene
     source: Scene
@@ -62,18 +62,18 @@ class EditedScene:
 
     @property
     def edit(self) -> Mapping[str, Any]:
-        """What it records of its edit."""
+        """The scene's record of its edit."""
         found: Mapping[str, Any] = self.scene["edit"]
         return found
 
     @property
     def kind(self) -> str:
-        """What was done."""
+        """The kind of edit."""
         return str(self.edit["kind"])
 
 
 def read_edited(folder: AuditFolder, place: SuitePlace, pool: str, check: Check) -> dict[int, EditedScene]:
-    """The scenes of a suite's pool by index, those left out that do not say what they were made of.
+    """The scenes of a suite's pool by index, without those that do not name their source.
 
     Raises:
         DatasetError: a scene file is missing or cannot be read.
@@ -110,7 +110,7 @@ def read_edited(folder: AuditFolder, place: SuitePlace, pool: str, check: Check)
 def check_scenes(
     folder: AuditFolder, place: SuitePlace, pool: str, scenes: Mapping[int, EditedScene], check: Check
 ) -> None:
-    """Compares scenes with their sources, counts what is seen of objects, and applies the split's rule."""
+    """Compares scenes with their sources, counts objects' visible pixels, and applies the split's rule."""
     file = _file(folder, pool)
     allowed = _combinations(folder, place)
     foregrounds: dict[int, object] = {}
@@ -133,7 +133,7 @@ def check_scenes(
 
 
 def _differences(each: EditedScene) -> Iterator[tuple[str, object]]:
-    """What of a scene is not its source with its edit."""
+    """The differences between a scene and its source with the edit applied."""
     scene, source, edit, kind = each.scene, each.source, each.edit, each.kind
     if kind not in KINDS:
         yield f"edit.kind is not one of {', '.join(KINDS)}", kind
@@ -188,7 +188,7 @@ def _differences(each: EditedScene) -> Iterator[tuple[str, object]]:
 def _combinations(
     folder: AuditFolder, place: SuitePlace
 ) -> tuple[Sequence[str], set[tuple[str, ...]]] | None:
-    """Types and combinations of the pool's palette; None where it has none."""
+    """Attributes and combinations of the pool's palette; None if it has none."""
     _, _, name = place.pool.partition("-")
     if not name:
         return None
@@ -202,7 +202,7 @@ def _combinations(
 def _broken_rules(
     scene: Scene, place: SuitePlace, allowed: tuple[Sequence[str], set[tuple[str, ...]]] | None
 ) -> Iterator[str]:
-    """What of the split's rules an edited scene breaks."""
+    """The split's rules that an edited scene breaks."""
     pair, rule = place.hop.pair, SPLITS[place.name].rule
     if pair:
         shows = any(all(each[kind] == value for kind, value in pair) for each in scene["objects"])
@@ -217,7 +217,7 @@ def _broken_rules(
 
 
 def _check_seen(folder: AuditFolder, pool: str, scenes: Sequence[EditedScene], check: Check) -> None:
-    """Counts the pixels of each object in a raster of its own."""
+    """Compares each object's visible pixels with those in a raster of the edited scene."""
     least = int(folder.manifest.world["constraints"]["min_pixels"])
     rest = iter([each for each in scenes if each.kind in ("removal", "edit")])
     while batch := list(islice(rest, SCENES_A_BATCH)):

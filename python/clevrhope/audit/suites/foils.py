@@ -1,4 +1,4 @@
-"""The check of what partners ask for where no coin decides: crossings, their controls, groups, and cells."""
+"""The check of what partners ask for if no coin decides it: crossings, their controls, groups, and cells."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -83,7 +83,7 @@ def check_foils(
 def _can_have(
     control: TestRules, arrays: PairArrays, sides: Sides, vocab: Vocab, pairs: Places
 ) -> npt.NDArray[np.bool_]:
-    """Whether a control can ask for a third value, beside the answer and the one that completes."""
+    """Whether a control can ask for a third value, besides the answer and the one that completes the pair."""
     families = [given for (given, _), foil in control.foils.items() if foil == SEEN]
     n_values = Counter(kind for kind, _ in vocab.values())
     enough = [vocab.answers.get(value, -1) for kind, value in vocab.values() if n_values[kind] > 2]
@@ -106,7 +106,7 @@ def _check_groups(
     names: Mapping[int, str],
     check: Check,
 ) -> None:
-    """Checks that the pairs of each original ask for every value of one type once, and are yes for one."""
+    """Checks that each original's pairs ask for every value of one attribute once, and that one is yes."""
     values, answers = arrays.columns["value"], arrays.columns["answers"]
     types: dict[str, set[int]] = {}
     for kind, value in vocab.values():

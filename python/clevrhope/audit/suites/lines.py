@@ -1,4 +1,4 @@
-"""The lines of the audit's report that the checks of suites fill."""
+"""The lines of the audit's report that the checks of suites fill in."""
 
 from dataclasses import dataclass, fields
 
@@ -7,7 +7,7 @@ from clevrhope.audit.report import Check
 
 @dataclass(frozen=True)
 class PairLines:
-    """A line for each thing that is proved of pairs."""
+    """One line for each property that is proved of pairs."""
 
     pairs: Check
     programs: Check
@@ -26,7 +26,7 @@ class PairLines:
 
 
 def pair_lines() -> PairLines:
-    """Lines of which nothing is checked yet."""
+    """Lines for which nothing has been checked yet."""
     return PairLines(
         Check(
             "pairs",

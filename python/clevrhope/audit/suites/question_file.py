@@ -15,7 +15,7 @@ from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab, read_q
 from clevrhope.runtime.json_text import parse_json
 
 ROLES = ("original", "partner")
-"""By number, as files have them."""
+"""Roles by their number in files."""
 
 
 def check_question_file(
@@ -27,7 +27,7 @@ def check_question_file(
     families: Sequence[tuple[str, int]],
     check: Check,
 ) -> None:
-    """Compares each row's question, and what makes it one of a pair; `families` are their places in files.
+    """Compares each row's question and its keys about the pair; `families` are (file, index) by number.
 
     Raises:
         DatasetError: the file cannot be read, or a row is not a question.
@@ -49,9 +49,9 @@ def check_rows(
     wanted: Iterable[Mapping[str, object]],
     numbered: bool,
 ) -> None:
-    """Compares each row's question with the arrays, and the keys at its end with those that are `wanted`.
+    """Compares each row's question with the arrays, and the keys at its end with those in `wanted`.
 
-    `numbered`: whether the rows have numbers in their split.
+    `numbered` says whether the rows have numbers in their split.
 
     Raises:
         DatasetError: the file cannot be read, or a row is not a question.
@@ -65,7 +65,7 @@ def check_rows(
     file = folder.layout.relative(path)
     RowCheck(place, path, file, families, check).check(arrays)
     for k, (keys, (line, row)) in enumerate(zip(wanted, read_question_rows(path), strict=False)):
-        # As in question_rows, a row is parsed only if it is not written as this package does it.
+        # As in question_rows, a row is parsed only if this package would have written it differently.
         if row.endswith(b", " + json.dumps(keys)[1:].encode()):
             continue
         fields = parse_json(row, path, line=line)
@@ -75,7 +75,7 @@ def check_rows(
 
 
 def _of_pairs(place: SuitePlace, arrays: PairArrays, vocab: Vocab) -> Iterator[dict[str, object]]:
-    """The keys of each row that say of which pair it is, from the columns."""
+    """The keys of each row that describe its pair, from the columns."""
     names = ("pair_idxs", "role", "test", "tier", "cell", "orig_idxs", "relation", "value")
     answers = {number: answer for answer, number in vocab.answers.items()}
     for pair, role, test, tier, cell, original, relation, value in zip(

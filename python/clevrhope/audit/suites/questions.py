@@ -1,4 +1,4 @@
-"""The checks of what the questions of pairs ask for: programs, mentions, and the texts that were made."""
+"""The checks of the questions of pairs: programs, mentions, and the texts of generated questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ Numbers = npt.NDArray[np.int64]
 START, END = 1, 2
 
 BEYOND = ("and", "or", "not", "verify_", "offer_", "count_is")
-"""How the names of functions begin that CLEVR does not have."""
+"""Prefixes of the names of functions that CLEVR does not have."""
 
 WITHOUT_EQUIVALENT = ("and", "not", "count_is")
-"""Of these, those that have no equivalent in CLEVR's functions."""
+"""The ones among these that have no equivalent in CLEVR's functions."""
 
 
 @dataclass(frozen=True)
 class Mentions:
-    """Which of the N rows of a file mention what is held out, by program or words, or imply it."""
+    """Which of the N rows of a file mention the held-out pair, by program or by words, or imply it."""
 
     by_program: Flags
     by_words: Flags
@@ -41,7 +41,7 @@ class Mentions:
 
 @dataclass(frozen=True)
 class TextCounts:
-    """How many texts were not read, have several readings, and have readings with different answers."""
+    """How many texts were not read, have several readings, or have readings with different answers."""
 
     unread: int
     several: int
@@ -70,7 +70,7 @@ class QuestionCheck:
         self._rows: Rows = pool.rows(arrays.columns["image_idxs"])
 
     def check_programs(self, columns: ColumnCheck) -> Mentions:
-        """Executes every program again, and looks at lengths, padding and needed relations."""
+        """Executes every program again, and checks lengths, padding and needed relations."""
         arrays, check = self._arrays, self._lines.programs
         for k in np.flatnonzero(self._rows == MISSING).tolist():
             problem = f"its scene is not among those of {self._pool.name}"
@@ -97,10 +97,10 @@ class QuestionCheck:
         return Mentions(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
     def _check_clevr(self, first: int, programs: Ints, scenes: Rows, stored: Ints) -> None:
-        """Executes the programs in CLEVR's functions of programs (N, P) that have others.
+        """Executes the equivalents in CLEVR's functions of programs (N, P) that use other functions.
 
-        `scenes` (N,) are rows of the pool and `stored` (N,) the answers. A program has such an equivalent
-        unless it joins truth values by `and` or `not`, or compares with a number.
+        `scenes` (N,) are rows of the pool and `stored` (N,) the answers. A program has an equivalent unless
+        it combines truth values by `and` or `not`, or compares with a number.
         """
         check, place = self._lines.programs, self._place
         equivalents = np.ascontiguousarray(
@@ -127,7 +127,7 @@ class QuestionCheck:
     def check_mentions(
         self, sides: Sides, mentions: Mentions, *, may_imply: bool, palette: PaletteCheck
     ) -> None:
-        """Compares `cell` and `touches` with what programs mention, and applies the split's rule."""
+        """Compares `cell` and `touches` with what the programs mention, and applies the split's rule."""
         check, place, pair = self._lines.mentions, self._place, self._place.hop.pair
         n = len(sides.given)
         check.n_checked += n
@@ -154,7 +154,7 @@ class QuestionCheck:
                 implied = mentions.implied & ~mentions.by_program
                 broken.append((implied, f"asks for a {words} through likenesses"))
         else:
-            # Beyond CLEVR's words, a value may stand behind its object: "is the matte thing a cylinder".
+            # In texts beyond CLEVR's, a value may follow its object: "is the matte thing a cylinder".
             may_be_apart = (self._arrays.columns["tier"] != 0) & mentions.by_program
             differs = (mentions.by_words != mentions.by_program) & ~may_be_apart
             broken = [(differs, f"mentions {words} in its words or in its program, but not in both")]
@@ -164,10 +164,10 @@ class QuestionCheck:
         self._check_palette(sides, palette)
 
     def completed(self, sides: Sides, values: Ints) -> Flags:
-        """(K,) whether values complete what is held out, with what the split's question says of its object.
+        """(K,) whether values complete the held-out pair, given how the split's question describes its object.
 
-        A program `query_color unique ...` says so if `filter_color[value] ...` mentions what is held out, and
-        `...` does not, both without what they say of other objects. `values` (K,) are numbers of answers.
+        For a program `query_color unique ...`, a value does so if `filter_color[value] ...` mentions the pair
+        and `...` does not, both without their parts about other objects. `values` (K,) are answer numbers.
         """
         n = len(sides.given)
         if not n:
@@ -197,15 +197,15 @@ class QuestionCheck:
         return completed
 
     def _of_object(self, tokens: Sequence[int]) -> list[int]:
-        """The program of a set, without what it says of other objects.
+        """The program of a set, without its parts about other objects.
 
-        Where the set begins with a relation or a likeness to others, it begins with all objects of the image.
+        A part that begins with a relation or a likeness to other objects is replaced by the whole scene.
         """
         functions = self._vocab.functions
         n_inputs = {functions["scene"]: 0, functions["union"]: 2, functions["intersect"]: 2}
         others = {number for name, number in functions.items() if name.startswith(("relate", "same_"))}
         kept: list[int] = []
-        left, hidden = 1, 0  # inputs that are still to come, in all and of what is left out
+        left, hidden = 1, 0  # numbers of inputs still to come: in total, and of the omitted part
         for token in tokens:
             if not left:
                 break
@@ -221,7 +221,7 @@ class QuestionCheck:
         return kept
 
     def _mentions(self, programs: Ints) -> Flags:
-        """(K,) whether programs mention what is held out; rows without a program do not."""
+        """(K,) whether programs mention the held-out pair; False for rows without a program."""
         n = len(programs)
         no_words = np.full((n, 2), [START, END], dtype=np.int32)
         no_scenes = np.full(n, MISSING, dtype=np.int64)
@@ -243,9 +243,9 @@ class QuestionCheck:
         self._lines.mentions.n_faults += sum(counts.values()) - len(listed)
 
     def check_texts(self, sides: Sides, reader: TextReader, *, n_families: int) -> TextCounts:
-        """Parses the texts that were made back, but for those of families beyond `n_families`.
+        """Parses the generated texts back, except those of families beyond `n_families`.
 
-        These are of a suite whose files are not known.
+        Those families come from a suite whose files are unknown.
         """
         check, arrays = self._lines.texts, self._arrays
         questions, programs = (arrays.tokens(name, 0, len(arrays)) for name in ("questions", "programs"))

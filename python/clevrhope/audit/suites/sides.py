@@ -1,4 +1,4 @@
-"""The two sides of each pair in a suite's file: which rows are the split's, and which were made."""
+"""The two sides of each pair in a suite's file: which rows are from the split, and which were generated."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +14,12 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Sides:
-    """The K pairs of a file; an odd row at its end belongs to none.
+    """The K pairs of a file; an odd row at its end belongs to no pair.
 
     Attributes:
-        given: (K,) rows of the questions that are the split's own; where the suite searched for the original,
-            the original's.
+        given: (K,) rows of the split's own questions, or of the original if the suite searched for it.
         made: (K,) rows of the other questions.
-        originals: (K,) rows of the former in the split's file; -1 where a pair does not have exactly one.
+        originals: (K,) rows of the split's questions in its own file; -1 unless a pair has exactly one.
         swapped: (K,) whether the split's question is the pair's partner.
         searched: (K,) whether the suite made both questions.
         own: (N,) rows of all questions that the suite made, in order.
@@ -35,7 +34,7 @@ class Sides:
 
     @classmethod
     def of(cls, arrays: PairArrays) -> "Sides":
-        """Finds them by `orig_idxs`, which is -1 for a question that the suite made."""
+        """Finds the sides by `orig_idxs`, which is -1 for a question that the suite made."""
         n = len(arrays) // 2
         numbers = arrays.columns["orig_idxs"][: 2 * n].reshape(n, 2).astype(np.int64)
         is_given = numbers >= 0
@@ -48,9 +47,9 @@ class Sides:
         return cls(given, made, originals, swapped, searched, own)
 
     def numbers(self, arrays: PairArrays) -> Places:
-        """(K,) a number that pairs of one original share: its row, below -1 where it was searched for.
+        """(K,) a number for each original: its row, or a number below -1 if it was searched for.
 
-        It is -1 where a pair has no original.
+        The number is -1 if a pair has no original.
         """
         numbers = self.originals.copy()
         searched = np.flatnonzero(self.searched)

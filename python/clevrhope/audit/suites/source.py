@@ -1,7 +1,7 @@
-"""What the entries of a suite's files say of its pairs, and the templates of the families that they make.
+"""The rules that the entries of a suite's files set for its pairs, and the templates of their own families.
 
-This is the audit's own reading of these files (docs/suites.md describes them). A family of an entry's own is
-derived as a template in CLEVR's format, so that the audit's parser reads its texts like those of any other.
+This is the audit's own reading of these files (docs/suites.md describes them). A family that an entry defines
+becomes a template in CLEVR's format, so the audit's parser reads its texts like those of any other family.
 """
 
 import json
@@ -16,7 +16,7 @@ from clevrhope.questions.suites import ORIGINALS, SUBJECTS, suite_fingerprint
 from clevrhope.runtime.json_text import parse_json
 
 UNSEEN, SEEN, EACH = "unseen", "seen", "each"
-"""What entries ask for in the place of an answer, beside the answer itself and any foil."""
+"""What entries can ask for in place of an answer, besides the answer itself and an arbitrary foil."""
 
 SAME, FLIP, IS, POSITIVE = range(4)
 """Relations by their number in files."""
@@ -26,9 +26,9 @@ _RELATIONS = {"same": SAME, "flip": FLIP, "positive": POSITIVE}
 
 @dataclass
 class TestRules:
-    """What the entries of a test say."""
+    """The rules that the entries of a test set."""
 
-    __test__ = False  # pytest would take a class of this name for a group of tests
+    __test__ = False  # pytest would collect a class with this name as tests
 
     tier: str
     kind: str
@@ -36,9 +36,9 @@ class TestRules:
     swaps: bool
     """Whether a coin decides which question of a pair is called the original."""
     is_balanced: bool = True
-    """Whether every partner that is yes for one answer asks for the answer or another value by a coin."""
+    """Whether, in every IS entry, a coin decides if the partner asks for the answer or another value."""
     control_of: str = ""
-    """The test that its pairs stand beside, on the same originals; "" for none."""
+    """The test for which this one is the control, on the same originals; "" for none."""
     cells: set[int] = field(default_factory=set)
     """The cells that its pairs can have."""
     foils: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class TestRules:
 
     @property
     def has_groups(self) -> bool:
-        """Whether an original has a partner for every value of a type."""
+        """Whether an original has a partner for every value of an attribute."""
         return EACH in self.foils.values()
 
 
@@ -57,24 +57,24 @@ class SuiteSource:
     """A suite's entries, read for the templates of a dataset."""
 
     tests: Mapping[str, TestRules]
-    """In the order of their numbers."""
+    """The rules of each test, in the order of the tests' numbers."""
     templates: Sequence[tuple[str, bytes]]
-    """Template files of the families that entries make, which follow the dataset's."""
+    """Template files of the families that entries define, which are numbered after the dataset's."""
     places: Sequence[tuple[str, int]]
     """(file, number of the entry) of each of these families, as question files name them."""
     of_originals: frozenset[int]
-    """The families among these that originals of the suite's own have."""
+    """The families among these that the suite's own originals have."""
 
 
 def find_source(
     suite: str, fingerprint: str, folders: Sequence[Path], templates: Sequence[tuple[str, bytes]]
 ) -> SuiteSource | None:
-    """The source of a suite: the first of some folders whose files are the same.
+    """The source of a suite, from the first folder whose files have the given fingerprint.
 
     Args:
-        suite: the name.
-        fingerprint: of the files that the pairs were made from.
-        folders: where its files may be.
+        suite: the suite's name.
+        fingerprint: fingerprint of the files from which the pairs were made.
+        folders: folders that may hold these files.
         templates: the dataset's template files, by name and in the order of their families.
 
     Raises:
@@ -126,7 +126,7 @@ class _Reader:
         return SuiteSource(self._tests, derived, self._places, of_originals)
 
     def _add(self, entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Notes an entry's rules, and gives the templates that it makes."""
+        """Records an entry's rules, and yields the templates that it defines."""
         rules = self._tests.setdefault(
             entry["test"], TestRules(entry["tier"], entry.get("type", ""), entry.get("sides") == "coin")
         )
@@ -150,7 +150,7 @@ class _Reader:
                     yield self._derived(entry, self._known[base][2], self._known[source][1])
 
     def _named(self, name: str) -> list[int]:
-        """The families of a name: "one_hop 3", all of the file "one_hop", or "all" of the dataset."""
+        """The families with a name: "one_hop 3", all of the file "one_hop", or "all" of the dataset."""
         if name == "all":
             return list(range(self._n_of_dataset))
         return [number for number, (file, family, _) in enumerate(self._known) if name in (file, family)]
@@ -160,11 +160,11 @@ class _Reader:
         return family
 
     def _derived(self, entry: Mapping[str, Any], base: Mapping[str, Any], source: str) -> Mapping[str, Any]:
-        """The template of the family that an entry makes of a known one."""
+        """The template of the family that an entry derives from a known family."""
         nodes, then = list(base["nodes"]), entry.get("then", [])
         last = len(nodes) - 1
         asked = next(iter(nodes[last]["inputs"]), None)
-        # The last node stays where something takes it: it asks, and so does what follows.
+        # The last node asks the question; it is kept only if a following node takes its output.
         if then and not any("last" in each["inputs"] for each in then):
             nodes.pop()
         for each in then:

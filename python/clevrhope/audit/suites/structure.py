@@ -1,4 +1,4 @@
-"""The check that pairs are pairs: of a question of the split, and of one that a test makes of it."""
+"""The check that each pair consists of a question of the split and one that a test makes from it."""
 
 from collections.abc import Mapping
 
@@ -12,10 +12,10 @@ from clevrhope.audit.suites.visual import VISUAL, pool_of
 from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab
 
 RELATIONS = ("same", "flip", "is", "positive")
-"""By number, as files have them."""
+"""Relations by their number in files."""
 
 TIERS = ("in", "beyond")
-"""By number, as files have them."""
+"""Tiers by their number in files."""
 
 _OF_A_PAIR = ("test", "tier", "cell", "touches", "relation", "value", "image_idxs")
 """Columns in which the two rows of a pair are equal."""
@@ -43,7 +43,7 @@ def check_vocabulary(place: SuitePlace, file: str, vocab: Vocab, dataset: Vocab,
 
 
 def check_attributes(place: SuitePlace, arrays: PairArrays, source: SuiteSource | None, check: Check) -> None:
-    """Checks a file's attributes: where it belongs, and its tests."""
+    """Checks a file's attributes, which name its place in the dataset and its tests."""
     wanted = {"hop": place.hop.name, "split": place.name, "pool": pool_of(place), "suite": place.suite}
     for name, value in wanted.items():
         if arrays.attributes.get(name) != value:
@@ -61,7 +61,7 @@ def check_attributes(place: SuitePlace, arrays: PairArrays, source: SuiteSource 
 
 
 def check_structure(place: SuitePlace, arrays: PairArrays, sides: Sides, check: Check) -> Flags:
-    """Checks numbers, roles and sides of pairs; gives (K,) for which of them there is an original."""
+    """Checks the numbers, roles and sides of pairs; returns (K,) which of them have an original."""
     n = len(sides.given)
     check.n_checked += n
     if len(arrays) != 2 * n:
@@ -98,14 +98,14 @@ def check_structure(place: SuitePlace, arrays: PairArrays, sides: Sides, check: 
 def check_order(
     place: SuitePlace, arrays: PairArrays, sides: Sides, source: SuiteSource | None, check: Check
 ) -> None:
-    """Checks that pairs come by test and original, and that only groups have several of one original.
+    """Checks that pairs are sorted by test and original, and that only groups repeat an original.
 
-    Where the suite's files are not known, several pairs of an original have to ask for different values.
+    If the suite's files are unknown, the pairs of an original have to ask for different values.
     """
     n = len(sides.given)
     tests, values = (arrays.columns[name][: 2 * n : 2].astype(np.int64) for name in ("test", "value"))
     last = 1 + sides.originals.max(initial=0)
-    # Pairs whose originals were searched for follow those of the split's questions.
+    # Pairs whose originals were searched for follow the pairs of the split's own questions.
     order = tests * (last + 1 + n) + np.where(sides.searched, last + np.arange(n), sides.originals)
     for k in (1 + np.flatnonzero(np.diff(order) <= 0)).tolist():
         if order[k] == order[k - 1]:
@@ -125,7 +125,7 @@ def check_originals(
     has_original: Flags,
     check: Check,
 ) -> Flags:
-    """Compares each original with its row in the split's file; gives (K,) which pairs have one there."""
+    """Compares each original with its row in the split's file; returns (K,) which pairs have one there."""
     there = has_original & (sides.originals < len(split))
     for k in np.flatnonzero(has_original & ~there).tolist():
         problem = f"orig_idxs is beyond the {len(split)} questions of the split"
@@ -134,7 +134,7 @@ def check_originals(
     given, originals = sides.given[pairs], sides.originals[pairs]
     for name in _OF_A_QUESTION:
         if name == "image_idxs" and place.suite == VISUAL:
-            continue  # its pools have numbers of their own, which `check_visual` reads
+            continue  # the suite's pools number their images themselves; `check_visual` checks them
         mine, theirs = arrays.columns[name][given], split.columns[name][originals]
         for at in np.flatnonzero(mine != theirs).tolist():
             problem = f"{name} is not {theirs[at]}, as in row {originals[at]} of the split"
@@ -205,7 +205,7 @@ def check_searched(
     tests = arrays.columns["test"][: 2 * len(sides.given) : 2]
     seen: set[tuple[int, int, frozenset[bytes]]] = set()
     programs = arrays.tokens("programs", 0, len(arrays)) if len(pairs) else np.zeros((0, 0), dtype=np.int32)
-    # Those of the split's questions come first; two of these may ask the same.
+    # Pairs of the split's own questions come first; two of these may ask the same.
     of_same_tests = np.isin(tests, np.unique(tests[pairs]))
     for k in (*np.flatnonzero(~sides.searched & of_same_tests).tolist(), *pairs.tolist()):
         both = frozenset(programs[row].tobytes() for row in (2 * k, 2 * k + 1))
@@ -226,10 +226,10 @@ def check_searched(
 
 
 def _check_quotas(place: SuitePlace, arrays: PairArrays, sides: Sides, check: Check) -> None:
-    """Checks that no search went on in a cell that was full.
+    """Checks that no search continued in a cell that was full.
 
-    A group was searched for in the last cell that it has a pair in. A control comes with the pair that it
-    stands beside.
+    A group was searched for in the last cell in which it has a pair. A control is added along with its pair,
+    whatever its cell has.
     """
     tests, cells = (arrays.columns[name][: 2 * len(sides.given) : 2] for name in ("test", "cell"))
     per_cell = int(arrays.attributes.get("per_cell", 0))
@@ -241,7 +241,7 @@ def _check_quotas(place: SuitePlace, arrays: PairArrays, sides: Sides, check: Ch
     for test, cell in np.unique(np.stack([tests[wanted], cells[wanted]]), axis=1).T.tolist():
         mine = tests == test
         there = int(np.count_nonzero(mine & (cells == cell) & (wanted | ~sides.searched)))
-        # Where yes and no are balanced, pairs come in twos.
+        # If yes and no are balanced, pairs are added two at a time.
         at_once = max(2, sizes[group[mine & sides.searched]].max())
         is_control = 0 <= test < len(arrays.controls) and arrays.controls[test] != ""
         if there >= per_cell + at_once and not is_control:

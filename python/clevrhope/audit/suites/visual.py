@@ -13,16 +13,16 @@ from clevrhope.audit.suites.source import FLIP, SAME
 from clevrhope.dataset.split_files import PairArrays, SplitArrays
 
 VISUAL = "visual"
-"""The suite whose pairs differ in their images, not in their questions."""
+"""The suite whose pairs differ in their images instead of their questions."""
 
 TESTS = (*PIXELS, "removal", "edit")
-"""Its tests; each has the name of an edit."""
+"""The tests of this suite, each named after an edit."""
 
 _SAME = ("questions", "programs", "question_families", "question_lengths", "program_lengths")
 
 
 def pool_of(place: SuitePlace) -> str:
-    """The pool of a suite's images: the split's, or its own."""
+    """The pool of a suite's images: the split's, or one of its own."""
     return f"{place.hop.name}.{place.suite}.{place.name}" if place.suite == VISUAL else place.pool
 
 
