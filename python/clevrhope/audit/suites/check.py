@@ -123,7 +123,7 @@ class _SuiteChecks:
         vocab: Vocab,
         lines: PairLines,
     ) -> tuple[Mentions, SuiteSource | None]:
-        """Runs the checks of all pairs; returns which rows mention what is held out, and the suite's rules."""
+        """Runs the checks of all pairs; returns the mentions of what is held out and the suite's rules."""
         source = self._source(place.suite, arrays.fingerprint)
         check_attributes(place, arrays, source, lines.pairs)
         sound = check_originals(place, arrays, split, sides, has_original, lines.pairs)

@@ -164,7 +164,7 @@ class QuestionCheck:
         self._check_palette(sides, palette)
 
     def completed(self, sides: Sides, values: Ints) -> Flags:
-        """(K,) whether values complete the held-out pair, given how the split's question describes its object.
+        """(K,) whether values complete the held-out pair, given how the split's question describes it.
 
         For a program `query_color unique ...`, a value does so if `filter_color[value] ...` mentions the pair
         and `...` does not, both without their parts about other objects. `values` (K,) are answer numbers.
