@@ -1,4 +1,4 @@
-"""Measurements of a folder laid out as CLEVR's own."""
+"""Measurements of a folder laid out like CLEVR's own."""
 
 from pathlib import Path
 
@@ -10,10 +10,11 @@ from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
 
 
 def measure_clevr_split(folder: Path, split: str) -> SplitStats:
-    """Counts what is in a split, reading its files as a stream.
+    """Counts the content of a split, reading its files as a stream.
 
     Raises:
-        DatasetError: a file is missing, broken or not in CLEVR's format; names the question or scene.
+        DatasetError: a file is missing, broken or not in CLEVR's format; the message names the question or
+            scene.
     """
     questions = QuestionTally()
     path = questions_file(folder, split)

@@ -1,6 +1,7 @@
 """The contact sheet: an HTML page with some images and questions of each split.
 
-It needs neither network nor server: images are inside the page, and it has no script. Every value is escaped.
+It needs neither a network nor a server: images are embedded in the page, which has no script. Every value is
+escaped.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from clevrhope.splits.kinds import SPLITS
 
 @dataclass(frozen=True)
 class CardQuestion:
-    """A question as the page shows it."""
+    """A question as shown on the page."""
 
     text: str
     answer: str
@@ -37,7 +38,7 @@ class Card:
     sketch: bool
     """Whether it was drawn from the scene's positions, because it was not rendered."""
     pair_boxes: Sequence[Box]
-    """Where objects with the held-out pair are."""
+    """The boxes of the objects with the held-out pair."""
     questions: Sequence[CardQuestion]
     source: str = ""
     """The published name of an image of CLEVR; "" for other images."""
@@ -45,7 +46,7 @@ class Card:
 
 @dataclass(frozen=True)
 class SplitCards:
-    """What the page shows of a split."""
+    """The part of the page on a split."""
 
     split: str
     n_questions: int
@@ -55,7 +56,7 @@ class SplitCards:
 
 @dataclass(frozen=True)
 class HopCards:
-    """What the page shows of a sub-dataset."""
+    """The part of the page on a sub-dataset."""
 
     hop: Hop
     pair_words: Sequence[frozenset[str]]
@@ -64,7 +65,7 @@ class HopCards:
     """The words for all values, which may stand between the pair's words in a description."""
     splits: Sequence[SplitCards]
     seen: str = ""
-    """The combinations of values that train images show, if these are not all but the pair."""
+    """The combinations of values in train images; "" if these are all but the pair."""
     covr: Sequence[SetSplitCards] = ()
     """Its splits of questions over several images."""
 
@@ -79,11 +80,11 @@ class Sheet:
     n_rendered: int
     hops: Sequence[HopCards]
     renderer: str = ""
-    """What rendered the images; "" if there are none."""
+    """The renderer of the images; "" if there are none."""
     n_published: int = 0
     """Number of images of CLEVR, or of its scenes if nothing is rendered."""
     materials: Sequence[str] = ()
-    """Those of the world, for the legend of sketches."""
+    """The world's materials, for the legend of sketches."""
 
 
 def contact_sheet(sheet: Sheet) -> str:
@@ -135,7 +136,7 @@ def _title(sheet: Sheet) -> str:
 
 
 def _sketches(sheet: Sheet) -> str:
-    """What the materials look like in sketches, where there is one."""
+    """The legend of materials in sketches, if there is a sketch."""
     cards = (card for hop in sheet.hops for split in hop.splits for card in split.cards)
     if not (sheet.materials and any(card.sketch for card in cards)):
         return ""
@@ -143,7 +144,7 @@ def _sketches(sheet: Sheet) -> str:
 
 
 def _published(sheet: Sheet) -> str:
-    """How many images are CLEVR's, with the credit that their licence asks for."""
+    """A note on how many images are CLEVR's, with the credit that their licence requires."""
     if not sheet.n_published:
         return ""
     what = "images" if sheet.n_rendered else "scenes"
@@ -197,7 +198,7 @@ def _split(hop: HopCards, split: SplitCards) -> str:
 
 
 def _card(card: Card, marking: HopCards | None) -> str:
-    """A card; the words of the pair of `marking` are marked, unless it is None."""
+    """A card as HTML; the words of the pair of `marking` are marked, unless it is None."""
     boxes = "".join(
         f'<i style="left:{box.left:.2f}%;top:{box.top:.2f}%;'
         f'width:{box.width:.2f}%;height:{box.height:.2f}%"></i>'
@@ -217,10 +218,10 @@ def _card(card: Card, marking: HopCards | None) -> str:
 
 
 def _marked(text: str, hop: HopCards) -> str:
-    """The question with the pair's words marked, where one description has both ("rubber blue cylinder").
+    """The question with the pair's words marked in each description that has both ("rubber blue cylinder").
 
-    If none has, as in "matte things that are either cylinders or cubes", all words for both values are
-    marked.
+    If no description has both, as in "matte things that are either cylinders or cubes", all words for both
+    values are marked.
     """
     words = text.split(" ")
     bare = [word.strip("?,;.").lower() for word in words]
@@ -234,7 +235,7 @@ def _marked(text: str, hop: HopCards) -> str:
 
 
 def _described(bare: Sequence[str], hop: HopCards) -> set[int]:
-    """Places of the pair's words that have only words for values between them."""
+    """Indices of the pair's words that have only words for values between them."""
     found: set[int] = set()
     stretch: list[int] = []
     for place, word in enumerate([*bare, ""]):

@@ -34,7 +34,7 @@ class CovrStats:
     pool: str
     n_questions: int
     n_images: int
-    """Different images of all sets."""
+    """Number of distinct images in all sets."""
     images_a_question: Mapping[int, int]
     """Images of a set -> questions."""
     answers: Mapping[str, int]
@@ -42,7 +42,7 @@ class CovrStats:
     answers_of_templates: Mapping[str, Mapping[str, int]]
     """Template -> answer -> questions, in the same order."""
     choices: Mapping[tuple[str, str, str, str], int]
-    """Template, the two answers that it offers, and the right one -> questions of choice."""
+    """Template, the two answers that it offers, and the right one -> choose questions."""
     structures: Mapping[str, int]
     """Form of the subgraph -> questions."""
     properties: Mapping[str, int]
@@ -50,20 +50,20 @@ class CovrStats:
     cuts: Mapping[str, Mapping[int, int]]
     """Template -> number of the column `cut` -> questions."""
     pair_places: Mapping[str, int]
-    """Where the held-out pair is -> questions."""
+    """Place of the held-out pair -> questions."""
     words: Mapping[int, int]
-    """Tokens of a question, punctuation included -> questions."""
+    """Number of tokens of a question, including punctuation -> questions."""
     functions: Mapping[int, int]
-    """Functions of a program -> questions."""
+    """Number of functions in a program -> questions."""
     skipped: Mapping[str, int] | None
-    """Template -> pairs of questions that no attempt found; None if the file does not say."""
+    """Template -> pairs of questions that could not be found; None if the file does not say."""
 
     def share(self, n: int) -> float:
-        """A number of questions as a share of all; nan where there is none."""
+        """A number of questions as a share of all; nan if there are no questions."""
         return n / self.n_questions if self.n_questions else float("nan")
 
     def needed(self, template: str) -> float:
-        """Of a template's questions with an object to cut, the share that needs it; nan if none has."""
+        """The share of a template's questions with an object to cut that need it; nan if there are none."""
         cuts = self.cuts.get(template, {})
         n = cuts.get(0, 0) + cuts.get(1, 0)
         return cuts.get(1, 0) / n if n else float("nan")
@@ -71,8 +71,8 @@ class CovrStats:
     def guessed_from(self, train: "CovrStats", *, by_template: bool) -> float:
         """Accuracy of the most frequent answer of train, or of each template of train; nan if empty.
 
-        Of equally frequent answers it is the first of the vocabulary. By template, a question of choice gets
-        the more frequent of the answers that it offers. Source: COVR's table 6.
+        In a tie, the first answer in the vocabulary counts. By template, a choose question gets the more
+        frequent of the answers that it offers. Source: COVR's table 6.
         """
         of_all = _most_frequent(train.answers)
         if not by_template:
@@ -95,7 +95,7 @@ def _most_frequent(answers: Mapping[str, int]) -> str:
 
 
 class CovrTally:
-    """Counts what is in questions over several images, which are added in blocks."""
+    """Counts the properties of questions over several images, which are added in blocks."""
 
     def __init__(self, attributes: SetAttributes, vocab: Vocab) -> None:
         self._attributes, self._vocab, self._answers = attributes, vocab, vocab.answers()
@@ -111,7 +111,7 @@ class CovrTally:
         self._properties = np.zeros(len(attributes.property_names), np.int64)
 
     def add(self, rows: SetQuestionArrays) -> None:
-        """Counts some questions.
+        """Counts a block of questions.
 
         Raises:
             IndexError: an answer is not in the vocabulary.
@@ -175,7 +175,7 @@ def _pairs(a: npt.NDArray[np.integer[Any]], b: npt.NDArray[np.integer[Any]]) -> 
 def measure_covr(
     layout: Layout, manifest: Manifest, hop: str, splits: Sequence[str] | None = None
 ) -> Iterator[CovrStats]:
-    """The measurements of a sub-dataset's splits over several images, of some or of all that there are.
+    """The measurements of a sub-dataset's splits over several images, of the given ones or of all.
 
     Raises:
         DatasetError: a file is missing or damaged.
@@ -187,7 +187,7 @@ def measure_covr(
 
 
 def measure_covr_split(layout: Layout, hop: str, split: str) -> CovrStats:
-    """The measurements of one split; errors as `measure_covr`."""
+    """The measurements of one split; raises as `measure_covr` does."""
     path = layout.covr_h5(hop, split)
     tally = CovrTally(read_set_attributes(path), read_vocab(layout.covr_vocab))
     for rows in read_set_question_blocks(path, n_rows=_ROWS_A_BLOCK):

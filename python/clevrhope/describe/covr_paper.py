@@ -1,4 +1,4 @@
-"""What COVR's paper counts, which datasheets show beside a split's own numbers."""
+"""The counts in COVR's paper, which datasheets show beside a split's own numbers."""
 
 from collections.abc import Mapping
 

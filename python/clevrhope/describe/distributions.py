@@ -1,4 +1,4 @@
-"""The tables of a datasheet that show how things are distributed in splits, in Markdown.
+"""The Markdown tables of distributions in splits for a datasheet.
 
 They have the numbers that `clevrhope stats` shows for one folder.
 """
@@ -21,11 +21,11 @@ from clevrhope.describe.measure import (
 _Key = TypeVar("_Key", bound=Hashable)
 
 RELATION_ORDER = ("left", "right", "front", "behind")
-"""Order of spatial relations; those of equal values follow by name."""
+"""Order of spatial relations; relations of equal values follow by name."""
 
 
 def ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
-    """Names in a given order, after which others follow; numbers come by size after yes and no."""
+    """Names in a given order, followed by any others; after yes and no, numbers are in ascending order."""
 
     def rank(name: str) -> tuple[int, int, str]:
         if name.isdecimal():
@@ -44,7 +44,7 @@ def share_table(
     total: Callable[[SplitStats], int],
     head: str = "",
 ) -> str:
-    """A table of shares of a split's total, with a row for each name and key, and a column for each split."""
+    """A table of shares of a split's total, with one row for each name and key and one column per split."""
     return table(
         [head, *(code(each.split) for each in columns)],
         [
@@ -57,7 +57,7 @@ def share_table(
 def images_and_lengths(
     columns: Sequence[SplitStats], attributes: Mapping[str, Sequence[str]], pair: Sequence[Value]
 ) -> Iterator[str]:
-    """Tables of objects, lengths and values, and of the combinations of the pair's types."""
+    """Tables of objects, lengths and values, and of the combinations of the pair's attributes."""
     numbers = [n for each in columns for n in each.objects]
     span = range(min(numbers, default=0), max(numbers, default=-1) + 1)
     yield "Objects per image (share of the images):"
@@ -97,7 +97,7 @@ def answer_type_table(columns: Sequence[SplitStats]) -> str:
 
 
 def relation_table(columns: Sequence[SplitStats]) -> str:
-    """A table of the relations that questions name, then of the number of spatial ones in a question."""
+    """A table of the relations that questions name, followed by the number of spatial ones per question."""
     most = max((n for each in columns for n in each.relations_a_question), default=0)
     shown = ordered((name for each in columns for name in each.relations), RELATION_ORDER)
     shown += [_spatial(n) for n in range(most + 1)]
@@ -114,7 +114,7 @@ def _spatial(n: int) -> str:
 
 
 def distances(a: SplitStats, b: SplitStats) -> str:
-    """A sentence on how far apart two splits are, in what matters most."""
+    """A sentence on how far apart two splits are in the most important distributions."""
     return (
         f"Total variation distance between {code(a.split)} and {code(b.split)} (0: alike, 1: nothing in "
         "common; in brackets roughly what chance gives at these sizes): "

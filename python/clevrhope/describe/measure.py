@@ -1,7 +1,8 @@
 """Measurements of finished question and scene files, which datasheets and statistics show.
 
-Everything is counted in files, and nothing is taken from the settings that made them. Questions are counted
-in blocks and scenes one by one, so that a split of the paper's size takes no more memory than a small one.
+Everything is counted in the files, and nothing is taken from the settings that made them. Questions are
+counted in blocks and scenes one by one, so that a split of the paper's size needs no more memory than a small
+one.
 """
 
 import re
@@ -27,7 +28,7 @@ Value: TypeAlias = tuple[str, str]
 """Attribute type and value: ("shape", "cube")."""
 
 Pair: TypeAlias = tuple[Value, Value]
-"""Two values of two types, sorted."""
+"""Two values of two attributes, sorted."""
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -37,7 +38,7 @@ _SCENES_A_BLOCK = 16_384
 
 @dataclass(frozen=True)
 class SceneCounts:
-    """What the S scenes of a pool show, with O objects in all."""
+    """The content of a pool's S scenes, with O objects in total."""
 
     indices: Ints
     """(S,) scene indices, sorted."""
@@ -60,10 +61,10 @@ class SceneCounts:
     def in_images(
         self, images: Ints
     ) -> tuple[dict[int, int], dict[Value, int], dict[Pair, int], dict[Pair, int]]:
-        """Counts what is in images (N,), given by unique index.
+        """Counts the content of images (N,), given by unique index.
 
         Returns:
-            `objects`, `values` with their types, `pairs` and `images_with`, as of `SplitStats`.
+            `objects`, `values` with their attributes, `pairs` and `images_with`, as in `SplitStats`.
 
         Raises:
             DatasetError: an image has no scene.
@@ -114,27 +115,27 @@ class SplitStats:
     answers_of_families: Mapping[int, Mapping[str, int]]
     """Global index of the family -> answer -> questions."""
     answer_types: Mapping[str, int]
-    """Answer type ("yes/no", "count", or an attribute type) -> questions."""
+    """Answer type ("yes/no", "count", or an attribute) -> questions."""
     words: Mapping[int, int]
-    """Words of a question, without punctuation -> questions."""
+    """Number of words of a question, without punctuation -> questions."""
     functions: Mapping[int, int]
-    """Functions of a program -> questions."""
+    """Number of functions in a program -> questions."""
     relations: Mapping[str, int]
     """Relation ("left", or "same color") -> questions that name it."""
     relations_a_question: Mapping[int, int]
-    """Spatial relations that a question names -> questions."""
+    """Number of spatial relations that a question names -> questions."""
     objects: Mapping[int, int]
-    """Objects in an image -> images."""
+    """Number of objects in an image -> images."""
     values: Mapping[str, int]
     """Attribute value -> objects in the split's images."""
     pairs: Mapping[Pair, int]
-    """Two values of two types -> objects in the split's images that have both."""
+    """Two values of two attributes -> objects in the split's images that have both."""
     images_with: Mapping[Pair, int]
-    """Two values of two types -> images with such an object."""
+    """Two values of two attributes -> images with an object that has both."""
     questions_a_picture: Mapping[int, int]
-    """Questions about an image -> images."""
+    """Number of questions about an image -> images."""
     n_all_needed: int | None
-    """Questions with relations, all of which are needed for the answer; None if no file says."""
+    """Questions with relations that are all needed for the answer; None if no file says."""
 
     @property
     def answers(self) -> dict[str, int]:
@@ -151,12 +152,12 @@ class SplitStats:
 
     @property
     def n_objects(self) -> int:
-        """Objects in all images of the split."""
+        """Number of objects in all images of the split."""
         return sum(n_objects * n for n_objects, n in self.objects.items())
 
     @property
     def n_relational(self) -> int:
-        """Questions with at least one spatial relation."""
+        """Number of questions with at least one spatial relation."""
         return sum(n for relations, n in self.relations_a_question.items() if relations)
 
     @property
@@ -180,7 +181,7 @@ class SplitStats:
     def guessed_from(self, other: "SplitStats", *, by_family: bool = True) -> float:
         """Accuracy of guessing the most frequent answers of another split, such as train; nan if empty.
 
-        With `by_family`, families that the other split lacks get its most frequent answer of all.
+        With `by_family`, families that the other split lacks get its overall most frequent answer.
         """
         if not self.n_questions:
             return float("nan")
@@ -194,7 +195,7 @@ class SplitStats:
 
 
 class QuestionTally:
-    """Counts what is in questions, which are added one by one or in blocks of arrays."""
+    """Counts the properties of questions, which are added one by one or in blocks of arrays."""
 
     def __init__(self) -> None:
         self._answers: Counter[tuple[int, str]] = Counter()
@@ -218,7 +219,7 @@ class QuestionTally:
             self._answer_types[answer_type(tokens[token])] += n
         is_mark = np.array([not _WORD.fullmatch(word) for word in words])
         n_marks = is_mark[rows.questions].sum(axis=1)
-        # Without <START> and <END>. A damaged row can have more marks than its length says.
+        # Without <START> and <END>. A damaged row can have more punctuation marks than its length allows.
         self._words.update(_counted(np.maximum(rows.question_lengths - 2 - n_marks, 0)))
         self._functions.update(_counted(rows.program_lengths - 2))
         relations = sorted({relation for name in tokens if (relation := relation_of(name))})
@@ -241,7 +242,7 @@ class QuestionTally:
         self._n_all_needed = (self._n_all_needed or 0) + n_all_needed
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Counts a question in the format of CLEVR's question files, which was checked."""
+        """Counts a question in the format of CLEVR's question files, whose form was checked before."""
         program = [(step.get("function") or step["type"], *step["value_inputs"]) for step in row["program"]]
         names = [f"{step[0]}[{step[1]}]" if len(step) > 1 else step[0] for step in program]
         self._answers[int(row["question_family_index"]), str(row["answer"])] += 1
@@ -283,7 +284,7 @@ class QuestionTally:
 
 
 class SceneTally:
-    """Counts what is in scenes, which are added one by one."""
+    """Counts the content of scenes, which are added one by one."""
 
     def __init__(self) -> None:
         self._indices = array("i")
@@ -293,7 +294,7 @@ class SceneTally:
         self._combinations: list[tuple[Value, ...]] = []
 
     def add(self, index: int, objects: Iterable[tuple[tuple[str, str], ...]]) -> None:
-        """Counts a scene; an object is its attribute types and values, always in the same order."""
+        """Counts a scene; an object is given by its attributes and values, always in the same order."""
         self._indices.append(index)
         for look in objects:
             number = self._numbers.get(look)
@@ -314,7 +315,7 @@ class SceneTally:
 def read_scene_counts(shards: Sequence[Path], attributes: Mapping[str, Sequence[str]]) -> SceneCounts:
     """Counts the objects of every scene in a pool's files, on all cores.
 
-    `attributes` are the world's attribute types with their values, as in the manifest.
+    `attributes` are the world's attributes with their values, as in the manifest.
 
     Raises:
         DatasetError: a file is missing or cut off, or a scene has values that are not in the world.
@@ -328,7 +329,7 @@ def read_scene_counts(shards: Sequence[Path], attributes: Mapping[str, Sequence[
 
 
 def count_scenes(scenes: AuditScenes, types: Sequence[tuple[str, Sequence[str]]]) -> SceneCounts:
-    """Counts scenes that were read already; `types` are attribute types with their values by number."""
+    """Counts scenes that have been read; `types` are attributes with their values by number."""
     sizes = [len(values) for _, values in types]
     codes = np.ravel_multi_index(tuple(scenes.attributes.T.astype(np.int64)), sizes)
     used, looks = np.unique(codes, return_inverse=True)
@@ -353,7 +354,7 @@ def _sorted_scenes(
 def _object_places(
     starts: npt.NDArray[np.int64], rows: npt.NDArray[np.intp]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Number of objects in each of some scenes, and the places of all their objects, scene by scene."""
+    """Number of objects in each of the scenes, and the indices of all their objects, scene by scene."""
     lengths = starts[rows + 1] - starts[rows]
     ends = np.cumsum(lengths)
     return lengths, np.arange(int(lengths.sum())) + np.repeat(starts[rows] - ends + lengths, lengths)
@@ -372,7 +373,7 @@ _YES_NO = frozenset({"exist", "count_is", "and", "or", "not"})
 
 
 def answer_type(last_function: str) -> str:
-    """The answer type of a program's last function: "yes/no", "count", or the queried attribute type."""
+    """The answer type of a program's last function: "yes/no", "count", or the queried attribute."""
     name = last_function.partition("[")[0]
     if name.startswith("query_"):
         return name.removeprefix("query_")
@@ -395,7 +396,7 @@ def mean(histogram: Mapping[int, int]) -> float:
 
 
 def percentile(histogram: Mapping[int, int], share: float) -> int:
-    """The smallest value that at least `share` of a histogram does not exceed."""
+    """The smallest value that is not exceeded by at least `share` of a histogram."""
     goal = share * sum(histogram.values())
     seen = 0
     for value in sorted(histogram):
@@ -413,16 +414,16 @@ def total_variation(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
     n_a, n_b = sum(a.values()), sum(b.values())
     if not n_a or not n_b:
         return float("nan")
-    # In whole numbers, since a sum of floats would depend on the order of a set.
+    # In whole numbers, because a sum of floats would depend on the order of a set.
     return sum(abs(a.get(key, 0) * n_b - b.get(key, 0) * n_a) for key in {*a, *b}) / (2 * n_a * n_b)
 
 
 def total_variation_by_chance(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
-    """Roughly the total variation of two samples of these sizes from one distribution.
+    """The approximate total variation between two samples of these sizes from one distribution.
 
-    That distribution is both together. The difference of a share is taken as normal, with a mean absolute
-    value of at most twice the share. Draws count as independent, so it is a yardstick for small splits and
-    not a test.
+    That distribution is the two samples pooled. The difference of a share is taken as normal, with a mean
+    absolute value of at most twice the share. Draws are assumed to be independent, so the result is a
+    yardstick for small splits, not a test.
     """
     n_a, n_b = sum(a.values()), sum(b.values())
     if not n_a or not n_b:
@@ -433,7 +434,7 @@ def total_variation_by_chance(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> f
 
 
 def images_shared(used: Sequence[Ints]) -> tuple[int, int]:
-    """The number of different images in some lists, and of those that are in two lists or more."""
+    """The number of distinct images in the lists, and of those that are in two lists or more."""
     if not used:
         return 0, 0
     _, counts = np.unique(np.concatenate(used), return_counts=True)
@@ -441,7 +442,7 @@ def images_shared(used: Sequence[Ints]) -> tuple[int, int]:
 
 
 def _counted(values: npt.NDArray[Any]) -> dict[int, int]:
-    """How often each of some whole numbers from 0 on occurs."""
+    """The number of occurrences of each non-negative integer that occurs."""
     counts = np.bincount(values)
     return {value: n for value, n in enumerate(counts.tolist()) if n}
 

@@ -1,4 +1,4 @@
-"""One question of a dataset for a reader: text, answer, program with what each step returned, and images."""
+"""One question of a dataset for a reader: text, answer, program with the result of each step, and images."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -34,10 +34,10 @@ class ShownImage:
     """An image of a question.
 
     Attributes:
-        index: of the scene in its pool.
-        name: of its file.
-        path: of its PNG file; None where it is only in HDF5, or not rendered.
-        objects: each in words, such as "large red metal cube", by number.
+        index: the scene's index in its pool.
+        name: the name of the image file.
+        path: the path of its PNG file; None if the image is only in HDF5, or not rendered.
+        objects: each object in words, such as "large red metal cube", by number.
     """
 
     index: int
@@ -48,19 +48,19 @@ class ShownImage:
 
 @dataclass(frozen=True)
 class QuestionView:
-    """A question with everything that is known of it.
+    """A question with everything that is known about it.
 
     Attributes:
         hop: the HOP's name.
-        split: the split's.
-        number: from 0 to `n_questions` - 1.
-        n_questions: of the split.
+        split: the split's name.
+        number: the question's index, from 0 to `n_questions` - 1.
+        n_questions: number of questions of the split.
         text: the question.
-        answer: as files spell it.
+        answer: the answer, in the spelling of the files.
         family: the question family, or the template of a question about several images.
         mention: whether it mentions the held-out pair, as a clause.
-        group: its group of images, as a clause; "" where images stand alone.
-        images: one, or up to five.
+        group: its group of images, as a clause; "" if images are not grouped.
+        images: one image, or up to five.
         steps: the program with the result of each step.
     """
 
@@ -77,7 +77,7 @@ class QuestionView:
     steps: tuple[TracedStep, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, for `--json`."""
+        """The whole view, for `--json`."""
         content = asdict(self)
         for image in content["images"]:
             image["path"] = None if image["path"] is None else str(image["path"])
@@ -115,14 +115,14 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
     """A question of a split.
 
     Args:
-        folder: of the dataset.
-        hop: its HOP.
-        split: its split, one about several images included.
-        number: the question's; without it, the error says which there are.
+        folder: the dataset.
+        hop: the HOP.
+        split: the split, which may be about several images.
+        number: the question's index; if it is None, the error says which indices exist.
 
     Raises:
-        ConfigError: the folder does not have the HOP, the split or the question; says what it has.
-        DatasetError: the folder is not a dataset, or a file of it is damaged.
+        ConfigError: the folder lacks the HOP, the split or the question; the message says what it has.
+        DatasetError: the folder is not a dataset, or one of its files is damaged.
     """
     layout = Layout(folder)
     hop = find_hop(layout, hop)
@@ -164,16 +164,16 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
 def save_images(folder: Path, view: QuestionView, out: Path) -> list[Path]:
     """Writes the images of a question as PNG files, and returns their paths.
 
-    Of several images, each has its number at the end of its name: `out` with -0, -1 and so on.
+    Several images are numbered at the end of their names: `out` with -0, -1 and so on.
 
     Raises:
-        ConfigError: the images are not rendered, or `out` is not the name of a PNG file, or is within the
-            dataset's folder, whose files it could replace.
+        ConfigError: the images are not rendered, `out` is not the name of a PNG file, or it is within the
+            dataset's folder, where it could replace files.
         DatasetError: an image is missing or damaged, or a file cannot be written.
     """
     if out.suffix.lower() != ".png":
         raise ConfigError(f"--save: {out} should end in .png")
-    with disk_errors(out, option="--save"):  # there may be no current folder
+    with disk_errors(out, option="--save"):  # the current folder may not exist
         is_within = out.parent.resolve().is_relative_to(folder.resolve())
         is_within |= out.absolute().is_relative_to(folder.absolute())
     if is_within:
@@ -197,7 +197,7 @@ def _sorted(indices: Sequence[int]) -> Any:
 
 
 def _family(manifest: Manifest, vocabulary: Vocabulary, reader: SplitReader, number: int) -> str:
-    """The family's name, as `clevrhope families` lists it; its number where the templates are not ours."""
+    """The family's name, as `clevrhope families` lists it; its number if the templates are not ours."""
     family = int(reader.question_families[number])
     if isinstance(reader, SetReader):
         return f"{reader.templates[family]} ({STRUCTURES[int(reader.structures[number])]})"
@@ -217,7 +217,7 @@ def _mention(hop: Hop, programs: Any, vocab: Vocab, vocabulary: Vocabulary, *, o
 
 
 def _group(hop: Hop, split: str, index: int) -> str:
-    """Where an image stands in its group; "" where images stand alone."""
+    """The image's position in its group, as a clause; "" if images are not grouped."""
     kind = SPLITS[split]
     size = kind.group_of(len(hop.target))
     if kind.drawn == "stream":

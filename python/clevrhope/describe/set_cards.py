@@ -10,7 +10,7 @@ from clevrhope.programs import TracedStep
 from clevrhope.splits.covr.kinds import COVR_KINDS
 
 Objects = frozenset[tuple[int, int]]
-"""Objects of a set, each as the place of its image and its own place there."""
+"""Objects of a set, each as the index of its image and its own index there."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class SetImage:
     is_source: bool
     """Whether the question was made on it."""
     asked: Sequence[Box]
-    """Where the objects are that the program ends at."""
+    """The boxes of the objects at which the program ends."""
     mentioned: Sequence[Box]
-    """Where the objects are that these stand in a relation to."""
+    """The boxes of the objects to which these are related."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class AnsweredSet:
 
 @dataclass(frozen=True)
 class SetCard:
-    """A question and the sets that it is asked about."""
+    """A question and the sets about which it is asked."""
 
     text: str
     template: str
@@ -50,7 +50,7 @@ class SetCard:
 
 @dataclass(frozen=True)
 class SetSplitCards:
-    """What the page shows of a split."""
+    """The part of the page on a split."""
 
     split: str
     n_questions: int
@@ -59,11 +59,11 @@ class SetSplitCards:
 
 
 _WITH_CONDITION = ("all", "some", "none", "choose_relation")
-"""Functions whose last input says what is asked about the objects of the first."""
+"""Functions whose last input says what is asked about the objects of the first input."""
 
 
 def shown_objects(steps: Sequence[TracedStep]) -> tuple[Objects, Objects]:
-    """The objects that a program ends at, and others that it mentions because these are related to them."""
+    """The objects at which a program ends, and others that it mentions because these are related to them."""
     asked: set[tuple[int, int]] = set()
     for step in _ends(steps, len(steps) - 1):
         asked.update([step.output] if step.type == "Object" else step.output)  # type: ignore[list-item,arg-type]
@@ -87,7 +87,7 @@ def _ends(steps: Sequence[TracedStep], number: int) -> Iterator[TracedStep]:
 
 
 def set_split(split: SetSplitCards, mark: Callable[[str], str]) -> str:
-    """A split as HTML; `mark` gives a question's text as HTML, with the pair's words marked."""
+    """A split as HTML; `mark` returns a question's text as HTML, with the pair's words marked."""
     caption = COVR_KINDS[split.split].caption
     cards = "\n".join(_card(card, mark) for card in split.cards)
     return (

@@ -14,22 +14,22 @@ from clevrhope.splits.palettes import Palette, parse_pool_name
 
 @dataclass(frozen=True)
 class SubDataset:
-    """What was measured in a sub-dataset."""
+    """The measurements of a sub-dataset."""
 
     hop: Hop
     splits: Sequence[SplitStats]
     families: Mapping[int, tuple[str, int]]
-    """Template file of each family, and place in it, by `question_family_index`."""
+    """Template file of each family, and index in it, by `question_family_index`."""
     families_never: Sequence[int]
-    """Families that can never mention the pair, by analysis of their templates."""
+    """Families that can never mention the pair, according to an analysis of their templates."""
     shared_images: Mapping[str, tuple[int, int]]
     """Split -> number of its images, and of those that other sub-datasets of the folder use too."""
     manifest: Manifest
-    """The folder's."""
+    """The folder's manifest."""
     from_clevr: Mapping[str, int] = field(default_factory=dict)
-    """Split -> number of its images that are CLEVR's own, for each split that has some."""
+    """Split -> number of its images that are CLEVR's own, for each split that has any."""
     palette: Palette | None = None
-    """The combinations that are seen, if these are not all but the pair."""
+    """The combinations that are seen; None if these are all but the pair."""
     plots: Sequence[str] = ()
     """Names of the plots' files in the folder `Layout.plots`."""
     suites: Sequence[SuiteStats] = ()

@@ -21,9 +21,9 @@ CELLS = ("00", "01", "10", "11")
 
 @dataclass(frozen=True)
 class TestStats:
-    """What was measured of the pairs of a test."""
+    """The measurements of a test's pairs."""
 
-    __test__ = False  # pytest would take a class of this name for a group of tests
+    __test__ = False  # pytest would collect a class with this name as tests
 
     test: str
     type: str
@@ -33,47 +33,47 @@ class TestStats:
     """Rules by which partners' answers follow from originals', in the order of `RELATIONS`."""
     n_pairs: int
     cells: Mapping[str, int]
-    """Cell -> number of its pairs, of cells that have some."""
+    """Cell -> number of its pairs, for cells that have any."""
     n_yes: int
-    """Partners that are answered yes."""
+    """Number of partners with the answer yes."""
     n_yes_no: int
-    """Partners that are answered yes or no."""
+    """Number of partners with the answer yes or no."""
 
     @property
     def yes_share(self) -> float:
-        """Share of yes among partners that are answered yes or no, of 1; nan if there is none."""
+        """Share of yes, from 0 to 1, among partners with the answer yes or no; nan if there are none."""
         return self.n_yes / self.n_yes_no if self.n_yes_no else float("nan")
 
 
 @dataclass(frozen=True)
 class SuiteStats:
-    """What was measured of the pairs of a suite on a split."""
+    """The measurements of a suite's pairs on a split."""
 
     suite: str
     hop: str
     split: str
     n_originals: int
-    """Questions of the split when the pairs were made."""
+    """Number of questions of the split when the pairs were made."""
     tests: Sequence[TestStats]
-    """Those that have a pair, in the order of the suite."""
+    """The tests that have a pair, in the order of the suite."""
     empty: Sequence[str]
-    """Names of the tests without any."""
+    """Names of the tests without a pair."""
 
     @property
     def n_pairs(self) -> int:
-        """Pairs of all tests."""
+        """Number of pairs of all tests."""
         return sum(each.n_pairs for each in self.tests)
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The cells that there are: all where a pair of values is held out, else none."""
+        """The cells: all of them if a pair of values is held out, else none."""
         return CELLS if "pair" in SPLITS[self.split].of else ()
 
 
 def measure_suites(
     layout: Layout, manifest: Manifest, hop: str, splits: Sequence[str] | None = None
 ) -> Iterator[SuiteStats]:
-    """The measurements of all suites of a sub-dataset that the manifest lists, on some splits or on all.
+    """The measurements of all suites in the manifest of a sub-dataset, on the given splits or on all.
 
     Raises:
         DatasetError: a file is missing, damaged or not a file of paired tests.
@@ -83,7 +83,7 @@ def measure_suites(
 
 
 def measure_readable_suites(layout: Layout, manifest: Manifest, hop: str) -> Iterator[SuiteStats]:
-    """The same without suites of which a file cannot be read: they do not keep others from being told."""
+    """Like `measure_suites`, but leaves out suites with an unreadable file and measures the others."""
     for suite in sorted(manifest.suites.get(hop, {})):
         with suppress(DatasetError):
             yield from list(_measure_suite(layout, manifest, hop, suite, None))
@@ -104,7 +104,7 @@ def _measure_suite(
 
 
 def measure_pairs(pairs: PairFile, answers: Mapping[str, int]) -> SuiteStats:
-    """The measurements of a file of pairs; `answers` are the numbers of answers."""
+    """The measurements of a file of pairs; `answers` has the number of each answer."""
     rows = pairs.rows
     tests, tiers, relations = rows.test[::2], rows.tier[::2], rows.relation[::2]
     cells, given = rows.cell[::2], rows.answers[1::2]

@@ -16,7 +16,7 @@ __all__ = ["WIDTH_PX", "object_box", "pair_boxes", "sketch_url", "thumbnail_url"
 
 
 def thumbnail_url(pixels: ImageArray, *, width_px: int = WIDTH_PX) -> str:
-    """A small JPEG of an image (height, width, 3), at most so wide, as a data URL."""
+    """A small JPEG of an image (height, width, 3), at most `width_px` wide, as a data URL."""
     memory = io.BytesIO()
     image = Image.fromarray(pixels)
     image.thumbnail((width_px, width_px))

@@ -1,1 +1,1 @@
-"""Datasheets: what was measured in a folder and how it was made, in Markdown."""
+"""Datasheets in Markdown: the measurements of a folder and how it was made."""

@@ -1,4 +1,4 @@
-"""The section of a datasheet on questions over several images, from what was measured in their files."""
+"""The section of a datasheet on questions over several images, from measurements of their files."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ PAPER = (
 
 
 def covr_section(splits: Sequence[CovrStats], *, pair: bool) -> str:
-    """The section, in which the audit reads the table of sizes; "" if there are no such questions.
+    """The section; "" if there are no such questions. The audit reads its table of sizes.
 
     `pair` says whether a pair is held out.
     """
@@ -83,7 +83,7 @@ def _sizes(splits: Sequence[CovrStats]) -> str:
 def _shares(
     splits: Sequence[CovrStats], keys: Sequence[Any], counts: Callable[[CovrStats], Mapping[Any, int]]
 ) -> str:
-    """A row for each key, a column for each split."""
+    """A table with one row for each key and one column for each split."""
     rows = [(key, *(percent(each.share(counts(each).get(key, 0))) for each in splits)) for key in keys]
     return table(["", *(code(each.split) for each in splits)], rows)
 
@@ -133,7 +133,7 @@ def _cut(stats: CovrStats, template: str) -> str:
 
 
 def _skipped(splits: Sequence[CovrStats]) -> Iterator[str]:
-    """What could not be made, if the files say it."""
+    """A sentence on the questions that could not be made, if the files record them."""
     for each in splits:
         if each.skipped is None:
             continue

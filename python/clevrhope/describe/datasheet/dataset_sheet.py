@@ -1,4 +1,4 @@
-"""The datasheet of a whole dataset, from what was measured in its files."""
+"""The datasheet of a whole dataset, from measurements of its files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,17 +17,17 @@ class PoolStats:
     """The images of a pool over all sub-datasets."""
 
     size: int
-    """Last used index plus one."""
+    """The last used index plus one."""
     n_images: int
     n_shared: int
     """Images that at least two sub-datasets use."""
     n_used: int
-    """Number of images if each sub-dataset had its own."""
+    """Number of images that there would be if each sub-dataset had its own."""
 
 
 @dataclass(frozen=True)
 class WholeDataset:
-    """What was measured of a folder."""
+    """The measurements of a folder."""
 
     hops: Sequence[tuple[Hop, Sequence[SplitStats]]]
     pools: Mapping[str, PoolStats]
@@ -77,7 +77,7 @@ def folder_datasheet(data: WholeDataset) -> str:
 
 
 def _questions(data: WholeDataset) -> str:
-    """How many questions and images there are, where the tables below do not add them up; else nothing."""
+    """The numbers of questions and images if some are over several images, as no table adds them up then."""
     n_single = sum(each.n_questions for _, splits in data.hops for each in splits)
     n_sets = sum(each.n_questions for splits in data.covr.values() for each in splits)
     n_images = sum(pool.n_images for pool in data.pools.values())
@@ -109,7 +109,7 @@ def _sub_datasets(data: WholeDataset) -> str:
 
 
 def _over_several_images(data: WholeDataset) -> Iterator[str]:
-    """A table of the questions over several images, if there are some."""
+    """A table of the questions over several images, if there are any."""
     there = {hop: splits for hop, splits in data.covr.items() if splits}
     if not there:
         return
@@ -129,7 +129,7 @@ def _files(manifest: Manifest) -> str:
         sizes = [
             each.bytes
             for file, each in manifest.files.items()
-            # Suites of paired tests can be made later, when the datasheet is not written again.
+            # Suites of paired tests can be made later, without the datasheet being written again.
             if file.startswith(begin) and file.endswith(end) and "/suites/" not in file
         ]
         if any(sizes):
@@ -192,7 +192,7 @@ _KINDS = (
         "numbered like those of images; the arrays' attributes say units, and values without an object",
     ),
 )
-"""Kinds of files: the beginning and the end of their paths, how a reader sees these, and what they hold."""
+"""Kinds of files: the beginning and end of their paths, the paths as shown to readers, and their content."""
 
 
 def _sharing(data: WholeDataset) -> str:

@@ -1,4 +1,4 @@
-"""The sections of a datasheet on how a folder was made, and on its licence and maintenance."""
+"""The sections of a datasheet on the making of a folder, its licence and its maintenance."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -19,16 +19,16 @@ CLEVR = (
     "Johnson, Hariharan, van der Maaten, Fei-Fei, Zitnick and Girshick, "
     '"CLEVR: A Diagnostic Dataset for Compositional Language and Elementary Visual Reasoning" (2017)'
 )
-"""Credit for CLEVR's scenes and images, which their licence, CC BY 4.0, asks for."""
+"""Credit for CLEVR's scenes and images, which their licence, CC BY 4.0, requires."""
 
 
 def shares_clevr(manifest: Manifest) -> bool:
-    """Whether a folder has scenes of CLEVR, which only the pool of train takes."""
+    """Whether a folder has scenes from CLEVR, which only the train pool can have."""
     return "clevr" in manifest.world and TRAIN.name in _splits(manifest)
 
 
 def made_from(manifest: Manifest) -> str:
-    """What a dataset was made from, for its readers: its seed, and the edition that it is."""
+    """A phrase for readers on the dataset's seed, and on its edition if it is one."""
     if manifest.public_seed is None:
         return f"a seed that its owner keeps, as {manifest.edition_in_words}"
     edition = f", as the edition {manifest.edition_in_words}" if manifest.edition else ""
@@ -36,7 +36,7 @@ def made_from(manifest: Manifest) -> str:
 
 
 def provenance_sections(manifest: Manifest) -> str:
-    """How the folder was made, licensed and maintained, which is the same in each of its datasheets."""
+    """The sections on making, licence and maintenance, which are the same in all datasheets of a folder."""
     passes, templates, settings = manifest.config.get("passes", ()), manifest.templates, manifest.settings
     rows = [
         ("dataset version", escape(manifest.version)),
@@ -90,7 +90,7 @@ def _splits(manifest: Manifest) -> set[str]:
 
 
 def balancing(splits: Collection[str]) -> str:
-    """How questions are found, for the kinds of splits that the folder has."""
+    """A paragraph on how questions are selected, for the kinds of splits in the folder."""
     of_groups = sorted(name for name in splits if SPLITS[name].drawn != "stream")
     streamed = len(splits) > len(of_groups)
     parts = []
@@ -107,13 +107,13 @@ def balancing(splits: Collection[str]) -> str:
 
 
 def _settings(manifest: Manifest) -> list[str]:
-    """The settings that decide what the folder has; those of questions over several images if it has some."""
+    """The settings that determine the folder's content, including those for several images if it has any."""
     of_sets = () if manifest.covr else manifest.settings.names_of_sets()
     return [name for name in manifest.settings.choices() if name not in of_sets]
 
 
 def _binding(manifest: Manifest) -> str:
-    """The options that a folder is bound to, including defaults; another choice needs another folder."""
+    """The options to which a folder is bound, including defaults; another choice needs another folder."""
     settings = manifest.settings
     options = {
         name: code(f"{settings.option(name)} {getattr(settings, name)}") for name in _settings(manifest)

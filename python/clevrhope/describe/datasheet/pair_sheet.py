@@ -1,8 +1,8 @@
-"""The datasheet of a sub-dataset, from what was measured in its files.
+"""The datasheet of a sub-dataset, from measurements of its files.
 
-Its questions follow Gebru et al., "Datasheets for Datasets" (2021), in our own words. Its tables of numbers
-are in `sections`, and how the folder was made is in `origin`; `dataset_sheet` answers the questions about
-the dataset as a whole.
+Its questions follow Gebru et al., "Datasheets for Datasets" (2021), in our own words. The module `sections`
+makes its tables of numbers and `origin` its sections on how the folder was made; `dataset_sheet` answers the
+questions about the dataset as a whole.
 """
 
 from collections.abc import Sequence
@@ -149,7 +149,7 @@ def _shared(data: SubDataset) -> str:
 
 
 def clevr_share(split: str, n_from_clevr: int, n_images: int) -> str:
-    """How many images of a split are CLEVR's; the audit reads this sentence."""
+    """A sentence on how many images of a split are CLEVR's; the audit reads it."""
     return f"{number(n_from_clevr)} of the {number(n_images)} images of {code(split)} are CLEVR's own."
 
 
@@ -173,7 +173,7 @@ def _published(data: SubDataset) -> str:
 
 
 def validated(data: SubDataset) -> str:
-    """The section on what the check for leaks found correct."""
+    """The section on the statements that the check for leaks proved."""
     checked = data.manifest.checked.get(data.hop.name)
     if not checked:
         return ""
@@ -222,7 +222,7 @@ def _uses(data: SubDataset) -> str:
 
 
 PLOTS_HEADING = "## More numbers and plots"
-"""Heading of a datasheet's last section, which drawing plots replaces."""
+"""Heading of a datasheet's last section, which is replaced when plots are drawn."""
 
 
 def with_plots(sheet: str, names: Sequence[str]) -> str:

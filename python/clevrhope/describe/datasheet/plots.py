@@ -1,8 +1,8 @@
-"""The plots of a folder's datasheets: which there are, and the removal of outdated ones.
+"""The list of plots in a folder's datasheets, and the removal of outdated plots.
 
 Plots are drawn on request (`clevrhope stats --datasheet`), so that a folder's bytes do not depend on whether
-matplotlib is installed. The manifest lists them like all files. Those of a pair are removed when one of its
-splits is rewritten, since they show what was there before.
+matplotlib is installed. The manifest lists them like all files. A pair's plots are removed when one of its
+splits is rewritten, because they show the old content.
 """
 
 import re
@@ -42,10 +42,10 @@ def without_plots(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
 
 
 def sweep_plots(layout: Layout, hop: str, *, keep: Sequence[str]) -> None:
-    """Removes the plots in a pair's folder that are not to be kept, such as those of a killed run.
+    """Removes the plots in a pair's folder that are not in `keep`, such as those of a killed run.
 
     Raises:
-        DatasetError: there is no permission.
+        DatasetError: there is no permission to do so.
     """
     names = "|".join(re.escape(kind) for kind in KINDS if f"{kind}.png" not in keep)
     WorkingFolder(layout.plots(hop), re.compile(rf"(?:{names})\.png")).remove()

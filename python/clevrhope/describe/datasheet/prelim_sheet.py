@@ -1,4 +1,4 @@
-"""The datasheet of a single value's preliminary sets, from what was measured in their files."""
+"""The datasheet of a single value's preliminary sets, from measurements of their files."""
 
 from clevrhope.describe.datasheet.origin import PAPER, provenance_sections
 from clevrhope.describe.datasheet.pair_sheet import validated, with_plots

@@ -20,7 +20,7 @@ from clevrhope.splits.kinds import OOD, SPLITS, TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
 ENOUGH_TO_TELL = 20
-"""Questions of a family from which a single answer to all of them is no coincidence."""
+"""Number of a family's questions from which a single answer to all of them is no coincidence."""
 
 
 def _pair_columns(hop: Hop, split: str) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def _pair_columns(hop: Hop, split: str) -> tuple[str, ...]:
 
 
 def composition(data: SubDataset) -> str:
-    """A table of the splits' sizes, and of where the pair occurs."""
+    """A table of the splits' sizes and of the occurrences of the pair."""
     rows = [
         (
             code(each.split),
@@ -50,7 +50,7 @@ def composition(data: SubDataset) -> str:
 
 
 def palette(data: SubDataset) -> str:
-    """The section on the palette: how many objects have each combination, in train and second tests."""
+    """The section on the palette: the number of objects with each combination, in train and second tests."""
     if data.palette is None or len(data.palette.types) != 2:
         return ""
     trained_on = next((each for each in data.splits if SPLITS[each.split].asked != "always"), None)
@@ -75,7 +75,7 @@ def palette(data: SubDataset) -> str:
 
 
 def _combinations(data: SubDataset, palette: Palette, shown: SplitStats) -> str:
-    """A split's objects with each combination: the palette's first type down, its second across."""
+    """A split's objects by combination: rows for the palette's first attribute, columns for its second."""
     first, second = palette.types
     values = [data.manifest.world["attributes"][kind] for kind in palette.types]
 
@@ -104,7 +104,7 @@ def _why_they_differ(data: SubDataset) -> str:
 
 
 def differences(data: SubDataset) -> str:
-    """The section that compares sets of whole scenes: in- and out-of-distribution, or train and tests."""
+    """The section that compares sets of full scenes: in- and out-of-distribution, or train and tests."""
     columns = [each for each in data.splits if SPLITS[each.split].drawn != "places"]
     if not columns:
         return ""
@@ -143,7 +143,7 @@ def _why_plain_ones_differ(data: SubDataset) -> Iterator[str]:
 
 
 def baselines(data: SubDataset) -> str:
-    """The section on what guessing achieves, and how frequent answers and answer types are."""
+    """The section on the accuracy of guessing and on the frequencies of answers and answer types."""
     train = data.split(TRAIN.name)
     rows = [
         (
@@ -221,7 +221,7 @@ def _family_name(data: SubDataset, index: int) -> str:
 
 
 def _families_by_file(data: SubDataset, indices: Sequence[int]) -> str:
-    """Families as a list in a sentence: each file once, with the places in it."""
+    """Families as a list in a sentence: each file once, with the indices in it."""
     places: dict[str, list[str]] = {}
     for index in indices:
         file, place = data.families[index]
@@ -230,7 +230,7 @@ def _families_by_file(data: SubDataset, indices: Sequence[int]) -> str:
 
 
 def _families_with_one_answer(data: SubDataset) -> Iterator[str]:
-    """A sentence on families whose questions all have the same answer, so that balance admits few of them."""
+    """A sentence on families whose questions all have one answer, of which balancing admits only few."""
     found: dict[int, Counter[str]] = {}
     for split in data.splits:
         if SPLITS[split.split].drawn != "places":

@@ -1,4 +1,4 @@
-"""The section of a datasheet on its suites of paired tests, from what was measured in their files."""
+"""The section of a datasheet on its suites of paired tests, from measurements of their files."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ def _tables(suites: Sequence[SuiteStats]) -> Iterator[str]:
 
 
 def with_suites(sheet: str, suites: Sequence[SuiteStats]) -> str:
-    """A datasheet with this section in place of an earlier one."""
+    """A datasheet with the section on these suites, which replaces an earlier one."""
     kept = re.sub(rf"^{re.escape(HEADING)}\n.*?(?=^## )", "", sheet, flags=re.DOTALL | re.MULTILINE)
     section = suites_section(suites)
     return kept.replace(BEFORE, f"{section}\n\n{BEFORE}", 1) if section else kept

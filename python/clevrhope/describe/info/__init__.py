@@ -1,1 +1,1 @@
-"""What `clevrhope info` says of a dataset's folder: what is there, how it was made, what could be added."""
+"""The information that `clevrhope info` shows on a folder: its content, its making, possible additions."""

@@ -1,4 +1,4 @@
-"""What could be added to a dataset, each with the command that adds it."""
+"""Possible additions to a dataset, each with the command that makes it."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ class Addition:
     """Something that a folder lacks.
 
     Attributes:
-        what: in words.
+        what: the addition in words.
         command: the command line that adds it.
     """
 
@@ -33,7 +33,7 @@ class Addition:
 def additions(
     folder: Path, manifest: Manifest, made: Reproduction, *, features: Sequence[str]
 ) -> list[Addition]:
-    """What the dataset in `folder` lacks; `features` are the stores that it has."""
+    """Everything that the dataset in `folder` lacks; `features` are the stores that it has."""
     builds = _builds if manifest.edition is None else _builds_of_edition
     found = [*builds(folder, manifest, made), *_suites(folder, manifest)]
     if manifest.rendering is not None and not features:
@@ -43,7 +43,7 @@ def additions(
 
 
 def _builds(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Addition]:
-    """What `build` can add. A folder whose palettes limit its values gets no more pairs."""
+    """The additions that `build` can make. A folder whose palettes limit its values cannot get more pairs."""
     names = [name for name in manifest.splits if not name.startswith(f"{PRELIM}_")]
     plain = [name for name in names if MARK not in name]
     there, own = hop_options(plain), ["--out", str(folder)]
@@ -64,7 +64,7 @@ def _builds(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Ad
             yield build("train, val and test sets with nothing held out", "--hop", NONE)
         larger = [*PRESETS][[*PRESETS].index(config.get("preset", "demo")) + 1 :]
         has_file_of_sizes = "[sizes]" in made.settings and "--config" in made.needed
-        for preset in () if has_file_of_sizes else larger:  # the file's sizes go before the preset's
+        for preset in () if has_file_of_sizes else larger:  # the file's sizes override the preset's
             yield build(f"questions up to the sizes of preset {preset}", *there, "--preset", preset)
         lacking = [kind for kind in PASSES if kind not in config.get("passes", ())]
         if rendered and lacking:
@@ -78,7 +78,7 @@ def _builds(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Ad
 
 
 def _builds_of_edition(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Addition]:
-    """What `build` can add to an edition: what its folder lacks of it, and what changes no content."""
+    """The additions that `build` can make to an edition: missing pairs, images or passes."""
     command = ["clevrhope", "build", *made.needed, "--out", str(folder)]
     there, rendered = hop_options(list(manifest.splits)), manifest.rendering is not None
     if not rendered:
@@ -93,7 +93,7 @@ def _builds_of_edition(folder: Path, manifest: Manifest, made: Reproduction) -> 
 
 
 def _lacks_pairs(manifest: Manifest, name: str) -> bool:
-    """Whether an edition that this version has is not all in the folder."""
+    """Whether the folder lacks pairs of an edition that this version knows."""
     return name in edition_names() and not set(read_edition(name).hops) <= manifest.splits.keys()
 
 
@@ -107,6 +107,6 @@ def _suites(folder: Path, manifest: Manifest) -> Iterator[Addition]:
 
 
 def _is_clevrs(manifest: Manifest) -> bool:
-    """Whether the dataset has all values of the paper's pairs."""
+    """Whether the dataset has all values that the paper's pairs use."""
     values = {value for of_type in manifest.world["attributes"].values() for value in of_type}
     return all(value in values for name in HOP_GROUPS["all"] for value in name.split("_"))

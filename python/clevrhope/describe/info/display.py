@@ -1,4 +1,4 @@
-"""The terminal's view of a dataset's folder."""
+"""The view of a dataset's folder in the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -15,11 +15,11 @@ from clevrhope.splits.palettes import palette_from_json
 from clevrhope.version import software_version
 
 PALETTES_SHOWN = 8
-"""Most palettes whose combinations are listed."""
+"""Maximum number of palettes whose combinations are listed."""
 
 
 def show_overview(console: Console, overview: Overview) -> None:
-    """Shows what is there, what it takes on disk, how it was made, and what could be added."""
+    """Shows the dataset's content, its size on disk, how it was made, and what could be added."""
 
     def show(line: str = "", style: str = "") -> None:
         console.print(Text(line, style=style), soft_wrap=True)
@@ -106,7 +106,7 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
 def _by_splits(
     there: Mapping[str, Mapping[str, Mapping[str, int]]],
 ) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
-    """Sub-datasets with the same splits, as rows of one table."""
+    """Groups sub-datasets with the same splits, as rows of one table."""
     tables: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for hop, splits in there.items():
         cells = (f"{entry['questions']:,} ({entry['pictures']:,})" for entry in splits.values())
@@ -115,7 +115,7 @@ def _by_splits(
 
 
 def _show_combinations(show: Callable[[str, str], None], overview: Overview) -> None:
-    """What each palette allows, a line each; of many palettes, the first ones."""
+    """Shows the combinations that each palette allows, one line each, for the first few palettes."""
     palettes = overview.manifest.palettes
     for name, raw in list(palettes.items())[:PALETTES_SHOWN]:
         show(palette_from_json(raw).in_words(name), "")

@@ -1,4 +1,4 @@
-"""A dataset's folder at a glance, read from the manifest and the sizes of files alone."""
+"""An overview of a dataset's folder, read only from the manifest and the sizes of files."""
 
 import os
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Export:
-    """An export of the dataset that lies in or beside its folder."""
+    """An export of the dataset that is in or beside its folder."""
 
     folder: Path
     format: str
@@ -54,17 +54,17 @@ class Export:
 
 @dataclass(frozen=True)
 class Overview:
-    """What `info` says of a dataset.
+    """The information that `info` shows on a dataset.
 
     Attributes:
-        folder: as it was given.
-        manifest: without the list of files.
-        n_waiting: images that a build has rendered and not yet listed in the manifest, as it was interrupted.
-        part: "3/16" of one machine's part; None for a whole dataset.
-        stores: features.
-        exports: of this dataset, in and beside the folder.
-        bytes: kind of files -> bytes, of kinds that there are.
-        reproduction: how to make it again; None for a part.
+        folder: the folder, as the user gave it.
+        manifest: the manifest without its list of files.
+        n_waiting: images that an interrupted build rendered but did not yet list in the manifest.
+        part: such as "3/16" for one machine's part; None for a whole dataset.
+        stores: the feature stores.
+        exports: the exports of this dataset in and beside the folder.
+        bytes: kind of files -> bytes, for kinds that exist.
+        reproduction: how to make the dataset again; None for a part.
         additions: what could be added; empty for a part and for an unfinished dataset.
     """
 
@@ -80,17 +80,17 @@ class Overview:
 
     @property
     def n_questions(self) -> int:
-        """Questions about one image and about several, those of suites left out."""
+        """Number of questions about one or several images, without those of suites."""
         every = [*self.manifest.splits.values(), *self.manifest.covr.values()]
         return sum(entry["questions"] for splits in every for entry in splits.values())
 
     @property
     def n_images(self) -> int:
-        """Rendered images."""
+        """Number of rendered images."""
         return sum(entry["pictures"] for entry in self.manifest.pools.values())
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, for `--json`."""
+        """The whole overview, for `--json`."""
         manifest, made = self.manifest, self.reproduction
         return {
             "folder": str(self.folder),
@@ -121,10 +121,10 @@ class Overview:
 
 
 def read_overview(folder: Path) -> Overview:
-    """A dataset's folder at a glance.
+    """The overview of a dataset's folder.
 
     Raises:
-        WrongFolderError: the folder is no dataset; says what it is.
+        WrongFolderError: the folder is not a dataset; the message says what it is.
         DatasetError: its manifest is damaged.
     """
     layout = Layout(folder)
@@ -152,7 +152,7 @@ def read_overview(folder: Path) -> Overview:
 
 
 def _n_waiting(layout: Layout, manifest: Manifest) -> int:
-    """Images of pools that the manifest lists none of, as PNG files or on their way into HDF5."""
+    """The number of images of pools without images in the manifest, as PNG files or in unfinished HDF5."""
     entries = [
         entry for splits in (*manifest.splits.values(), *manifest.covr.values()) for entry in splits.values()
     ]
@@ -176,7 +176,7 @@ def _bytes_below(folder: Path) -> int:
     n_bytes = 0
     for parent, _, names in os.walk(folder):
         for name in names:
-            with suppress(FileNotFoundError):  # a temporary file that is gone, or a link to nothing
+            with suppress(FileNotFoundError):  # a temporary file that is gone, or a dangling link
                 n_bytes += (Path(parent) / name).stat().st_size
     return n_bytes
 
@@ -189,9 +189,9 @@ def _exports(folder: Path, manifest: Manifest) -> list[Export]:
             try:
                 source = read_object(path, "an export")
             except ClevrhopeError:
-                continue  # of another program
+                continue  # a folder of another program
             made_of = (source.get("seed"), source.get("world"), source.get("templates"))
-            # An export of a private edition does not say by which seed, so that it may be another one's.
+            # An export of a private edition does not name its seed, so it may be from another edition.
             if manifest.public_seed is not None and made_of == (
                 manifest.public_seed,
                 manifest.world["fingerprint"],

@@ -1,4 +1,4 @@
-"""The commands that would make a dataset again, from what its manifest records."""
+"""The commands that would make a dataset again, from its manifest."""
 
 import json
 import shlex
@@ -23,7 +23,7 @@ from clevrhope.splits.kinds import SECOND_SPLITS, TRAIN
 from clevrhope.splits.palettes import MARK, parse_diversity
 
 SETTINGS_FILE = "settings.toml"
-"""The file for settings that no option of `build` sets."""
+"""The file for settings that cannot be set by an option of `build`."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,10 @@ class Reproduction:
 
     Attributes:
         commands: command lines, in order.
-        settings: the content of `SETTINGS_FILE`, which the commands name; "" where options say everything.
-        notes: sentences on files that the commands need and that the manifest only names.
-        needed: the options that any later build of the folder needs too, as the folder does not keep them.
+        settings: the content of `SETTINGS_FILE`, which the commands name; "" if options suffice.
+        notes: sentences on files that the commands need but that the manifest only names.
+        needed: the options that any later build of the folder also needs, because the folder does not store
+            them.
     """
 
     commands: tuple[str, ...]
@@ -45,7 +46,7 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class _Group:
-    """What sub-datasets have in common that one command makes."""
+    """The properties shared by sub-datasets that one command makes."""
 
     limits: tuple[str, ...]
     splits: tuple[str, ...]
@@ -81,7 +82,7 @@ def suites_of(manifest: Manifest) -> dict[str, list[str]]:
 
 
 def _suites(folder: Path, manifest: Manifest) -> Iterator[list[str]]:
-    """The commands that make the suites, and the train sets with questions of them."""
+    """The commands that make the suites and the train sets with questions from them."""
     layout = Layout(folder)
     for suite, hops in suites_of(manifest).items():
         made = {hop: manifest.suites[hop][suite] for hop in hops}
@@ -104,8 +105,8 @@ def _suites(folder: Path, manifest: Manifest) -> Iterator[list[str]]:
 
 
 def hop_options(names: Sequence[str]) -> list[str]:
-    """The options that name pairs: a group of the paper's, where that is what they are, or else each."""
-    for group, members in sorted(HOP_GROUPS.items()):  # all before first6
+    """The options that name pairs: one of the paper's groups if they form it, or else each pair."""
+    for group, members in sorted(HOP_GROUPS.items()):  # "all" comes before "first6"
         if set(members) <= set(names):
             rest = [name for name in names if name not in members]
             return ["--hops", group, *_listed("--hop", rest)]
@@ -113,12 +114,12 @@ def hop_options(names: Sequence[str]) -> list[str]:
 
 
 def parse_manifest_hop(manifest: Manifest, name: str) -> Hop:
-    """The HOP of that name under the dataset's vocabulary."""
+    """The HOP with that name in the dataset's vocabulary."""
     return parse_hop(name, list(manifest.world["attributes"].items()))
 
 
 def _bound(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Any], list[str]]:
-    """The options that all commands have, those that later builds need, other settings, and notes."""
+    """The options of all commands, those that later builds need, other settings, and notes."""
     config, needed, notes = manifest.config, [], []
     preset = PRESETS[config.get("preset", "demo")]
     options = ["--preset", preset.preset, "--seed", str(manifest.seed)]
@@ -165,7 +166,7 @@ def _bound(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Any], li
 
 
 def _image_options(manifest: Manifest, settings: dict[str, Any]) -> list[str]:
-    """The options for images; what no option sets is added to `settings`."""
+    """The options for images; settings without an option are added to `settings`."""
     config, rendering = manifest.config, manifest.rendering
     if rendering is None:
         return ["--no-render"]
@@ -184,7 +185,7 @@ def _image_options(manifest: Manifest, settings: dict[str, Any]) -> list[str]:
 
 
 def _of_edition(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Any], list[str]]:
-    """As `_bound`, of an edition, which fixes most of it."""
+    """Like `_bound`, for an edition, which fixes most of the settings."""
     edition = manifest.edition or {}
     needed = [
         "--edition",
@@ -197,21 +198,21 @@ def _of_edition(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Any
 
 
 def _groups(manifest: Manifest) -> dict[_Group, list[Hop]]:
-    """The sub-datasets, by what one command has to make together."""
+    """The sub-datasets, grouped by the properties that one command shares."""
     groups: dict[_Group, list[Hop]] = {}
     for name, splits in manifest.splits.items():
         hop = parse_manifest_hop(manifest, name)
         every = set(splits_of(hop)) <= set(splits)
         own = tuple(each for each in splits if each not in SECOND_SPLITS)
         group = _Group(_limits(hop, splits), () if every else own, name in manifest.covr)
-        if hop.value is not None and every:  # goes with any other command
+        if hop.value is not None and every:  # can be part of any other command
             group = next((each for each in groups if not each.splits), group)
         groups.setdefault(group, []).append(hop)
     return groups
 
 
 def _joined(groups: Mapping[_Group, list[Hop]]) -> list[tuple[_Group, list[Hop]]]:
-    """The groups, those that differ only in their --diversity as one, for which one command is enough."""
+    """The groups; those that differ only in --diversity are joined, because one command is enough for them."""
     joined: dict[object, tuple[_Group, list[Hop]]] = {}
     for group, hops in groups.items():
         is_diversity = group.limits[:1] == ("--diversity",)

@@ -1,6 +1,6 @@
 """Charts on matplotlib's axes: dots, lines and coloured tables.
 
-Figures are drawn with Agg and settings of their own, whatever a user's matplotlibrc says, so that the same
+Figures are drawn with Agg and with fixed settings that override a user's matplotlibrc, so that the same
 numbers give the same bytes on one machine. Colours are those of Okabe and Ito, which colour-blind readers can
 distinguish; markers and dashes differ too.
 """
@@ -57,19 +57,19 @@ _SETTINGS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Series:
-    """The look of a split, and its numbers if the chart needs them."""
+    """A split's style, and its numbers if the chart needs them."""
 
     label: str
     colour: str
     marker: str
     open: bool = False
-    """Whether markers are hollow and lines dashed, as for the folder that is compared with."""
+    """Whether markers are hollow and lines dashed, as for the folder compared with."""
     values: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a chart of dots; there is a gap between groups of rows."""
+    """A row of a dot chart; there is a gap between groups of rows."""
 
     label: str
     group: str = ""
@@ -77,7 +77,7 @@ class Row:
 
 @contextmanager
 def figure(title: str, *, width_in: float, height_in: float) -> Iterator[Figure]:
-    """A figure with a title, to be drawn on within the block."""
+    """A figure with a title, to draw on within the block."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(dict(_SETTINGS))  # type: ignore[arg-type]  # its keys are a list of literals
@@ -87,7 +87,7 @@ def figure(title: str, *, width_in: float, height_in: float) -> Iterator[Figure]
 
 
 def _add_title(drawn: Figure, title: str) -> None:
-    """Adds a title that fits the figure, on several lines, and smaller if a word is too wide."""
+    """Adds a title that fits the figure: it is wrapped, and made smaller if a word is too wide."""
     text_box = drawn.suptitle("", x=0.012, ha="left", fontsize=13, fontweight="bold")
 
     def width(text: str) -> float:
@@ -107,13 +107,13 @@ def _add_title(drawn: Figure, title: str) -> None:
         size_pt -= 0.5
         text_box.set_fontsize(size_pt)
     text_box.set_text("\n".join(lines))
-    # The figure grows, so that the axes are as high as below a title of one line.
+    # The figure grows, so that the axes are as high as they are below a one-line title.
     drawn.set_figheight(drawn.get_figheight() + (len(lines) - 1) * 1.2 * size_pt / 72)
 
 
 def png(drawn: Figure) -> bytes:
-    """The figure as PNG, whose bytes depend on the pixels alone."""
-    # `savefig` would draw twice: once for the layout, though drawing makes the layout itself.
+    """The figure as PNG, whose bytes depend only on the pixels."""
+    # `savefig` would draw twice, the first time for the layout, although drawing computes the layout itself.
     canvas = FigureCanvasAgg(drawn)
     canvas.draw()  # type: ignore[no-untyped-call]
     return encode_png(np.asarray(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
@@ -144,10 +144,10 @@ def dots(
     ticks: Sequence[Sequence[float]] = (),
     limit: float | None = None,
 ) -> None:
-    """Draws a dot for each row and split, except for values that are nan.
+    """Draws a dot for each row and split, except where the value is nan.
 
-    `ticks` are short strokes under the dots of a series, such as the values by chance; there is one list for
-    all series, or one for each.
+    `ticks` are short strokes under the dots of a series, such as the values expected by chance; give one list
+    for all series, or one for each.
     """
     heights = _heights(rows)
     n = len(series)
@@ -232,7 +232,7 @@ def colour_table(
     columns: Sequence[str],
     boxed: Sequence[tuple[int, int]],
 ) -> AxesImage:
-    """Draws numbers around 1, (rows, columns), as colours; nan stays white, and 0 gets a cross.
+    """Draws numbers around 1, (rows, columns), as colours; nan stays white, and 0 is crossed out.
 
     Cells (row, column) of `boxed` get a box. Returns the image, for `colour_bar`.
     """

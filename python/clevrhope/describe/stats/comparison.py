@@ -27,7 +27,7 @@ DISTRIBUTIONS: Mapping[str, Callable[[Measured], Mapping[Any, int]]] = {
     "values": lambda each: each.stats.values,
     "pairs": lambda each: each.stats.pairs,
 }
-"""The distributions in which two splits are compared. Those of values and pairs are means over types."""
+"""The distributions by which two splits are compared; those of values and pairs are means over attributes."""
 
 _IN_CLEVR: Mapping[str, Sequence[str]] = {
     "train": ("train", "val"),
@@ -38,14 +38,14 @@ _IN_CLEVR: Mapping[str, Sequence[str]] = {
 
 
 def _in_clevr(split: str) -> Sequence[str]:
-    """The splits of CLEVR to compare with; one-object sets and those of a second palette have none."""
+    """The splits of CLEVR to compare with; none for one-object sets and those of a second palette."""
     kind = SPLITS.get(split)
     is_like_clevr = kind is not None and kind.drawn == "stream" and "second" not in kind.of
     return _IN_CLEVR[kind.role] if kind and is_like_clevr else ()
 
 
 def _in_none(split: str) -> Sequence[str]:
-    """The splits of a dataset with nothing held out to compare a pair's split with, best first."""
+    """The splits, with nothing held out, to which a pair's split can be compared, best first."""
     kind = SPLITS.get(split)
     if kind is None or "pair" not in kind.of or kind.drawn != "stream":
         return ()
@@ -60,7 +60,7 @@ class Column:
     label: str
     measured: Measured
     other: bool = False
-    """Whether it is of the other folder."""
+    """Whether it is from the other folder."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Distance:
     """How far apart two distributions are."""
 
     total_variation: float
-    """0: alike, 1: nothing in common, nan: one is empty."""
+    """0 if they are equal, 1 if they have nothing in common, nan if one is empty."""
     by_chance: float
-    """Roughly what two samples of one distribution would have at these sizes."""
+    """The approximate distance of two samples of these sizes from one distribution."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What tables and plots show of a group."""
+    """The measurements that tables and plots show for a group."""
 
     group: str
     held_out: Sequence[Value]
@@ -111,10 +111,10 @@ def measure_folder(
     against: Path | None = None,
     progress: Progress,
 ) -> list[Sheet]:
-    """Measures a folder, or some HOPs and splits of it, and compares it with another folder if given.
+    """Measures a folder, or some of its HOPs and splits, and compares it with another folder if given.
 
     Raises:
-        ConfigError: a HOP or split is not there, or the other folder has nothing to compare with.
+        ConfigError: a HOP or split does not exist, or the other folder has nothing to compare with.
         DatasetError: a folder has no dataset, or a file is broken.
     """
     source = open_source(root)
@@ -142,13 +142,13 @@ def measure_folder(
 
 
 def family_name(measured: Measured, index: int) -> tuple[str, int]:
-    """Template file without its suffix, and place in it; ("family", index) if no file says."""
+    """Template file without its suffix, and index in it; ("family", index) if no file names the family."""
     file, place = measured.families.get(index, ("family", index))
     return file.removesuffix(".json"), place
 
 
 def families(measured: Measured) -> dict[tuple[str, int], int]:
-    """Template file and place in it -> questions."""
+    """Template file and index in it -> questions."""
     return {family_name(measured, index): n for index, n in measured.stats.families.items()}
 
 
@@ -162,7 +162,7 @@ def by_file(measured: Measured) -> dict[str, int]:
 
 
 class _OtherFolder:
-    """The folder to compare with; each of its splits is measured once, when it is needed."""
+    """The folder to compare with; each of its splits is measured once, on first use."""
 
     def __init__(self, source: Source, other: Source) -> None:
         self._source, self._other = source, other

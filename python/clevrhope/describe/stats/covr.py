@@ -1,4 +1,4 @@
-"""Questions over several images in `clevrhope stats`: its tables, and what its JSON object has of them."""
+"""Questions over several images in `clevrhope stats`: their tables, and their part of the JSON object."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from clevrhope.splits.covr.kinds import COVR_TRAIN
 
 
 def covr_tables(splits: Sequence[CovrStats]) -> Iterator[Table]:
-    """The tables of some splits; none if there are no such splits."""
+    """The tables of these splits; none if there are no splits."""
     if not splits:
         return
     yield _overview(splits)
@@ -69,7 +69,7 @@ def _shares(
     *,
     paper: Mapping[str, int] | None = None,
 ) -> Table:
-    """A row for each key; with `paper`, a last column of the paper's shares."""
+    """A table with one row for each key; with `paper`, a last column has the paper's shares."""
     rows = [_row(splits, key, _percent_of(counts, key)) for key in keys]
     head = _head(splits)
     if paper is not None:
@@ -150,7 +150,7 @@ def _split(stats: CovrStats, train: CovrStats | None) -> dict[str, Any]:
 
 
 def _finite(stats: CovrStats, train: CovrStats | None, *, by_template: bool) -> float | None:
-    """A share, or None where it is not known."""
+    """A share, or None if it is unknown."""
     if train is None or not stats.n_questions:
         return None
     return round(stats.guessed_from(train, by_template=by_template), 6)

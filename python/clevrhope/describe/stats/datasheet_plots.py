@@ -20,21 +20,21 @@ def draw_into_datasheets(
 ) -> list[Path]:
     """Draws the plots of some pairs, or of all, into their datasheets; returns the plots' files.
 
-    They are in the folder `plots` beside each datasheet, and the manifest lists them. The next build keeps
-    those of pairs whose questions have not changed, and removes the others.
+    The plots are in the folder `plots` beside each datasheet, and the manifest lists them. The next build
+    keeps the plots of pairs whose questions have not changed, and removes the others.
 
     Raises:
-        ConfigError: matplotlib is missing, or a pair is not in the folder.
+        ConfigError: matplotlib is missing, or the folder lacks a pair.
         DatasetError: there is no finished dataset, or files cannot be read or written.
     """
     check_plots()
     shown = progress or Silent()
     layout = Layout(root)
-    finished_manifest(layout.manifest)  # a folder that is not a dataset is not to be locked
+    finished_manifest(layout.manifest)  # fails before it would lock a folder that is not a dataset
     with locked(root):
         manifest = finished_manifest(layout.manifest)
         sheets = measure_folder(root, hops=hops, progress=shown)
-        # Until the manifest has the new checksums the folder is not finished; a build would repair it.
+        # Until the manifest has the new checksums, the folder counts as unfinished; a build would repair it.
         write_manifest(layout.manifest, replace(manifest, complete=False))
         written = []
         n_plots = sum(len(kinds_of(sheet)) for sheet in sheets)

@@ -1,7 +1,7 @@
-"""The drawing of each kind of plot, with matplotlib.
+"""Functions that draw each kind of plot with matplotlib.
 
-Plots show the sets of whole scenes. One-object sets, whose images and questions are all of one kind, are
-shown only where they add something. Each split has the same colour in every plot.
+Plots show the splits with scenes of several objects. One-object sets, whose images and questions are all of
+one kind, are shown only where they add information. Each split has the same colour in every plot.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -127,7 +127,7 @@ def _values(sheet: Sheet) -> bytes:
 
 
 def _pairs(sheet: Sheet) -> bytes:
-    """A triangle of types against types: the first type has no row, the last no column."""
+    """A triangle of attributes against attributes: the first has no row, the last no column."""
     columns = _scenes(sheet)
     types = value_types(columns)
     values = [(kind, value) for kind, names in types.items() for value in names]
@@ -237,7 +237,7 @@ PLOTS: Mapping[str, Callable[[Sheet], bytes | None]] = {
 
 
 def _scenes(sheet: Sheet) -> list[Column]:
-    """The columns with whole scenes; all columns if there are none."""
+    """The columns with scenes of several objects; all columns if there are none."""
     minimal = [name for name, kind in SPLITS.items() if kind.drawn == "places"]
     return [each for each in sheet.columns if each.measured.stats.split not in minimal] or list(sheet.columns)
 
@@ -255,7 +255,7 @@ def _series(column: Column, values: Sequence[float] = ()) -> Series:
 def _shares(
     columns: Sequence[Column], histogram: Callable[[Measured], Mapping[_Key, int]], keys: Sequence[_Key]
 ) -> list[Series]:
-    """A series for each column, with the share of its questions that each key has, in per cent."""
+    """A series for each column, with each key's share of the column's questions, in per cent."""
     return [
         _series(each, [100 * counts.get(key, 0) / max(each.measured.stats.n_questions, 1) for key in keys])
         for each in columns

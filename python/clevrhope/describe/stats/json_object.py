@@ -13,7 +13,7 @@ from clevrhope.describe.suites import SuiteStats
 def as_json(
     root: Path, other_root: Path | None, sheets: Sequence[Sheet], plots: Sequence[Path]
 ) -> dict[str, Any]:
-    """The object that `clevrhope stats --json` prints, in which shares are of 1."""
+    """The object that `clevrhope stats --json` prints, in which shares are from 0 to 1."""
     return {
         "folder": str(root),
         "against": None if other_root is None else str(other_root),
@@ -36,7 +36,7 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
 
 
 def _suites(suites: Sequence[SuiteStats]) -> dict[str, dict[str, Any]]:
-    """Suite -> split -> what was measured of its pairs."""
+    """Suite -> split -> the measurements of its pairs."""
     found: dict[str, dict[str, Any]] = {}
     for each in suites:
         found.setdefault(each.suite, {})[each.split] = {
@@ -119,5 +119,5 @@ def _comparison(comparison: Comparison) -> Mapping[str, Any]:
 
 
 def _finite(share: float) -> float | None:
-    """JSON has no nan."""
+    """The share, or None for nan, which JSON lacks."""
     return None if share != share else round(share, 6)

@@ -1,4 +1,4 @@
-"""The plots of `clevrhope stats`: <kind>.png in a folder for each group.
+"""The plots of `clevrhope stats`: files <kind>.png in a folder for each group.
 
 matplotlib is imported only when plots are drawn.
 """
@@ -14,12 +14,12 @@ from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import VALUE_SPLITS
 
 _OF_VALUES = ("answers", "baselines", "distances", "pairs", "values")
-"""Kinds for preliminary sets. All their questions have one family, program and number of objects, so the
-other kinds would show a single value."""
+"""Kinds for preliminary sets, whose questions share one family, program and number of objects; the other
+kinds would show a single value."""
 
 
 def check_plots() -> None:
-    """Checks that matplotlib is installed; errors as of `check_extra`."""
+    """Checks that matplotlib is installed; raises as `check_extra` does."""
     check_extra("plots need", "matplotlib", "plots")
 
 
@@ -27,7 +27,7 @@ def check_outside(plots: Path, dataset: Path) -> None:
     """Checks that a folder of plots is not within the dataset, whose manifest lists all its files.
 
     Raises:
-        ConfigError: it is.
+        ConfigError: the folder is within the dataset.
     """
     within = dataset.resolve()
     if (dataset / "manifest.json").is_file() and within in (plots.resolve(), *plots.resolve().parents):
@@ -38,7 +38,7 @@ def check_outside(plots: Path, dataset: Path) -> None:
 
 
 def kinds_of(sheet: Sheet) -> list[str]:
-    """The kinds of plots that are drawn of a group; none of questions over several images alone."""
+    """The kinds of plots for a group; there are none if it has only questions over several images."""
     if not sheet.columns:
         return []
     only_values = all(each.measured.stats.split in VALUE_SPLITS for each in sheet.columns)
@@ -48,10 +48,10 @@ def kinds_of(sheet: Sheet) -> list[str]:
 def write_plots(folder: Path, sheet: Sheet, *, advance: Advance) -> list[Path]:
     """Draws the plots of a group into a folder of its own; returns the files.
 
-    `advance` is called after each, since each takes some tenths of a second.
+    `advance` is called after each plot, which takes a few tenths of a second.
 
     Raises:
-        DatasetError: there is no space or no permission.
+        DatasetError: there is no space or no permission to write.
     """
     from clevrhope.describe.stats.drawings import PLOTS
 

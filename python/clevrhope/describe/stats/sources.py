@@ -1,6 +1,6 @@
 """The folders whose splits can be measured: datasets of clevrhope, and folders laid out like CLEVR.
 
-Both are measured from their files alone. A dataset has a group of splits for each HOP; a CLEVR folder has one
+Both are measured only from their files. A dataset has a group of splits for each HOP; a CLEVR folder has one
 group.
 """
 
@@ -30,7 +30,7 @@ CLEVR = "CLEVR"
 _ROWS_A_BLOCK = 16_384
 
 FamilyNames = Mapping[int, tuple[str, int]]
-"""`question_family_index` -> template file and place in it."""
+"""`question_family_index` -> template file and index in it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Measured:
     group: str
     stats: SplitStats
     families: FamilyNames
-    """Names of the families that occur, as far as a file has them."""
+    """Names of the families that occur, as far as a file gives them."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ClevrSource:
         return {CLEVR: self.splits}
 
     def group(self, name: str) -> str:
-        """The group of this name, which must be CLEVR; raises a ConfigError for another."""
+        """The group with this name, which must be CLEVR; raises a ConfigError for another."""
         if name != CLEVR:
             raise ConfigError(
                 f'{self.root}: a CLEVR folder has no sub-datasets, so no "{name}"; leave out --hop'
@@ -67,7 +67,7 @@ class ClevrSource:
         return name
 
     def held_out(self, group: str) -> Sequence[Value]:
-        """The values that a group never shows together, which CLEVR has none of."""
+        """The values that a group never shows together; CLEVR has none."""
         return ()
 
     def measure(self, group: str, split: str) -> Measured:
@@ -76,21 +76,21 @@ class ClevrSource:
         return Measured(group, stats, dict(enumerate(FAMILIES)))
 
     def suites(self, group: str, splits: Sequence[str]) -> Iterator[SuiteStats]:
-        """The suites of paired tests, of which CLEVR has none."""
+        """The suites of paired tests; CLEVR has none."""
         return iter(())
 
     def covr_splits(self, group: str) -> Sequence[str]:
-        """The splits of questions over several images, of which CLEVR has none."""
+        """The splits of questions over several images; CLEVR has none."""
         return ()
 
     def covr(self, group: str, splits: Sequence[str]) -> Iterator[CovrStats]:
-        """The measurements of such splits."""
+        """The measurements of splits of questions over several images; CLEVR has none."""
         return iter(())
 
 
 @dataclass(frozen=True)
 class DatasetSource:
-    """A dataset of clevrhope. Scenes of a pool are counted once, for all splits that draw on it."""
+    """A dataset of clevrhope. Scenes of a pool are counted once for all splits that use it."""
 
     root: Path
     manifest: Manifest
@@ -107,7 +107,7 @@ class DatasetSource:
         return {hop: list(splits) for hop, splits in self.manifest.splits.items()}
 
     def group(self, name: str) -> str:
-        """The HOP of this name, with its values in any order; raises a ConfigError if there is none."""
+        """The HOP with this name, whose values may be in any order; raises a ConfigError if there is none."""
         if name in self.manifest.splits:
             return name
         known = parse_hop(name, self._attributes()).name
@@ -139,7 +139,7 @@ class DatasetSource:
         return Measured(group, stats, self._families(group, split, stats))
 
     def suites(self, group: str, splits: Sequence[str]) -> Iterator[SuiteStats]:
-        """Measures the pairs of all suites on some splits; raises a DatasetError for a broken file."""
+        """Measures the pairs of all suites on these splits; raises a DatasetError for a broken file."""
         return measure_suites(Layout(self.root), self.manifest, group, splits)
 
     def covr_splits(self, group: str) -> Sequence[str]:
@@ -147,7 +147,7 @@ class DatasetSource:
         return list(self.manifest.covr.get(group, {}))
 
     def covr(self, group: str, splits: Sequence[str]) -> Iterator[CovrStats]:
-        """Measures such splits; raises a DatasetError for a broken file."""
+        """Measures splits of questions over several images; raises a DatasetError for a broken file."""
         return measure_covr(Layout(self.root), self.manifest, group, splits)
 
     def _attributes(self) -> list[tuple[str, list[str]]]:
@@ -193,7 +193,7 @@ def open_source(root: Path) -> Source:
 
     Raises:
         WrongFolderError: there is no dataset.
-        DatasetError: it is only a part of one, or its manifest is broken.
+        DatasetError: the folder has only a part of a dataset, or its manifest is broken.
     """
     manifest = read_manifest(Layout(root).manifest)
     if manifest is not None:

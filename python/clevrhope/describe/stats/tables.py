@@ -17,7 +17,7 @@ from clevrhope.describe.suites import SuiteStats
 _Key = TypeVar("_Key", bound=Hashable)
 
 TYPE_ORDER = ("yes/no", "count", "size", "color", "material", "shape")
-"""Order of answer types, which include attribute types; others follow."""
+"""Order of answer types, including attributes; others follow."""
 
 VALUE_ORDER = (
     *("yes", "no"),
@@ -30,7 +30,7 @@ VALUE_ORDER = (
 
 
 def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
-    """The tables of everything that was measured; `full` adds those of families and of pairs of values."""
+    """The tables of all measurements; `full` adds those of families and of pairs of values."""
     if sheet.columns:
         yield from _of_splits(sheet, full=full)
     yield from covr_tables(sheet.covr)
@@ -59,7 +59,7 @@ def _of_splits(sheet: Sheet, *, full: bool) -> Iterator[Table]:
 
 
 def value_types(columns: Sequence[Column]) -> dict[str, list[str]]:
-    """Attribute type -> its values in the images of some splits, in the order in which they are shown."""
+    """Attribute -> its values in the images of the splits, in display order."""
     values: dict[str, set[str]] = {}
     for each in columns:
         for pair in each.measured.stats.pairs:
@@ -89,7 +89,7 @@ def _shares(
     total: Callable[[SplitStats], int] = lambda stats: stats.n_questions,
     digits: int = 1,
 ) -> list[list[str]]:
-    """A row for each name and key, with the key's share of a total in each column."""
+    """One row for each name and key, with the key's share of a total in each column."""
     counts = [(histogram(each.measured), max(total(each.measured.stats), 1)) for each in sheet.columns]
     return [[name, *(percent(found.get(key, 0) / n, digits) for found, n in counts)] for name, key in rows]
 
@@ -215,7 +215,7 @@ def _pairs(sheet: Sheet, what: str, pairs: Iterable[Pair]) -> Table:
 
 
 def _suite(suite: SuiteStats, *, legend: bool) -> Table:
-    """The tests of a suite; cells without any pair are left out."""
+    """The table of a suite's tests; cells without pairs are left out."""
     cells = [cell for cell in suite.cells if any(test.cells.get(cell) for test in suite.tests)]
     rows = [
         [
