@@ -212,7 +212,7 @@ def _groups(manifest: Manifest) -> dict[_Group, list[Hop]]:
 
 
 def _joined(groups: Mapping[_Group, list[Hop]]) -> list[tuple[_Group, list[Hop]]]:
-    """The groups; those that differ only in --diversity are joined, because one command is enough for them."""
+    """The groups; those that differ only in --diversity are joined, as one command can make them."""
     joined: dict[object, tuple[_Group, list[Hop]]] = {}
     for group, hops in groups.items():
         is_diversity = group.limits[:1] == ("--diversity",)
