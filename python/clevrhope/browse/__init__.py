@@ -1,5 +1,5 @@
-"""Pages to look at a dataset: an index of its questions, a server on this machine, and a static export.
+"""Pages for browsing a dataset: an index of its questions, a server on this machine, and a static export.
 
 `folder` reads the dataset, `index` finds questions in it, and `models` holds predictions about them. `views`
-gathers what a page shows, and `pages` writes it as HTML, for `server` and for `static` alike.
+collects the content of a page, and `pages` writes it as HTML, both for `server` and for `static`.
 """

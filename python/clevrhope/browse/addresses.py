@@ -1,7 +1,7 @@
-"""The addresses of pages and images, as links of one page to another; and what an address asks for.
+"""The addresses of pages and images, as links from one page to another, and the query of an address.
 
-All links are relative. So the token that a server puts before every address stays in front, and the pages of
-a static export work in any folder of any web server.
+All links are relative. So the token that the server puts before every address stays in front, and the pages
+of a static export work in any folder of any web server.
 """
 
 from collections.abc import Container, Mapping
@@ -14,14 +14,14 @@ from clevrhope.browse.index import Filter
 from clevrhope.browse.models import OUTCOMES
 
 MOST_WORDS = 200
-"""Characters of words to look for."""
+"""Maximum number of characters of a search."""
 
 _LARGEST = 1 << 31
 
 
 @dataclass(frozen=True)
 class Query:
-    """What follows the question mark of an address; anything that makes no sense there counts as absent."""
+    """The part of an address after the question mark; invalid fields count as absent."""
 
     hop: str = ""
     split: str = ""
@@ -31,20 +31,20 @@ class Query:
     objects: int | None = None
     words: str = ""
     a: int | None = None
-    """The first model's number, from 1; None for the first of all."""
+    """The first model's number, from 1; None for the default."""
     b: int | None = None
-    """The second model's; 0 for none."""
+    """The second model's number; 0 for none."""
     outcome: str = ""
     order: str = ""
-    """If it is "file", the order is that of the file, where errors would come first."""
+    """With "file", questions are in the order of the file, even where errors would come first."""
     test: str = ""
     page: int = 1
     at: int | None = None
-    """Of a question, its place in the list that the other fields describe, from 0."""
+    """A question's index in the list that the other fields describe, from 0."""
     step: int | None = None
     """The number, from 1, of the program's step whose objects are marked."""
     step2: int | None = None
-    """The same of the partner of a pair."""
+    """The same for the partner of a pair."""
     boxes: int = 1
     ids: int = 1
     masks: int = 0
@@ -69,16 +69,16 @@ class Query:
         )
 
     def filter(self) -> Filter:
-        """Which questions are looked for."""
+        """The filter for the questions to search for."""
         return Filter(self.split or None, self.family, self.answer, self.mention, self.objects, self.words)
 
     def fields(self) -> dict[str, str | int]:
-        """The fields of its text, without those that have their defaults."""
+        """The fields of the query string, without those at their defaults."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}
         return {each.name: given[each.name] for each in fields(self) if given[each.name] != each.default}
 
     def text(self) -> str:
-        """The query as an address has it; "" where all is as by default."""
+        """The query string of an address; "" if all fields are at their defaults."""
         given = self.fields()
         return f"?{urlencode(given)}" if given else ""
 
@@ -87,11 +87,11 @@ class Links:
     """The links of one page."""
 
     def __init__(self, depth: int) -> None:
-        """`depth` is the number of folders that the page's own address lies in."""
+        """`depth` is the number of folders in the page's own address."""
         self._root = "../" * depth
 
     static = False
-    """Whether there is no server that could look for anything."""
+    """Whether there is no server that could search."""
 
     def home(self) -> str:
         """The overview."""
@@ -145,7 +145,7 @@ class StaticLinks(Links):
     static = True
 
     def __init__(self, depth: int, *, pages: Container[str], images: set[tuple[str, str, int]]) -> None:
-        """Takes the paths of all pages that there will be, and adds (kind, pool, index) to `images`."""
+        """Takes the paths of all pages to be exported, and adds (kind, pool, index) to `images`."""
         super().__init__(depth)
         self._pages, self._images = pages, images
 
@@ -154,20 +154,20 @@ class StaticLinks(Links):
         return f"{self._root}index.html"
 
     def questions(self, hop: str, query: Query | None = None, **changes: Any) -> str | None:
-        """The list of a HOP's questions; None where it is not exported."""
+        """The list of a HOP's questions; None if it is not exported."""
         asked = replace(query or Query(), **changes)
         return self._page(questions_file(hop, asked.split, asked.page))
 
     def question(self, place: Place, row: int, query: Query | None = None, **changes: Any) -> str | None:
-        """A question's page; None where it is not exported."""
+        """A question's page; None if it is not exported."""
         return self._page(question_file(place, row), query, **changes)
 
     def pairs(self, place: Place, **changes: Any) -> str | None:
-        """The list of a suite's pairs on a split; None where it is not exported."""
+        """The list of a suite's pairs on a split; None if it is not exported."""
         return self._page(pairs_file(place, Query(**changes).page))
 
     def pair(self, place: Place, number: int, query: Query | None = None, **changes: Any) -> str | None:
-        """A pair's page; None where it is not exported."""
+        """A pair's page; None if it is not exported."""
         return self._page(pair_file(place, number), query, **changes)
 
     def image(self, pool: str, index: int) -> str:

@@ -1,4 +1,4 @@
-"""A dataset as pages read it: each file when it is asked for, and none outside the dataset's folder."""
+"""The dataset that pages read: each file is opened on demand, and none outside the dataset's folder."""
 
 import hashlib
 import io
@@ -51,18 +51,18 @@ MASK_COLOURS: Sequence[tuple[int, int, int]] = (
     (60, 60, 60),
     (255, 255, 255),
 )
-"""Of the objects in turn: colours that people with any kind of colour vision tell apart."""
+"""Colours of the objects in turn, which people with any kind of colour vision can distinguish."""
 
 MASK_OPACITY = 150
-"""Of 255."""
+"""Opacity of masks, of 255."""
 
 SHARDS_IN_MEMORY = 64
-"""Files of scenes whose lines' places are kept: 2 MB each."""
+"""Number of scene files whose line offsets are kept in memory, at 2 MB each."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a question is: in a split's file, or in a suite's file of pairs on a split."""
+    """The file of a question: a split's file, or a suite's file of pairs on a split."""
 
     hop: str
     split: str
@@ -70,13 +70,13 @@ class Place:
 
 
 class Folder:
-    """A finished dataset; its files are opened at their first use and stay open."""
+    """A finished dataset; its files are opened on first use and stay open."""
 
     def __init__(self, root: Path) -> None:
         """Reads the manifest.
 
         Raises:
-            DatasetError: the folder is not there, not a dataset, or one machine's part of one.
+            DatasetError: the folder does not exist, is not a dataset, or is one machine's part of one.
         """
         self.layout = Layout(root)
         self._home = Path(os.path.realpath(root))
@@ -106,7 +106,7 @@ class Folder:
         """Whether the manifest is the one that was read.
 
         Raises:
-            DatasetError: it is gone, with the folder or without.
+            DatasetError: the manifest is gone, or the whole folder is.
         """
         now = self._stamp()
         if now is None:
@@ -124,14 +124,14 @@ class Folder:
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     def contains(self, path: Path) -> bool:
-        """Whether a path lies in the folder once all links are followed."""
+        """Whether a path is in the folder once all links are resolved."""
         return Path(os.path.realpath(path)).is_relative_to(self._home)
 
     def checked(self, path: Path) -> Path:
-        """The path, after a check that it lies in the folder once all links are followed.
+        """The path, after a check that it is in the folder once all links are resolved.
 
         Raises:
-            DatasetError: it does not.
+            DatasetError: it is not.
         """
         if not self.contains(path):
             raise DatasetError(
@@ -140,26 +140,26 @@ class Folder:
             )
         return path
 
-    # What there is
+    # The dataset's content
 
     def splits(self, hop: str) -> tuple[str, ...]:
-        """The splits of a HOP, those of questions about sets of images last."""
+        """The splits of a HOP; splits of questions about sets of images come last."""
         return (*splits_in(self.layout, hop), *covr_splits_in(self.layout, hop))
 
     def suites(self, hop: str) -> dict[str, tuple[str, ...]]:
-        """Suite of paired tests -> the splits of a HOP that it was made on."""
+        """Suite of paired tests -> the splits of a HOP on which it was made."""
         layout = self.layout
         return {name: suite_splits_in(layout, hop, name) for name in suites_in(layout, hop)}
 
     def has(self, place: Place) -> bool:
-        """Whether there is such a split, or a suite on it."""
+        """Whether the dataset has this split, or this suite on it."""
         if place.hop not in self.hops:
             return False
         known = self.splits(place.hop) if place.suite is None else self.suites(place.hop).get(place.suite, ())
         return place.split in known
 
     def hop(self, name: str) -> Hop | None:
-        """What a HOP holds out; None for a name that says nothing under the dataset's values."""
+        """The HOP with a name; None if the name has no meaning with the dataset's values."""
         try:
             return parse_hop(name, list(self.attributes.items()))
         except ConfigError:
@@ -167,7 +167,7 @@ class Folder:
 
     @property
     def attributes(self) -> Mapping[str, Sequence[str]]:
-        """Each attribute type's values."""
+        """The values of each attribute."""
         attributes: Mapping[str, Sequence[str]] = self.manifest.world["attributes"]
         return attributes
 
@@ -179,7 +179,7 @@ class Folder:
     # Questions
 
     def vocab_path(self, place: Place) -> Path:
-        """The vocab.json that a place's tokens and answers are in."""
+        """The vocab.json with a place's tokens and answers."""
         if place.suite is None:
             return self.checked(self.layout.vocab_of(place.split))
         return self.checked(self.layout.suite_vocab(place.hop, place.suite))
@@ -202,7 +202,7 @@ class Folder:
         return open_split(self.layout, place.hop, place.split, vocab=vocab), vocab
 
     def program(self, place: Place, row: int) -> list[dict[str, Any]]:
-        """The nodes of a question's program, as CLEVR's question files have them.
+        """The nodes of a question's program, in the form of CLEVR's question files.
 
         Raises:
             DatasetError: the file is damaged there, or the row is not a program.
@@ -215,7 +215,7 @@ class Folder:
     # Scenes and images
 
     def scene(self, pool: str, index: int) -> dict[str, Any]:
-        """A scene, as its file has it.
+        """A scene, as stored in its file.
 
         Raises:
             DatasetError: it is missing or broken, or its file leads out of the folder.
@@ -227,7 +227,7 @@ class Folder:
         return scene
 
     def image(self, pool: str, index: int) -> bytes | None:
-        """The PNG file of an image; None where it is not rendered.
+        """The PNG file of an image; None if it is not rendered.
 
         Raises:
             DatasetError: a file is damaged, or leads out of the folder.
@@ -243,7 +243,7 @@ class Folder:
         return None
 
     def is_rendered(self, pool: str, index: int) -> bool:
-        """Whether there is an image of a scene; errors as of `image`."""
+        """Whether there is an image of a scene; raises as `image` does."""
         path, packed = self.layout.image(pool, index), self.layout.images_h5(pool)
         return self.checked(path).is_file() or self._is_packed(self.checked(packed), index)
 
@@ -251,7 +251,7 @@ class Folder:
         return path.is_file() and bool(np.isin(index, self._images_in(path)))
 
     def sketch(self, pool: str, index: int) -> str | None:
-        """A drawing of a scene as SVG; None where there is no such pool. Errors as of `scene`."""
+        """A drawing of a scene as SVG; None if there is no such pool. Raises as `scene` does."""
         if not is_name(pool):
             return None
         scene = self.scene(pool, index)
@@ -259,7 +259,7 @@ class Folder:
             return scene_svg(scene)
 
     def has_mask(self, pool: str, index: int) -> bool:
-        """Whether there is a mask of an image; False where its file cannot be read, which `mask` explains."""
+        """Whether there is a mask of an image; False if its file cannot be read, which `mask` explains."""
         if not is_name(pool):
             return False
         path = self.layout.passes_h5(pool)
@@ -272,7 +272,7 @@ class Folder:
         return "mask" in passes.kinds and bool(np.isin(index, passes.indices))
 
     def mask(self, pool: str, index: int) -> bytes | None:
-        """The mask of an image as a PNG file in which each object has a colour; None where there is none.
+        """The mask of an image as a PNG file in which each object has a colour; None if there is none.
 
         Raises:
             DatasetError: the file is damaged, or leads out of the folder.
@@ -286,7 +286,7 @@ class Folder:
 
 
 def mask_png(mask: npt.NDArray[np.uint8]) -> bytes:
-    """A mask (height, width) as a PNG file with a palette; what is no object is transparent."""
+    """A mask (height, width) as a PNG file with a palette; pixels without an object are transparent."""
     palette = [MASK_COLOURS[number % len(MASK_COLOURS)] for number in range(BACKGROUND)]
     image = Image.fromarray(mask, mode="P")
     image.putpalette([channel for colour in (*palette, (0, 0, 0)) for channel in colour])

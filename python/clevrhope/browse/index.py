@@ -1,9 +1,9 @@
-"""The index of a sub-dataset's questions: an SQLite file that finds them by words and by what they are.
+"""The index of a sub-dataset's questions: an SQLite file that finds them by their words and properties.
 
 Each question is a document of a full-text index (FTS5) with two fields: its sentence, and a tag for each
-thing to filter by, such as `f12` for family 12. So every combination of words and filters is one query over
-lists that are sorted by question. Sentences and columns are not stored a second time: pages read them from
-the dataset.
+property to filter by, such as `f12` for family 12. So every combination of words and filters is one query
+over lists that are sorted by question. Sentences and columns are not stored again: pages read them from the
+dataset.
 """
 
 import re
@@ -20,16 +20,16 @@ import numpy.typing as npt
 from clevrhope.errors import DatasetError, first_sentence
 
 FORMAT = 2
-"""Of the file; part of its name, so that no version reads another's."""
+"""Version of the file's format; it is part of the name, so that no version reads another's file."""
 
 MOST_COUNTED = 10_000
-"""Matches of words that are counted; beyond, a page says that there are more."""
+"""Maximum number of word matches that are counted; beyond it, a page says that there are more."""
 
 Rows = npt.NDArray[np.int64]
 
 Facet = Literal["split", "family", "answer", "mention", "objects"]
 FACETS: Mapping[Facet, str] = {"split": "s", "family": "f", "answer": "a", "mention": "m", "objects": "o"}
-"""What questions are filtered by, and the first letter of its tags. All have numbers from 0 on."""
+"""The facets by which questions are filtered, with the first letter of their tags; values are from 0."""
 
 SCHEMA = """
 CREATE TABLE splits (number INTEGER PRIMARY KEY, name TEXT, first INTEGER, n INTEGER);
@@ -40,12 +40,12 @@ CREATE TABLE cells (split INTEGER, family INTEGER, answer INTEGER, mention INTEG
                     n INTEGER);
 CREATE VIRTUAL TABLE questions USING fts5 (words, tags, content = '', columnsize = 0);
 """
-"""`cells` counts the questions of each combination; -1 stands for what is unknown or does not apply."""
+"""`cells` counts the questions of each combination; -1 means unknown or not applicable."""
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which questions are looked for; None and "" stand for any."""
+    """The questions to search for; None and "" stand for any."""
 
     split: str | None = None
     family: int | None = None
@@ -53,9 +53,9 @@ class Filter:
     mention: int | None = None
     """1 for questions that mention the held-out pair, 0 for others."""
     objects: int | None = None
-    """Objects in the image; of a set of images, in all of them."""
+    """Number of objects in the image, or in all images of a set."""
     words: str = ""
-    """Words that the question has, in any order; those between double quotes stand together."""
+    """Words that the question contains, in any order; words in double quotes have to be adjacent."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ class IndexedSplit:
     number: int
     name: str
     first: int
-    """Number of its first question among all of the index."""
+    """Number of its first question in the whole index."""
     n: int
 
 
 class Index:
-    """An index that is there; threads can share it."""
+    """An existing index; threads can share it."""
 
     def __init__(self, path: Path) -> None:
         """Reads its lists of names.
@@ -103,7 +103,7 @@ class Index:
             ) from error
 
     def count(self, wanted: Filter) -> tuple[int, bool]:
-        """The number of matches, and whether it is exact: of words, at most `MOST_COUNTED` are counted."""
+        """The number of matches, and whether it is exact: word matches are counted up to `MOST_COUNTED`."""
         with self._connection() as connection:
             if not _phrases(wanted.words):
                 where, values = _where(self._numbers(wanted))
@@ -116,9 +116,9 @@ class Index:
             return min(found, MOST_COUNTED), found <= MOST_COUNTED
 
     def options(self, wanted: Filter, facet: Facet) -> list[tuple[int, int]]:
-        """The values of a facet that questions have under the other filters, each with their number.
+        """The values of a facet under the other filters, each with its number of questions.
 
-        Words are left out of account.
+        Words are not taken into account.
         """
         numbers = self._numbers(wanted)
         numbers.pop(facet, None)
@@ -130,7 +130,7 @@ class Index:
             return [(value, n) for value, n in found if value >= 0]
 
     def page(self, wanted: Filter, *, skip: int, most: int) -> list[tuple[str, int]]:
-        """Split and row of at most so many matches after the first `skip`, in the index's order."""
+        """Split and row of at most `most` matches after the first `skip`, in the index's order."""
         if not self._match(replace(wanted, split=None)):
             return self._stretch(wanted.split, skip, most)
         with self._connection() as connection:
@@ -141,7 +141,7 @@ class Index:
         return [self._place(number) for (number,) in found]
 
     def rows(self, wanted: Filter) -> Rows:
-        """The rows of all matches in one split, which has to be named, in order."""
+        """The rows of all matches in one split, in order; the filter has to name the split."""
         split = self.splits.get(wanted.split or "")
         if split is None:
             return np.zeros(0, np.int64)
@@ -154,7 +154,7 @@ class Index:
         return np.fromiter((number for (number,) in found), np.int64, len(found)) - split.first
 
     def mentions(self, split: str, row: int) -> bool | None:
-        """Whether a question mentions the held-out pair; None where nothing is held out."""
+        """Whether a question mentions the held-out pair; None if nothing is held out."""
         tagged = "SELECT 1 FROM questions WHERE questions MATCH ? AND rowid = ?"
         number = self.splits[split].first + row
         with self._connection() as connection:
@@ -164,7 +164,7 @@ class Index:
         return None
 
     def _stretch(self, split: str | None, skip: int, most: int) -> list[tuple[str, int]]:
-        """A page of all questions, or of all of a split, whose places follow without looking."""
+        """A page of all questions, or of all of a split, computed without a search."""
         chosen = [each for each in self.splits.values() if split in (None, each.name)]
         found: list[tuple[str, int]] = []
         for each in chosen:
@@ -178,7 +178,7 @@ class Index:
         return split.name, number - split.first
 
     def _numbers(self, wanted: Filter) -> dict[Facet, int]:
-        """The facets that are filtered by; -2, which nothing has, stands for an unknown split."""
+        """The facets to filter by; -2, which no question has, stands for an unknown split."""
         split = self.splits.get(wanted.split) if wanted.split else None
         numbers: dict[Facet, int | None] = {
             "split": None if wanted.split is None else -2 if split is None else split.number,
@@ -190,7 +190,7 @@ class Index:
         return {facet: number for facet, number in numbers.items() if number is not None}
 
     def _match(self, wanted: Filter) -> str:
-        """The query for the full-text index, of letters and digits alone; "" where all questions match."""
+        """The full-text query, with only letters and digits of the words; "" if all questions match."""
         tags = [f"{FACETS[facet]}{max(number, 0)}" for facet, number in self._numbers(wanted).items()]
         if -2 in self._numbers(wanted).values():
             tags = ["none"]
@@ -201,12 +201,12 @@ class Index:
 
 
 def _where(numbers: Mapping[Facet, int]) -> tuple[str, Sequence[int]]:
-    """The condition on `cells`, whose names are columns of the table, and its values."""
+    """The SQL condition on `cells`, with the facets as columns, and its parameters."""
     conditions = " AND ".join(f"{facet} = ?" for facet in numbers)
     return (f"WHERE {conditions}" if conditions else ""), tuple(numbers.values())
 
 
 def _phrases(words: str) -> list[str]:
-    """What has to be in a question: words, and phrases between double quotes, without any other sign."""
+    """The words and double-quoted phrases that a question has to contain, without any other characters."""
     parts = (quoted or single for quoted, single in re.findall(r'"([^"]*)"?|([^"\s]+)', words))
     return [phrase for phrase in (" ".join(re.findall(r"[^\W_]+", part)) for part in parts) if phrase]

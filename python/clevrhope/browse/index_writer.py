@@ -27,7 +27,7 @@ FIRST_TEMPLATE = 1 << 16
 ROWS_AT_ONCE = 16 * CHUNK_ROWS
 
 UNKNOWN = -1
-"""In place of a number of objects whose scene is missing, and of a mention where nothing is held out."""
+"""Stands for the number of objects if the scene is missing, and for the mention if nothing is held out."""
 
 Columns = npt.NDArray[np.int64]
 """(N, 4) family, answer, mention and objects of each question."""
@@ -36,15 +36,15 @@ Columns = npt.NDArray[np.int64]
 def write_index(folder: Folder, hop: str, path: Path, progress: Progress) -> None:
     """Writes the index of a HOP's questions to a new file.
 
-    A split or a question that cannot be read is left out, with a sentence in the index; questions without a
-    scene have no number of objects.
+    A split or question that cannot be read is left out, with a note in the index; questions without a scene
+    have no number of objects.
 
     Raises:
         DatasetError: the file cannot be written, or this Python's SQLite has no FTS5.
     """
     try:
         with closing(sqlite3.connect(path)) as connection:
-            # A file that is cut off is never used: it gets its name when it is whole.
+            # A truncated file is never used: the file gets its name only when it is complete.
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
             connection.executescript(SCHEMA)
@@ -99,7 +99,7 @@ class _Writer:
         return np.stack([column.astype(np.int64) for column in columns], axis=1)
 
     def _mentions(self, split: str, reader: SplitReader) -> npt.NDArray[np.int64]:
-        """(N,) 1 for questions that mention the pair, 0 for others, `UNKNOWN` where nobody can say."""
+        """(N,) 1 for questions that mention the pair, 0 for others, `UNKNOWN` if it cannot be determined."""
         hop = self._folder.hop(self._hop)
         found = np.full(len(reader), UNKNOWN, np.int64)
         if hop is None or not hop.target:
@@ -118,7 +118,7 @@ class _Writer:
         return found
 
     def _objects(self, reader: SplitReader) -> npt.NDArray[np.int64]:
-        """(N,) objects in the image, or in all images of a set."""
+        """(N,) the number of objects in the image, or in all images of a set."""
         counts = self._scene_counts(reader.pool)
         if counts is None or not len(counts.indices):
             return np.full(len(reader), UNKNOWN, np.int64)
@@ -183,7 +183,7 @@ class _Writer:
         return [spoken.question(row, length) for row, length in zip(questions, lengths, strict=True)]
 
     def _named_families(self) -> dict[int, str]:
-        """The names of the families that occur, where they are known."""
+        """The names of the families that occur, as far as they are known."""
         named = {number: name for number, name in self._families.items() if number in self._used}
         numbers = sorted(number for number in self._used if number < FIRST_TEMPLATE)
         layout = self._folder.layout
@@ -208,5 +208,5 @@ class _Writer:
 
 
 def _tags(facets: Sequence[int]) -> list[str]:
-    """The tags of a question, whose facets are in the order of `FACETS`."""
+    """The tags of a question, from its facets in the order of `FACETS`."""
     return [f"{letter}{value}" for letter, value in zip(FACETS.values(), facets, strict=True) if value >= 0]

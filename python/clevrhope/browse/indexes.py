@@ -1,4 +1,4 @@
-"""The indexes of a dataset's sub-datasets: each is made when it is first asked for, then kept."""
+"""The indexes of a dataset's sub-datasets; each is made on first use, then kept."""
 
 import os
 import tempfile
@@ -17,14 +17,14 @@ from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.runtime.reading import os_reason, reason
 
 DAYS_KEPT = 60
-"""An index that nobody opened for so long is removed when another one is made."""
+"""An index that was not opened for this long is removed when another one is made."""
 
 
 def made_cache(folder: Folder) -> Path:
-    """The folder in the user's cache where indexes are kept; only the user may look into it.
+    """The folder in the user's cache where indexes are kept; only the user can read it.
 
     Raises:
-        DatasetError: it cannot be made, or lies in the dataset's folder, where nothing may be written.
+        DatasetError: it cannot be made, or is in the dataset's folder, where nothing may be written.
     """
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     cache = caches.absolute() / "clevrhope" / "browse"
@@ -62,7 +62,7 @@ class Indexes:
     """The indexes of one dataset, by sub-dataset; one is made at a time."""
 
     def __init__(self, folder: Folder, cache: Path, progress: Progress) -> None:
-        """`progress` is shown in the terminal, besides the page's own."""
+        """`progress` is shown in the terminal, in addition to the progress on the page."""
         self._folder, self._cache, self._progress = folder, cache, progress
         self._known: dict[str, Index] = {}
         self._making: dict[str, Making] = {}
@@ -71,10 +71,10 @@ class Indexes:
         self._unfinished: set[Path] = set()
 
     def get(self, hop: str) -> Index | Making:
-        """The index of a sub-dataset, or how far it is; the first call begins to make it.
+        """The index of a sub-dataset, or its progress; the first call starts making it.
 
         Raises:
-            DatasetError: it could not be made; the next call tries again.
+            DatasetError: the index could not be made; the next call tries again.
         """
         with self._lock:
             index = self._find(hop)
@@ -90,7 +90,7 @@ class Indexes:
             return making
 
     def ready(self, hop: str) -> Index | None:
-        """The index of a sub-dataset if it is there; begins to make it if it is not."""
+        """The index of a sub-dataset if it exists; otherwise starts making it and returns None."""
         try:
             index = self.get(hop)
         except DatasetError:
@@ -98,7 +98,7 @@ class Indexes:
         return index if isinstance(index, Index) else None
 
     def make(self, hop: str) -> Index:
-        """The index of a sub-dataset, which is made now if it is not there; errors as `get`."""
+        """The index of a sub-dataset, made now if it does not exist; raises as `get` does."""
         index = self._find(hop)
         if index is None:
             self._make(hop, Making())
@@ -113,7 +113,7 @@ class Indexes:
             with suppress(DatasetError):
                 index = Index(path)
                 os.utime(path)
-                if not index.notes:  # what was damaged may have been repaired since
+                if not index.notes:  # damaged files may have been repaired since
                     self._known[hop] = index
                     return index
         return None
@@ -126,13 +126,13 @@ class Indexes:
             self._make(hop, making)
         except ClevrhopeError as error:
             making.error = error
-        except Exception as error:  # a page would wait for ever
+        except Exception as error:  # otherwise the page would wait for ever
             making.error = DatasetError(f"{self._folder.layout.hop(hop)}: no index of it ({reason(error)})")
         else:
             self._making.pop(hop, None)
 
     def close(self) -> None:
-        """Removes what is left of an index that is still being made; its thread ends with the process."""
+        """Removes the unfinished file of an index that is being made; its thread ends with the process."""
         for path in self._unfinished:
             path.unlink(missing_ok=True)
 
@@ -147,7 +147,7 @@ class Indexes:
             self._unfinished.add(temporary)
             try:
                 write_index(self._folder, hop, temporary, _Shown(making, self._progress))
-                if not self._folder.is_current():  # then the index may be of the files that are there now
+                if not self._folder.is_current():  # the index may be of the new files
                     raise DatasetError(f"{self._folder.layout.root}: it changed while it was read")
                 temporary.replace(path)
             finally:
@@ -157,7 +157,7 @@ class Indexes:
 
 
 def _remove_unused(cache: Path) -> None:
-    """Removes indexes that nobody opened for long, and what killed runs left."""
+    """Removes indexes that were not opened for long, and files left by killed runs."""
     for path in cache.glob("*.sqlite"):
         age = DAYS_KEPT if not path.name.startswith(".") else 1
         with suppress(OSError):

@@ -19,7 +19,7 @@ from clevrhope.runtime.atomic import record
 Flags = npt.NDArray[np.bool_]
 
 NOT_GIVEN = -1
-"""In place of an answer's number: the model has no answer to the question."""
+"""Stands for the number of an answer that the model did not give."""
 
 
 @dataclass
@@ -27,17 +27,17 @@ class Answers:
     """A model's answers to the questions of one place."""
 
     texts: list[str] = field(default_factory=list)
-    """The answers that occur; any text at all."""
+    """The distinct answers, which may be any text."""
     numbers: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    """(N,) places in `texts`, or `NOT_GIVEN`."""
+    """(N,) indices into `texts`, or `NOT_GIVEN`."""
 
     def text(self, row: int) -> str | None:
-        """The answer to a question; None where there is none."""
+        """The answer to a question; None if there is none."""
         number = int(self.numbers[row]) if row < len(self.numbers) else NOT_GIVEN
         return None if number == NOT_GIVEN else self.texts[number]
 
     def right(self, answers: npt.NDArray[np.int32], vocab: Vocab) -> tuple[Flags, Flags]:
-        """(N,) whether each question's answer is right, and whether there is one."""
+        """(N,) whether each question's answer is right, and whether it was answered."""
         known = np.asarray([vocab.answer_token_to_idx.get(text, -1) for text in self.texts] + [-1])
         given = np.full(len(answers), NOT_GIVEN, np.int32)
         n = min(len(answers), len(self.numbers))
@@ -67,7 +67,7 @@ class Models:
 
     models: list[Model] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """A sentence for each thing about the predictions that a user should know."""
+    """Sentences about the predictions that a user should know."""
 
     def __len__(self) -> int:
         return len(self.models)
@@ -123,7 +123,7 @@ class _Collector:
         self._suites: dict[Place, str] = {}
 
     def add(self, block: Block) -> None:
-        """Takes the predictions of a block."""
+        """Adds the predictions of a block."""
         for number, (target, digest) in enumerate(zip(block.targets, block.suite_files, strict=True)):
             rows = np.flatnonzero(block.target == number)
             place = Place(target.hop, target.split, target.suite)
@@ -150,7 +150,7 @@ class _Collector:
             answers.numbers[index[inside]] = numbers[block.answer[rows[inside]]]
 
     def left_out(self) -> str:
-        """What is said of the predictions that no page shows; "" where there are none."""
+        """A sentence on the predictions that no page shows; "" if there are none."""
         if not self.n_left_out:
             return ""
         were = "prediction is" if self.n_left_out == 1 else "predictions are"
@@ -166,7 +166,7 @@ class _Collector:
         return self._suites[place]
 
     def _name(self, target: Target) -> str:
-        """The model's name, and what tells its runs apart."""
+        """The model's name, with the fields that distinguish its runs."""
         source = self._source
         size = source.train_size if target.train_size is None else target.train_size
         run = source.run if target.run is None else target.run
@@ -185,7 +185,7 @@ OUTCOMES = {
     "both-right": "both are right",
     "differ": "their answers differ",
 }
-"""By which results of two models questions can be chosen; the first two need one model alone."""
+"""The results of two models by which questions can be filtered; the first two need only one model."""
 
 
 def chosen_rows(
@@ -197,9 +197,9 @@ def chosen_rows(
     outcome: str,
     errors_first: bool,
 ) -> npt.NDArray[np.int64]:
-    """Those of some rows that have an outcome for one or two models, A's errors first if that is asked for.
+    """The given rows that have an outcome for one or two models; `errors_first` puts A's errors first.
 
-    Questions that a model has no answer to come last, and have no outcome.
+    Questions that a model did not answer have no outcome; those that A did not answer come last.
     """
     results = [each.right(answers, vocab) for each in models]
     (a, a_given), (b, b_given) = (*results, *results)[:2]

@@ -1,4 +1,4 @@
-"""The pages as HTML. Server and static export make them with the same code; only their links differ."""
+"""The pages as HTML. The server and the static export share this code; only their links differ."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ class Option:
     value: str
     text: str
     n: int | None = None
-    """Questions that have it under the other filters."""
+    """Number of questions with this value under the other filters."""
     is_chosen: bool = False
 
 
@@ -54,14 +54,14 @@ class Matches:
     is_exact: bool
     lines: Sequence[Line]
     first: int
-    """Place of the first line in the whole list."""
+    """Index of the first line in the whole list."""
 
 
 class Pages:
     """Makes the pages of a dataset."""
 
     def __init__(self, folder: Folder, models: Models, indexes: Indexes, *, limit: int | None = None) -> None:
-        """`limit` is the most questions of a list that there are pages of; None for all."""
+        """`limit` is the maximum number of questions of a list that have pages; None for all."""
         self._folder, self._models, self._indexes = folder, models, indexes
         self._views = Views(folder, models)
         self._limit = limit
@@ -92,7 +92,7 @@ class Pages:
         return made.render(links=links, query=query, folder_name=name, **content)
 
     def home(self, links: Links, query: Query) -> str:
-        """The overview: all sub-datasets with their splits, the models, and what is wrong with them."""
+        """The overview: all sub-datasets with their splits, the models, and notes on their predictions."""
         folder, manifest = self._folder, self._folder.manifest
         hops = []
         for name in folder.hops:
@@ -136,7 +136,7 @@ class Pages:
         )
 
     def questions(self, links: Links, query: Query) -> str:
-        """A list of questions, or the progress of the index that it needs.
+        """A list of questions, or the progress of the index if it is still being made.
 
         Raises:
             ConfigError: there is no such sub-dataset.
@@ -169,7 +169,7 @@ class Pages:
         )
 
     def listed_rows(self, query: Query, *, most: int) -> list[int]:
-        """The rows of the first questions of a list of one split; errors as of `questions`."""
+        """The rows of the first questions in a list of one split; raises as `questions` does."""
         index = self._indexes.make(query.hop)
         return [line.row for line in self._matches(index, query, 0, most).lines]
 
@@ -196,7 +196,7 @@ class Pages:
         return Matches(n, is_exact, lines, first)
 
     def _models_of(self, query: Query) -> list[Model]:
-        """The one or two models whose results are compared on the split that is chosen, if any."""
+        """The one or two models whose results are compared on the chosen split, if there are any."""
         about = self._models.about(Place(query.hop, query.split))
         numbers = [1 if query.a is None else query.a, 2 if query.b is None else query.b]
         chosen = [self._models.models[k - 1] for k in numbers if 1 <= k <= len(self._models)]
@@ -205,7 +205,7 @@ class Pages:
         return list({model.name: model for model in chosen if model in about}.values())
 
     def _choices(self, index: Index, query: Query) -> list[Choice]:
-        """The filters, each value with the number of its questions under the others."""
+        """The filters, with the number of questions for each value under the other filters."""
         wanted = query.filter()
         names: Mapping[Facet, Mapping[int, str]] = {
             "split": {each.number: each.name for each in index.splits.values()},
@@ -303,7 +303,7 @@ class Pages:
         )
 
     def _list_link(self, links: Links, place: Place, row: int, query: Query) -> str | None:
-        """The list that a question was reached from, or that of its split."""
+        """A link to the list from which a question was reached, or to the list of its split."""
         if query.at is None:
             listed = Query(split=place.split, order="file" if self._models else "")
         else:
@@ -314,7 +314,7 @@ class Pages:
     def _neighbours(
         self, links: Links, place: Place, row: int, query: Query, n: int, index: Index | None
     ) -> tuple[str | None, str | None]:
-        """Links to the questions before and after one, in the list that led to it or else in its file."""
+        """Links to the previous and next question, in the list that led to this one or else in its file."""
         if query.at is None or index is None:
             before = links.question(place, row - 1, query) if row else None
             return before, links.question(place, row + 1, query) if row + 1 < n else None
@@ -330,7 +330,7 @@ class Pages:
         return (link(at - 1) if at else None), link(at + 1)
 
     def pairs(self, links: Links, place: Place, query: Query) -> str:
-        """A list of the pairs of a suite on a split; errors as of `question`."""
+        """A list of the pairs of a suite on a split; raises as `question` does."""
         n = self._check_row(place, 0, per=2)
         reader = self._views.pair_reader(place)
         tests = [(name, int((reader.test[::2] == k).sum())) for k, name in enumerate(reader.tests)]
@@ -355,7 +355,7 @@ class Pages:
         )
 
     def pair(self, links: Links, place: Place, number: int, query: Query) -> str:
-        """A pair's page: both questions side by side; errors as of `question`."""
+        """A pair's page, with both questions side by side; raises as `question` does."""
         n = self._check_row(place, number, per=2)
         line: PairLine = self._views.pair_line(place, number)
         reader = self._views.pair_reader(place)
@@ -379,10 +379,10 @@ class Pages:
         )
 
     def _check_row(self, place: Place, row: int, *, per: int) -> int:
-        """The number of questions of a place, or of pairs with `per` 2.
+        """The number of questions of a place, or of pairs if `per` is 2.
 
         Raises:
-            ConfigError: there is no such place, or not so many.
+            ConfigError: there is no such place, or it has no such row.
         """
         root = self._folder.layout.root
         if not self._folder.has(place):
@@ -396,5 +396,5 @@ class Pages:
         return n
 
     def message(self, links: Links, title: str, sentence: str) -> str:
-        """A page that says what is wrong."""
+        """A page with an error message."""
         return self._render("message.html", links, Query(), title=title, sentence=sentence)

@@ -1,4 +1,4 @@
-"""A program as a graph: where its steps stand in a drawing, and what each of them gives."""
+"""A program as a graph: the positions of its steps in a drawing, and the result of each step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,32 +10,32 @@ from clevrhope.programs.graph import places_of_nodes
 STEP_WIDTH, STEP_HEIGHT = 148, 58
 GAP_X, GAP_Y = 14, 24
 MARGIN = 6
-"""Of the drawing, in its own units, which are pixels where there is room."""
+"""Margin of the drawing in its own units, which are pixels if there is room."""
 
 Object = tuple[int, int]
-"""Place of an image in its set (0 for a question about one image), and of an object in the image."""
+"""Index of an image in its set (0 for a question about one image), and of an object in the image."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a program, and where it is drawn."""
+    """A step of a program, and its position in the drawing."""
 
     number: int
     function: str
-    """In words: "filter color"."""
+    """The function in words, such as "filter color"."""
     value: str
     """The value, relation or number that the function takes; "" for none."""
     inputs: tuple[int, ...]
     result: str
-    """What it gives, in words; "" where it was not executed."""
+    """The step's result in words; "" if it was not executed."""
     objects: frozenset[Object]
-    """The objects that it gives."""
+    """The objects in its result."""
     images: frozenset[int]
-    """The images that it gives."""
+    """The images in its result."""
     x: float
-    """Of its centre."""
+    """The x coordinate of its centre."""
     y: float
-    """Of its upper edge."""
+    """The y coordinate of its upper edge."""
 
     @property
     def label(self) -> str:
@@ -65,9 +65,9 @@ class ProgramGraph:
 
 
 def program_graph(nodes: Sequence[Mapping[str, Any]], traced: Sequence[TracedStep]) -> ProgramGraph:
-    """The drawing of a program's nodes; `traced` are the results of its steps, empty if there are none.
+    """The drawing of a program's nodes; `traced` are the results of its steps, empty if it was not executed.
 
-    A step stands below those whose results it takes, and branches stand beside each other.
+    A step is below the steps whose results it takes, and branches are side by side.
     """
     columns, levels = places_of_nodes(nodes)
     steps = []
@@ -100,7 +100,7 @@ def program_graph(nodes: Sequence[Mapping[str, Any]], traced: Sequence[TracedSte
 
 
 def _images(step: TracedStep) -> frozenset[int]:
-    """The images that a step gives."""
+    """The images in a step's result."""
     output: Any = step.output
     return frozenset(output if step.type == "Images" and output is not None else ())
 
@@ -110,7 +110,7 @@ def _object(output: Any) -> Object:
 
 
 def _words(step: TracedStep) -> str:
-    """What a step gives, in few words: of several objects only their number."""
+    """A step's result in a few words; several objects are given only as a number."""
     output: Any = step.output
     if step.type == "Object" and output is not None:
         image, number = _object(output)

@@ -1,10 +1,10 @@
-"""Serves the pages on this machine, to whoever has the token.
+"""Serves the pages on this machine to anyone who has the token.
 
-All users of a machine share its loopback addresses, so nothing is answered without a token that is drawn for
-each run. It stands in the path, before every page's address, and all links are relative: a cookie would be
-sent to every other port of the machine, whoever listens there, and a token in the query would have to be
-added to every link, image and form. Only GET is answered, only to a browser that asks for this machine by
-name, and no page may load or run anything that this server did not send.
+All users of a machine share its loopback addresses, so every request needs a token that is drawn for each
+run. It comes first in the path of every address, and all links are relative: a cookie would be sent to all
+other ports of the machine, whoever listens there, and a token in the query would have to be added to every
+link, image and form. Only GET requests that address this machine by name are answered, and no page may load
+or run anything that this server did not send.
 """
 
 import secrets
@@ -29,8 +29,8 @@ from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.runtime.progress import Progress
 
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
-"""Names by which a browser may ask for the server; another one may be a foreign page's that was made to lead
-here. The port may differ, as it does through a tunnel."""
+"""Names by which a browser may address the server; any other name may belong to a foreign page that was made
+to resolve to this machine. The port may differ, for example through a tunnel."""
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -41,11 +41,11 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Of every answer."""
+"""The headers of every response."""
 
 
 class Site:
-    """A dataset's folder and the pages about it, read again when the folder's manifest changes."""
+    """A dataset's folder and the pages about it, reread when the folder's manifest changes."""
 
     def __init__(
         self, folder: Folder, models: Models, *, predictions: list[str], cache: Path, progress: Progress
@@ -61,15 +61,15 @@ class Site:
         self._pages = Pages(folder, models, self._indexes)
 
     def close(self) -> None:
-        """Removes what is left of an index that is still being made."""
+        """Removes the unfinished file of an index that is being made."""
         self._indexes.close()
 
     def now(self) -> tuple[Folder, Pages]:
-        """The folder and its pages as they are now.
+        """The current folder and its pages.
 
         Raises:
-            DatasetError: the folder is gone, or is not a dataset any more.
-            PredictionsError: the predictions do not fit the folder any more.
+            DatasetError: the folder is gone, or is no longer a dataset.
+            PredictionsError: the predictions no longer fit the folder.
         """
         with self._lock:
             if not self._folder.is_current():
@@ -79,7 +79,7 @@ class Site:
             return self._folder, self._pages
 
     def pages_as_before(self) -> Pages:
-        """The pages of the folder as it was, to say what is wrong with it."""
+        """The pages of the folder as last read, for reporting what is wrong with it now."""
         return self._pages
 
 
@@ -170,7 +170,7 @@ def _asset(name: str, _: Request) -> Response:
 
 
 class Guard:
-    """Lets through GET requests for this machine that begin with the token, and marks every answer."""
+    """Passes on GET requests for this machine whose path begins with the token, and sets response headers."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token

@@ -23,7 +23,7 @@ from clevrhope.runtime.reading import os_reason
 ADDRESS = "127.0.0.1"
 
 PORT = 8765
-"""By default."""
+"""The default port."""
 
 
 def serve(
@@ -40,10 +40,10 @@ def serve(
     Args:
         root: a dataset made by `clevrhope build`; it is only read.
         predictions: runs and files of predictions about it.
-        port: where to listen; if another program does, a free port takes its place.
+        port: the port to listen on; if another program uses it, a free port is used instead.
         open_browser: whether to open the first page.
-        progress: of indexes that are made.
-        say: takes what a user should know, a sentence at a time.
+        progress: shows the progress of indexes.
+        say: is called with each sentence for the user.
 
     Raises:
         DatasetError: the folder is not a dataset, or no port is free.
@@ -79,10 +79,10 @@ def serve(
 
 @contextmanager
 def bound(port: int, say: Callable[[str], None]) -> Iterator[socket.socket]:
-    """A socket that listens on the port, or on a free one if that cannot be had.
+    """A socket that listens on the port, or on a free one if the port is not available.
 
     Raises:
-        DatasetError: there is none.
+        DatasetError: no port is free.
     """
     try:
         listening = _listening(port)
@@ -97,7 +97,7 @@ def bound(port: int, say: Callable[[str], None]) -> Iterator[socket.socket]:
 
 
 def _listening(port: int) -> socket.socket:
-    # Where the protocol is named, asyncio sends all parts of a page at once, not 40 ms after the first one.
+    # If the protocol is given, asyncio sends the parts of a page at once instead of 40 ms after the first.
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -111,9 +111,9 @@ def _listening(port: int) -> socket.socket:
 
 @contextmanager
 def opened(address: str, cache: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Opens a page in the user's browser, by way of a file that only the user can read.
+    """Opens a page in the user's browser through a file that only the user can read.
 
-    All users of a machine see the command lines of its processes, so the address must not stand on one.
+    All users of a machine can see its processes' command lines, so the address must not be on one.
     """
     with ExitStack() as stack:
         try:

@@ -37,18 +37,18 @@ def write_static(
     progress: Progress,
     say: Callable[[str], None],
 ) -> int:
-    """Writes the overview, and lists and pages of the first questions of each split; gives their number.
+    """Writes the overview, lists, and pages of each split's first questions; returns how many questions.
 
     Args:
         root: a dataset made by `clevrhope build`; it is only read.
         out: a new folder, which appears once it is complete.
-        limit: the most questions of a split, and pairs of a suite on a split.
-        predictions: runs and files of predictions; with some, errors come first.
-        progress: of indexes and pages.
-        say: takes what a user should know, a sentence at a time.
+        limit: the maximum number of questions of a split, and of pairs of a suite on a split.
+        predictions: runs and files of predictions; if there are any, wrong answers come first.
+        progress: shows the progress of indexes and pages.
+        say: is called with each sentence for the user.
 
     Raises:
-        DatasetError: the folder is not a dataset, an index cannot be made, or `out` is not empty, lies in the
+        DatasetError: the folder is not a dataset, an index cannot be made, or `out` is not empty, is in the
             dataset, or cannot be written.
         PredictionsError: predictions cannot be read, or are about another dataset.
     """
@@ -88,7 +88,7 @@ def write_static(
 
 
 def _pages(folder: Folder, pages: Pages, limit: int) -> Iterator[tuple[str, Make]]:
-    """The path of each page, and what makes it."""
+    """The path of each page, and the function that makes it."""
     yield "index.html", lambda links: pages.home(links, Query())
     for hop in folder.hops:
         for split in folder.splits(hop):
@@ -108,7 +108,7 @@ def _pair_pages(folder: Folder, pages: Pages, place: Place, limit: int) -> Itera
     try:
         n = min(len(folder.reader(place)[0]) // 2, limit)
     except DatasetError:
-        n = 0  # the list's page says why
+        n = 0  # the page with the list says why
     for number in range(1, max(1, -(-n // LINES_A_PAGE)) + 1):
         yield pairs_file(place, number), _pairs(pages, place, Query(page=number))
     for number in range(n):
@@ -132,7 +132,7 @@ def _pair(pages: Pages, place: Place, number: int) -> Make:
 
 
 def _made(pages: Pages, make: Make, links: Links) -> str:
-    """A page; one that cannot be made says why, and the others go on."""
+    """A page; if it cannot be made, it says why, so that the export can continue."""
     try:
         return make(links)
     except ClevrhopeError as error:
@@ -146,7 +146,7 @@ def _write(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _new_folder(out: Path) -> Iterator[Path]:
-    """A folder that gets its name `out` after the block, or is removed if the block raises."""
+    """A folder that gets the name `out` after the block, or is removed if the block raises."""
     with disk_errors(out):
         parent = out.absolute().parent
         parent.mkdir(parents=True, exist_ok=True)

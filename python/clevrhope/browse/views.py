@@ -1,6 +1,6 @@
-"""What pages show of a question: its text, its images with boxes, its program's steps, and its relatives.
+"""The content of pages on a question: its text, images with boxes, program steps, and related questions.
 
-Each part is read by itself. One that cannot be read becomes a sentence on the page; the others are shown.
+Each part is read separately. If a part cannot be read, the page says so and shows the others.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.kinds import SPLITS
 
 MOST_RELATIVES = 60
-"""Questions of a group, or about the same image, and pairs of a question that a page lists."""
+"""Maximum number of questions of a group or about the same image, and of pairs, that a page lists."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Box:
 
     number: int
     words: str
-    """Its values: "small red rubber cube"."""
+    """Its values in words, such as "small red rubber cube"."""
     x: float
-    """In units of an image of 480 x 320, as all of these."""
+    """Like all coordinates here, in units of an image of 480 x 320."""
     y: float
     width: float
     height: float
@@ -51,20 +51,20 @@ class ImageView:
     index: int
     name: str
     place: int
-    """In its set of images; 0 for the image of other questions."""
+    """Index in its set of images; 0 for questions about one image."""
     is_rendered: bool
     has_mask: bool
     boxes: Sequence[Box]
     scene: dict[str, Any] | None
-    """None where it cannot be read, or does not exist."""
+    """The scene; None if it cannot be read or does not exist."""
     is_source: bool = False
     """Whether a question over several images was made on it."""
     fault: str = ""
-    """What is wrong with its files."""
+    """The problem with its files; "" for none."""
 
     @property
     def alt(self) -> str:
-        """The image in words, for those who do not see it."""
+        """The alternative text of the image, for readers who cannot see it."""
         kind = "Image" if self.is_rendered else "Sketch"
         if self.scene is None:
             return f"{kind} {self.name}"
@@ -85,18 +85,18 @@ class Line:
     """Pool and index of each image, and whether it is rendered."""
     judged: Sequence[Judged] = ()
     fault: str = ""
-    """Why the question cannot be read; then it has no text."""
+    """The reason why the question cannot be read, in which case it has no text."""
 
 
 @dataclass(frozen=True)
 class QuestionView:
-    """A question with all that belongs to it."""
+    """A question with everything that its page shows."""
 
     line: Line
     pool: str
     family: int
     template: str
-    """Of a question over several images: the name of its template; else ""."""
+    """The template's name for a question over several images; else ""."""
     images: Sequence[ImageView]
     graph: ProgramGraph | None
     graph_fault: str
@@ -105,15 +105,15 @@ class QuestionView:
 
     @property
     def is_executed(self) -> bool:
-        """Whether it is known what the steps give."""
+        """Whether the results of the steps are known."""
         return self.graph is not None and any(step.result for step in self.graph.steps)
 
     def is_lit(self, image: int, number: int) -> bool:
-        """Whether the marked step gives an object."""
+        """Whether an object is in the result of the marked step."""
         return self.lit is not None and (image, number) in self.lit.objects
 
     def shows_lit(self, image: int) -> bool:
-        """Whether the marked step gives an image."""
+        """Whether an image is in the result of the marked step."""
         return self.lit is not None and image in self.lit.images
 
 
@@ -138,7 +138,7 @@ class PairLine:
     original: Line
     partner: Line
     partner_is_shown: bool = False
-    """Whether the page is about the partner, so that the original is the other one."""
+    """Whether the page is about the partner, so that the other question is the original."""
 
 
 RELATION_WORDS = {
@@ -151,13 +151,13 @@ RELATION_WORDS = {
 
 
 class Views:
-    """Reads what pages show."""
+    """Reads the content of pages."""
 
     def __init__(self, folder: Folder, models: Models) -> None:
         self._folder, self._models = folder, models
 
     def line(self, place: Place, row: int) -> Line:
-        """A question for a list; one that cannot be read has a sentence in place of its text."""
+        """A question for a list; if it cannot be read, the line has the reason in place of the text."""
         try:
             reader, vocab = self._folder.reader(place)
             answer = _answer(vocab, int(reader.answers[row]))
@@ -173,7 +173,7 @@ class Views:
         return Line(place, row, text, answer, images, judged)
 
     def _is_rendered(self, pool: str, index: int) -> bool:
-        """Whether there is an image; True where its file cannot be read: asking for it says why."""
+        """Whether there is an image; True if its file cannot be read, because requesting it says why."""
         try:
             return self._folder.is_rendered(pool, index)
         except DatasetError:
@@ -209,7 +209,7 @@ class Views:
         )
 
     def image(self, pool: str, index: int, at: int = 0, *, is_source: bool = False) -> ImageView:
-        """An image; what is wrong with its scene or its files is a sentence in it."""
+        """An image; its `fault` has any problem with its scene or files."""
         scene, boxes, faults = None, [], []
         name, rendered = image_filename(pool, index), self._is_rendered(pool, index)
         masked = self._folder.has_mask(pool, index)
@@ -228,7 +228,7 @@ class Views:
         return ImageView(pool, index, name, at, rendered, masked, boxes, scene, is_source, "; ".join(faults))
 
     def _graph(self, place: Place, row: int, images: Sequence[ImageView]) -> tuple[ProgramGraph | None, str]:
-        """The program's graph, and what is wrong with the program or with its execution."""
+        """The program's graph, and any problem with the program or its execution."""
         try:
             nodes = self._folder.program(place, row)
         except ClevrhopeError as error:
@@ -259,7 +259,7 @@ class Views:
         return [self.line(place, each) for each in rows[:MOST_RELATIVES] if each != row]
 
     def group(self, place: Place, row: int) -> list[GroupImage]:
-        """The images of a question's minimal group or preliminary set; empty where there is none."""
+        """The images of a question's minimal group or preliminary set; empty if it has none."""
         hop, kind = self._folder.hop(place.hop), SPLITS.get(place.split)
         if hop is None or kind is None or kind.drawn == "stream" or place.suite is not None:
             return []
@@ -276,9 +276,9 @@ class Views:
         ]
 
     def pairs_of(self, place: Place, row: int) -> list[PairLine]:
-        """The pairs of all suites in which a question of a split is original or partner.
+        """The pairs of all suites in which a question of a split is the original or the partner.
 
-        A suite that cannot be read has none here; the page of its pairs says why.
+        A suite that cannot be read is left out; the page of its pairs says why.
         """
         found: list[PairLine] = []
         for suite, splits in self._folder.suites(place.hop).items():
@@ -296,7 +296,7 @@ class Views:
         return found
 
     def pair_line(self, place: Place, number: int) -> PairLine:
-        """A pair of a suite; errors as of `Folder.reader`."""
+        """A pair of a suite; raises as `Folder.reader` does."""
         reader = self.pair_reader(place)
         at = 2 * number
         return PairLine(
@@ -310,7 +310,7 @@ class Views:
         )
 
     def pair_reader(self, place: Place) -> PairReader:
-        """The questions of a suite's pairs; errors as of `Folder.reader`."""
+        """The questions of a suite's pairs; raises as `Folder.reader` does."""
         reader, _ = self._folder.reader(place)
         if not isinstance(reader, PairReader):
             raise DatasetError(f"{reader.path}: not a file of paired tests")
@@ -318,7 +318,7 @@ class Views:
 
 
 def image_indices(reader: SplitReader, row: int) -> list[int]:
-    """The scenes that a question is about."""
+    """The indices of the scenes that a question is about."""
     return [index for index in np.atleast_1d(reader.image_idxs[row]).tolist() if index >= 0]
 
 
