@@ -1,7 +1,7 @@
-"""Exports a finished dataset in a form that other libraries read.
+"""Exports a finished dataset in a format that other libraries read.
 
 A format is one module with a function `write`, listed in `formats.FORMATS`; `run.export` chooses the splits
-and makes the folder appear whole. `source` is what a format's module gets.
+and makes the folder appear complete or not at all. `source` defines the data that a format's module receives.
 """
 
 from clevrhope.export.formats import FORMATS

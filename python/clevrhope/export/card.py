@@ -19,18 +19,18 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 @dataclass(frozen=True)
 class TableSize:
-    """How large a split's table is."""
+    """The size of a split's table."""
 
     n_bytes: int
-    """As an Arrow table in memory."""
+    """Size as an Arrow table in memory."""
     n_bytes_of_files: int
-    """As Parquet files."""
+    """Size as Parquet files."""
 
 
 def dataset_card(source: Source, sizes: Sequence[TableSize], figures: Figures) -> str:
-    """A head in YAML, with columns, sizes and file patterns of each config, and the text.
+    """The card: a YAML header with the columns, sizes and file patterns of each config, then the text.
 
-    `sizes` are those of the splits, then of the suites, in order.
+    `sizes` are those of the splits, followed by those of the suites, in order.
     """
     return f"---\n{_head(source, sizes)}---\n\n{_body(source, figures)}"
 
@@ -85,7 +85,7 @@ def _feature(column: Column, vocab: Vocab) -> Iterator[str]:
         yield "dtype:"
         yield "  class_label:"
         yield "    names:"
-        # Of YAML's strings those in double quotes are JSON's.
+        # Double-quoted strings in YAML have JSON's form.
         yield from (f"      '{k}': {json.dumps(name)}" for k, name in enumerate(vocab.answers()))
     else:
         yield f"{'sequence' if column.several else 'dtype'}: {column.kind}"
@@ -135,7 +135,7 @@ exported.
 
 
 def _sheet(figures: Figures) -> str:
-    """The sheet of images, with what its rows are."""
+    """The sheet of images, with a description of its rows."""
     if figures.sheet is None:
         return ""
     splits = listed([code(split) for split in figures.splits])
@@ -144,7 +144,7 @@ def _sheet(figures: Figures) -> str:
 
 
 def _plots(figures: Figures) -> str:
-    """The plots, if there are some."""
+    """The plots, if there are any."""
     if not figures.plots:
         return ""
     names = [plot.rpartition("/")[2].removesuffix(".png") for plot in figures.plots]
@@ -158,7 +158,7 @@ def _columns(columns: Iterable[Column]) -> str:
 
 
 def _of_one(source: Source, split: SplitSource) -> str:
-    """On splits of questions about one image."""
+    """The text on splits of questions about one image."""
     prelim = ""
     if any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()):
         prelim = (
@@ -168,7 +168,7 @@ def _of_one(source: Source, split: SplitSource) -> str:
 
 
 def _of_sets(split: SetSource) -> str:
-    """On splits of questions about sets of images."""
+    """The text on splits of questions about sets of images."""
     return f"""
 Configs `....covr` are questions about sets of one to five images, in the templates of COVR (Bogin, Gupta,
 Gardner and Berant 2021). Rows 2k and 2k + 1 are the same text about two sets, with different answers. The gap
@@ -178,7 +178,7 @@ is the accuracy on `covr_test_ood` less that on `covr_test`; tune on `covr_dev`.
 
 
 def _of_suites() -> str:
-    """On suites of paired tests: the columns that they have besides those of a split."""
+    """The text on suites of paired tests: the columns that they have in addition to those of a split."""
     return f"""
 Configs with a dot are suites of paired tests on the questions of the config before the dot. Two rows are a
 pair: an original, and a partner whose answer follows from the original's. `question_index` is the row's place

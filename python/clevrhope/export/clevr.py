@@ -4,11 +4,10 @@
     questions/CLEVR_<split>_questions.json
     scenes/CLEVR_<split>_scenes.json
 
-Readers of CLEVR take an image's number for its row, so the images of each split are numbered anew from 0,
-in the order of their scenes; the `stream` of a row still says where its scene comes from, unless the dataset
-is a private edition. A program's nodes
-stand in the order in which its tokens give them: the same program as in the dataset's own question files,
-where the nodes of some families stand in another order.
+Readers of CLEVR take an image's number to be its row, so the images of each split are renumbered from 0, in
+the order of their scenes; the `stream` of a row still names its scene's origin, unless the dataset is a
+private edition. A program's nodes are in the order of its tokens. The program is the same as in the dataset's
+own question files, where the nodes of some families are in another order.
 """
 
 import json
@@ -42,7 +41,7 @@ def write(source: Source, out: Path, advance: Advance) -> None:
                 number = int(np.searchsorted(split.indices, scene["image_index"]))
                 place = {"image_index": number, "image_filename": image_name(number, name)}
                 if source.manifest.public_seed is None:
-                    scene.pop("stream", None)  # which has the seed
+                    scene.pop("stream", None)  # it contains the seed
                 add([_line({**scene, "split": name, **place})])
         if split.images is None:
             advance(len(reader))

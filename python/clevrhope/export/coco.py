@@ -3,11 +3,11 @@
     <hop>/<split>/HOPE_<pool>_<i>.png
     <hop>/annotations/instances_<split>.json
 
-An image's `id` is its scene's index in the pool, which is also in the file name. Each object that some pixel
-shows has an annotation: `segmentation` is its mask as COCO packs it (run lengths, by columns), `bbox` the
-tight box [x, y, width, height], `area` the mask's pixels. Categories are shapes, as detectors want few of
-them; size, colour, material, the object's place in the scene and its visible fraction are in `attributes`.
-Annotations are numbered from 1 through the file: pycocotools takes 0 for none.
+An image's `id` is its scene's index in the pool, which is also in the file name. Each object with a visible
+pixel has an annotation: `segmentation` is its mask in COCO's encoding (run lengths, by columns), `bbox` the
+tight box [x, y, width, height], `area` the number of pixels. Categories are shapes, because detectors need
+few of them; size, colour, material, the object's index in the scene and its visible fraction are in
+`attributes`. Annotations are numbered from 1 throughout the file, because pycocotools takes 0 to mean none.
 """
 
 import json
@@ -39,7 +39,7 @@ def write(source: Source, out: Path, advance: Advance) -> None:
                 f"{source.layout.root}: no images of {split.hop}/{split.split}, which COCO's annotations "
                 "are about; build them, and leave out --no-images"
             )
-        # Missing masks are an error before anything is written.
+        # Missing masks raise an error before anything is written.
         find_passes(source.layout, split.reader.pool, split.indices, ("mask",))
     for split in source.splits:
         _write_annotations(source, split, out / split.hop / "annotations")
@@ -111,7 +111,7 @@ def _write_annotations(source: Source, split: SplitSource, folder: Path) -> None
 def _annotations(
     source: Source, split: SplitSource, masks: PassesFile, categories: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
-    from pycocotools import mask as coco  # of the extra `export`
+    from pycocotools import mask as coco  # from the extra `export`
 
     for scene in split.scenes(source.layout):
         row = masks.row(scene["image_index"], ("mask",))

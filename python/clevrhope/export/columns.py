@@ -1,11 +1,11 @@
-"""The columns of the Parquet tables: of which schema, card and Croissant metadata are made."""
+"""The columns of the Parquet tables, from which the schema, card and Croissant metadata are made."""
 
 from dataclasses import dataclass
 
 from clevrhope.export.source import SetSource, SplitSource, SuiteSource
 
 IMAGE, LABEL = "image", "label"
-"""Kinds of columns besides Arrow's types: PNG files, and numbers that have names."""
+"""Kinds of columns in addition to Arrow's types: PNG files, and numbers that have names."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Column:
     kind: str
     """`IMAGE`, `LABEL`, "string" or "int32"."""
     holds: str
-    """What it holds, in Markdown."""
+    """Its content, in Markdown."""
     several: bool = False
     """Whether a cell is a list."""
 
@@ -91,4 +91,4 @@ OF_PAIRS = (
     ),
     Column("value", "string", "of `is`: the original's answer for which the partner is yes; otherwise null"),
 )
-"""The columns that suites have besides those of splits."""
+"""The columns that suites have in addition to those of splits."""

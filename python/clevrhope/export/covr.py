@@ -1,10 +1,10 @@
 """Export of questions over several images as the JSON lines of COVR (Bogin et al. 2021).
 
-    <hop>/train.jsonl, val.jsonl, test.jsonl, ...   a question a line
+    <hop>/train.jsonl, val.jsonl, test.jsonl, ...   one question per line
     images/HOPE_<pool>_<i>.png                      the images, each once
 
-A line has what the reader of COVR's public code takes: `qid`, `utterance`, `scenes` (names of images without
-their suffix, in the order of the dataset, which is random), `answer` (true, false, a number or a name),
+A line has the keys that the reader in COVR's public code needs: `qid`, `utterance`, `scenes` (names of images
+without their suffix, in the dataset's order, which is random), `answer` (true, false, a number or a name),
 `program`, `pattern_name`, and `properties`, the names of the splits that hold the question out.
 """
 
@@ -65,7 +65,7 @@ PROPERTIES: Mapping[str, str] = {
     "tpl-verify-attr": "tpl_verify_attribute",
     "tpl-verify-quantifier-attr": "tpl_verify_quantifier_attribute",
 }
-"""Property -> its name in COVR's files; others have none there."""
+"""Property -> its name in COVR's files; other properties have none there."""
 
 _ROWS_A_BLOCK = 4_096
 
@@ -111,12 +111,12 @@ images = [Path("images") / f"{{scene}}.png" for scene in rows[0]["scenes"]]
 
 
 def _file(split: str) -> str:
-    """The name of a split's file, by which COVR's reader tells train, val and test apart."""
+    """The name of a split's file, by which COVR's reader distinguishes train, val and test."""
     return "val" if split == COVR_DEV else covr_file(split)
 
 
 def _write_images(split: SplitSource, folder: Path) -> None:
-    """Writes those images of a split that no earlier one had."""
+    """Writes the images of a split that no earlier split had."""
     assert split.images is not None
     folder.mkdir(exist_ok=True)
     for index in split.indices.tolist():
@@ -152,7 +152,7 @@ def _lines(source: Source, split: SplitSource) -> Iterator[dict[str, Any]]:
 
 
 def _answer(text: str) -> bool | int | str:
-    """An answer as COVR's files have it."""
+    """An answer in the form of COVR's files."""
     if text in ("yes", "no"):
         return text == "yes"
     return int(text) if text.isdecimal() else text

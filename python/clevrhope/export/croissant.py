@@ -1,7 +1,7 @@
 """The metadata of a Parquet export in Croissant's vocabulary, with its fields for responsible AI.
 
 A record set is a split, read from the Parquet files beside croissant.json; `answers` of a config lists the
-names of its answers by number. Who publishes the export, when and where is left for them to add.
+names of its answers by number. Publishers have to add their name, the date and the address.
 
 Source: the specifications of Croissant 1.0 and of its RAI extension 1.0, MLCommons.
 """
@@ -85,7 +85,7 @@ def croissant_json(source: Source) -> str:
 
 
 def _responsible_ai(source: Source) -> dict[str, Any]:
-    """What the manifest says of the data's origin, as the RAI extension names it."""
+    """The manifest's facts on the data's origin, under the RAI extension's names."""
     manifest = source.manifest
     made = (
         f"Scenes were sampled at random by clevrhope, dataset version {manifest.version}, from "
@@ -123,7 +123,7 @@ def _responsible_ai(source: Source) -> dict[str, Any]:
 
 
 def _biases(source: Source) -> list[str]:
-    """What is left out or unbalanced on purpose."""
+    """Sentences on what is left out or unbalanced on purpose."""
     attributes = list(source.manifest.world["attributes"].items())
     found = [
         f"{hop.name}: by design, train and the iid splits have no {hop.noun}, in images or in words."
@@ -180,7 +180,7 @@ def _field(record_set: str, column: Column) -> dict[str, Any]:
 
 
 def _answers(config: str, split: SplitSource) -> dict[str, Any]:
-    """The names of a config's answers, which are the same in its splits."""
+    """The names of a config's answers, which its splits share."""
     name = f"{config}/answers"
     number, text = f"{name}/number", f"{name}/name"
     return {

@@ -1,7 +1,7 @@
 """The figures of a dataset card: a sheet of images, and the plots of the dataset's datasheet.
 
-The sheet needs nothing but Pillow. Plots are those that `clevrhope stats --datasheet` has drawn, so that the
-bytes of an export do not depend on whether matplotlib is installed.
+The sheet needs only Pillow. Plots are those that `clevrhope stats --datasheet` has drawn, so that the bytes
+of an export do not depend on whether matplotlib is installed.
 """
 
 import io
@@ -23,20 +23,20 @@ COLUMNS, WIDTH_PX, GAP_PX = 4, 240, 4
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of an export, as paths from its folder."""
+    """The figures of an export, as paths relative to its folder."""
 
     sheet: str | None
     """A row of images for each of `splits`; None without images."""
     splits: tuple[str, ...]
     """The splits of the first config, in order."""
     plots: tuple[str, ...]
-    """The plots of `hop`; none where none were drawn."""
+    """The plots of `hop`; empty if none were drawn."""
     hop: str
     """The first HOP of the export."""
 
 
 def write_figures(source: Source, out: Path) -> Figures:
-    """Writes the figures that the folder gives rise to.
+    """Writes the figures for which the folder has images or plots.
 
     Raises:
         DatasetError: an image is missing or damaged.

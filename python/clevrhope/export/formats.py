@@ -14,25 +14,25 @@ Write = Callable[[Source, Path, Advance], None]
 
 @dataclass(frozen=True)
 class Format:
-    """A form of export."""
+    """An export format."""
 
     write: Write
     prefer: str
-    """The kind of image file that takes the least work: "png" or "h5"."""
+    """The kind of image file that needs the least work: "png" or "h5"."""
     one_hop: bool = False
-    """The form has no place for a second HOP."""
+    """Whether the format can hold only one HOP."""
     needs: str | None = None
-    """A module of the extra `export` that the form needs."""
+    """A module of the extra `export` that the format needs."""
     suites: bool = False
-    """The form has a place for suites of paired tests; others leave them out."""
+    """Whether the format supports suites of paired tests; other formats leave them out."""
     single: bool = True
-    """The form has a place for questions about one image."""
+    """Whether the format supports questions about one image."""
     sets: bool = False
-    """The form has a place for questions over several images."""
+    """Whether the format supports questions over several images."""
     masks: bool = False
-    """The form has a place for masks of images, and is useful without them."""
+    """Whether the format can include masks of images, which are optional."""
     copies: bool = True
-    """Splits and sets that share an image have a copy each; in other forms an image is there once."""
+    """Whether splits and sets that share an image have a copy each; in other formats it is stored once."""
 
 
 FORMATS: Mapping[str, Format] = {

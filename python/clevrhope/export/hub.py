@@ -1,4 +1,4 @@
-"""Puts an export on the Hugging Face Hub, as a dataset that `datasets.load_dataset(name)` finds."""
+"""Uploads an export to the Hugging Face Hub, as a dataset that `datasets.load_dataset(name)` finds."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.extras import check_extra
 
 TABLES = "*.parquet"
-"""What a new export replaces: a table of other files would be read as a part of the new one."""
+"""The files that a new export replaces: any older tables would be read as part of the new one."""
 
 
 def check_hub(name: str) -> None:
@@ -45,17 +45,17 @@ def check_hub(name: str) -> None:
 
 
 def push(folder: Path, name: str, *, quiet: bool = False) -> str:
-    """Uploads an export to the Hub; makes the repository if there is none. Returns its address.
+    """Uploads an export to the Hub, creating the repository if there is none. Returns its address.
 
-    Tables that the repository had are removed in the same commit; its history keeps them.
+    The repository's earlier tables are removed in the same commit; its history keeps them.
 
     Args:
         folder: an export in format "parquet".
         name: the repository, such as "user/clevr-hope".
-        quiet: shows no bars of progress.
+        quiet: whether to hide progress bars.
 
     Raises:
-        DatasetError: the Hub cannot be reached, or does not let the user write there. The export stays.
+        DatasetError: the Hub cannot be reached, or does not let the user write there. The export is kept.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
@@ -79,7 +79,7 @@ def push(folder: Path, name: str, *, quiet: bool = False) -> str:
 @contextmanager
 def _hub_errors(name: str, remedy: str) -> Iterator[None]:
     """Turns errors of the Hub and of the network into one sentence, which ends with the remedy."""
-    # The base of the errors of its HTTP library, which is another one in other versions.
+    # The base of the errors of the Hub's HTTP library, which differs between versions.
     from huggingface_hub.errors import HfHubHTTPError, HTTPError  # type: ignore[attr-defined]
 
     try:

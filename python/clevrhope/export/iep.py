@@ -4,8 +4,8 @@
     <split>_questions.h5     questions, programs, answers, image_idxs, orig_idxs, question_families
     <split>_images.h5        images (images, height, width, 3) uint8 RGB: pixels, no features
 
-`images[image_idxs[k]]` is the image of question k. The loaders take the rows of a feature file by the same
-numbers, so the images of each split are numbered anew from 0, in the order of their scenes.
+`images[image_idxs[k]]` is the image of question k. The loaders index the rows of a feature file by the same
+numbers, so the images of each split are renumbered from 0, in the order of their scenes.
 """
 
 import shutil
@@ -24,7 +24,7 @@ from clevrhope.runtime.threads import map_in_threads
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
-    """Writes two files a split, or one without images, and the vocabulary."""
+    """Writes two files for each split (one if there are no images), and the vocabulary."""
     shutil.copyfile(source.layout.vocab, out / "vocab.json")
     for split in source.splits:
         _write_questions(out / f"{split.split}_questions.h5", split)

@@ -3,13 +3,13 @@
     README.md                                     the dataset card; its head names all configs
     croissant.json                                the same facts for programs, in Croissant's vocabulary
     figures/                                      images for the card
-    <hop>/<split>-00000-of-00012.parquet          a row a question, its image in it
-    <hop>.covr/<split>-00000-of-00001.parquet     the same of questions about sets of images
-    <hop>.<suite>/<split>-00000-of-00001.parquet  the same of a suite, with what makes the questions pairs
+    <hop>/<split>-00000-of-00012.parquet          one row per question, with its image
+    <hop>.covr/<split>-00000-of-00001.parquet     the same for questions about sets of images
+    <hop>.<suite>/<split>-00000-of-00001.parquet  the same for a suite, with columns that describe the pairs
 
-An image with nine questions is in nine rows, but only once in the file: the column is encoded by a dictionary
-for each group of rows, and a group holds all questions of its images. An image of several sets is once in
-each group that has one of them.
+An image with nine questions is in nine rows, but is stored only once: the column is dictionary-encoded in
+each row group, and a row group has all questions about its images. An image of several sets is stored once in
+each row group that has one of them.
 """
 
 import json
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 IMAGES_A_FILE = 5_000
-"""Approximately; some 500 MB, the size that the Hub recommends."""
+"""An approximate number; about 500 MB, the size that the Hub recommends."""
 
 IMAGES_A_GROUP = 32
-"""A reader unpacks a group's rows at once; with nine questions an image that is some 30 MB."""
+"""A reader unpacks a row group at once; with nine questions per image this is about 30 MB."""
 
 SETS_A_GROUP = 64
-"""The same of sets of images."""
+"""The same for sets of images."""
 
 _DICTIONARY_BYTES = 1 << 28
-"""The most bytes of a group's images; above it they would be written once a row."""
+"""Maximum number of bytes of a row group's images; above it, an image would be stored in every row."""
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
@@ -64,9 +64,9 @@ def _write_split(split: SplitSource, folder: Path, advance: Advance) -> TableSiz
     n_rows = n_bytes = n_bytes_of_files = 0
     for number in range(n_files):
         path = folder / f"{split.split}-{number:05d}-of-{n_files:05d}.parquet"
-        # Counted over all files: files end with a group, and a goal for each would leave the last ones empty.
+        # Counted over all files: files end with a row group, so goals per file may leave the last ones empty.
         goal = (number + 1) * len(split.reader) // n_files
-        # Through a file of Python's, so that a full disk is Python's error too.
+        # Written through a Python file, so that a full disk raises Python's error.
         with (
             path.open("wb") as file,
             pq.ParquetWriter(
@@ -84,7 +84,7 @@ def _write_split(split: SplitSource, folder: Path, advance: Advance) -> TableSiz
 
 
 def _schema(split: SplitSource, columns: Sequence[Column]) -> "pa.Schema":
-    """The columns, and in the metadata what `datasets` makes of them."""
+    """The columns, with the features that `datasets` reads from the metadata."""
     import pyarrow as pa
 
     features = {column.name: _feature(column, split.vocab) for column in columns}
@@ -114,7 +114,7 @@ def _feature(column: Column, vocab: Vocab) -> dict[str, Any]:
 
 
 def _repeated(column: Column) -> list[str]:
-    """The paths of a column in the file that are encoded by a dictionary, if it is."""
+    """The paths in the file of a column's dictionary-encoded parts; empty if it has none."""
     path = f"{column.name}.list.element" if column.several else column.name
     if column.kind == IMAGE:
         return [f"{path}.bytes", f"{path}.path"]
@@ -150,7 +150,7 @@ def _table(split: SplitSource, group: Sequence[Sample], schema: "pa.Schema") -> 
 
 
 def _columns_of_pairs(suite: SuiteSource, index: Sequence[int]) -> dict[str, list[Any]]:
-    """The columns that only suites have, of some rows of a suite's file."""
+    """The columns that only suites have, for the given rows of a suite's file."""
     pairs, answers = suite.pairs, suite.vocab.answers()
     rows = {name: getattr(pairs.rows, name)[index].tolist() for name in _COLUMNS_OF_PAIRS}
     return {
@@ -168,4 +168,4 @@ def _columns_of_pairs(suite: SuiteSource, index: Sequence[int]) -> dict[str, lis
 
 
 _COLUMNS_OF_PAIRS = ("test", "tier", "cell", "role", "pair_idxs", "orig_idxs", "relation", "value")
-"""The columns of a suite's HDF5 file that they are made of."""
+"""The columns of a suite's HDF5 file from which the pairs' columns are made."""

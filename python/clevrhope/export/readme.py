@@ -1,4 +1,4 @@
-"""The README.md of an export: what it is, how to load it, how it was made, license and citation."""
+"""The README.md of an export: its content, how to load it, how it was made, license and citation."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,17 +13,17 @@ Visual question answering where one pair of attribute values is held out: a mode
 and cylinders, but never a rubber cylinder, in images or in words, is asked about rubber cylinders. The gap in
 systematicity is the accuracy on an `ood` split less that on its `iid` split. Tune on none of them.
 """
-"""What the dataset is for."""
+"""The purpose of the dataset."""
 
 
 def write_readme(source: Source, out: Path, *, form: str, files: str, snippet: str) -> None:
     """Writes the README of a format that has no card of its own.
 
     Args:
-        source: what is exported.
+        source: the exported data.
         out: the export's folder.
-        form: what kind of files these are, as the end of the title.
-        files: what is in them, in Markdown.
+        form: the kind of files, as the end of the title.
+        files: the content of the files, in Markdown.
         snippet: a Python script that reads the first split, to be run in the folder.
     """
     (out / "README.md").write_text(
@@ -57,7 +57,7 @@ def text_only(source: Source) -> str:
 
 
 def splits_table(source: Source, group: str) -> str:
-    """The sizes of all splits, and of the suites that are exported; `group` heads the first column."""
+    """A table of the sizes of all exported splits and suites; `group` heads the first column."""
     rows = [
         (each.config, each.split, f"{len(each.reader):,}", f"{len(each.indices):,}")
         for each in (*source.splits, *source.suites)
@@ -72,7 +72,7 @@ def origin(source: Source) -> str:
         cited.append(f"Questions over several images follow {covr.PAPER}.")
     if shares_clevr(source.manifest):
         cited.append(f"Some scenes and images are from {CLEVR}.")
-    # An export is the same from PNG files as from HDF5.
+    # Exports from PNG files and from HDF5 are the same.
     sections = provenance_sections(replace(source.manifest, pools={}))
     return f"""\
 The following sections are about the dataset that was exported; `manifest.json` is a file of its folder.

@@ -1,7 +1,7 @@
-"""Exports a dataset into a new folder, which appears whole or not at all.
+"""Exports a dataset into a new folder, which appears complete or not at all.
 
-It is written beside its place under a hidden name and renamed at the end. The next export removes what a
-killed one left under that name.
+The folder is written beside its final place under a hidden name and renamed at the end. The next export
+removes what a killed export left under that name.
 """
 
 import os
@@ -37,29 +37,29 @@ from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.kinds import TRAIN
 
 SOURCE = "source.json"
-"""Says what an export was made from; it is written first."""
+"""The file that says what an export was made from; it is written first."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written."""
+    """A summary of what was written."""
 
     folder: Path
     images: bool
     """False for text only, by choice or because the folder has no images."""
     n_questions: int
     n_images: int
-    """Images that the splits use, each once, as `build` counts them."""
+    """Number of distinct images that the splits use, as `build` counts them."""
     n_copies: int
-    """Images written: splits that share an image have a copy each, and so has each set of images."""
+    """Number of images written; each split or set of images that shares an image has its own copy."""
     n_bytes: int
     splits: tuple[tuple[str, str], ...]
-    """(HOP, split) of each."""
+    """(HOP, split) of each split."""
     n_pairs: int = 0
-    """Pairs of suites on these splits, which no other number but that of copies counts."""
+    """Number of pairs of suites on these splits; of the other numbers, only `n_copies` includes them."""
 
     def as_json(self) -> dict[str, Any]:
-        """The same as JSON."""
+        """The summary as JSON values."""
         return {
             "folder": str(self.folder),
             "questions": self.n_questions,
@@ -83,25 +83,26 @@ def export(
     masks: bool = False,
     progress: Progress | None = None,
 ) -> Exported:
-    """Writes splits of a finished dataset in a form that other libraries read (see docs/export.md).
+    """Writes splits of a finished dataset in a format that other libraries read (see docs/export.md).
 
     Args:
         folder: a dataset made by `clevrhope build`; it is only read.
-        out: the new folder, which must not exist or be empty.
-        format: a name of `FORMATS`.
-        hops: None for all that the folder has.
-        splits: None for all of questions about one image, or in format "covr" for all about sets of images; a
-            split may be in some of the HOPs only.
-        train_questions: the first so many of each `train`; 25_000 and 200_000 are the paper's smaller sets.
-        images: False exports text only, as does a folder without images.
-        masks: also exports the masks of images, of a folder that was built with them; in format "parquet".
-        progress: shows how far the export is.
+        out: the new folder, which must not exist yet, or must be empty.
+        format: a name in `FORMATS`.
+        hops: the HOPs to export; None for all in the folder.
+        splits: the splits to export; None for all that are about one image, or in format "covr" for all that
+            are about sets of images. Some HOPs may lack a split.
+        train_questions: number of questions of each `train`, from the first; 25_000 and 200_000 are the
+            paper's smaller sets.
+        images: False exports only text, as does a folder without images.
+        masks: whether to export the masks too; needs a folder built with masks, and format "parquet".
+        progress: shows the progress of the export.
 
     Raises:
-        ConfigError: there is no such format, HOP, split or size, a format for one HOP was given several, the
-            format or the folder has no masks, or a library is missing.
-        DatasetError: `out` is not empty, a file of the dataset is missing or cut off, or the disk is full or
-            may not be written to.
+        ConfigError: there is no such format, HOP, split or size, several HOPs were given to a format for one
+            HOP, the format or the folder has no masks, or a library is missing.
+        DatasetError: `out` is not empty, a file of the dataset is missing or truncated, or the disk is full
+            or not writable.
     """
     chosen = _format(format)
     if masks and not chosen.masks:
@@ -153,10 +154,10 @@ def _format(name: str) -> Format:
 def _names(
     layout: Layout, hops: Sequence[str] | None, splits: Sequence[str] | None, name: str, chosen: Format
 ) -> tuple[tuple[str, str], ...]:
-    """The splits to export, of the kinds of questions that the format holds, those of a HOP in a row.
+    """The splits to export, grouped by HOP, with the kinds of questions that the format supports.
 
     Raises:
-        ConfigError: a split is of another kind, or as `choose`.
+        ConfigError: a split is of another kind; also as `choose` raises it.
     """
     of_sets = [split for split in splits or () if is_covr(split)]
     of_one = [split for split in splits or () if not is_covr(split)]
@@ -250,10 +251,10 @@ def _images(layout: Layout, manifest: Manifest, pool: str, image_idxs: Ints, cho
 
 
 def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -> Iterator[SuiteSource]:
-    """The suites that have pairs on some splits, with their images: those of the splits, or their own.
+    """The suites that have pairs on the splits, with their images: those of the splits, or their own.
 
     Raises:
-        DatasetError: a suite's file is missing or damaged, or holds other pairs than the manifest lists.
+        DatasetError: a suite's file is missing or damaged, or has pairs other than those in the manifest.
     """
     names = ((hop, suite) for hop in dict.fromkeys(each.hop for each in splits)
              for suite in manifest.suites.get(hop, {}))  # fmt: skip
@@ -305,7 +306,7 @@ def _check_own(folder: Path) -> None:
     """Checks that nothing but a killed export's folder is in the way.
 
     Raises:
-        DatasetError: something else is.
+        DatasetError: something else is in the way.
     """
     if not os.path.lexists(folder):
         return
@@ -319,7 +320,7 @@ def _check_own(folder: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Makes all files of a new folder survive a loss of power, before it gets its name."""
+    """Flushes a new folder's files to disk before it gets its name, so that they survive a power loss."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("r+b") as file:
@@ -336,7 +337,7 @@ def _clear(folder: Path) -> None:
 
 @contextmanager
 def _full_disk(out: Path) -> Iterator[None]:
-    """Says of a full disk that nothing was written: an export cannot be resumed."""
+    """Turns a full disk into an error that says that nothing was written: an export cannot be resumed."""
     try:
         with disk_errors(out):
             yield

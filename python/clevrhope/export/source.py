@@ -1,4 +1,4 @@
-"""What a format's module gets: the splits to export, with their questions, images and scenes as streams."""
+"""The input of a format's module: the splits to export, with streams of questions, images and scenes."""
 
 import io
 import json
@@ -34,13 +34,13 @@ class Question:
     """A question as text."""
 
     index: int
-    """Its place in the split."""
+    """Its index in the split."""
     text: str
     program: list[str]
     """Functions in prefix order, such as `filter_color[red]`."""
     answer: str
     kind: Mapping[str, int | str]
-    """What its template is, in columns that depend on whether it is about one image or about a set."""
+    """Columns that describe its template; they differ between questions about one image and about a set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,17 @@ class Image:
     """The scene's index in its pool."""
     filename: str
     png: bytes | None
-    """None where there are no images."""
+    """The PNG file; None if there are no images."""
     mask: bytes | None = None
-    """The PNG file of its mask, 8-bit: each pixel's object, or 255; None where none are exported."""
+    """The 8-bit PNG file of its mask, with each pixel's object or 255; None if masks are not exported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An image with one or more questions about it, or a set of images with one."""
+    """An image with one or more questions about it, or a set of images with one question."""
 
     images: list[Image]
-    """One, or those of the set in the question's order."""
+    """One image, or those of the set in the question's order."""
     questions: list[Question]
 
 
@@ -71,15 +71,15 @@ class SplitSource:
 
     reader: SplitReader
     vocab: Vocab
-    """What the reader's numbers mean."""
+    """The vocabulary of the reader's numbers."""
     images: Images | None
     """None in an export of text only."""
     indices: Ints
-    """(images,) the scenes that are asked about, sorted, each once."""
+    """(images,) the distinct scenes that are asked about, sorted."""
     counts: Ints
-    """(images,) questions about each."""
+    """(images,) the number of questions about each scene."""
     masks: PassesFile | None = field(default=None, kw_only=True)
-    """None where masks are not exported."""
+    """The masks; None if they are not exported."""
 
     @property
     def hop(self) -> str:
@@ -93,21 +93,21 @@ class SplitSource:
 
     @property
     def config(self) -> str:
-        """The name of the table that it is a part of, where splits with other columns are in others."""
+        """The name of the table that this split is part of; splits with other columns are in other tables."""
         return self.hop
 
     @property
     def n_samples(self) -> int:
-        """Samples, where each has all questions of its image."""
+        """Number of samples, if each has all questions about its image."""
         return len(self.indices)
 
     @property
     def n_copies(self) -> int:
-        """Images in all of these samples."""
+        """Number of images in all of these samples."""
         return len(self.indices)
 
     def scenes(self, layout: Layout) -> Iterator[dict[str, Any]]:
-        """The scenes that are asked about; order and errors as of `scenes_of`."""
+        """The scenes that are asked about; order and errors are those of `scenes_of`."""
         return scenes_of(layout, self.reader.pool, self.indices)
 
     def write_images(self, folder: Path, names: Iterable[str], advance: Advance) -> None:
@@ -120,15 +120,15 @@ class SplitSource:
             advance(count)
 
     def numbers(self) -> Ints:
-        """(questions,) int32: the place in `indices` of each question's image."""
+        """(questions,) int32: the index in `indices` of each question's image."""
         return np.searchsorted(self.indices, self.reader.image_idxs).astype(np.int32)
 
     def samples(self, *, whole: bool) -> Iterator[Sample]:
-        """All questions with their images, of which a few dozen are in memory.
+        """All questions with their images, of which only a few dozen are in memory.
 
-        With `whole` a sample has all questions of its image, in the order of the images' first questions.
-        Without, questions keep their order, and a sample has consecutive questions about one image; where
-        questions are grouped by sentence, an image comes several times.
+        With `whole`, a sample has all questions about its image, in the order of the images' first questions.
+        Without it, questions keep their order, and a sample has consecutive questions about one image; if
+        questions are grouped by sentence, an image occurs in several samples.
 
         Raises:
             DatasetError: a file is broken or missing.
@@ -142,7 +142,7 @@ class SplitSource:
         return self._samples(images[starts, np.newaxis], counts, order)
 
     def _samples(self, image_idxs: Ints, counts: Ints, order: Ints | None) -> Iterator[Sample]:
-        """Samples with the images of each row (I,), and with so many questions each, in this order."""
+        """Samples with the images of each row of `image_idxs`, and `counts` questions each, in `order`."""
         sizes = (image_idxs >= 0).sum(axis=1).tolist()
         images = self._images(image_idxs[image_idxs >= 0].tolist())
         questions = self._questions(order)
@@ -178,27 +178,27 @@ class SplitSource:
 
 @dataclass(frozen=True)
 class SetSource(SplitSource):
-    """A split of questions about sets of images; `counts` has the questions whose sets have the image."""
+    """A split of questions about sets of images; `counts` has how many questions' sets contain the image."""
 
     reader: SetReader
 
     @property
     def config(self) -> str:
-        """Such as `rubber_cylinder.covr`."""
+        """The name of the table, such as `rubber_cylinder.covr`."""
         return f"{self.hop}.{OF_SETS}"
 
     @property
     def n_samples(self) -> int:
-        """Questions, each a sample of its own."""
+        """Number of questions, each of which is a sample of its own."""
         return len(self.reader)
 
     @property
     def n_copies(self) -> int:
-        """Images of all sets."""
+        """Number of images of all sets."""
         return int(self.counts.sum())
 
     def samples(self, *, whole: bool) -> Iterator[Sample]:
-        """The questions in their order, each with its set of images; errors as of `SplitSource`."""
+        """The questions in their order, each with its set of images; raises as in `SplitSource`."""
         image_idxs = self.reader.image_idxs
         return self._samples(image_idxs, np.ones(len(image_idxs), dtype=np.int32), None)
 
@@ -215,14 +215,14 @@ class SetSource(SplitSource):
 class SuiteSource(SplitSource):
     """The pairs of a suite on a split; the reader's questions are the rows of the suite's file.
 
-    Its vocabulary has the dataset's numbers and its own behind them.
+    Its vocabulary has the dataset's numbers, followed by its own.
     """
 
     pairs: PairFile
 
     @property
     def config(self) -> str:
-        """The name of this HOP and suite together, such as `rubber_cylinder.carets`."""
+        """The joint name of this HOP and suite, such as `rubber_cylinder.carets`."""
         return f"{self.hop}.{self.pairs.suite}"
 
 
@@ -233,14 +233,14 @@ def _png_of_mask(mask: npt.NDArray[np.uint8]) -> bytes:
 
 
 def _by_first_question(images: Ints) -> Ints | None:
-    """The order that brings each image's questions together; None where they are together already."""
+    """The order that makes each image's questions consecutive; None if they already are."""
     _, first, inverse = np.unique(images, return_index=True, return_inverse=True)
     order = np.argsort(first[inverse], kind="stable").astype(np.int32)
     return None if (order[:-1] < order[1:]).all() else order
 
 
 def _rows(reader: SplitReader, order: Ints | None) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Questions' numbers, words and programs in blocks; a reordered split is small, and one block."""
+    """Numbers, words and programs of questions in blocks; a reordered split is small, and forms one block."""
     if order is not None:
         questions, programs = reader.tokens(0, len(reader))
         yield order, questions[order], programs[order]
@@ -251,19 +251,19 @@ def _rows(reader: SplitReader, order: Ints | None) -> Iterator[tuple[Ints, Ints,
 
 @dataclass(frozen=True)
 class Source:
-    """All that a format's module gets."""
+    """Everything that a format's module receives."""
 
     layout: Layout
     manifest: Manifest
     splits: tuple[SplitSource, ...]
-    """Split by split, those of a HOP next to each other."""
+    """The splits, grouped by HOP."""
     suites: tuple[SuiteSource, ...] = ()
-    """Suites that have pairs on these splits, those of a HOP and suite next to each other; none where the
-    format has no place for them."""
+    """Suites that have pairs on these splits, grouped by HOP and suite; none if the format does not support
+    them."""
 
     @property
     def rendered(self) -> bool:
-        """Whether images are exported; of all splits, or of none."""
+        """Whether images are exported: those of all splits, or none."""
         return any(split.images is not None for split in self.splits)
 
     def by_hop(self) -> dict[str, list[SplitSource]]:
@@ -281,7 +281,7 @@ class Source:
 
 
 def source_json(source: Source, format_name: str) -> bytes:
-    """The `source.json` of an export: where its content comes from, and how much there is."""
+    """The `source.json` of an export: the origin of its content, and its size."""
     manifest = source.manifest
     content: dict[str, Any] = {
         "format": format_name,

@@ -2,12 +2,12 @@
 
     <hop>/<split>-000000.tar     samples of 1,000 images: HOPE_train_000007.png, HOPE_train_000007.json
     shards.json                  HOP -> split -> the shards as a brace pattern, samples, questions
-    README.md                    what these are, and how they are loaded
+    README.md                    a description of these files, and how to load them
     vocab.json, covr_vocab.json  the dataset's own, for one image and for sets of images
 
 A sample is an image with its questions: a sample per question would repeat each image nine times in a stream.
-docs/export.md has the one line that makes a sample per question of these. A question about a set of images is
-a sample of its own: HOPE_covr_test_000007.0.png, .1.png and so on, HOPE_covr_test_000007.json.
+docs/export.md shows a line of code that splits these into one sample per question. A question about a set of
+images is a sample of its own: HOPE_covr_test_000007.0.png, .1.png and so on, HOPE_covr_test_000007.json.
 """
 
 import io
@@ -25,14 +25,14 @@ from clevrhope.export.source import Sample, SetSource, Source, SplitSource
 from clevrhope.runtime.progress import Advance
 
 IMAGES_A_SHARD = 1_000
-"""Some 100 MB; few enough that the smaller test sets make a shard for each of several workers."""
+"""About 100 MB; few enough that the smaller test sets have a shard for each of several workers."""
 
 SETS_A_SHARD = IMAGES_A_SHARD // MAX_IMAGES
-"""Samples of a shard that are sets of images."""
+"""Number of samples in a shard of sets of images."""
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
-    """Writes all shards, and their list."""
+    """Writes all shards and a list of them."""
     shards: dict[str, dict[str, Any]] = {}
     for split in source.splits:
         shards.setdefault(split.hop, {})[split.split] = {
@@ -136,6 +136,6 @@ def _entries(split: SplitSource, sample: Sample) -> Iterator[tuple[str, bytes]]:
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
-    entry = tarfile.TarInfo(name)  # no time and no owner: equal content gives equal bytes
+    entry = tarfile.TarInfo(name)  # no time and no owner, so that equal content gives equal bytes
     entry.size = len(content)
     tar.addfile(entry, io.BytesIO(content))
