@@ -1,1 +1,1 @@
-"""The commands, which only translate options and results; `clevrhope.__main__` gathers them."""
+"""The commands, which only translate options and results; `clevrhope.__main__` collects them."""

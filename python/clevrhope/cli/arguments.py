@@ -29,13 +29,13 @@ PATH = _AnyPath(path_type=Path)
 
 
 class Whole(click.IntRange):
-    """A whole number from `min` to `max` (None: no upper end), with an error message in our own words."""
+    """A whole number from `min` to `max` (None: no upper limit), with our own error message."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number.
 
         Raises:
-            UsageError: it is not one, or out of range; names the option.
+            UsageError: it is not a whole number, or is out of range; the message names the option.
         """
         try:
             number: int = super().convert(value, param, ctx)
@@ -77,7 +77,7 @@ passes_option = click.option(
 
 @contextmanager
 def _variable(name: str, value: str) -> Iterator[None]:
-    """Sets a variable of this process, and of those that it starts, within the block."""
+    """Sets an environment variable of this process and its children within the block."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -155,7 +155,7 @@ rendering_options = (
         ),
     ),
 )
-"""What renders the images, where, and with how much effort; `resolve_config` checks the combinations."""
+"""The renderer of the images, its device and its effort; `resolve_config` checks the combinations."""
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
@@ -170,7 +170,7 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Comman
 
 
 def read_names(options: Sequence[str]) -> list[str]:
-    """The names given to a repeatable option, each of whose values can hold several between commas."""
+    """The names given to a repeatable option, whose values can each hold several names between commas."""
     return [name.strip() for names in options for name in names.split(",")]
 
 

@@ -128,10 +128,10 @@ def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any
     n_images, folder, device, workers = (choices[name] for name in ("images", "folder", "device", "workers"))
     by_workers: DeviceRun | None = None
     with tempfile.TemporaryDirectory(prefix="clevrhope-bench-") as kernels:
-        if device and not choices["no_cycles"]:  # first, as it times how long kernels are compiled
+        if device and not choices["no_cycles"]:  # first, because it times the compilation of kernels
             options = {"folder": folder, "advance": advance, "progress": progress}
             tried = (workers,) if workers else WORKERS_TRIED
-            with suppress(RenderError):  # `compare` meets it too, and notes it
+            with suppress(RenderError):  # `compare` gets the same error, and reports it
                 by_workers = measure_workers(n_images, device, Path(kernels), tried=tried, **options)
         compared = compare(
             n_images,

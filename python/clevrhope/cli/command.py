@@ -1,4 +1,4 @@
-"""Commands whose help has options under headings, and that say what to write in place of a stray argument."""
+"""Commands whose help has options under headings, and whose errors say where a stray argument could go."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ _HEADING = "heading"
 def option_group(heading: str, *options: Callable[[Any], Any]) -> Callable[[_Function], _Function]:
     """A decorator that gives a function several options, which its help lists under a heading.
 
-    It stands below `click.command(cls=Command)`. Options that are under no heading come last.
+    Write it below `click.command(cls=Command)`. Options without a heading come last.
     """
 
     def add(function: _Function) -> _Function:
@@ -47,9 +47,9 @@ class Command(click.Command):
         """Parses the arguments as click does.
 
         Raises:
-            UsageError: there is an argument too many; the message says where its value could go.
+            UsageError: there is one argument too many; the message says where its value could go.
         """
-        ctx.allow_extra_args = True  # so that the complaint is ours
+        ctx.allow_extra_args = True  # so that we report the error
         rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
             raise click.UsageError(f'unexpected argument "{rest[0]}"{self._remedy(rest[0], ctx)}')
@@ -67,7 +67,7 @@ class Command(click.Command):
 
 
 class CommandGroup(click.Group):
-    """The commands, in groups that the help has headings for."""
+    """The commands, in groups for which the help has headings."""
 
     def __init__(
         self, *args: Any, groups: Mapping[str, Sequence[click.Command]] | None = None, **kwargs: Any

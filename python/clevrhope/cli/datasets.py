@@ -107,7 +107,7 @@ def hops(as_json: bool) -> None:
 
 
 def _show_summary(choices: dict[str, Any], request: "Request", summary: "Summary") -> int:
-    """Prints what a run made, as JSON or as text, compares an edition, and gives the exit code."""
+    """Prints a run's summary as JSON or text, compares an edition, and returns the exit code."""
     from clevrhope.editions import verify
 
     verified = verify(summary.folder, shown_progress(choices)) if request.edition else None

@@ -1,4 +1,4 @@
-"""The command that looks over this machine and this environment: doctor."""
+"""The command that checks this machine and this environment: doctor."""
 
 import json
 from dataclasses import asdict

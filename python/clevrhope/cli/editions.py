@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from clevrhope.pipeline import Request
 
 _FREE = ("preset", "images", "passes", "question_json")
-"""Settings that change no content that an edition fixes."""
+"""Settings that do not change the content fixed by an edition."""
 
 
 def edition_of(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "Edition | None":
-    """The edition that --edition names, or else that of the existing folder or of the parts to be merged.
+    """The edition that --edition names, or else that of the existing folder or of the parts to merge.
 
     Raises:
-        ConfigError: there is no such edition; lists those that there are.
+        ConfigError: there is no such edition; the message lists the known ones.
         DatasetError: the folder's manifest is damaged.
     """
     from clevrhope.dataset.layout import Layout
@@ -36,10 +36,10 @@ def edition_of(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "Ed
 
 
 def check_choices(request: "Request", edition: "Edition") -> None:
-    """Passes where a request is the edition or a part of it.
+    """Checks that a request makes the edition or a part of it.
 
     Raises:
-        UsageError: an option would make something else; names it and what is fixed.
+        UsageError: an option would make something else; the message names it and what is fixed.
     """
     from clevrhope.dataset.contents import same_hop
     from clevrhope.dataset.manifest import difference

@@ -1,4 +1,4 @@
-"""The commands that look into datasets: info, show, stats, audit, verify."""
+"""The commands that inspect datasets: info, show, stats, audit, verify."""
 
 import json
 from pathlib import Path

@@ -366,12 +366,12 @@ def evaluate(run: Path, **choices: Any) -> None:
 
 
 def _beside(constant: tuple[str, float] | None) -> str:
-    """The accuracy of always giving one answer, in brackets; "" if there is no such answer to name."""
+    """The accuracy of always giving one answer, in brackets; "" if there is none to report."""
     return f" (always {constant[0]}: {constant[1]:.2f}%)" if constant else ""
 
 
 def _load_torch(*, quiet: bool) -> None:
-    """Imports torch, and says so first, as that can take several seconds; errors as of `check_torch`."""
+    """Imports torch, and says so first, because it can take several seconds; raises as `check_torch` does."""
     from clevrhope.runtime.extras import check_torch
 
     if not quiet and "torch" not in sys.modules:
@@ -380,7 +380,7 @@ def _load_torch(*, quiet: bool) -> None:
 
 
 def read_size(text: str | None) -> tuple[int, int] | Literal["image"] | None:
-    """Width and height in pixels, "image" for the images' own, or None where nothing is given."""
+    """Width and height in pixels, "image" for the images' own size, or None if nothing is given."""
     if text is None:
         return None
     if text in ("image", "picture"):  # files of experiments may say picture
@@ -397,7 +397,7 @@ def read_train_request(choices: Mapping[str, Any]) -> "TrainRequest":
     """The request that the options of `train` describe, with its seed; `quiet` and `as_json` are ignored.
 
     Raises:
-        ConfigError: a value that does not fit its option, or one that does not go with the others.
+        ConfigError: a value does not fit its option, or does not go with the others.
     """
     from clevrhope.training.request import (
         TrainRequest,

@@ -1,4 +1,4 @@
-"""Names of pairs, splits and editions as options take them: completed by the shell, listed if left out."""
+"""Parameter types for names of pairs, splits and editions: the shell completes them, errors list them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ class HopName(StringParamType):
     """The name of a HOP."""
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
-        """The names of the folder's HOPs; None where no folder is known."""
+        """The names of the folder's HOPs; None if no folder is known."""
         from clevrhope.dataset.contents import hop_names
 
         folder = _folder(ctx)
@@ -21,7 +21,7 @@ class HopName(StringParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names of the folder's HOPs, or of the paper's pairs, that begin with what is typed."""
+        """The names of the folder's HOPs, or of the paper's pairs, that begin with the typed text."""
         from clevrhope.splits.hops import HOP_GROUPS, NONE
 
         return _beginning(_hops_in(_folder(ctx)) or [*HOP_GROUPS["all"], NONE], incomplete)
@@ -31,14 +31,14 @@ class SplitName(StringParamType):
     """The name of a split."""
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
-        """The names of the splits in the folder; None where no folder is known."""
+        """The names of the splits in the folder; None if no folder is known."""
         there = _splits_in(ctx)
         return f"There are {', '.join(there)}" if there else None
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names of the splits in the folder, or of all kinds of splits, that begin with what is typed."""
+        """The names of the folder's splits, or of all kinds of splits, that begin with the typed text."""
         from clevrhope.splits.kinds import SPLITS
 
         return _beginning(_splits_in(ctx) or list(SPLITS), incomplete)
@@ -50,7 +50,7 @@ class EditionName(StringParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names of the editions that begin with what is typed."""
+        """The names of the editions that begin with the typed text."""
         from clevrhope.editions import edition_names
 
         return _beginning(edition_names(), incomplete)
@@ -61,16 +61,16 @@ def _beginning(names: Sequence[str], begun: str) -> list[CompletionItem]:
 
 
 def _folder(ctx: click.Context | None) -> Path | None:
-    """The dataset's folder that the command line names; None where no folder in it is a dataset."""
+    """The dataset's folder on the command line; None if it names no dataset."""
     if ctx is None:
         return None
-    # While the shell completes an option's value, click leaves the arguments before it unread in `args`.
+    # While the shell completes an option's value, click leaves the arguments before it unparsed in `args`.
     given = [ctx.params.get("folder"), *ctx.args]
     return next((Path(each) for each in given if each and _hops_in(Path(each))), None)
 
 
 def _hops_in(folder: Path | None) -> list[str]:
-    """The names of a folder's HOPs; empty where it is no dataset."""
+    """The names of a folder's HOPs; empty if it is not a dataset."""
     from clevrhope.dataset.contents import hops_in
     from clevrhope.dataset.layout import Layout
     from clevrhope.errors import ClevrhopeError

@@ -202,12 +202,12 @@ dataset_options = with_options(
 def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "Request":
     """The request that the options describe.
 
-    Without a preset, sizes are those of the folder, or of the parts that are to be joined. Without a seed,
-    one is drawn, unless the folder has its own.
+    Without a preset, sizes are those of the folder or of the parts to merge. Without a seed, one is drawn,
+    unless the folder has a seed already.
 
     Raises:
-        UsageError: a name or size that does not go with its option.
-        ClevrhopeError: settings or files that cannot be read.
+        UsageError: a name or size does not go with its option.
+        ClevrhopeError: settings or files cannot be read.
     """
     from clevrhope.cli.editions import check_choices, edition_of
     from clevrhope.config.presets import Config
@@ -283,7 +283,7 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
 
 
 def _check_covr(choices: Mapping[str, Any], out: Path) -> None:
-    """Passes where settings of questions over several images come with such questions."""
+    """Checks that settings of questions over several images are given only with questions of this kind."""
     from clevrhope.dataset.layout import Layout
     from clevrhope.dataset.manifest import read_manifest
 
@@ -295,7 +295,7 @@ def _check_covr(choices: Mapping[str, Any], out: Path) -> None:
 
 
 def _hops_of_folder(out: Path | None) -> tuple[str, ...]:
-    """The sub-datasets of an existing folder that hold a pair or nothing out."""
+    """The sub-datasets of an existing folder that hold out a pair or nothing."""
     from clevrhope.dataset.layout import Layout
     from clevrhope.dataset.manifest import read_manifest
     from clevrhope.splits.hops import PRELIM
@@ -305,7 +305,7 @@ def _hops_of_folder(out: Path | None) -> tuple[str, ...]:
 
 
 def _check_forms(hops: Sequence[str], held_out: Sequence[str]) -> None:
-    """Passes where --hop has names of pairs, and --hold-out has values with their types."""
+    """Checks that --hop has names of pairs, and --hold-out has values with their attributes."""
     for name in hops:
         if "=" in name:
             raise click.UsageError(
@@ -321,7 +321,7 @@ def _check_forms(hops: Sequence[str], held_out: Sequence[str]) -> None:
 
 
 def _check_sizes(choices: Mapping[str, Any], preliminary: Sequence[bool]) -> None:
-    """Passes where each size that was given belongs to a split of some sub-dataset, preliminary or not."""
+    """Checks that each given size belongs to a split of some sub-dataset, preliminary or not."""
     if choices["prelim_sets"] is not None and not any(preliminary):
         raise click.UsageError(
             "--prelim-sets: this is the number of sets of each value of --prelim; give that too, such as "
@@ -342,7 +342,7 @@ def _parse_diversity(text: str) -> int:
 
 
 def _settings_before(out: Path, parts: Sequence[Path]) -> dict[str, Any]:
-    """Settings of the parts to be joined and, over them, of the existing folder; options go before both."""
+    """Settings of the parts to merge, overridden by those of the existing folder; options override both."""
     from clevrhope.dataset.layout import Layout
     from clevrhope.dataset.manifest import choices_of, read_manifest
 
@@ -350,6 +350,6 @@ def _settings_before(out: Path, parts: Sequence[Path]) -> dict[str, Any]:
     there = read_manifest(Layout(out).manifest)
     settings = dict(choices_of(part)) if part else {}
     if part:
-        # A folder can get question files and annotations later; the joined one has what its parts have.
+        # A folder can get question files and annotations later; a merged folder has those of its parts.
         settings |= {name: each for name, each in part.config.items() if name in ("question_json", "passes")}
     return settings | dict(choices_of(there) if there else {})

@@ -117,7 +117,7 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
 
 
 def _check_choices(name: str, choices: Mapping[str, Any]) -> None:
-    """Checks that all options that are given have a meaning together."""
+    """Checks that the given options make sense together."""
     from clevrhope.dataset.suite_pools import VISUAL
 
     of_visual = {"--visual", "--properties"}
@@ -180,7 +180,7 @@ def _show(
     choices: Mapping[str, Any],
     notes: Sequence[Sequence[str]] = (),
 ) -> None:
-    """Prints what was made on each split; `notes` are sentences for each."""
+    """Prints the pairs made on each split; `notes` has sentences for each split."""
     if choices["as_json"]:
         click.echo(json.dumps({"folder": str(folder), "suite": name, "splits": list(map(asdict, made))}))
     elif not choices["quiet"]:
