@@ -40,11 +40,11 @@ class TestSet:
     split: str
     pool: str
     answers: Ints
-    """(N,) numbers of vocab.json."""
+    """(N,) the right answers' numbers in vocab.json."""
     images: Ints
-    """(N,) indices in the pool."""
+    """(N,) the images' indices in the pool."""
     families: Ints
-    """(N,) global indices."""
+    """(N,) the families' global indices."""
 
     @property
     def drawn_together(self) -> int:
@@ -76,7 +76,7 @@ class AnswerKey:
     """The right answers of a folder's test sets, each read on first use."""
 
     of_sets = False
-    """Whether its questions are about sets of images."""
+    """Whether the questions are about sets of images."""
 
     def __init__(self, folder: Path | str) -> None:
         """Reads the manifest and the vocabulary.

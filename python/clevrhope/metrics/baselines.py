@@ -193,8 +193,8 @@ BASELINES: Mapping[str, _Guess] = {
     "majority_by_value": _majority_by_value,
     "symbolic": _symbolic,
 }
-"""Name -> a function that gives (N,) int32 numbers of answers to the questions of a file. `symbolic` runs the
-true programs on the true scenes, and is right about all of them."""
+"""Name -> a function that returns (N,) int32 numbers of answers to the questions of a file. `symbolic`
+executes the true programs on the true scenes, and answers all questions correctly."""
 
 _LEARN = ("majority", "majority_by_family")
 

@@ -21,8 +21,8 @@ _SAMPLES_A_BLOCK = 32
 """Bootstrap samples held at once: 4 MB for 15,000 images."""
 
 _ROWS_A_PRODUCT, _COLUMNS_A_PRODUCT = 32, 256
-"""With 32 samples, the largest product that OpenBLAS does without threads: with them it is not much faster,
-and twenty times slower where other work keeps a core busy that its threads wait for."""
+"""With 32 samples, the largest product that OpenBLAS computes without threads. Threads would not make it much
+faster, but make it twenty times slower when other work occupies a core for which they wait."""
 
 
 def resample(sums: Floats, *, n_samples: int, seed: Sequence[int]) -> Floats:

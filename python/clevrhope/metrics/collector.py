@@ -19,7 +19,7 @@ from clevrhope.splits.covr.kinds import COVR_KINDS, is_covr
 from clevrhope.splits.kinds import SPLITS
 
 AnswerNumbers = npt.NDArray[np.int16]
-"""(N,) the number of the predicted answer to each question of a test set, or one of the two below."""
+"""(N,) the number of the predicted answer to each question of a test set, or a constant below."""
 
 NOT_GIVEN, NOT_AN_ANSWER = -1, -2
 

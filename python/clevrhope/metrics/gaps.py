@@ -12,7 +12,7 @@ from clevrhope.metrics.means import Mean, mean_of
 from clevrhope.splits.kinds import SYSTEMATICITY_GAPS
 
 GapKey = tuple[Any, str, Any, Any]
-"""Model, "complex" or "minimal", diversity and train size, all but the second as in the rows."""
+"""Model, "complex" or "minimal", diversity and train size; all but the second are as in the rows."""
 
 _NEEDED = ("model", "split", "hop", "diversity", "train_size", "mean_percent")
 _OF_RUN = ("model", "hop", "diversity", "train_size", "run")

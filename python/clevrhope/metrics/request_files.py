@@ -68,7 +68,7 @@ class ReplyCounts:
     n_replies: int
     n_unreadable: int
     unreadable: tuple[str, ...]
-    """The ids of the first few that could not be read."""
+    """The ids of the first few replies that could not be read."""
 
 
 def write_requests(

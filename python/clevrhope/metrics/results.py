@@ -93,7 +93,7 @@ class Scores:
     n_left_aside: int
     """Number of predictions ignored because their HOP was not to be scored."""
     bootstrap: int
-    """Resamples behind each interval; 0 for none."""
+    """Number of bootstrap samples; 0 for no intervals."""
     seed: int
     conditions: tuple[Condition, ...]
     hops_missing: tuple[str, ...] = field(default=())

@@ -30,7 +30,7 @@ class Target(NamedTuple):
     run: str | None
     train_size: int | None
     suite: str | None = None
-    """The suite of paired tests that the question's place counts in; None for the split's own file."""
+    """The suite of paired tests whose file the question index refers to; None for the split's own file."""
 
     def __str__(self) -> str:
         model = [] if self.suite is None else [f"suite {self.suite}"]
@@ -45,7 +45,7 @@ class Places:
 
     path: Path
     word: str
-    """The text between the file's name and a row's number."""
+    """The text between the file's name and the row's number."""
     rows: Sequence[int] | Indices
     """(n,) lines from 1 in JSON lines, rows from 0 in Parquet."""
 
@@ -65,14 +65,14 @@ class Block:
     at: Places
     targets: Sequence[Target]
     target: Indices
-    """(n,) places in `targets`."""
+    """(n,) indices into `targets`."""
     suite_files: Sequence[str | None]
     """For each of `targets`, the first digits of the SHA-256 of the suite's file, or None."""
     question_index: Indices
     """(n,)"""
     answers: Sequence[str]
     answer: Indices
-    """(n,) places in `answers`."""
+    """(n,) indices into `answers`."""
 
     def __len__(self) -> int:
         return len(self.target)

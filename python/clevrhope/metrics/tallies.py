@@ -92,7 +92,7 @@ class _Columns:
     given: Floats
     """(M, C) answers."""
     n_questions: Ints
-    """(C,) questions with an answer, in any run."""
+    """(C,) questions answered in any run."""
 
 
 def _columns(split: AnsweredSplit, images: Ints) -> list[_Columns]:

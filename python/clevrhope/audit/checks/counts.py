@@ -21,7 +21,7 @@ from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 GROUPS_OF_A_PAIR = 960
-"""Maximum number of places of a pair's grid in a minimal set of the paper's size, made of whole copies."""
+"""Maximum number of places for a pair in a minimal set of the paper's size, which has whole copies."""
 
 
 def check_counts(folder: AuditFolder, advance: Advance) -> Check:

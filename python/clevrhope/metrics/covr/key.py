@@ -24,13 +24,13 @@ class SetTestSet(TestSet):
     """The N questions of a split; `images` are their source images, `families` their templates' numbers."""
 
     templates: tuple[str, ...]
-    """Names by number."""
+    """Names of templates by number."""
     structures: Ints
     """(N,) numbers in `covr_h5.STRUCTURES`."""
     pair_places: Ints
     """(N,) numbers in `covr_h5.PAIR_PLACES`."""
     offered: Ints
-    """(N, 2) the answers that a question of choice offers; -1 in rows of other questions."""
+    """(N, 2) the answers that a choose question offers; -1 in rows of other questions."""
     description: Description
 
     __test__ = False

@@ -14,7 +14,7 @@ from clevrhope.splits.covr.kinds import COVR_COLUMNS
 Role = Literal["all", "split", "iid_size"]
 
 ROLES: Mapping[str, Role] = {"split": "split", "iid_size": "iid_size"}
-"""Values of the column `covr_role`: without the property, or with it on as many questions."""
+"""Values of the column `covr_role`: trained without the property, or on as many questions drawn with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class Share:
     """Shares in [0, 1] or differences of two shares, and their denominators, as arrays of one shape."""
 
     value: Floats
-    """Not a number where the denominator is 0."""
+    """NaN where the denominator is 0."""
     n: Floats
 
     def measure(self, drawn: "Share") -> Measure:
@@ -47,7 +47,7 @@ class Images:
     """The M images of N questions or pairs, of which the bootstrap draws M with replacement."""
 
     at: Ints
-    """(N,) which of the M images each is on; -1 for those that no run answered."""
+    """(N,) which of the M images each question or pair is about; -1 if no run answered it."""
     n_images: int
     n_samples: int
     seed: int

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 
 _KINDS = ("size", "material", "shape")
-"""Attribute types for which RAD asks about the kind of thing instead."""
+"""Attributes whose counterpart in RAD is the question what kind a thing is."""
 
 SAME_KIND: Mapping[str, tuple[tuple[str, str], ...]] = {
     "rephrase": (("carets", "REPHRASE-INV"), ("rad", "Reph")),

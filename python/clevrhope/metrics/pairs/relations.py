@@ -28,9 +28,9 @@ class Relation(IntEnum):
     FLIP = 1
     """One is yes and the other is no."""
     IS = 2
-    """The partner's answer is yes if the original's is the value V of the pair, and no otherwise."""
+    """The partner's answer is yes if the original's answer is the pair's value V, and no otherwise."""
     POSITIVE = 3
-    """The partner's answer is yes if the original's, a number, is above 0, and no otherwise."""
+    """The original's answer is a number; the partner's answer is yes if it is above 0, and no otherwise."""
 
 
 class AnswerKind(IntEnum):

@@ -80,7 +80,7 @@ class ScoredPairs:
     parts: Mapping[str, tuple[PairGroup, ...]]
     """Breakdown -> its parts that have a pair, by number."""
     bootstrap: int
-    """Resamples behind each interval; 0 for none."""
+    """Number of bootstrap samples; 0 for no intervals."""
     seed: int
 
 
@@ -113,7 +113,7 @@ class ScoredValues:
 
 @dataclass(frozen=True, slots=True)
 class CrossingScores:
-    """How often a model is right about foils that complete the held-out pair, and about their controls.
+    """How often a model is right about partners whose foil completes the held-out pair, and about controls.
 
     Only originals with both partners answered are scored.
     """

@@ -89,7 +89,7 @@ class _Outcomes:
     """The outcomes of one run's answers."""
 
     flags: tuple[Flags, Flags, Flags]
-    """(G,) each: complete, exactly one yes, and the one yes at the value that was named."""
+    """(G,) each: the group is complete, has exactly one yes, and has it at the value that the model named."""
     n_unread: int
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 PLAIN, CONCLUSION, ANSWER = range(3)
-"""How a statement is marked: not at all, as by "so", as by "answer:"."""
+"""How a statement is marked: not at all, by a word such as "so", or by a word such as "answer:"."""
 
 _THOUGHT = r"(?:think|thinking|thoughts?|reasoning|analysis|scratchpad|reflection)"
 _OPENED = re.compile(rf"[<\[\u25c1]\|?(?:begin_of_)?{_THOUGHT}\|?[>\]\u25b7]")
@@ -16,7 +16,7 @@ _TURN = re.compile(
     r"^ ?(?:(?:next )?question|q|user|human|prompt|assistant|system) ?:|<\|(?:im_end|end\w*|eot\w*)\|>|</s>",
     re.MULTILINE,
 )
-"""What begins another turn, or ends this one."""
+"""The text that begins another turn, or ends this one."""
 _TAGGED = re.compile(r"<\|?(?:begin_of_)?([a-z_]+)\|?>([^<>]{1,60})<\|?(?:/|end_of_)\1\|?>\s*$")
 """A short text between tags at the end."""
 _ANSWER_TAG = re.compile(r"<\|?(?:final_?)?answer\|?>")

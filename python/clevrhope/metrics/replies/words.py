@@ -12,7 +12,7 @@ OTHER = "?"
 """Stands for a value or number outside the allowed answers, such as orange or eleven."""
 
 _SHORTEST, _LIKENESS = 4, 0.8
-"""The letters of a misspelt word, and how like the right one it is: one of five may be wrong."""
+"""Least length of a misspelt word, and least similarity to the right one: one letter in five may be wrong."""
 
 _TOKEN = re.compile(
     r"(?<!\S)-\d+|\d+(?:[.,]\d+)*%?|(?:[^\W\d_]+n't\b)|[^\W\d_]+(?:'[^\W\d_]+)?|[,:()\u2014=+<>/-]"

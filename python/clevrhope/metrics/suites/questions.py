@@ -19,7 +19,7 @@ ASKS = (
     "one of three values",
     "one of four or more values",
 )
-"""What partners ask for; values that are offered are named in the question."""
+"""What partners ask for; in the last three, the question names the values."""
 
 STEPS = ("hyponym to hypernym", "hypernym to hyponym")
 """The two directions of ontology tests: from cube to thing, and from thing to cube."""
@@ -74,7 +74,7 @@ class Replies:
     right_yes: float | None
     """The share of these questions for which yes is right."""
     n: int
-    """Questions of the kind with an answer, of both sides of the pairs."""
+    """Number of yes/no questions with an answer, on both sides of the pairs."""
 
 
 def replies(right: Ints, given: AnswerNumbers, answers: AnswerSet, chosen: Flags) -> Replies:

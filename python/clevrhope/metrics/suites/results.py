@@ -69,8 +69,8 @@ class SuiteSplitScores:
     beyond: tuple[str, ...]
     """Tests whose pairs are all of tier "beyond": they use words or functions that the dataset lacks."""
     same_programs: tuple[str, ...]
-    """Tests whose pairs all have the same program on both sides: a model that is given programs gives the
-    same answer to both, whatever it has learned."""
+    """Tests in which both questions of every pair have the same program. A model that is given programs gives
+    both the same answer, whatever it has learned."""
     replies: tuple[Replies, ...]
     """How each run answers the yes/no questions."""
     crossings: tuple[SuiteCrossing, ...] = ()
@@ -111,7 +111,7 @@ class SuiteScores:
     n_of_suites: int
     """Number of predictions about other suites."""
     bootstrap: int
-    """Resamples behind each interval; 0 for none."""
+    """Number of bootstrap samples; 0 for no intervals."""
     seed: int
     conditions: tuple[SuiteCondition, ...]
     missing: tuple[str, ...] = field(default=())

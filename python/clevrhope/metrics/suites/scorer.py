@@ -37,7 +37,7 @@ TIER_CHOICES = (*TIERS, "both")
 """The tiers whose pairs can be scored."""
 
 Names = dict[str, Sequence[str | None]]
-"""Breakdown -> the names of its parts by number; a part without one has pairs that it is not about."""
+"""Breakdown -> the names of its parts by number; None for a part of pairs to which it does not apply."""
 
 _CELL = "cell"
 _N_CELLS = 4

@@ -24,7 +24,7 @@ MEASURES = {
     "RAD-Acc(D')": "rad_minus_accuracy",
     "RAD back": "rad_backward",
 }
-"""Heading -> field of `PairScores`. Consistency never stands without accuracy."""
+"""Heading -> field of `PairScores`. Consistency is never shown without accuracy."""
 
 AGREEMENT = ("ACC", "CONS", "strict", "C-ACC")
 """The measures of the first table, by test and cell."""
@@ -91,7 +91,7 @@ class _Row:
     """A row of both tables."""
 
     name: str
-    """"" for a cell of the test above, which only the first table has."""
+    """The row's name; "" for a cell of the test above, which only the first table has."""
     scores: PairScores | None = None
     """None for a heading."""
     cell: str = ""
@@ -134,7 +134,7 @@ class _Table:
     counts: Sequence[str]
     measures: Sequence[str]
     width: int
-    """Of a measure."""
+    """Width of a measure's column."""
 
     def lines(self, rows: Sequence[_Row]) -> Iterator[str]:
         """The header, then each row, followed by its intervals if it has any."""
