@@ -37,7 +37,7 @@ def write_static(
     progress: Progress,
     say: Callable[[str], None],
 ) -> int:
-    """Writes the overview, lists, and pages of each split's first questions; returns how many questions.
+    """Writes the overview, and lists and pages of the first questions of each split. Returns their number.
 
     Args:
         root: a dataset made by `clevrhope build`; it is only read.

@@ -79,7 +79,7 @@ class Block:
 
 
 def read_target(raw: Sequence[Any], where: Callable[[], str]) -> Target:
-    """The target in the first columns of a row; `where` gives the row's location.
+    """The target from HOP, split, run, train size and suite, before a digest; `where` locates the row.
 
     Raises:
         PredictionsError: a column has a wrong type.

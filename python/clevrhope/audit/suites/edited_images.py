@@ -22,7 +22,7 @@ from clevrhope.images.png import read_png
 from clevrhope.runtime.forms import NUMBER, ListOf, MapOf
 
 RENDERED = 8
-"""Number of images of a pool that are compared with a render."""
+"""Number of images of a pool whose objects are all compared with a render, not only doubtful ones."""
 
 LEAST_KEPT = 0.995
 """Least share of the foreground's pixels that must equal the source's; at equal sizes, all of them do."""

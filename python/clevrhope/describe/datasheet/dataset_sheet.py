@@ -77,7 +77,7 @@ def folder_datasheet(data: WholeDataset) -> str:
 
 
 def _questions(data: WholeDataset) -> str:
-    """The numbers of questions and images if some are over several images, as no table adds them up then."""
+    """The numbers of questions and images if there are questions over several images; else nothing."""
     n_single = sum(each.n_questions for _, splits in data.hops for each in splits)
     n_sets = sum(each.n_questions for splits in data.covr.values() for each in splits)
     n_images = sum(pool.n_images for pool in data.pools.values())

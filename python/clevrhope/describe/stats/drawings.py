@@ -1,7 +1,7 @@
 """Functions that draw each kind of plot with matplotlib.
 
-Plots show the splits with scenes of several objects. One-object sets, whose images and questions are all of
-one kind, are shown only where they add information. Each split has the same colour in every plot.
+Plots show the sets of full scenes. One-object sets, whose images and questions are all of one kind, are shown
+only where they add information. Each split has the same colour in every plot.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -237,7 +237,7 @@ PLOTS: Mapping[str, Callable[[Sheet], bytes | None]] = {
 
 
 def _scenes(sheet: Sheet) -> list[Column]:
-    """The columns with scenes of several objects; all columns if there are none."""
+    """The columns of all splits but minimal sets; all columns if there are no others."""
     minimal = [name for name, kind in SPLITS.items() if kind.drawn == "places"]
     return [each for each in sheet.columns if each.measured.stats.split not in minimal] or list(sheet.columns)
 
