@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from clevrhope.errors import ConfigError
 from clevrhope.training import data
-from clevrhope.training.checks import determinism_errors
+from clevrhope.training.device import computing
 from clevrhope.training.request import SIDE_BY_SIDE
 
 N, QUESTIONS = 20, 53
@@ -57,14 +57,18 @@ def test_runs_side_by_side_share_what_features_may_take(
 
 
 def test_what_torch_cannot_do_deterministically_is_a_sentence() -> None:
+    cpu = torch.device("cpu")
     said = "adaptive_avg_pool2d_backward_cuda does not have a deterministic implementation, but you set"
     with (
         pytest.raises(ConfigError, match="torch has no deterministic adaptive_avg_pool2d_backward_cuda on"),
-        determinism_errors(deterministic=True),
+        computing(cpu, precision="float32", deterministic=True),
     ):
         raise RuntimeError(said)
     for deterministic, words in ((False, said), (True, "mat1 and mat2 shapes cannot be multiplied")):
-        with pytest.raises(RuntimeError, match=words[:10]), determinism_errors(deterministic=deterministic):
+        with (
+            pytest.raises(RuntimeError, match=words[:10]),
+            computing(cpu, precision="float32", deterministic=deterministic),
+        ):
             raise RuntimeError(words)
 
 

@@ -32,18 +32,18 @@ _DIGITS = 9
 _NAME = "[0-9]" * _DIGITS
 
 OptimiserState = Mapping[int, Mapping[str, Tensor]]
-"""Number of a weight -> name -> tensor, as torch's optimisers have it."""
+"""Index of a weight -> name -> tensor, as in the state_dict of torch's optimisers."""
 
 
 @dataclass
 class RunProgress:
-    """How far a run is: the scalars of its state, which the training loop counts up.
+    """The progress of a run: the scalars of its state.
 
     Attributes:
         stage: index of the current stage; the number of stages when all are done.
         update: updates made in that stage.
-        epoch: the epoch with which that stage began; every stage begins a new one.
-        log_bytes: length of the log.
+        epoch: the epoch at which that stage began; every stage begins a new one.
+        log_bytes: length of the log in bytes.
         best: accuracy in per cent of the best weights on the tune set so far; None before the first.
         losses: sum of the losses since the last line of the log.
         n_losses: number of these losses.
@@ -67,16 +67,16 @@ def save_state(
     averaged: nn.Module | None = None,
     generator: torch.Generator | None = None,
 ) -> None:
-    """Writes a state, named by the total number of updates; other states are left as they are.
+    """Writes a state, named by the total number of updates, into the folder of a run's states.
 
     Args:
-        folder: of the run's states.
-        done: its scalars.
-        total: updates in all stages.
-        model: the weights.
-        optimiser: the state of the optimiser; None between stages.
+        folder: the folder; its other states are left as they are.
+        done: the scalars of the state.
+        total: updates made in all stages.
+        model: the model.
+        optimiser: the optimiser's state; None between stages.
         averaged: the moving average of the model's weights, if there is one.
-        generator: of the run on the model's device; None for torch's own.
+        generator: the run's random numbers on the model's device; None for torch's own.
 
     Raises:
         DatasetError: no space left, or no permission.
@@ -102,7 +102,7 @@ def save_state(
             save_file(_unshared(tensors), temporary)
         content = {**asdict(done), "sha256": record(work / "tensors.safetensors").sha256}
         write_whole(work / "state.json", (json.dumps(content, indent=2) + "\n").encode())
-        # A state of the same update differs only in the log's length, which the end of a stage may add to.
+        # An existing state of the same update differs only in the log's length: a stage's end may add lines.
         _state_folder(folder / name).remove()
         work.rename(folder / name)
         sync_folder(folder)
@@ -126,22 +126,22 @@ def states_in(folder: Path) -> list[Path]:
 
 
 def _all_states(folder: Path) -> list[Path]:
-    """Everything with the name of a state, complete or being written, whatever it is."""
+    """Every path with the name of a state, complete or partly written, whatever it is."""
     return [*sorted(folder.glob(_NAME)), *sorted(folder.glob(f"{OWN_PREFIX}{_NAME}.work"))]
 
 
 def check_states(folder: Path) -> None:
-    """Checks that there are no other files where states are removed.
+    """Checks that the states hold no files that removing them would delete by mistake.
 
     Raises:
-        DatasetError: there is one; names it.
+        DatasetError: there is such a file; the message names it.
     """
     for path in _all_states(folder):
         _state_folder(path).check()
 
 
 def remove_states(folder: Path, *, but: str = "") -> None:
-    """Removes the states of a run except the one named `but`; if all go, the folder too if it is empty."""
+    """Removes all states of a run but one; without `but` it removes the folder too, if it is then empty."""
     for path in _all_states(folder):
         if path.name != but:
             _state_folder(path).remove()
@@ -151,7 +151,7 @@ def remove_states(folder: Path, *, but: str = "") -> None:
 
 
 def read_state(folder: Path, name: str | None = None) -> tuple[RunProgress, dict[str, Tensor]] | None:
-    """The state of a name, or the newest one, or None if there is none.
+    """The state with this name, by default the newest; None if there are no states.
 
     Raises:
         DatasetError: the state is damaged.
@@ -174,13 +174,9 @@ def read_state(folder: Path, name: str | None = None) -> tuple[RunProgress, dict
 
 _STATE = Fields(
     {
-        "stage": COUNT,
-        "update": COUNT,
-        "epoch": COUNT,
-        "log_bytes": COUNT,
+        **dict.fromkeys(("stage", "update", "epoch", "log_bytes", "n_losses"), COUNT),
         "best": Nullable(NUMBER),
         "losses": NUMBER,
-        "n_losses": COUNT,
         "sha256": SHA256,
     }
 )
@@ -192,11 +188,15 @@ def load_state(
     tensors: Mapping[str, Tensor],
     model: nn.Module,
     averaged: nn.Module | None = None,
-) -> None:
-    """Restores the model, averages and torch's generators from a state of a folder.
+    generator: torch.Generator | None = None,
+) -> OptimiserState:
+    """Restores the model, its average and random numbers from a state; arguments as of `save_state`.
+
+    Returns:
+        The optimiser's state; empty between stages.
 
     Raises:
-        DatasetError: the state has weights of other names or shapes than the model.
+        DatasetError: the names or shapes of the state's weights are not the model's.
     """
     weights = _below("model", tensors)
     _check_weights(folder, weights, model)
@@ -207,10 +207,8 @@ def load_state(
     gpu = _gpu_of(model)
     if "generator.cuda" in tensors and gpu is not None:
         torch.cuda.set_rng_state(tensors["generator.cuda"], gpu)
-
-
-def optimiser_state(tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
-    """The state of the optimiser among the tensors of a state; empty between stages."""
+    if generator is not None and (name := f"generator.{generator.device.type}") in tensors:
+        generator.set_state(tensors[name])
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in _below("optimiser", tensors).items():
         number, _, key = name.partition(".")
@@ -219,16 +217,16 @@ def optimiser_state(tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor
 
 
 def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None:
-    """Writes a checkpoint for evaluation with `about` as its metadata; errors as `save_state`."""
+    """Writes a checkpoint for evaluation, with `about` as its metadata; errors as of `save_state`."""
     with whole_file(path) as temporary:
         save_file(_unshared(_tensors_of(model)), temporary, metadata={_METADATA: json.dumps(about)})
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """The metadata of a checkpoint: its model, dataset and so on.
+    """The metadata of a checkpoint: its model, HOP and so on.
 
     Raises:
-        DatasetError: not a checkpoint.
+        DatasetError: it is not a checkpoint.
     """
     with reading(path, "a checkpoint of clevrhope train"):
         check_regular(path)
@@ -250,7 +248,7 @@ def load_weights(path: Path, model: nn.Module) -> None:
     """Loads the weights of a checkpoint into a model.
 
     Raises:
-        DatasetError: not a checkpoint, or one of another model.
+        DatasetError: it is not a checkpoint, or one of another model.
     """
     tensors = read_tensors(path, "a whole checkpoint")
     _check_weights(path, tensors, model)
@@ -258,7 +256,7 @@ def load_weights(path: Path, model: nn.Module) -> None:
 
 
 def _check_weights(path: Path, weights: Mapping[str, Tensor], model: nn.Module) -> None:
-    """Checks that weights have the names and shapes of a model's; errors as of `load_weights`."""
+    """Checks that the names and shapes of weights are the model's; errors as of `load_weights`."""
     own = model.state_dict()
     what = "of another model, or of this one in another version of clevrhope"
     for name in (*own, *weights):
@@ -278,7 +276,7 @@ def read_tensors(path: Path, what: str, *, remedy: str = "") -> dict[str, Tensor
 
 
 def _gpu_of(model: nn.Module) -> torch.device | None:
-    """The GPU that the model is on, which need not be torch's default GPU."""
+    """The GPU that the model is on, which may not be torch's default GPU."""
     return next((each.device for each in model.parameters() if each.is_cuda), None)
 
 
@@ -291,7 +289,7 @@ def _tensors_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 def _unshared(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors that share no memory, as safetensors requires: tied weights are written twice."""
+    """Copies of tensors that share memory, as safetensors requires: tied weights are written twice."""
     seen: set[int] = set()
     unshared = {}
     for name, value in tensors.items():

@@ -1,11 +1,9 @@
-"""Checks of what a model's methods return, and a rehearsal of all of them before a run.
+"""Checks of what a model's methods return, and a rehearsal that calls all of them before a run.
 
-Errors that a later stage or `evaluate` would raise after hours are then raised before anything is written.
+A mistake that a later stage or `evaluate` would hit after hours is then found before anything is written.
 """
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,9 +18,6 @@ from clevrhope.training.data import Questions
 from clevrhope.training.device import casting, computing
 from clevrhope.training.prepared_run import PreparedRun
 from clevrhope.training.stages import select_weights, trainable_weights
-
-WANTED = "rehearses"
-"""Attribute of a model; if it is False, nothing is tried."""
 
 
 def check_loss(model: nn.Module, stage: Stage, loss: Any) -> None:
@@ -39,10 +34,10 @@ def check_loss(model: nn.Module, stage: Stage, loss: Any) -> None:
 
 
 def check_scores(model: nn.Module, method: str, batch: Batch, scores: Any, n_answers: int) -> None:
-    """Checks that there is a score for each answer to each question.
+    """Checks that scores are (B, A): one for each answer to each question.
 
     Raises:
-        ConfigError: there is not.
+        ConfigError: they are not.
     """
     if not isinstance(scores, Tensor) or scores.shape != (len(batch), n_answers):
         shown = f"scores of shape {tuple(scores.shape)}" if isinstance(scores, Tensor) else _described(scores)
@@ -53,10 +48,10 @@ def check_scores(model: nn.Module, method: str, batch: Batch, scores: Any, n_ans
 
 
 def check_programs(model: nn.Module, method: str, batch: Batch, programs: Any) -> None:
-    """Checks that there is an int64 row of program tokens for each question.
+    """Checks that programs are int64 (B, P): a row of tokens for each question.
 
     Raises:
-        ConfigError: there is not.
+        ConfigError: they are not.
     """
     is_tensor = isinstance(programs, Tensor)
     if not is_tensor or programs.ndim != 2 or len(programs) != len(batch) or programs.dtype != torch.int64:
@@ -67,65 +62,44 @@ def check_programs(model: nn.Module, method: str, batch: Batch, programs: Any) -
         )
 
 
-@contextmanager
-def determinism_errors(*, deterministic: bool) -> Iterator[None]:
-    """Turns torch's error for an operation without a deterministic version into a ConfigError.
-
-    Raises:
-        ConfigError: there was such an error, and `deterministic` is true.
-    """
-    try:
-        yield
-    except RuntimeError as error:
-        if not deterministic or "deterministic" not in str(error):
-            raise
-        operation = str(error).partition(" ")[0]
-        raise ConfigError(
-            f"--deterministic: torch has no deterministic {operation} on this device; leave the flag out, or "
-            "write the model without this operation"
-        ) from error
-
-
 def _described(given: Any) -> str:
     return f"a tensor of shape {tuple(given.shape)}" if isinstance(given, Tensor) else repr(given)[:60]
 
 
 def rehearse(run: PreparedRun, questions: Questions) -> None:
-    """Calls each method of a model that its run and its evaluation will call, and checks what it returns.
+    """Calls each method of a model that its run and evaluation will call, and checks what it returns.
 
-    Each stage is run forward and backward on a batch of the first questions. Neither the model nor torch's
-    generators are changed.
+    Each stage is run forward and backward on a batch of the first questions. The model and torch's generators
+    stay unchanged. Nothing is done for a run that has already started.
 
     Raises:
-        ConfigError: losses, scores or programs of another form, or features that the model rejects.
+        ConfigError: a loss, scores or programs have another form, or the model rejects its features.
         Exception: any exception in the model, with the shapes of the batch as a note.
     """
-    if not getattr(run.model, WANTED, True):
+    if run.folder.is_started or not getattr(run.model, "rehearses", True):
         return
     try:
         copied = copy.deepcopy(run.model)
-    except (RuntimeError, TypeError):  # some modules cannot be copied; errors then come in the run itself
+    except (RuntimeError, TypeError):  # some modules cannot be copied; any errors then come in the run itself
         return
     trainable = trainable_weights(copied)
     gpus = [run.device] if run.device.type == "cuda" else []
-    precision, deterministic = run.precision, run.request.deterministic
     batch: Batch | None = None
     with (
         torch.random.fork_rng(devices=gpus),
-        computing(run.device, precision=precision, deterministic=deterministic),
-        determinism_errors(deterministic=deterministic),
+        computing(run.device, precision=run.precision, deterministic=run.request.deterministic),
     ):
         try:
             for stage in run.recipe.stages:
                 first = np.arange(stage.batch_size)
                 (batch,) = questions.batches(first, stage.batch_size, getattr(copied, "plan", None))
                 select_weights(copied, stage, trainable)
-                with casting(run.device, precision):
+                with casting(run.device, run.precision):
                     loss = getattr(copied, stage.loss)(batch)
                 check_loss(copied, stage, loss)
                 loss.backward()
             if batch is not None:
-                with casting(run.device, precision):
+                with casting(run.device, run.precision):
                     _check_answers(copied, batch, len(run.vocab.answers()))
         except Exception as error:
             if batch is not None:
@@ -137,7 +111,7 @@ def rehearse(run: PreparedRun, questions: Questions) -> None:
                 shapes = ", ".join(f"{name} {tuple(each.shape)}" for name, each in tensors.items())
                 error.add_note(
                     f"({type(copied).__name__}, tried before its run on {len(batch)} questions: {shapes}; a "
-                    f"model that cannot be tried like this sets {WANTED} = False)"
+                    f"model that cannot be tried like this sets rehearses = False)"
                 )
             raise
 

@@ -1,4 +1,4 @@
-"""How a device computes: its precision, whether results are deterministic, and the memory that it frees."""
+"""How a device computes: its precision, whether results are deterministic, and how malloc frees memory."""
 
 import ctypes
 import os
@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import torch
 
+from clevrhope.errors import ConfigError
 from clevrhope.training.request import Precision
 
 _BFLOAT16 = ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
@@ -22,6 +23,9 @@ def computing(device: torch.device, *, precision: Precision, deterministic: bool
 
     On a CPU the same number of threads always gives the same bits. On a GPU `deterministic` forbids
     operations that do not, and makes training slower.
+
+    Raises:
+        ConfigError: `deterministic`, and torch has no deterministic version of an operation in the block.
     """
     before = (
         torch.backends.cuda.matmul.allow_tf32,
@@ -39,6 +43,14 @@ def computing(device: torch.device, *, precision: Precision, deterministic: bool
         torch.backends.cudnn.benchmark = gpu and not deterministic
         torch.use_deterministic_algorithms(gpu and deterministic)
         yield
+    except RuntimeError as error:
+        if not deterministic or "deterministic" not in str(error):
+            raise
+        operation = str(error).partition(" ")[0]
+        raise ConfigError(
+            f"--deterministic: torch has no deterministic {operation} on this device; leave the flag out, or "
+            "write the model without this operation"
+        ) from error
     finally:
         torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before[:2]
         torch.backends.cudnn.benchmark = before[2]

@@ -1,9 +1,8 @@
-"""The training loop: stage by stage and update by update, with log, tuning, checkpoints and states."""
+"""The training loop: stages and updates, with the log, evaluation on the tune set, checkpoints and states."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from math import ceil, isfinite
 from time import monotonic, time
 from typing import Any
@@ -16,14 +15,12 @@ from torch.nn import Parameter
 from clevrhope.dataset.identity import vocab_digest
 from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
-from clevrhope.models.recipe import Stage
 from clevrhope.models.stack import show_model
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.training.checkpoints import (
     OptimiserState,
     RunProgress,
     load_state,
-    optimiser_state,
     read_state,
     remove_states,
     save_state,
@@ -31,7 +28,7 @@ from clevrhope.training.checkpoints import (
     state_name,
     states_in,
 )
-from clevrhope.training.checks import check_loss, determinism_errors
+from clevrhope.training.checks import check_loss
 from clevrhope.training.data import Questions
 from clevrhope.training.gradients import Gradients
 from clevrhope.training.interrupts import Interrupt
@@ -45,37 +42,39 @@ from clevrhope.training.run_folder import late_checkpoint
 from clevrhope.training.stages import average_weights, averaged_model, select_weights, trainable_weights
 
 SAVE_SECONDS = 300.0
-"""Time between two states to resume from, without `save_every`. Saving changes no result."""
+"""Time between two saved states if `save_every` is not given. Saving changes no result."""
 
 TUNE_EVALUATIONS = 20
-"""Number of evaluations on the tune set, without `tune_every`."""
+"""Number of evaluations on the tune set if `tune_every` is not given."""
 
 LOG_UPDATES = 100
-"""Most updates between two lines of the log; fewer in a short stage, so that it has twenty lines."""
+"""Updates between two lines of the log; fewer in a short stage, so that it has twenty lines."""
 
 GPU_CHECK_UPDATES = 50
-"""Updates between two checks of the losses on a GPU, each of which waits for it."""
+"""Updates between two checks of the losses on a GPU; each check waits for the GPU."""
 
 UPDATES_AT_ONCE = 1000
-"""Updates whose questions are put in order at a time."""
+"""Updates whose order of questions is computed at a time."""
 
 SHOW_SECONDS = 0.25
+"""Time between two updates of the progress display."""
 
 
 @dataclass(repr=False)
 class Member:
-    """A run of a loop, with what it has of its own.
+    """One of the runs that a loop trains.
 
     Attributes:
-        run: the run. Those of a stack share one recipe and one model, which shows that of each run in turn.
-        tune: the questions that weights are chosen by; None for none.
+        run: the run. The runs of a stack share one recipe and one model, whose weights are set to views of
+            each run's own in turn.
+        tune: the tune set; None for none.
         log: its log.
-        done: how far it is, which is all that a resumed run needs besides tensors.
-        tensors: those of the state that it resumes from; None for a new run.
-        first_row: its first row in the questions of all runs.
-        generator: in a stack, its random numbers, seeded as torch's own are for a run by itself.
+        done: its progress: everything that resuming needs besides tensors.
+        tensors: the tensors of the state that it resumes from; None for a new run.
+        first_row: the row at which its questions begin among those of all runs.
+        generator: in a stack, its random numbers, seeded as torch's own are for a single run.
         last_loss: mean loss of the last line of the log; None if this process wrote none.
-        error: why it cannot continue. In a stack its model is trained with the others, but not kept.
+        error: why it cannot continue. In a stack its model is still trained, but no longer saved.
     """
 
     run: PreparedRun
@@ -92,7 +91,7 @@ class Member:
 def open_member(
     run: PreparedRun, tune: Questions | None, *, state: str | None = None, on_log: OnLog | None = None
 ) -> Member:
-    """A run at a state, by default its newest, with its log open; errors as of `read_state` and `Log`."""
+    """Opens a run at a state, by default its newest, with its log; errors as of `read_state` and `Log`."""
     done, tensors = read_state(run.folder.state, state) or (RunProgress(), None)
     log = Log(
         run.folder.log,
@@ -105,12 +104,12 @@ def open_member(
 
 
 class Loop:
-    """Makes the updates of a run, or of several whose models are stacked (`clevrhope.models.stack`).
+    """Makes the updates of a run, or of M runs whose models are stacked (`clevrhope.models.stack`).
 
     Attributes:
         members: the M runs.
         model: the run's model, or the stack of all.
-        questions: of all runs.
+        questions: the train sets of all runs.
         n_made: updates that this process made.
         busy_seconds: the time that they took, without tuning and saving.
     """
@@ -123,30 +122,35 @@ class Loop:
         progress: Progress,
         interrupt: Interrupt,
     ) -> None:
-        """`progress` displays progress; `interrupt` says whether to stop after the next update."""
+        """`interrupt` says whether to stop after the next update."""
         self.members, self.model, self.questions = members, model, questions
         self._first = members[0].run
+        self._stage = self._first.recipe.stages[0]
         self._is_stack = model is not self._first.model
         self._progress, self._interrupt = progress, interrupt
-        self._averaged: nn.Module | None = None  # the moving average of the weights, where a stage has one
-        self._evaluated = self._first.model  # the weights of a run that are tuned, kept and evaluated
+        self._averaged: nn.Module | None = None  # the moving average of the weights, if the stage has one
+        self._evaluated = self._first.model  # the weights of a run that are evaluated and saved
         self.n_made, self.busy_seconds = 0, 0.0
 
     @property
     def _running(self) -> list[int]:
-        """The numbers of the runs without an error."""
+        """Indices of the runs without an error."""
         return [number for number, member in enumerate(self.members) if member.error is None]
 
     @property
     def _done(self) -> RunProgress:
-        """The progress of one of these runs; stage and update are those of all."""
+        """The progress of one of these runs; all are at the same stage and update."""
         return self.members[self._running[0]].done
 
+    @property
+    def _is_last_stage(self) -> bool:
+        return self._stage is self._first.recipe.stages[-1]
+
     def run(self) -> None:
-        """Makes all remaining updates, and writes the last weights.
+        """Makes all remaining updates and writes the last weights.
 
         Raises:
-            TrainingError: a loss or weights of a single run that are not finite.
+            TrainingError: the loss or the weights of a single run are not finite.
             KeyboardInterrupt: the runs were interrupted; their states are written.
         """
         recipe, request = self._first.recipe, self._first.request
@@ -154,6 +158,7 @@ class Loop:
         for stage in recipe.stages[self._done.stage :]:
             if not self._running:
                 return
+            self._stage = stage
             weights = select_weights(self.model, stage, trainable)
             optimiser = make_optimiser(stage.optimiser, weights)
             self._averaged = averaged_model(self.model, stage)
@@ -163,39 +168,34 @@ class Loop:
             if self._done.update == 0:
                 self._seed()
             runs = f"{len(self.members)} x " if self._is_stack else ""
-            with (
-                self._progress.stage(
-                    f"{runs}{request.model} {stage.name}", total=stage.updates, unit="updates"
-                ) as advance,
-                determinism_errors(deterministic=request.deterministic),
-            ):
+            title = f"{runs}{request.model} {stage.name}"
+            with self._progress.stage(title, total=stage.updates, unit="updates") as advance:
                 advance(self._done.update, there=True)
-                self._make_updates(stage, weights, optimiser, advance)
+                self._make_updates(weights, optimiser, advance)
             for number in self._running:
-                with self._showing(number) as member:
-                    self._end_stage(member, stage)
+                with self._viewing(number) as member:
+                    self._end_stage(member)
             self._save(None)
-            if stage is not recipe.stages[-1] and self._interrupt.is_set:
+            if not self._is_last_stage and self._interrupt.is_set:
                 raise KeyboardInterrupt
 
     def _make_updates(
-        self, stage: Stage, weights: list[Parameter], optimiser: torch.optim.Optimizer, advance: Advance
+        self, weights: list[Parameter], optimiser: torch.optim.Optimizer, advance: Advance
     ) -> None:
-        """Makes the remaining updates of a stage, with all that is due between them."""
+        """Makes the remaining updates of the stage: logs, evaluates on the tune set and saves when due."""
         request, device, done = self._first.request, self.questions.device, self._done
-        is_last = stage is self._first.recipe.stages[-1]
+        stage, is_last = self._stage, self._is_last_stage
         check_every = GPU_CHECK_UPDATES if device.type == "cuda" else 1
         log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
         tune_every = request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
         is_tuned = is_last and self.members[0].tune is not None
-        losses: list[Tensor] = []  # (M,) each, not checked yet
+        losses: list[Tensor] = []  # (M,) each; those that were not checked yet
         line_seconds, line_updates = 0.0, 0  # since the last line of the log
-        n_shown = 0  # made since the display last moved
+        n_unshown = 0  # since the progress display was last updated
         clock = saved = shown = monotonic()
-        batches = self._batches(stage)
+        batches = self._batches()
         is_static = not self._is_stack and getattr(self.model, "is_static", False)
-        losses_of = partial(self._losses, stage)
-        gradients = Gradients(losses_of, weights, device, self._first.precision, is_static=is_static)
+        gradients = Gradients(self._losses, weights, device, self._first.precision, is_static=is_static)
         while done.update < stage.updates and self._running:
             batch = next(batches)
             rate = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)
@@ -205,7 +205,7 @@ class Loop:
             if stage.optimiser.clip_norm is not None:
                 nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
             if len(losses) >= check_every:
-                self._check_losses(losses, stage, done.update + 1)
+                self._check_losses(losses, done.update + 1)
             optimiser.step()
             for member in self.members:
                 member.done.update += 1
@@ -213,12 +213,12 @@ class Loop:
                 average_weights(self._averaged, self.model, stage, done.update)
             self.n_made += 1
             line_updates += 1
-            n_shown += 1
+            n_unshown += 1
 
             now, left = monotonic(), stage.updates - done.update
             if now - shown >= SHOW_SECONDS or not left:
-                advance(n_shown)
-                n_shown, shown = 0, now
+                advance(n_unshown)
+                n_unshown, shown = 0, now
             logs = done.update % log_every == 0 or not left
             tunes = is_tuned and (done.update % tune_every == 0 or not left)
             n_left, off = divmod(left, request.keep_every or stage.updates)
@@ -230,20 +230,20 @@ class Loop:
             saves = (saves or self._interrupt.is_set) and left > 0
             if not (logs or tunes or keeps or saves):
                 continue
-            self._check_losses(losses, stage, done.update)
+            self._check_losses(losses, done.update)
             seconds = monotonic() - clock
             line_seconds += seconds
             self.busy_seconds += seconds
             for number in self._running:
-                with self._showing(number) as member:
+                with self._viewing(number) as member:
                     if logs:
-                        self._log_loss(member, stage, rate, speed=line_updates / line_seconds)
+                        self._log_loss(member, rate, speed=line_updates / line_seconds)
                     if tunes or keeps or saves:
-                        self._check_weights(member, stage)
+                        self._check_weights(member)
                     if tunes:
-                        self._tune(member, stage)
+                        self._tune(member)
                     if keeps:
-                        self._keep(member, late_checkpoint(stage.name, done.update), stage)
+                        self._keep(member, late_checkpoint(stage.name, done.update))
             if logs:
                 line_seconds, line_updates = 0.0, 0
             if saves:
@@ -253,9 +253,9 @@ class Loop:
                     raise KeyboardInterrupt
             clock = monotonic()
 
-    def _batches(self, stage: Stage) -> Iterator[Batch]:
-        """The batches of the stage that are left: a part for each run, those of one update in one batch."""
-        size, left = stage.batch_size, stage.updates - self._done.update
+    def _batches(self) -> Iterator[Batch]:
+        """The remaining batches of the stage; each has the questions of one run after those of another."""
+        size, left = self._stage.batch_size, self._stage.updates - self._done.update
         plan = getattr(self.model, "stack_plan" if self._is_stack else "plan", None)
         orders = []
         for member in self.members:
@@ -268,9 +268,10 @@ class Loop:
             yield from self.questions.batches(several, len(orders) * size, plan)
             left -= n
 
-    def _losses(self, stage: Stage, batch: Batch) -> Tensor:
+    def _losses(self, batch: Batch) -> Tensor:
         """(M,) losses of the runs."""
         model: Any = self.model
+        stage = self._stage
         if self._is_stack:
             generators = [member.generator for member in self.members]
             losses: Tensor = getattr(model, model.stack_losses[stage.loss])(batch, generators)
@@ -280,57 +281,57 @@ class Loop:
             check_loss(model, stage, loss)
         return loss.reshape(1)  # type: ignore[no-any-return]
 
-    def _check_losses(self, losses: list[Tensor], stage: Stage, update: int) -> None:
-        """Checks that losses, the last of them of an update, are finite; adds them up and forgets them."""
+    def _check_losses(self, losses: list[Tensor], update: int) -> None:
+        """Checks that losses up to an update are finite, adds them to the runs' sums and clears the list."""
         if not losses:
             return
         of_runs = torch.stack(losses, dim=1).tolist()
         losses.clear()
         for number in self._running:
-            with self._showing(number) as member:
+            with self._viewing(number) as member:
                 for at, value in enumerate(of_runs[number], update - len(of_runs[number]) + 1):
                     if not isfinite(value):
-                        raise _failure(member, f"the loss is {value} at update {at:,}", stage)
+                        raise self._failure(member, f"the loss is {value} at update {at:,}")
                 member.done.losses += sum(of_runs[number])
                 member.done.n_losses += len(of_runs[number])
 
-    def _check_weights(self, member: Member, stage: Stage) -> None:
+    def _check_weights(self, member: Member) -> None:
         """Checks that all weights of a run are finite."""
         named = self._first.model.named_parameters()
         bad = [name for name, each in named if not bool(each.isfinite().all())]
         if bad:
             problem = f"non-finite weights ({bad[0]}) after update {member.done.update:,}"
-            raise _failure(member, problem, stage)
+            raise self._failure(member, problem)
 
-    def _log_loss(self, member: Member, stage: Stage, rate: float, speed: float) -> None:
-        """Adds a line to the log of a run; `speed` is in updates a second."""
+    def _log_loss(self, member: Member, rate: float, speed: float) -> None:
+        """Adds the mean loss to the log of a run; `speed` is in updates per second."""
         done = member.done
         member.last_loss = done.losses / done.n_losses
         values: Mapping[str, Tensor] = getattr(self._first.model, "log_values", dict)()
         line = {
-            "epoch": done.epoch + done.update // _n_batches(member, stage),
+            "epoch": done.epoch + done.update // self._n_batches(member),
             "loss": member.last_loss,
             "rate": rate,
             **{name: float(value) for name, value in values.items()},
             "updates_a_second": round(speed, 3),
         }
-        _write(member, stage, line)
+        self._write(member, line)
         done.losses, done.n_losses = 0.0, 0
 
-    def _tune(self, member: Member, stage: Stage) -> None:
-        """Evaluates the weights of a run on its tune set, and keeps them if they are the best so far."""
+    def _tune(self, member: Member) -> None:
+        """Evaluates the weights of a run on its tune set, and saves them if they are the best so far."""
         assert member.tune is not None
         n_answers, precision = len(member.run.vocab.answers()), member.run.precision
         answers = predict_answers(
             self._evaluated, "predict", member.tune, n_answers=n_answers, precision=precision
         )
         percent = accuracy(answers, member.tune)
-        _write(member, stage, {"tuned_on": tune_set_name(member.run.request), "accuracy": percent})
+        self._write(member, {"tuned_on": tune_set_name(member.run.request), "accuracy": percent})
         if member.done.best is None or percent > member.done.best:
             member.done.best = percent
-            self._keep(member, "best", stage)
+            self._keep(member, "best")
 
-    def _keep(self, member: Member, name: str, stage: Stage) -> None:
+    def _keep(self, member: Member, name: str) -> None:
         """Writes a checkpoint of a run."""
         request = member.run.request
         about = {
@@ -340,24 +341,23 @@ class Loop:
             "seed": request.seed,
             "vocab": vocab_digest(member.run.vocab),
             "checkpoint": name,
-            "stage": stage.name,
+            "stage": self._stage.name,
             "update": member.done.update,
         }
         save_weights(member.run.folder.checkpoint(name), self._evaluated, about)
 
-    def _end_stage(self, member: Member, stage: Stage) -> None:
-        """Keeps the weights of a run where they are evaluated, and moves it on to the next stage."""
-        self._check_weights(member, stage)
-        is_last = stage is self._first.recipe.stages[-1]
-        if is_last or stage.evaluated:
-            self._keep(member, "last" if is_last else stage.name, stage)
+    def _end_stage(self, member: Member) -> None:
+        """Writes a checkpoint of a run if the stage is to be evaluated, and moves to the next stage."""
+        self._check_weights(member)
+        if self._is_last_stage or self._stage.evaluated:
+            self._keep(member, "last" if self._is_last_stage else self._stage.name)
         done = member.done
-        done.epoch += ceil(done.update / _n_batches(member, stage))  # the next stage begins an epoch
+        done.epoch += ceil(done.update / self._n_batches(member))  # the next stage begins an epoch
         done.stage, done.update = done.stage + 1, 0
 
     @contextmanager
-    def _showing(self, number: int) -> Iterator[Member]:
-        """A run, which the model and the average of all show; in a stack, an error of it is noted."""
+    def _viewing(self, number: int) -> Iterator[Member]:
+        """Makes the model and the average views of a run's own; a run of a stack keeps its TrainingError."""
         member = self.members[number]
         if self._is_stack:
             show_model(self._first.model, self.model, number)
@@ -379,11 +379,10 @@ class Loop:
     def _save(self, optimiser: OptimiserState | None) -> None:
         """Writes the states of all runs, and only then removes older ones, so that all have one in common.
 
-        Args:
-            optimiser: the state of the optimiser; None between stages.
+        `optimiser` is None between stages.
         """
         for number in self._running:
-            with self._showing(number) as member:
+            with self._viewing(number) as member:
                 member.log.sync()
                 run, done = member.run, member.done
                 averaged = self._evaluated if optimiser is not None and self._averaged is not None else None
@@ -400,48 +399,43 @@ class Loop:
         for number, member in enumerate(self.members):
             if member.tensors is None:
                 return
-            with self._showing(number):
+            with self._viewing(number):
                 averaged = self._evaluated if is_begun and self._averaged is not None else None
-                load_state(member.run.folder.state, member.tensors, self._first.model, averaged)
-            generator = member.tensors.get(f"generator.{self.questions.device.type}")
-            if member.generator is not None and is_begun and generator is not None:
-                member.generator.set_state(generator)
-            parts.append(optimiser_state(member.tensors))
+                state, model = member.run.folder.state, self._first.model
+                parts.append(load_state(state, member.tensors, model, averaged, member.generator))
             member.tensors = None
         if is_begun:
-            state = _joined_states(parts) if self._is_stack else parts[0]
-            optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
+            joined = _joined_states(parts) if self._is_stack else parts[0]
+            optimiser.load_state_dict({**optimiser.state_dict(), "state": joined})
 
+    def _write(self, member: Member, values: Mapping[str, Any]) -> None:
+        """Adds a line to the log of a run."""
+        place = {"stage": self._stage.name, "update": member.done.update, "of": self._stage.updates}
+        step = member.run.updates_made(member.done)
+        member.log.add({**place, **values, "time": round(time(), 3)}, step=step)
+        member.done.log_bytes = member.log.length
 
-def _write(member: Member, stage: Stage, values: Mapping[str, Any]) -> None:
-    """Adds a line to the log of a run."""
-    place = {"stage": stage.name, "update": member.done.update, "of": stage.updates}
-    step = member.run.updates_made(member.done)
-    member.log.add({**place, **values, "time": round(time(), 3)}, step=step)
-    member.done.log_bytes = member.log.length
+    def _n_batches(self, member: Member) -> int:
+        """Number of batches in an epoch."""
+        return member.run.n_questions // self._stage.batch_size
 
-
-def _n_batches(member: Member, stage: Stage) -> int:
-    """Batches of an epoch."""
-    return member.run.n_questions // stage.batch_size
-
-
-def _failure(member: Member, problem: str, stage: Stage) -> TrainingError:
-    """An error that says why a run cannot continue, and what is kept of it."""
-    saved = states_in(member.run.folder.state)
-    kept = (
-        f"the last good state, after {int(saved[-1].name):,} updates in all, is kept"
-        if saved
-        else "no state was saved yet"
-    )
-    return TrainingError(
-        f"{member.run.folder.root}: {problem} of stage {stage.name}; {kept}; start another run, for "
-        f"example with a smaller rate (--set recipe.{stage.name}.rate={stage.optimiser.rate / 10:g})"
-    )
+    def _failure(self, member: Member, problem: str) -> TrainingError:
+        """An error that says why a run cannot continue, and which of its states is kept."""
+        saved = states_in(member.run.folder.state)
+        kept = (
+            f"the last good state, after {int(saved[-1].name):,} updates in all, is kept"
+            if saved
+            else "no state was saved yet"
+        )
+        name, rate = self._stage.name, self._stage.optimiser.rate / 10
+        return TrainingError(
+            f"{member.run.folder.root}: {problem} of stage {name}; {kept}; start another run, for "
+            f"example with a smaller rate (--set recipe.{name}.rate={rate:g})"
+        )
 
 
 def _part(state: OptimiserState, number: int) -> dict[int, dict[str, Tensor]]:
-    """A run's part of the state of a stack's optimiser; numbers of steps are those of all runs."""
+    """A run's part of the state of a stack's optimiser; step counts, which are scalars, are shared."""
     return {
         weight: {name: value if value.ndim == 0 else value[number] for name, value in values.items()}
         for weight, values in state.items()
@@ -449,7 +443,7 @@ def _part(state: OptimiserState, number: int) -> dict[int, dict[str, Tensor]]:
 
 
 def _joined_states(states: Sequence[OptimiserState]) -> dict[int, dict[str, Tensor]]:
-    """The state of a stack's optimiser, of which each run has a part."""
+    """The state of a stack's optimiser, joined from the runs' parts."""
     return {
         weight: {
             name: value if value.ndim == 0 else torch.stack([state[weight][name] for state in states])

@@ -59,8 +59,7 @@ def train(
     run = prepare(request)
     request, folder = run.request, run.folder
     questions, tune = run.train_questions(), run.tune_questions()
-    if not folder.is_started:
-        rehearse(run, questions)
+    rehearse(run, questions)
     with locked(request.out):
         run.bind()
         tell(run.sentences)

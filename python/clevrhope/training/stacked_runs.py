@@ -169,8 +169,7 @@ def _train_group(
     runs = [run for run, _ in group]
     first = runs[0]
     questions, first_rows = join_train_sets(runs)
-    if not first.folder.is_started:
-        rehearse(first, questions)
+    rehearse(first, questions)
     stack = stack_models([run.model for run in runs])
     members = []
     with ExitStack() as logs:
