@@ -1,9 +1,8 @@
-"""A run before its first update: its request is checked, and all that it reads is open."""
+"""A run before its first update: its request is checked, and everything that it reads is open."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import torch
@@ -36,39 +35,32 @@ from clevrhope.training.request import (
     TUNE_SET_OF_NONE,
     Precision,
     TrainRequest,
-    TrainSummary,
     tune_set_name,
     tune_split,
 )
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.stages import check_stage
-from clevrhope.training.train_sets import (
-    CovrSplit,
-    choose_covr_split,
-    covr_binding,
-    kept_rows,
-    open_train_set,
-)
+from clevrhope.training.train_sets import CovrSplit, choose_covr_split, kept_rows, open_train_set
 from clevrhope.version import software_version
 
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run whose request was checked, with all that it reads; nothing of it is written yet.
+    """A run whose request was checked, with everything that it reads; nothing of it is written yet.
 
     Attributes:
-        request: with the HOP as the folder spells it.
-        folder: the run's.
-        model: on the device; with new weights, to be replaced by those of a state if there is one.
-        vocab: of its train set.
-        recipe: with the request's settings.
-        precision: to compute in.
-        device: to compute on.
+        request: the request, with the HOP as the dataset spells it.
+        folder: the run's folder.
+        model: the model on the device, with new weights; a state's weights replace them if there is one.
+        vocab: the vocabulary of the train set.
+        recipe: the model's recipe with the request's settings.
+        precision: the precision to compute in.
+        device: the device to compute on.
         reader: the questions of the train set.
         store: the features of their images.
-        tune: the split that weights are chosen by, and its features; None for none.
+        tune: the tune set and its features; None for none.
         binding: the content of run.json.
-        sentences: what is to be said of the run before it begins.
+        sentences: what to tell the user before the run begins.
     """
 
     request: TrainRequest
@@ -86,20 +78,20 @@ class PreparedRun:
 
     @property
     def n_updates(self) -> int:
-        """Updates of all stages."""
+        """Number of updates in all stages."""
         return sum(stage.updates for stage in self.recipe.stages)
 
     @property
     def n_questions(self) -> int:
-        """Questions to learn from."""
+        """Number of questions to train on."""
         return len(self.reader.answers)
 
     def updates_made(self, done: RunProgress) -> int:
-        """Updates that were made in all stages."""
+        """Number of updates made in all stages."""
         return sum(stage.updates for stage in self.recipe.stages[: done.stage]) + done.update
 
     def train_questions(self) -> Questions:
-        """The questions to learn from; errors as of `Questions`."""
+        """The questions to train on; errors as of `Questions`."""
         return Questions(self.reader, self.store.pool(self.reader.pool), self.device)
 
     def tune_questions(self) -> Questions | None:
@@ -110,7 +102,7 @@ class PreparedRun:
         return Questions(split, store.pool(split.pool), self.device)
 
     def bind(self) -> None:
-        """Writes run.json and vocab.json, or checks the folder, which the caller has locked.
+        """Writes run.json and vocab.json, or checks those in the folder, which the caller has locked.
 
         Raises:
             DatasetError: the folder holds another run, or other files.
@@ -121,37 +113,16 @@ class PreparedRun:
         if not self.folder.vocab.exists():
             write_vocab(self.folder.vocab, self.vocab)
 
-    def summary(
-        self, began: float, *, n_made: int = 0, busy_seconds: float = 0.0, loss: float | None = None
-    ) -> TrainSummary:
-        """The summary of a call that began at a time and finished the run, or found it finished.
-
-        Args:
-            began: the time.
-            n_made: updates that the call made.
-            busy_seconds: the time that they took, without tuning and saving.
-            loss: as of `TrainSummary`.
-        """
-        return TrainSummary(
-            folder=self.request.out,
-            updates=self.n_updates,
-            resumed_at=self.n_updates - n_made,
-            seconds=monotonic() - began,
-            updates_a_second=n_made / busy_seconds if busy_seconds else 0.0,
-            checkpoints=self.folder.checkpoints(),
-            loss=loss,
-        )
-
 
 def prepare(request: TrainRequest) -> PreparedRun:
     """Checks a request and opens what it reads; errors as of `train`."""
-    find_model(request.model)  # before its weights are seeded: a class of one's own may seed at import
+    find_model(request.model)  # before the weights' seed is set: importing a user's class may set another
     config, _ = split_settings(request.settings)
     layout = Layout(request.dataset)
     manifest = finished_manifest(layout.manifest)
     request = replace(request, hop=find_hop(layout, request.hop))
-    opened, vocab, of_train_set = open_train_set(layout, request.hop, request.split, request.size)
-    reader: Split = opened
+    reader: Split
+    reader, vocab, of_train_set = open_train_set(layout, request.hop, request.split, request.size)
     device = chosen_device(request.device)
 
     torch.manual_seed(derived_seed(request.seed, "weights"))
@@ -171,15 +142,14 @@ def prepare(request: TrainRequest) -> PreparedRun:
             load_initial(model, request.init_from, vocab)
     recipe = recipe_of(model, request)
     precision = _precision(request, recipe, device, folder)
-    covr_split = choose_covr_split(layout, request)
-    if covr_split is not None:
-        reader = SplitRows.of(reader).take(covr_split.train)
+    covr = choose_covr_split(layout, request)
+    if covr.train is not None:
+        reader = SplitRows.of(reader).take(covr.train)
     if request.drop_types:
         rows = SplitRows.of(reader)
         reader = rows.take(kept_rows(rows.programs, request.drop_types, seed=request.seed, vocab=vocab))
     for stage in recipe.stages:
         check_stage(model, stage, len(reader.answers))
-    held_out = covr_split.sentences() if covr_split is not None else ()
     return PreparedRun(
         request=request,
         folder=folder,
@@ -190,13 +160,13 @@ def prepare(request: TrainRequest) -> PreparedRun:
         device=device,
         reader=reader,
         store=store,
-        tune=_tune_set(request, layout, manifest.world["attributes"], vocab, store, covr_split),
+        tune=_tune_set(request, layout, manifest.world["attributes"], vocab, store, covr),
         binding={
             "model": request.model,
             "hop": request.hop,
             "size": request.size,
             **of_train_set,
-            **covr_binding(layout, request, covr_split),
+            **covr.binding,
             **init,
             "seed": request.seed,
             "settings": dict(request.settings),
@@ -213,7 +183,7 @@ def prepare(request: TrainRequest) -> PreparedRun:
             "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
             "versions": {"clevrhope": software_version(), "torch": torch.__version__},
         },
-        sentences=(*held_out, *initial_warnings(request, init)),
+        sentences=(*covr.sentences, *initial_warnings(request, init)),
     )
 
 
@@ -221,7 +191,7 @@ def recipe_of(model: nn.Module, request: TrainRequest) -> Recipe:
     """The recipe of a request's model, with the request's settings and updates.
 
     Raises:
-        ConfigError: it is not a recipe, or the settings do not fit it.
+        ConfigError: the model's recipe is not a recipe, or the settings do not fit it.
     """
     recipe = getattr(model, "recipe", DEFAULT_RECIPE)
     if not isinstance(recipe, Recipe) or not recipe.stages:
@@ -237,7 +207,7 @@ def recipe_of(model: nn.Module, request: TrainRequest) -> Recipe:
 
 
 def described_features(store: FeatureStore) -> dict[str, Any]:
-    """A run's record of the features that it reads: the store, without the dataset that it belongs to."""
+    """What run.json says of a feature store: everything but the dataset that it belongs to."""
     info = store.info.as_json()
     return {name: info[name] for name in ("kind", "options", "weights", "code", "note")}
 
@@ -248,17 +218,15 @@ def _tune_set(
     attributes: Mapping[str, Sequence[str]],
     vocab: Vocab,
     store: FeatureStore,
-    covr_split: CovrSplit | None,
+    covr: CovrSplit,
 ) -> tuple[Split, FeatureStore] | None:
-    """The split that weights are chosen by, and the features of its images."""
+    """The tune set and the features of its images; None without `tune_on`."""
     if request.tune_on is None:
         return None
     if request.is_of_sets:
         split = find_split(layout, request.hop, request.tune_on)
         reader: Split = open_split(layout, request.hop, split, vocab=vocab)
-        if covr_split is not None and covr_split.dev is not None:
-            reader = SplitRows.of(reader).take(covr_split.dev)
-        return reader, store
+        return (reader if covr.dev is None else SplitRows.of(reader).take(covr.dev)), store
     if request.tune_on not in (TUNE_SET, TUNE_SET_OF_NONE):
         clevr = Path(request.tune_on)
         return ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
@@ -274,7 +242,7 @@ def _tune_set(
 
 
 def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, folder: RunFolder) -> Precision:
-    """The precision of a resumed run, or else the requested one or what the device allows of the recipe's."""
+    """The requested precision, or that of a resumed run, or the recipe's if the device allows it."""
     if request.precision is None and folder.is_started and folder.run.exists():
         run = folder.read()
         if run["recipe"] == as_json_values(asdict(recipe)):

@@ -20,10 +20,9 @@ from clevrhope.training.device import computing
 from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import OnLog
 from clevrhope.training.loop import Loop, Member, open_member
-from clevrhope.training.prepared_run import prepare, recipe_of
+from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import TrainRequest, TrainSummary
-from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.stages import check_stage
 
 
@@ -42,11 +41,11 @@ def train(
     Args:
         request: model, dataset, settings and the run's folder.
         progress: displays progress.
-        tell: called once, before the first update and after all checks of the request, with sentences on
-            what is held out of covr_train, and on the run that this one starts from.
+        tell: called once, before the first update and after all checks of the request, with sentences about
+            what is held out of covr_train and about the run that this one starts from.
         on_log: called with each record of log.jsonl as a dictionary, to which `step` is added, the number of
-            updates in all stages. A resumed run repeats the records after its last state. An exception in it
-            stops the run and passes to the caller; the same call resumes from the last state.
+            updates in all stages. A resumed run repeats the records after its last state. An exception in
+            `on_log` stops the run and passes to the caller; the same call resumes from the last state.
 
     Raises:
         ConfigError: an unknown model, HOP, size, setting or device, or some that do not fit together.
@@ -57,15 +56,14 @@ def train(
     """
     began = monotonic()
     run = prepare(request)
-    request, folder = run.request, run.folder
+    request = run.request
     questions, tune = run.train_questions(), run.tune_questions()
     rehearse(run, questions)
     with locked(request.out):
         run.bind()
         tell(run.sentences)
-        if folder.finished.exists():
-            check_whole(folder)
-            return run.summary(began)
+        if run.folder.finished.exists():
+            return finished_summary(run, began)
         member = open_member(run, tune, on_log=on_log)
         with (
             closing(member.log),
@@ -87,7 +85,7 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
         vocab: vocabulary of the dataset, which need not exist yet.
 
     Returns:
-        The model on torch's device meta, which tells its kind of features and its ways of answering.
+        The model on torch's device "meta", from which its kind of features and its ways can be read.
 
     Raises:
         ConfigError: an unknown model or setting, or an invalid value.
@@ -103,7 +101,7 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
 
 
 def finish(began: float, loop: Loop, member: Member) -> TrainSummary:
-    """Writes finished.json of a run of a loop that made all updates, and removes its states."""
+    """Writes finished.json of a run that made all updates in a loop, and removes its states."""
     run, loss = member.run, member.last_loss
     content = {
         "updates": run.n_updates,
@@ -112,15 +110,16 @@ def finish(began: float, loop: Loop, member: Member) -> TrainSummary:
     }
     write_whole(run.folder.finished, (json.dumps(content, indent=2) + "\n").encode())
     remove_states(run.folder.state)
-    return run.summary(began, n_made=loop.n_made, busy_seconds=loop.busy_seconds, loss=loss)
+    return _summary(run, began, loop.n_made, loop.busy_seconds, loss)
 
 
-def check_whole(folder: RunFolder) -> None:
-    """Checks that a finished run still has its checkpoints.
+def finished_summary(run: PreparedRun, began: float) -> TrainSummary:
+    """The summary of a run that an earlier call finished, once its checkpoints are checked.
 
     Raises:
         DatasetError: the last weights are missing, or a checkpoint is damaged.
     """
+    folder = run.folder
     names = folder.checkpoints()
     if "last" not in names:
         raise DatasetError(
@@ -134,3 +133,18 @@ def check_whole(folder: RunFolder) -> None:
             raise DatasetError(
                 f"{error}; put back a whole copy, or move it elsewhere if it is not of this run"
             ) from error
+    return _summary(run, began)
+
+
+def _summary(
+    run: PreparedRun, began: float, n_made: int = 0, busy_seconds: float = 0.0, loss: float | None = None
+) -> TrainSummary:
+    return TrainSummary(
+        folder=run.request.out,
+        updates=run.n_updates,
+        resumed_at=run.n_updates - n_made,
+        seconds=monotonic() - began,
+        updates_a_second=n_made / busy_seconds if busy_seconds else 0.0,
+        checkpoints=run.folder.checkpoints(),
+        loss=loss,
+    )

@@ -1,7 +1,7 @@
-"""Trains several runs in one process, as a stack of their models; each gets the folder that `train` writes.
+"""Trains several runs in one process as a stack of their models; each gets the folder that `train` writes.
 
-Of models that are too small to fill a GPU, many are trained in little more time than one. A run's result is
-that of `train` up to rounding: it has its own questions, order, random numbers and state of the optimiser.
+Many models that are too small to fill a GPU train in little more time than one. A run's result is that of
+`train` up to rounding: it has its own questions, order, random numbers and optimiser state.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,52 +31,49 @@ from clevrhope.training.interrupts import Interrupt, interrupts
 from clevrhope.training.loop import Loop, open_member
 from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
 from clevrhope.training.request import TrainRequest, TrainSummary
-from clevrhope.training.run import check_whole, finish
+from clevrhope.training.run import finish, finished_summary
 
 
 def train_together(
     requests: Sequence[TrainRequest], progress: Progress | None = None
 ) -> list[TrainSummary | ClevrhopeError]:
-    """Trains runs that differ in their datasets, HOPs and seeds alone, or resumes them.
+    """Trains or resumes runs that differ only in their datasets, HOPs and seeds.
 
     Args:
         requests: as for `train`, each with a folder of its own.
         progress: displays progress.
 
     Returns:
-        For each request its summary, or the error that `train` would raise for it, which stops no other run.
+        For each request its summary, or the error that `train` would raise; an error stops no other run.
 
     Raises:
-        ConfigError: runs that differ in more, or whose model cannot be trained together with others.
+        ConfigError: the runs differ in more, or their model cannot be trained together with others.
         KeyboardInterrupt: SIGTERM or Ctrl-C came; the states of the runs are written, or all are finished.
     """
     began = monotonic()
     made: dict[int, TrainSummary | ClevrhopeError] = {}
-    runs: dict[int, PreparedRun] = {}
-    tunes: dict[int, Questions | None] = {}
+    runs: dict[int, tuple[PreparedRun, Questions | None]] = {}
     for number, request in enumerate(requests):
         try:
             run = prepare(request)
-            tunes[number] = run.tune_questions()
-            runs[number] = run
+            runs[number] = run, run.tune_questions()
         except ClevrhopeError as error:
             made[number] = error
-    check_alike(list(runs.values()))
+    check_alike([run for run, _ in runs.values()])
     with ExitStack() as locks:
-        for number, run in list(runs.items()):
+        for number, (run, _) in list(runs.items()):
             try:
                 locks.enter_context(locked(run.request.out))
                 run.bind()
                 if not run.folder.finished.exists():
                     continue
-                check_whole(run.folder)
-                made[number] = run.summary(began)
+                made[number] = finished_summary(run, began)
             except ClevrhopeError as error:
                 made[number] = error
             del runs[number]
         with interrupts() as interrupt:
-            for state, numbers in groups_at_a_state(runs):
-                group = [(runs[number], tunes[number]) for number in numbers]
+            for state, numbers in groups_at_a_state({number: run for number, (run, _) in runs.items()}):
+                group = [runs[number] for number in numbers]
                 ended = _train_group(group, state, began, progress or Silent(), interrupt)
                 made.update(zip(numbers, ended, strict=True))
     if torch.cuda.is_available():
@@ -126,7 +123,7 @@ def check_stackable(model: nn.Module, request: TrainRequest) -> None:
 
 
 def _common(run: PreparedRun) -> dict[str, Any]:
-    """What runs that are trained together have in common, by what it is called in messages."""
+    """Everything that must be the same in runs that are trained together, by its name in messages."""
     request = run.request
     options = ("device", "deterministic", "keep_last", "keep_every", "save_every", "tune_every")
     return {
@@ -141,9 +138,9 @@ def _common(run: PreparedRun) -> dict[str, Any]:
 
 
 def groups_at_a_state(runs: dict[int, PreparedRun]) -> Iterator[tuple[str, list[int]]]:
-    """Runs that can go on together, as the name of a state that all of them have and their numbers.
+    """Groups of runs that can be resumed together: the name of a state that all of them have, and the runs.
 
-    The state of a new run is that after 0 updates. If a process was killed while it wrote the states of its
+    A new run counts as at the state after 0 updates. If a process was killed while it wrote the states of its
     runs, all of them still have the older ones.
     """
     states = {
@@ -165,7 +162,7 @@ def _train_group(
     progress: Progress,
     interrupt: Interrupt,
 ) -> list[TrainSummary | ClevrhopeError]:
-    """Trains runs, each with what it is tuned on, from a state that all have; gives summaries or errors."""
+    """Trains runs, each with its tune set, from a state that all have; returns their summaries or errors."""
     runs = [run for run, _ in group]
     first = runs[0]
     questions, first_rows = join_train_sets(runs)
@@ -175,9 +172,9 @@ def _train_group(
     with ExitStack() as logs:
         for (run, tune), first_row in zip(group, first_rows, strict=True):
             remove_states(run.folder.state, but=state)
-            # One model is shown after the other, so a single one is enough.
-            shown = replace(run, model=first.model, recipe=first.recipe)
-            member = open_member(shown, tune, state=state)
+            # A single model is enough, as it is a view of one run's weights at a time.
+            run = replace(run, model=first.model, recipe=first.recipe)
+            member = open_member(run, tune, state=state)
             member.first_row, member.generator = first_row, torch.Generator(first.device)
             logs.callback(member.log.close)
             members.append(member)
@@ -189,12 +186,12 @@ def _train_group(
 
 
 def join_train_sets(runs: Sequence[PreparedRun]) -> tuple[Questions, list[int]]:
-    """The questions of the train sets of several runs, and the first row of each.
+    """The questions of several runs' train sets as one, and the row at which those of each run begin.
 
-    Train sets that are there several times, for runs of several seeds, are held once.
+    A train set that several runs share, which differ in their seeds, is held once.
 
     Raises:
-        ConfigError: features of different sizes.
+        ConfigError: the features have different sizes.
         DatasetError: an incomplete file, or images without features.
     """
     keys = [(str(run.store.folder), run.reader.hop, run.n_questions) for run in runs]
@@ -209,7 +206,7 @@ def join_train_sets(runs: Sequence[PreparedRun]) -> tuple[Questions, list[int]]:
 
 
 def _joined_rows(parts: Sequence[SplitRows], images: Sequence[Numbers]) -> SplitRows:
-    """The questions of all parts, with these images; their tokens are as wide as the widest."""
+    """The questions of all parts, with these images; token rows are padded to the longest."""
     sentences = [part.sentences for part in parts]
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
@@ -233,7 +230,7 @@ def _padded(tokens: Sequence[Ints]) -> Ints:
 def _joined_features(
     parts: Sequence[SplitRows], pools: Sequence[PoolFeatures]
 ) -> tuple[list[Numbers], PoolFeatures]:
-    """For each part, the row of each question's image; and the features, which have each image once."""
+    """For each part the row of each question's image, and the joined features, with each image once."""
     images, used, n_rows = [], [], 0
     for part, pool in zip(parts, pools, strict=True):
         own, rows = np.unique(pool.rows(part.image_idxs), return_inverse=True)

@@ -1,11 +1,11 @@
-"""What a run learns from: a train set, without questions of some types or what a split of COVR holds out.
+"""The questions that a run trains on: a train set, less questions of some types or what covr_train holds out.
 
-Runs on train sets without some types are instances of a model that differ in what they have not seen.
+Runs without some types of questions give instances of a model that differ in what they have not seen.
 Source: Rosenberg et al., "Are VQA Systems RAD?", section 4.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,29 +21,29 @@ from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.settings import check_known
 from clevrhope.splits.covr.kinds import COVR_DEV, COVR_TEST, COVR_TRAIN
-from clevrhope.splits.covr.selection import Predicate, Rows, SelectedRows, bind_predicate, select_rows
+from clevrhope.splits.covr.selection import Predicate, Rows, bind_predicate, select_rows
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.order import derived_seed
 from clevrhope.training.request import TrainRequest
 
 _QUERY = "query_"
-"""A question whose program ends with query_color is of the type color; any other, of its last function's."""
+"""The type of a question is the last function of its program, without this prefix: query_color is color."""
 
 _END = 1
-"""Where the last function of a program is in its row: programs are in prefix order, after <START>."""
+"""The column of a program's last function: programs are in prefix order, after <START>."""
 
 
 def open_train_set(
     layout: Layout, hop: str, split: str, size: int
 ) -> tuple[SplitReader, Vocab, Mapping[str, str]]:
-    """A train set of a name that `check_train_split` knows.
+    """Opens a train set whose name passed `check_train_split`.
 
     Returns:
         Its first `size` questions, with those that a suite added to them; their vocabulary; and what run.json
-        says of the set, which is nothing of train itself.
+        says of the set, which is nothing for train itself.
 
     Raises:
-        ConfigError: it is not in the folder, and the message has the command that makes it; or it is smaller.
+        ConfigError: it is smaller, or not in the folder; the message has the command that makes it.
         DatasetError: a damaged file.
     """
     suite = suite_of_split(split)
@@ -56,8 +56,7 @@ def open_train_set(
     if not h5.exists():
         raise no_train_set(layout, hop, suite)
     vocab = read_vocab(layout.suite_vocab(hop, suite))
-    # The message of train itself names the number of its own questions.
-    open_split(layout, hop, TRAIN.name, limit=size, vocab=vocab)
+    open_split(layout, hop, TRAIN.name, limit=size, vocab=vocab)  # checks the size, which is train's
     binding = {"split": split, "suite_fingerprint": read_fingerprint(h5)}
     return SplitReader(h5, limit=n_augmented(size), vocab=vocab), vocab, binding
 
@@ -65,16 +64,16 @@ def open_train_set(
 def kept_rows(
     programs: Ints, drops: Mapping[str, float], *, seed: int, vocab: Vocab
 ) -> npt.NDArray[np.int64]:
-    """The rows of a train set that stay, in their order.
+    """The rows of a train set that stay when a share of each type of questions is dropped, in order.
 
-    A row's draw follows from the seed and the row's place alone. So the rows that stay of a smaller train set
-    are the first ones of those of a larger set, and what a smaller share drops, a larger one drops too.
+    A row's random number depends on the seed and the row's index alone. So a smaller train set keeps the
+    first of the rows that a larger one keeps, and a larger share drops all that a smaller one drops.
 
     Args:
         programs: (N, P) tokens.
         drops: type -> share of its questions to drop.
-        seed: of the run.
-        vocab: whose numbers the programs have.
+        seed: the run's seed.
+        vocab: the programs' vocabulary.
 
     Raises:
         ConfigError: no question is of a type, or none stays.
@@ -94,83 +93,66 @@ def kept_rows(
 
 @dataclass(frozen=True)
 class CovrSplit:
-    """What a run holds out, and the rows that follow from it.
+    """The part of the questions about sets of images that a run uses.
 
     Attributes:
-        predicate: of the questions that are held out.
-        rows: of the three splits.
-        n_train: the number of questions that the rows of train were chosen from.
-        n_held_out: the number of these that have the property.
-        shots: the number of these that are trained on all the same.
-        is_iid: whether the run has questions with the property among as many as the other one has.
+        train: the rows of covr_train that it trains on; None for all.
+        dev: the rows of covr_dev that weights are chosen by; None for all.
+        binding: what run.json says of the questions; rows of predictions repeat a part.
+        sentences: what is said before the run.
     """
 
-    predicate: Predicate
-    rows: SelectedRows
-    n_train: int
-    n_held_out: int
-    shots: int
-    is_iid: bool
-
-    @property
-    def train(self) -> Rows:
-        """The rows of covr_train that are trained on."""
-        return self.rows.iid_size if self.is_iid else self.rows.train
-
-    @property
-    def dev(self) -> Rows | None:
-        """The rows of covr_dev that weights are chosen by: those without the property; None for all."""
-        return None if self.is_iid else self.rows.dev
-
-    def about(self) -> dict[str, Any]:
-        """What run.json says of it; rows of predictions repeat a part."""
-        return {
-            "role": "iid_size" if self.is_iid else "split",
-            "given": self.predicate.text,
-            "predicate": self.predicate.resolved,
-            "shots": self.shots,
-            "rows": len(self.train),
-        }
-
-    def sentences(self) -> Iterator[str]:
-        """What is said before the run: the drawn pairs with their shares, and how many questions are left."""
-        for number, draw in sorted(self.predicate.draws.items()):
-            pairs = zip(draw.pairs, draw.shares, strict=True)
-            drawn = ", ".join(f"{first}+{second} ({share:.1%})" for (first, second), share in pairs)
-            yield f"lexical-{number}: {drawn} of {COVR_TRAIN}; together {draw.share:.1%}"
-        yield (
-            f"{self.n_held_out:,} of {self.n_train:,} questions of {COVR_TRAIN} have {self.predicate.text}; "
-            f"as the two questions of a pair go together, {len(self.rows.train):,} are left with "
-            f"{self.shots:,} shots" + (", and the run is on the first so many of all" if self.is_iid else "")
-        )
+    train: Rows | None = None
+    dev: Rows | None = None
+    binding: Mapping[str, Any] = field(default_factory=dict)
+    sentences: Sequence[str] = ()
 
 
-def choose_covr_split(layout: Layout, request: TrainRequest) -> CovrSplit | None:
-    """What a request holds out of covr_train; None if it holds nothing out.
+def choose_covr_split(layout: Layout, request: TrainRequest) -> CovrSplit:
+    """The part of covr_train and covr_dev that a request uses; all is None or empty for runs on other splits.
 
     Raises:
-        ConfigError: the predicate is none, or a split is not there.
+        ConfigError: the predicate is not one, or a split does not exist.
         SplitError: the predicate leaves a set empty, names a pair that does not occur, or has too few shots.
     """
+    if not request.is_of_sets:
+        return CovrSplit()
+    binding = {"train_sha256": rows_sha256(layout.covr_h5(request.hop, request.split), request.size)}
     text = request.covr_split or request.iid_size_of
     if text is None:
-        return None
-    names = [find_split(layout, request.hop, name) for name in (COVR_TRAIN, COVR_DEV, COVR_TEST)]
-    limits = (request.size, None, None)
-    train, dev, test = (
-        read_description(layout.covr_h5(request.hop, name), limit=limit)
-        for name, limit in zip(names, limits, strict=True)
-    )
+        return CovrSplit(binding=binding)
+    hop = request.hop
+    names = [find_split(layout, hop, name) for name in (COVR_DEV, COVR_TEST)]
+    train = read_description(layout.covr_h5(hop, COVR_TRAIN), limit=request.size)
+    dev, test = (read_description(layout.covr_h5(hop, name)) for name in names)
     predicate = bind_predicate(text, train=train, dev=dev)
-    shots = request.shots or 0
+    shots, is_iid = request.shots or 0, request.iid_size_of is not None
     rows = select_rows(predicate, train=train, dev=dev, test=test, shots=shots)
     n_held_out = int(predicate.holds(train).sum())
-    return CovrSplit(predicate, rows, len(train), n_held_out, shots, request.iid_size_of is not None)
+    used = rows.iid_size if is_iid else rows.train
+    covr = {
+        "role": "iid_size" if is_iid else "split",
+        "given": predicate.text,
+        "predicate": predicate.resolved,
+        "shots": shots,
+        "rows": len(used),
+    }
+    summary = (
+        f"{n_held_out:,} of {len(train):,} questions of {COVR_TRAIN} have {predicate.text}; "
+        f"as the two questions of a pair go together, {len(rows.train):,} are left with "
+        f"{shots:,} shots" + (", and the run is on the first so many of all" if is_iid else "")
+    )
+    return CovrSplit(
+        train=used,
+        dev=None if is_iid else rows.dev,
+        binding={**binding, "covr": covr},
+        sentences=(*_drawn_pairs(predicate), summary),
+    )
 
 
-def covr_binding(layout: Layout, request: TrainRequest, split: CovrSplit | None) -> Mapping[str, Any]:
-    """What binds a run on sets of images: its questions, and what it holds out of them; nothing of others."""
-    if not request.is_of_sets:
-        return {}
-    sha256 = rows_sha256(layout.covr_h5(request.hop, request.split), request.size)
-    return {"train_sha256": sha256, **({"covr": split.about()} if split else {})}
+def _drawn_pairs(predicate: Predicate) -> Iterator[str]:
+    """A sentence for each lexical term of a predicate: the pairs that it drew, with their shares."""
+    for number, draw in sorted(predicate.draws.items()):
+        pairs = zip(draw.pairs, draw.shares, strict=True)
+        drawn = ", ".join(f"{first}+{second} ({share:.1%})" for (first, second), share in pairs)
+        yield f"lexical-{number}: {drawn} of {COVR_TRAIN}; together {draw.share:.1%}"
