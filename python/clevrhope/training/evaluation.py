@@ -1,8 +1,9 @@
-"""Evaluates trained runs: predicts on the test sets and writes what `clevrhope score` reads."""
+"""Evaluates trained runs: answers the test sets and writes the files that `clevrhope score` reads."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.vocab_mapping import map_vocab
 
 SKIPPED = "blur, fill and crop were left out, since features of scenes do not depend on pixels"
-"""What is said of visual tests that a model on features of scenes cannot be given."""
+"""The note about visual tests that a model with features of scenes cannot answer."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,14 @@ class PredictionFile:
         path: the file.
         checkpoint: "last", "best", the name of a stage, or that of a late checkpoint.
         way: the model's way of answering; "predict" for a model with a single one.
-        percent: split -> accuracy in per cent, over all of its questions; carets/SPLIT for those that the
-            suite carets made on it.
+        percent: split -> accuracy in per cent over all of its questions; the key carets/SPLIT stands for the
+            questions that the suite carets made on it.
         unanswered: split -> number of questions without an answer.
         constants: split -> its most frequent right answer, and the accuracy in per cent of always giving it;
-            of splits whose images come in groups, whose answers are not balanced.
+            only for splits whose images come in groups, as their answers are not balanced.
         unknown_words: words of the questions that were read as <UNK>.
-        n_skipped: questions of a suite that were not asked, as their images were edited pixel by pixel and
-            the features are made from scenes.
+        n_skipped: number of a suite's questions that were left out, as their images were edited pixel by
+            pixel and the features are made from scenes.
     """
 
     path: Path
@@ -115,18 +116,18 @@ def evaluate(
     Args:
         run: a folder that `train` wrote.
         dataset: another dataset of the same world to evaluate on, which requires `out`; or the run's own, if
-            it was moved. Its templates may differ, CLOSURE's for one; words that the model does not know
+            it was moved. Its templates may be others, such as CLOSURE's; words that the model does not know
             become <UNK>.
-        features: a store, as in `TrainRequest`.
+        features: a feature store, as in `TrainRequest`.
         checkpoints: names of checkpoints; None for all.
-        reaching: in place of `checkpoints`: the last weights, and the first two kept checkpoints in a row
-            with this accuracy in per cent on the set that the run was tuned on.
-        hop: another sub-dataset of the same pair, with fewer combinations for one, whose test sets are
-            answered; None for the run's own. Predictions go to `other_hops/HOP` in the run's folder.
+        reaching: an accuracy in per cent on the tune set, in place of `checkpoints`: chooses the last
+            weights and the first two kept checkpoints in a row that reach it.
+        hop: another sub-dataset of the same pair whose test sets are answered, for instance one with fewer
+            combinations; None for the run's own. Predictions go to `other_hops/HOP` in the run's folder.
         splits: splits of the HOP; None for all but those trained or tuned on. Existing predictions for other
             splits are kept.
-        suite: a suite of paired tests whose questions are answered. Questions of its splits are answered
-            only where the file of predictions lacks their answers; everything else in it is kept. Words,
+        suite: a suite of paired tests whose questions are answered. The questions of the splits themselves
+            are answered only where the file of predictions lacks them; everything else in it is kept. Words,
             answers and functions that the model lacks are no error: see `map_vocab`.
         out: the folder for the files; None for the run's own.
         device: as in `TrainRequest`.
@@ -134,9 +135,9 @@ def evaluate(
         progress: displays progress.
 
     Raises:
-        ConfigError: no such checkpoint, HOP, split, suite or device; `checkpoints` and `reaching`, or an
-            accuracy that is none; a HOP with another pair; another dataset without an `out` of its own; or
-            chosen splits, while the file there has other splits' predictions by other weights.
+        ConfigError: no such checkpoint, HOP, split, suite or device; both `checkpoints` and `reaching`, or an
+            impossible accuracy; a HOP with another pair; another dataset without an `out` of its own; or
+            chosen splits, while the existing file has other splits' predictions by other weights.
         DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
     """
     folder = RunFolder(Path(run))
@@ -146,32 +147,26 @@ def evaluate(
     root = dataset or Path(info["places"]["dataset"])
     layout = Layout(root)
     store = _store(root, info, features)
-    train_split = info.get("split", TRAIN.name)
-    there = read_vocab(layout.vocab)
     vocab = read_vocab(folder.vocab)
     for name in names:
         _check_own(folder.checkpoint(name), info, vocab)
     trained_hop = find_hop(layout, info["hop"])
     hop = trained_hop if hop is None else _same_pair(layout, hop, trained_hop)
-    if is_covr(train_split) and suite is not None:
+    of_sets = is_covr(info.get("split", TRAIN.name))
+    if of_sets and suite is not None:
         raise ConfigError(
             f"{folder.root}: the run is about sets of images, and the questions of the suite {suite} are "
             "about one image; choose a run on train"
         )
-    built = covr_splits_in(layout, hop) if is_covr(train_split) else splits_in(layout, hop)
+    built = covr_splits_in(layout, hop) if of_sets else splits_in(layout, hop)
     every = chosen_splits(built, hop, None)
     tested = built if suite is None else suite_splits(layout, hop, suite)
     chosen = chosen_splits(tested, hop, splits, place=f"{root}: ")
     images = store.info.of_images
+    there = read_vocab(layout.vocab)
     about = identity(finished_manifest(layout.manifest), there, hop=trained_hop, images=images)
-    differs = ""
-    if about != info["dataset"]:
-        differs = difference(info["dataset"], about, sides=("in training", "here"))
-    elif _has_other_sets(info, layout, hop):
-        differs = f"other questions in {COVR_TRAIN}"
-    elif not _has_own_tests(info, layout, trained_hop, hop, every, images=images):
-        differs = "other questions in its test sets"
-    # Reports take any folder with a run.json for that of a run, and its predictions for that run's.
+    differs = _difference(info, layout, trained_hop, hop, every, about, images=images)
+    # Reports take the predictions in a folder with a run.json for those of that run.
     if differs and (out is None or RunFolder(out).run.exists()):
         raise ConfigError(
             f"{root}: another dataset than {folder.root} was trained on ({differs}), so its predictions do "
@@ -180,9 +175,10 @@ def evaluate(
     where = chosen_device(device)
     config, _ = split_settings(info["settings"])
     with torch.random.fork_rng(devices=[]):
-        model = build_model(info["model"], config, vocab, sets=is_covr(train_split))
+        model = build_model(info["model"], config, vocab, sets=of_sets)
     model.to(where)
     ways, program_ways = answer_methods(model)
+    methods = {**ways, **program_ways}
     parts = [Part("", split) for split in chosen]
     parts += [Part(suite, split) for split in chosen if suite is not None]
     read = {part: _asked(layout, hop, part, here=vocab, of_scenes=store.info.of_scenes) for part in parts}
@@ -190,7 +186,7 @@ def evaluate(
     asked = {part: each for part, each in read.items() if each.rows or not part.suite}
     into = RunFolder(out or (folder.root if hop == trained_hop else folder.other_hop(hop)))
     made_by = {name: _digests(folder.checkpoint(name), about, layout, hop, every) for name in names}
-    # Read before the first answer, as an error after hours of answering would be late.
+    # These are read before the first answer, so that an error does not come after hours of answering.
     of_suites = {
         part: suite_columns(part.suite, layout.suite_h5(hop, *part))
         for part in (*made_by[names[0]], *asked)
@@ -199,7 +195,7 @@ def evaluate(
     kept = {
         (name, way): _kept(into.prediction(name, way), made_by[name], asked, of_suites, every, suite)
         for name in names
-        for way in (*ways, *program_ways)
+        for way in methods
     }
     todo = {each: [part for part in asked if part not in lines] for each, lines in kept.items()}
     sets = {
@@ -226,23 +222,14 @@ def evaluate(
         (progress or Silent()).stage("Predicting", total=total, unit="questions") as advance,
         computing(where, precision=precision, deterministic=info["deterministic"]),
     ):
+        answer = partial(
+            _answers, layout, vocab, model, precision=precision, batch_size=batch_size, advance=advance
+        )
         for name in names:
             load_weights(folder.checkpoint(name), model)
-            for way, method in (*ways.items(), *program_ways.items()):
-                answers = {
-                    part: _answers(
-                        model,
-                        method,
-                        sets[part],
-                        layout,
-                        vocab,
-                        executes=way in program_ways,
-                        precision=precision,
-                        batch_size=batch_size,
-                        advance=advance,
-                    )
-                    for part in todo[name, way]
-                }
+            for way, method in methods.items():
+                executes = way in program_ways
+                answers = {part: answer(method, sets[part], executes=executes) for part in todo[name, way]}
                 lines: dict[Part, Iterable[str]] = {**kept[name, way]}
                 for part, found in answers.items():
                     columns = {
@@ -256,50 +243,51 @@ def evaluate(
                     lines[part] = answer_lines(hop, part, asked[part].rows, found, vocab, columns)
                 path = into.prediction(name, way)
                 write_lines(path, lines)
-                files.append(
-                    PredictionFile(
-                        path=path,
-                        checkpoint=name,
-                        way=way,
-                        percent={str(part): accuracy(found, sets[part]) for part, found in answers.items()},
-                        unanswered={
-                            str(part): int((found == NO_ANSWER).sum()) for part, found in answers.items()
-                        },
-                        constants={
-                            part.split: _constant(sets[part], vocab)
-                            for part in answers
-                            if not part.suite
-                            and part.split in SPLITS
-                            and SPLITS[part.split].drawn == "places"
-                        },
-                        unknown_words=_unknown_words([asked[part] for part in answers]),
-                        n_skipped=sum(each.n_skipped for each in asked.values()),
-                    )
+                file = PredictionFile(
+                    path=path,
+                    checkpoint=name,
+                    way=way,
+                    percent={str(part): accuracy(found, sets[part]) for part, found in answers.items()},
+                    unanswered={
+                        str(part): int((found == NO_ANSWER).sum()) for part, found in answers.items()
+                    },
+                    constants={
+                        part.split: _constant(sets[part], vocab)
+                        for part in answers
+                        if not part.suite and part.split in SPLITS and SPLITS[part.split].drawn == "places"
+                    },
+                    unknown_words=_unknown_words([asked[part] for part in answers]),
+                    n_skipped=sum(each.n_skipped for each in asked.values()),
                 )
+                files.append(file)
     return tuple(files)
 
 
 def _constant(questions: Questions, vocab: Vocab) -> tuple[str, float]:
-    """The most frequent right answer, and the share in per cent of the questions that have it."""
+    """The most frequent right answer, and the percentage of the questions that have it."""
     numbers, counts = np.unique(questions.answers, return_counts=True)
     return vocab.answers()[int(numbers[counts.argmax()])], 100 * float(counts.max()) / len(questions)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """The questions of a part, in the model's own numbers."""
+    """The questions of a part, in the indices of the model's vocabulary.
+
+    Attributes:
+        reader: the questions.
+        rows: their rows in the file of the split or suite.
+        unknown_words: words that the model reads as <UNK>.
+        n_skipped: number of questions that are left out, as the model's features are of scenes.
+    """
 
     reader: Split
     rows: Sequence[int]
-    """Their places in the file of the split or suite."""
     unknown_words: tuple[str, ...]
-    """Words that the model reads as <UNK>."""
     n_skipped: int
-    """Questions that are left out, as the model's features are of scenes."""
 
 
 def _asked(layout: Layout, hop: str, part: Part, *, here: Vocab, of_scenes: bool) -> _Asked:
-    """The questions of a part, for a model with the vocabulary `here` and features of scenes or not."""
+    """Opens the questions of a part for a model with the vocabulary `here`, and features of scenes or not."""
     reader: Split
     n_skipped = 0
     if part.suite:
@@ -323,7 +311,7 @@ def _unknown_words(asked: Sequence[_Asked]) -> tuple[str, ...]:
 
 
 def _notes(of_features: str, asked: Sequence[_Asked]) -> dict[str, str]:
-    """The column `note` of the rows about some questions, where there is something to note."""
+    """The column `note` of rows about these questions; no column if there is nothing to note."""
     words = _unknown_words(asked)
     unknown = f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}" if words else ""
     skipped = SKIPPED if any(each.n_skipped for each in asked) else ""
@@ -334,7 +322,7 @@ def _notes(of_features: str, asked: Sequence[_Asked]) -> dict[str, str]:
 def _digests(
     checkpoint: Path, about: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str]
 ) -> dict[Part, str]:
-    """What the rows of a checkpoint's predictions say of their making, for every split and suite."""
+    """The column `made_by` of a checkpoint's predictions, for every split and suite."""
     made_by = made_by_digest(checkpoint, about)
     found = {
         Part("", split): file_digest(made_by, layout.questions_h5(hop, split)) if is_covr(split) else made_by
@@ -354,18 +342,18 @@ def _kept(
     every: Sequence[str],
     suite: str | None,
 ) -> dict[Part, list[str]]:
-    """The lines of an existing file that stay when its splits, or a suite's questions, are answered.
+    """The lines of an existing file that stay when splits, or a suite's questions, are answered.
 
     Raises:
-        ConfigError: some stay only if they are of the same weights and dataset, and they are not.
+        ConfigError: other lines would have to stay, but are not of the same weights and dataset.
     """
     if suite is None:
-        # If all splits are answered, nothing depends on what is there: what a suite still has may stay.
-        all_splits = {part.split for part in asked} >= set(every)
+        # If all splits are answered, no other line has to stay, not even those about suites.
+        strict = not {part.split for part in asked} >= set(every)
         try:
-            return kept_lines(path, made_by, of_suites, replaced=asked, strict=not all_splits)
+            return kept_lines(path, made_by, of_suites, replaced=asked, strict=strict)
         except DatasetError:
-            if not all_splits:
+            if strict:
                 raise
             return {}
     of_suite = [part for part in asked if part.suite]
@@ -375,16 +363,16 @@ def _kept(
 
 
 def _answers(
+    layout: Layout,
+    vocab: Vocab,
     model: nn.Module,
     method: str,
     questions: Questions,
-    layout: Layout,
-    vocab: Vocab,
     *,
     executes: bool,
     **options: Any,
 ) -> npt.NDArray[np.int64]:
-    """(N,) a model's answers to a split, from its scores or by executing the programs that it writes."""
+    """(N,) answers of a model, from its scores or by executing the programs that it writes."""
     if not executes:
         return predict_answers(model, method, questions, n_answers=len(vocab.answers()), **options)
     programs = predict_programs(model, method, questions, **options).astype(np.int32)
@@ -416,9 +404,9 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _reaching(folder: RunFolder, percent: float) -> tuple[str, ...]:
-    """The last weights, after the first two kept checkpoints in a row that reach an accuracy, if any do.
+    """The first two kept checkpoints in a row that reach an accuracy, if any do, and the last weights.
 
-    Reports read from reached.json which they are.
+    Writes their names to reached.json, which reports read.
     """
     _chosen(folder, ("last",))
     found = folder.first_reaching(percent)
@@ -428,7 +416,7 @@ def _reaching(folder: RunFolder, percent: float) -> tuple[str, ...]:
 
 
 def _same_pair(layout: Layout, name: str, trained: str) -> str:
-    """Another sub-dataset that holds out the pair of the one that was trained on."""
+    """The full name of another sub-dataset, which must hold out the same pair as the one trained on."""
     hop = find_hop(layout, name)
     if not same_hop(hop.partition(MARK)[0], trained.partition(MARK)[0]):
         raise ConfigError(
@@ -464,33 +452,32 @@ def _check_own(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
             )
 
 
-def _has_other_sets(info: Mapping[str, Any], layout: Layout, hop: str) -> bool:
-    """Whether a run was trained on other questions about sets of images than the dataset has there."""
-    path = layout.questions_h5(hop, COVR_TRAIN)
-    return (
-        "train_sha256" in info and path.is_file() and rows_sha256(path, info["size"]) != info["train_sha256"]
-    )
-
-
-def _has_own_tests(
+def _difference(
     info: Mapping[str, Any],
     layout: Layout,
     trained_hop: str,
     hop: str,
     splits: Sequence[str],
+    about: Mapping[str, Any],
     *,
     images: bool,
-) -> bool:
-    """Whether a copy of the dataset that a run was trained on still has its test sets, those of `hop`.
+) -> str:
+    """How a dataset differs from the one that a run was trained on; "" if it does not.
 
-    True if the original is no longer in its place: then nothing can be compared.
+    Its test sets are compared only if the original dataset is still in its place.
     """
+    if about != info["dataset"]:
+        return difference(info["dataset"], about, sides=("in training", "here"))
+    sets = layout.questions_h5(hop, COVR_TRAIN)
+    if "train_sha256" in info and sets.is_file() and rows_sha256(sets, info["size"]) != info["train_sha256"]:
+        return f"other questions in {COVR_TRAIN}"
     trained_on = Layout(Path(info["places"]["dataset"]))
     there = read_manifest(trained_on.manifest)
     if there is None or not trained_on.vocab.exists() or layout.root.resolve() == trained_on.root:
-        return True
-    if identity(there, read_vocab(trained_on.vocab), hop=trained_hop, images=images) != info["dataset"]:
-        return True
-    here = finished_manifest(layout.manifest)
+        return ""
+    if identity(there, read_vocab(trained_on.vocab), hop=trained_hop, images=images) != about:
+        return ""
+    files = finished_manifest(layout.manifest).files
     names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]
-    return all(name in here.files and here.files[name] == there.files.get(name) for name in names)
+    same = all(name in files and files[name] == there.files.get(name) for name in names)
+    return "" if same else "other questions in its test sets"
