@@ -1,8 +1,8 @@
-"""Stacks of models: the weights of M models of one kind in one module, and layers that run for all of them.
+"""Stacks of models: the weights of M models of one class in one module, and layers that run for all of them.
 
-A stack is a module like its models, except that each weight and buffer has a first axis for the models. Every
-operation that treats the entries of that axis alike and apart, such as a step of Adam, then does for M models
-what it does for one.
+A stack is a module like its models, except that each weight and buffer has a first axis for the models. An
+operation that treats the entries of that axis alike and independently, such as a step of Adam, then does for
+M models what it does for one.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from clevrhope.models.lstm import Gru
 
 
 def stack_models(models: Sequence[nn.Module]) -> nn.Module:
-    """A stack of models that differ in nothing but the values of their weights and buffers."""
+    """A stack of models that differ only in the values of their weights and buffers."""
     stack = deepcopy(models[0])
     for own, *parts in zip(stack.modules(), *(model.modules() for model in models), strict=True):
         for name, weight in list(own.named_parameters(recurse=False)):
@@ -31,9 +31,9 @@ def stack_models(models: Sequence[nn.Module]) -> nn.Module:
 
 
 def show_model(model: nn.Module, stack: nn.Module, number: int) -> None:
-    """Makes a model's weights and buffers views of those of one of the models of a stack.
+    """Makes a model's weights and buffers views of those of one of a stack's models.
 
-    What is then read from the model or loaded into it is read from the stack, or loaded into it.
+    Whatever is read from the model or loaded into it is then read from the stack or loaded into the stack.
     """
     pairs = zip(
         chain(model.parameters(), model.buffers()), chain(stack.parameters(), stack.buffers()), strict=True
@@ -43,7 +43,7 @@ def show_model(model: nn.Module, stack: nn.Module, number: int) -> None:
 
 
 def by_question(x: Tensor, n_models: int) -> Tensor:
-    """(M * B, ...) rows, one model's after another's, as (B, M, ...)."""
+    """(M * B, ...) rows, those of one model after those of another, as (B, M, ...)."""
     return x.view(n_models, -1, *x.shape[1:]).transpose(0, 1)
 
 
@@ -55,8 +55,8 @@ def by_model(x: Tensor) -> Tensor:
 def run_layers(layers: nn.Module, x: Tensor) -> Tensor:
     """Runs layers whose weights are stacked.
 
-    Convolutions are grouped, a group for each model; those of single pixels, and linear layers, are batched
-    products, which a GPU computes several times as fast.
+    Convolutions are grouped, with a group for each model; 1x1 convolutions and linear layers are batched
+    matrix products, which a GPU computes several times as fast.
 
     Args:
         layers: a layer, or a `Sequential` of layers: 2-d convolutions, linear layers, batch norm, ReLU, max
@@ -71,7 +71,7 @@ def run_layers(layers: nn.Module, x: Tensor) -> Tensor:
     """
     n, n_models = x.shape[:2]
     for layer in layers if isinstance(layers, nn.Sequential) else [layers]:
-        if isinstance(layer, nn.Conv2d) and _is_of_single_pixels(layer):
+        if isinstance(layer, nn.Conv2d) and _is_1x1(layer):
             product = torch.matmul(layer.weight.flatten(2), x.flatten(3))
             if layer.bias is not None:
                 product = product + layer.bias.unsqueeze(2).to(product.dtype)  # as autocast has it
@@ -97,12 +97,12 @@ def run_layers(layers: nn.Module, x: Tensor) -> Tensor:
     return x
 
 
-def _is_of_single_pixels(layer: nn.Conv2d) -> bool:
+def _is_1x1(layer: nn.Conv2d) -> bool:
     return layer.kernel_size == layer.stride == (1, 1) and layer.padding == (0, 0)
 
 
 def embed(words: nn.Embedding, tokens: Tensor, n_models: int) -> Tensor:
-    """(M * B, Q, E) stacked embeddings of (M * B, Q) tokens, those of a model behind each other."""
+    """(M * B, Q, E) embeddings of (M * B, Q) tokens, those of one model after those of another."""
     n_words = words.weight.shape[1]
     starts = n_words * torch.arange(n_models, device=tokens.device)
     rows = tokens.view(n_models, -1) + starts[:, None]
@@ -112,7 +112,7 @@ def embed(words: nn.Embedding, tokens: Tensor, n_models: int) -> Tensor:
 def run_gru(gru: Gru, x: Tensor, lengths: Tensor, n_models: int) -> Tensor:
     """The state of a stacked GRU after each row's last token.
 
-    torch has no GRU for stacked weights, nor a rule of `vmap` for one, so its equations are here:
+    torch has no GRU for stacked weights, and `vmap` does not support its GRU, so its equations are here:
     r, z = s(W x + U h); n = tanh(W x + r (U h)); h = (1 - z) n + z h, each W and U with a bias.
 
     Args:
@@ -142,7 +142,7 @@ def run_gru(gru: Gru, x: Tensor, lengths: Tensor, n_models: int) -> Tensor:
 
 
 def answer_losses(scores: Tensor, answers: Tensor, n_models: int) -> Tensor:
-    """(M,) mean cross-entropy of each model's own part of (M * B, A) scores."""
+    """(M,) mean cross-entropy of each model's part of (M * B, A) scores."""
     return F.cross_entropy(scores, answers, reduction="none").view(n_models, -1).mean(dim=1)
 
 
@@ -154,14 +154,14 @@ def _linear(x: Tensor, weight: Any, bias: Any) -> Tensor:
 
 
 def _batch_norm(layer: nn.BatchNorm1d | nn.BatchNorm2d, x: Tensor) -> Tensor:
-    """Batch norm of (B, M * C, ...): its statistics are of each channel, so of each model's own."""
+    """Batch norm of (B, M * C, ...); as its statistics are per channel, each model has its own."""
     assert layer.running_mean is not None
     assert layer.running_var is not None
     assert layer.num_batches_tracked is not None
     assert layer.momentum is not None
     if layer.training:
         layer.num_batches_tracked.add_(1)
-    # Statistics are changed in place: flattened, they are views.
+    # The statistics are updated in place, as `flatten` gives views here.
     return F.batch_norm(
         x,
         layer.running_mean.flatten(),

@@ -22,7 +22,7 @@ from clevrhope.runtime.threads import map_in_threads
 from clevrhope.training.request import SIDE_BY_SIDE
 
 SHARE_OF_MEMORY = 0.6
-"""Share of a GPU's memory for the features of all runs on it; the rest is for the models."""
+"""Share of a GPU's memory for the features of all runs on it; the rest is for their models."""
 
 _ROWS_AT_ONCE = 1024
 
@@ -31,7 +31,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SplitRows(QuestionRows):
-    """The questions of a split, or some of them, in memory, with a function that gives their sentences."""
+    """Questions of a split in memory, with a function that makes their sentences."""
 
     hop: str
     split: str
@@ -59,7 +59,7 @@ class SplitRows(QuestionRows):
         )
 
     def take(self, rows: Numbers) -> "SplitRows":
-        """The questions with these numbers, in this order."""
+        """The questions in these rows, in this order."""
         all_sentences = self.sentences
 
         def sentences() -> list[str]:
@@ -71,19 +71,19 @@ class SplitRows(QuestionRows):
 
 
 Split = SplitRows | SplitReader | SuiteReader | ClevrSplit
-"""The questions of a split: in memory, or in files of a dataset, of its suites, or of CLEVR."""
+"""The questions of a split: in memory, or in the files of a dataset, of a suite or of CLEVR."""
 
 
 class Questions:
-    """The questions of a split, or the first of them.
+    """Questions of a split, whose batches are made on a device.
 
-    Tokens and answers are on the device, and so are features that fit: a batch is then gathered without a
-    copy from the host. On the CPU features stay mapped from their files, so that concurrent runs share them.
-    If they do not fit, a thread reads the next batch while one is computed.
+    Tokens and answers are on the device, and so are the features if they fit, so that a batch needs no copy
+    from the host. If they do not fit, a thread reads those of the next batch while one is computed. On a CPU
+    features stay memory-mapped, so that concurrent runs share them.
     """
 
     def __init__(self, split: Split, features: PoolFeatures, device: torch.device) -> None:
-        """Reads everything but the features, which are those of the split's pool.
+        """Reads the questions; `features` are those of the split's pool.
 
         Raises:
             DatasetError: an incomplete file, or images without features.
@@ -94,7 +94,7 @@ class Questions:
         self.answers = rows.answers
         self._sentences = cache(rows.sentences)
         self.device = device
-        # As int32, half the size of a batch's int64: a paper-sized train set's tokens take 160 MB.
+        # int32, half the size of a batch's int64: the tokens of a train set of the paper's size take 160 MB.
         self._tokens = {
             "questions": rows.questions,
             "question_lengths": rows.question_lengths,
@@ -122,7 +122,7 @@ class Questions:
     ) -> Iterator[Batch]:
         """Batches of the questions in these rows, in this order; the last batch may be smaller.
 
-        With a model's `plan`, a thread plans the next batch while one is computed.
+        A model's `plan` is called for the next batch in a thread while one is computed.
         """
         on_device = torch.from_numpy(order).to(self.device)
         parts = [slice(first, first + size) for first in range(0, len(order), size)]
@@ -146,7 +146,7 @@ class Questions:
             )
 
     def _on_cpu(self, rows: Numbers) -> Batch:
-        """A batch to plan by."""
+        """A batch for a model's `plan`."""
         used, images = (rows, None) if self._sets is None else self._sets.of(rows)
         columns: dict[str, Any] = {
             name: torch.from_numpy(each[rows].astype(np.int64)) for name, each in self._tokens.items()
@@ -174,7 +174,7 @@ class Questions:
 
 
 class _ImageSets:
-    """The images of questions about sets: each image of a batch once, and where the questions' are."""
+    """The images of questions about sets of images, of which several questions may share one."""
 
     def __init__(self, image_idxs: Ints) -> None:
         self.scenes, numbers = np.unique(image_idxs[image_idxs >= 0], return_inverse=True)
@@ -183,7 +183,7 @@ class _ImageSets:
         self._numbers[image_idxs >= 0] = numbers
 
     def of(self, questions: Numbers) -> tuple[Numbers, Numbers]:
-        """The places in `scenes` of the images of some questions, and (B, I) which of these each has."""
+        """(U,) indices in `scenes` of the images that B questions have, and (B, I) indices into these."""
         numbers = self._numbers[questions]
         used, places = np.unique(numbers[numbers != ABSENT], return_inverse=True)
         images = np.full(numbers.shape, ABSENT, np.int64)
@@ -192,7 +192,7 @@ class _ImageSets:
 
 
 class _Rows(Mapping[str, Tensor]):
-    """Rows of arrays that are read from their files where they are used."""
+    """Rows of arrays, which are read from their files only when an array is asked for."""
 
     def __init__(self, arrays: Mapping[str, Array], rows: Numbers) -> None:
         self._arrays, self._rows = arrays, rows
@@ -208,12 +208,10 @@ class _Rows(Mapping[str, Tensor]):
 
 
 class _Features:
-    """Features of images: arrays with a row per image of a store, and the row of each image that is used."""
+    """The arrays of a feature store, and for each image that is used its row in them."""
 
     def __init__(self, arrays: Mapping[str, Array], rows: Numbers, device: torch.device) -> None:
-        self._device = device
-        self._arrays = arrays
-        self._rows = rows
+        self._arrays, self._rows, self._device = arrays, rows, device
         self._on_device: dict[str, Tensor] | None = None
         self._row_of: Tensor | None = None
         if device.type == "cpu":
@@ -227,15 +225,15 @@ class _Features:
             self._row_of = torch.from_numpy(row_of).to(device)
 
     def on_cpu(self, images: Numbers) -> Mapping[str, Tensor]:
-        """The arrays of images, each (n, ...), read where they are used."""
+        """The arrays of n images, each (n, ...), which are read only when they are asked for."""
         return _Rows(self._arrays, self._rows[images])
 
     def batches(self, images: Iterable[tuple[Numbers, Tensor]]) -> Iterator[dict[str, Tensor]]:
-        """The arrays of each batch's images, each (n, ...), by their numbers, here and on the device."""
+        """The arrays, each (n, ...), of each batch's images, whose indices are on the CPU and the device."""
         if self._on_device is not None and self._row_of is not None:
             for _, on_device in images:
                 rows = self._row_of[on_device]
-                # Whole rows: for images in bytes, indexing by element takes several times as long.
+                # index_select copies whole rows; for uint8 images, indexing takes several times as long.
                 yield {name: each.index_select(0, rows) for name, each in self._on_device.items()}
             return
         for found in map_in_threads(self._read, (numbers for numbers, _ in images), threads=1):
@@ -249,7 +247,7 @@ class _Features:
 
 
 def _fit(n_bytes: int, device: torch.device) -> bool:
-    """Whether features fit on a device, next to those of other runs on it."""
+    """Whether features fit on a device next to those of the other runs on it."""
     free, total = _memory(device)
     return n_bytes <= SHARE_OF_MEMORY * min(free, total / int(os.environ.get(SIDE_BY_SIDE, "1")))
 
@@ -260,7 +258,7 @@ def _memory(device: torch.device) -> tuple[int, int]:
 
 
 def _copied(array: Array, rows: npt.NDArray[Any], device: torch.device) -> Tensor:
-    """Copies rows of a mapped array to the device piece by piece, so that the host holds few of them."""
+    """Copies rows of a mapped array to the device in pieces, so that the host holds few of them at a time."""
     dtype = torch.from_numpy(array[:0]).dtype
     copied = torch.empty((len(rows), *array.shape[1:]), dtype=dtype, device=device)
     for first in range(0, len(rows), _ROWS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""The losses and gradients of batches, replayed from a CUDA graph where a model always does the same work."""
+"""The losses and gradients of batches, replayed from a CUDA graph if a model always does the same work."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,22 +12,22 @@ from clevrhope.training.device import casting
 from clevrhope.training.request import Precision
 
 WARM_UP = 3
-"""Batches before the recording, in which libraries choose and load their kernels."""
+"""Batches before the recording, during which libraries choose and load their kernels."""
 
 Losses = Callable[[Batch], Tensor]
 Made = tuple[Tensor, list[Tensor | None]]
-"""Losses, and the gradient of each weight."""
+"""The losses, and the gradient of each weight."""
 Record = Callable[[Callable[[], Made]], tuple[Made, Callable[[], None]]]
-"""Records work: returns what it returns, and what does the work again, into the same tensors."""
+"""Records a function: gives its result, and a function that repeats the work into the same tensors."""
 
 
 class Gradients:
     """Computes the losses of batches, and leaves their gradients in the weights.
 
-    An update of LXMERT starts thousands of kernels, at some 5 us each, so that starting them takes longer
-    than running them. The work of a model that is static (`protocol.Model`) is therefore recorded once on a
-    GPU, as a CUDA graph, and replayed for each later batch, with new random numbers. The recording keeps the
-    memory of an update until it is dropped.
+    An update of LXMERT launches thousands of kernels, at some 5 us each, so launching them takes longer than
+    running them. On a GPU the work of a static model (`is_static` in `protocol.Model`) is therefore recorded
+    once as a CUDA graph and replayed for each later batch, with new random numbers. The graph holds the
+    memory of an update for as long as it exists.
     """
 
     def __init__(
@@ -39,27 +39,19 @@ class Gradients:
         *,
         is_static: bool,
     ) -> None:
-        """Prepares the computation.
-
-        Args:
-            losses: (M,) losses of a batch, one for each run.
-            weights: those that the losses are differentiated by.
-            device: of the model and its batches.
-            precision: to compute in.
-            is_static: whether the losses of all batches need the same work.
-        """
+        """`losses` gives the (M,) losses of a batch; `is_static` says that all batches need the same work."""
         self._losses, self._weights, self._device, self._precision = losses, weights, device, precision
         self._record = recorder(device) if is_static else None
         self._n_computed = 0
-        self._batch: Batch | None = None  # the recording reads its tensors
+        self._batch: Batch | None = None  # the one whose tensors the graph reads
         self._made: Made = torch.empty(0), []
         self._replay: Callable[[], None] = lambda: None
 
     def __call__(self, batch: Batch) -> Tensor:
-        """The losses, (M,), without their history.
+        """The (M,) losses, detached.
 
         Raises:
-            TrainingError: a static model's work cannot be recorded, or batches differ in more than values.
+            TrainingError: a static model's work cannot be recorded, or its batches differ in shape.
         """
         if self._record is None or self._n_computed < WARM_UP:
             self._n_computed += 1
@@ -77,8 +69,8 @@ class Gradients:
         return losses.clone()
 
     def _begin(self, record: Record, batch: Batch) -> None:
-        """Records the work for a batch, whose tensors are then filled with those of others."""
-        for each in self._weights:  # before the graph takes as much memory again
+        """Records the work for a batch, whose tensors later batches then overwrite."""
+        for each in self._weights:  # freed now, as the graph allocates gradients of its own
             each.grad = None
         try:
             self._made, self._replay = record(lambda: self._compute(batch))
@@ -101,13 +93,13 @@ class Gradients:
 
 
 def recorder(device: torch.device) -> Record | None:
-    """What records work on a device; None where nothing does."""
+    """The function that records work on a device; None if there is none for it."""
     return _record_graph if device.type == "cuda" else None
 
 
 def _record_graph(work: Callable[[], Made]) -> tuple[Made, Callable[[], None]]:
     graph = torch.cuda.CUDAGraph()
-    # Other threads may allocate memory meanwhile, for the next batch.
+    # Another thread may be allocating memory for the next batch.
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         made = work()
     return made, graph.replay

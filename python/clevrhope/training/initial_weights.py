@@ -1,4 +1,4 @@
-"""Weights that a new run starts from: those of a finished run of the same model, on whatever questions."""
+"""Starts a run from the last weights of a finished run of the same model, whatever that was trained on."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,28 +18,21 @@ from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import TrainRequest
 from clevrhope.training.run_folder import RunFolder
 
-_CHECKPOINT = "last"
-
 
 def initial_binding(
     request: TrainRequest, folder: RunFolder, features: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """What run.json says of the run that a request starts from; nothing without one.
+    """What run.json says of the run that a request starts from; nothing without `init_from`.
 
-    A run that has been started has its weights, so the other run may be gone by then.
-
-    Args:
-        request: the request.
-        folder: of the new run.
-        features: what run.json is to say of the features that the new run reads.
+    Once the new run, in `folder`, has started, the other run need no longer exist.
 
     Raises:
-        ConfigError: there is no finished run of the same model, settings and features.
+        ConfigError: there is no finished run with the same model, settings and `features`.
     """
     if request.init_from is None:
         return {}
     source = RunFolder(request.init_from)
-    if not (source.finished.exists() and source.checkpoint(_CHECKPOINT).exists()):
+    if not (source.finished.exists() and source.checkpoint("last").exists()):
         if folder.is_started and "init" in folder.read():
             return {"init": folder.read()["init"]}
         raise ConfigError(f"--init-from: {request.init_from} is not the folder of a finished run")
@@ -60,13 +53,13 @@ def initial_binding(
             "split": run.get("split", TRAIN.name),
             **({"covr": run["covr"]["predicate"]} if "covr" in run else {}),
             "learned": sha256(json.dumps(learned, sort_keys=True).encode()).hexdigest(),
-            "sha256": file_digest(source.checkpoint(_CHECKPOINT)),
+            "sha256": file_digest(source.checkpoint("last")),
         }
     }
 
 
 def initial_warnings(request: TrainRequest, init: Mapping[str, Any]) -> Iterator[str]:
-    """What a reader of the results should know of the run that another one starts from."""
+    """Warnings that a run starts from one that may have seen what it holds out."""
     if not init:
         return
     source = init["init"]
@@ -88,22 +81,17 @@ def initial_warnings(request: TrainRequest, init: Mapping[str, Any]) -> Iterator
 
 
 def load_initial(model: nn.Module, root: Path, vocab: Vocab) -> None:
-    """Gives a new model the last weights of a run.
+    """Gives a new model the last weights of a run, whose folder `initial_binding` has checked.
 
-    Rows of words and answers are matched by name, as the two vocabularies may differ. Those that the other
-    run does not have keep the values that they were drawn with, and so do layers that join several images.
-
-    Args:
-        model: just built, with random weights.
-        root: the other run's folder, which `initial_binding` has checked.
-        vocab: of the new model.
+    Rows of words and answers are matched by name, as the two vocabularies may differ. Rows that the other run
+    does not have keep their random values, and so do the layers for sets of images.
 
     Raises:
-        ConfigError: the other model has weights of other names or shapes, or another vocabulary, and the
-            model does not say which rows belong to what.
+        ConfigError: the other model has weights of other names or shapes, or it has another vocabulary and
+            the model does not say which words its rows stand for.
     """
     folder = RunFolder(root)
-    found = read_weights(folder.checkpoint(_CHECKPOINT), what="the weights of a finished run")
+    found = read_weights(folder.checkpoint("last"), what="the weights of a finished run")
     their_vocab = read_vocab(folder.vocab)
     theirs = _rows(model, their_vocab)
     if not theirs and vocab_digest(vocab) != vocab_digest(their_vocab):
@@ -155,7 +143,7 @@ def _check_same(request: TrainRequest, run: Mapping[str, Any], features: Mapping
 
 
 def _rows(model: nn.Module, vocab: Vocab) -> Mapping[str, Sequence[str]]:
-    """The weights that have a row for each word or answer, with these; none of a model that does not say."""
+    """Names of the weights with a row for each word or answer, and these; empty if the model does not say."""
     vocab_rows = getattr(model, "vocab_rows", None)
     return vocab_rows(vocab) if callable(vocab_rows) else {}
 

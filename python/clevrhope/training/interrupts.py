@@ -1,4 +1,4 @@
-"""Turns SIGTERM and Ctrl-C into a flag, so that a run stops between two updates, never within one."""
+"""Turns SIGTERM and Ctrl-C into a flag, so that a run only stops between two updates."""
 
 import signal
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from types import FrameType
 
 
 class Interrupt:
-    """Whether one of the signals has come."""
+    """Whether one of the signals has arrived."""
 
     def __init__(self) -> None:
         self.is_set = False
@@ -19,7 +19,7 @@ def interrupts() -> Iterator[Interrupt]:
     """Catches the first signal of each kind within the block; a second one has its usual effect."""
     interrupt = Interrupt()
     if current_thread() is not main_thread():
-        yield interrupt  # signals go to the main thread, which is not ours
+        yield interrupt  # only the main thread can handle signals
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 

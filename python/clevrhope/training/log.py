@@ -1,4 +1,4 @@
-"""The log of a run: lines of JSON and, optionally, TensorBoard files and a function of the user's."""
+"""The log of a run: JSON lines and, optionally, TensorBoard files and calls of a user's function."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from typing import Any
 from clevrhope.errors import ConfigError
 
 OnLog = Callable[[dict[str, Any]], object]
-"""Is called with each record of the log, and with `step`, the number of updates in all stages, in it."""
+"""A function that is called with each record of the log plus `step`, the number of updates in all stages."""
 
 
 class Log:
@@ -25,17 +25,10 @@ class Log:
         tensorboard: Path | None = None,
         on_log: OnLog | None = None,
     ) -> None:
-        """Opens the log and cuts it to `length` bytes: a resumed run writes the rest again.
-
-        Args:
-            path: the log's file.
-            length: bytes of it to keep.
-            step: the update that these bytes go up to; TensorBoard drops what was drawn after it.
-            tensorboard: the folder of the TensorBoard files; None for none.
-            on_log: is called with each record once it is written.
+        """Opens a log and cuts it to the `length` bytes written up to update `step`, as a run resumes there.
 
         Raises:
-            ConfigError: TensorBoard files are requested, but TensorBoard is not installed.
+            ConfigError: `tensorboard` names a folder for TensorBoard files, but TensorBoard is not installed.
         """
         self._on_log = on_log
         self._writer = _writer(tensorboard, step) if tensorboard else None
@@ -49,7 +42,7 @@ class Log:
         return self._file.tell()
 
     def add(self, line: Mapping[str, Any], *, step: int) -> None:
-        """Writes a line; `step`, the number of updates in all stages, is its place in TensorBoard.
+        """Writes a record; `step` is the number of updates in all stages.
 
         Raises:
             Exception: any exception in `on_log`, with the step as a note.

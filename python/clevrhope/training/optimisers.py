@@ -17,7 +17,7 @@ class BertAdam(torch.optim.Optimizer):
 
     m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g g;  p = p - rate (m / (sqrt(v) + epsilon) + decay p)
 
-    Source: the public code of BERT and LXMERT. Without the correction, first updates are larger than Adam's.
+    Source: the public code of BERT and LXMERT. The first updates are larger than with the correction.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Muon(torch.optim.Optimizer):
     m = b m + g;  p = p - rate * 0.2 * sqrt(longer side) * orthogonal(g + b m), with b = 0.95
 
     `orthogonal` sets all singular values to about 1, with five Newton-Schulz steps. The factor makes updates
-    as large as Adam's, so that both use one rate. Weights of five dimensions are a matrix for each entry of
-    the first, as in a bank of modules; one without a gradient is not updated, whatever its momentum, or a
-    module that no question of the batch uses would make a whole step.
+    as large as Adam's, so that both use one rate. Weights of five dimensions are one matrix for each entry of
+    the first dimension, as in a bank of modules. A matrix without a gradient is not updated, whatever its
+    momentum; otherwise a module that no question of the batch uses would make a full step.
 
     Source: Jordan et al. 2024 (the iteration, its three coefficients, 0.95), Liu et al. 2025 (the factor).
-    There Adam updates the first and the last layer as well; here it updates all that is no convolution.
+    There Adam also updates the first and the last layer; here it updates everything but convolutions.
     """
 
     MOMENTUM = 0.95
@@ -64,7 +64,7 @@ class Muon(torch.optim.Optimizer):
     def __init__(
         self, params: Iterable[Parameter], *, lr: float, betas: tuple[float, float], eps: float
     ) -> None:
-        # "fused" makes torch put the steps of a state that it loads on the weights' device.
+        # With "fused", torch puts the step counts of a loaded state on the weights' device.
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "fused": True})
 
     @torch.no_grad()
@@ -98,12 +98,12 @@ class Muon(torch.optim.Optimizer):
         weights.add_(moves.view_as(weights), alpha=-rate * scale)
 
     def _orthogonal(self, matrices: Tensor) -> Tensor:
-        """(..., M, N) matrices with all singular values set to about 1; matrices of zeros stay."""
+        """(..., M, N) matrices with all singular values set to about 1; matrices of zeros stay zero."""
         is_tall = matrices.shape[-2] > matrices.shape[-1]
         x = matrices.mT if is_tall else matrices
         x = x / x.norm(dim=(-2, -1), keepdim=True).clamp_min(1e-12)
         a, b, c = self.COEFFICIENTS
-        # x <- (a + b s + c s s) x with s = x x^T, but on the shorter side's squares: a fifth of the work.
+        # x <- (a + b s + c s s) x with s = x x^T, computed on the small square s: a fifth of the work.
         square = x @ x.mT
         one = torch.eye(square.shape[-1], dtype=x.dtype, device=x.device)
         product = one
@@ -116,7 +116,7 @@ class Muon(torch.optim.Optimizer):
 
 
 _CONVOLUTION = 4
-"""Least number of dimensions of a convolution's weights: outputs, inputs, height, width."""
+"""Number of dimensions of a convolution's weights: outputs, inputs, height, width; more in a bank of them."""
 
 
 def _with_gradients(group: Mapping[str, Any]) -> list[Tensor]:
@@ -126,7 +126,7 @@ def _with_gradients(group: Mapping[str, Any]) -> list[Tensor]:
 def _fused_adamw(
     optimiser: torch.optim.Optimizer, group: Mapping[str, Any], params: list[Tensor], steps: list[Tensor]
 ) -> None:
-    """Adds 1 to the steps and updates all weights in one kernel, which reads and writes each number once."""
+    """Adds 1 to the steps and updates all weights, in one kernel that reads and writes each number once."""
     for each in params:
         for name in ("exp_avg", "exp_avg_sq"):
             if name not in optimiser.state[each]:
@@ -150,12 +150,12 @@ def _fused_adamw(
 
 
 def make_optimiser(optimiser: Optimiser, weights: Iterable[Parameter]) -> torch.optim.Optimizer:
-    """The torch optimiser of these weights, at the rate before the schedule."""
+    """The torch optimiser of these weights, at the rate before the schedule's factor."""
     options: dict[str, Any] = {"lr": optimiser.rate, "betas": optimiser.betas, "eps": optimiser.epsilon}
     if optimiser.kind == "muon":
         return Muon(weights, **options)
     options["weight_decay"] = optimiser.decay
     if optimiser.kind == "bert_adam":
         return BertAdam(weights, **options)
-    # Fused, one call for all weights: for a small model a loop over them takes as long as the gradients.
+    # Fused: for a small model, a loop over its weights takes as long as computing the gradients.
     return torch.optim.Adam(weights, fused=True, **options)

@@ -1,4 +1,4 @@
-"""The order of a run's questions, which follows from its seed."""
+"""The order of a run's questions, which depends on its seed alone."""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import numpy.typing as npt
 def permutation(seed: int, epoch: int, n: int) -> npt.NDArray[np.int64]:
     """(n,) int64 order of the questions in an epoch.
 
-    Questions are sorted by the raw numbers of a bit generator, which numpy keeps the same in all versions,
+    Questions are sorted by the raw output of a bit generator, which is the same in all versions of numpy,
     unlike `shuffle`.
     """
     return np.argsort(np.random.PCG64([seed, epoch]).random_raw(n), kind="stable")
@@ -20,14 +20,9 @@ def permutation(seed: int, epoch: int, n: int) -> npt.NDArray[np.int64]:
 def batch_rows(
     seed: int, n: int, size: int, *, epoch: int = 0, n_made: int = 0
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """(size,) int64 questions of each batch, without end; the last, partial batch of an epoch is dropped.
+    """(size,) int64 rows of each batch of n questions, without end; an epoch's partial last batch is dropped.
 
-    Args:
-        seed: of the run.
-        n: number of questions.
-        size: of a batch.
-        epoch: the first epoch.
-        n_made: batches that were made since that epoch began, and are left out.
+    Begins with the batch after the first `n_made` since the start of `epoch`.
     """
     n_batches = n // size
     n_epochs, first = divmod(n_made, n_batches)
@@ -38,5 +33,5 @@ def batch_rows(
 
 
 def derived_seed(seed: int, what: str) -> int:
-    """A 63-bit seed of torch's generators for a part of a run."""
+    """A 63-bit seed for one part of a run, such as its weights."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{what}".encode()).digest()[:8], "big") >> 1

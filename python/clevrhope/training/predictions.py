@@ -1,4 +1,4 @@
-"""A model's answers to the questions of a split, and files of them: a line of JSON per question."""
+"""A model's answers to the questions of a split, and files of them: one line of JSON per question."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ from clevrhope.training.device import casting
 from clevrhope.training.request import Precision
 
 NO_ANSWER = -1
-"""The answer where a question's scores are NaN, for instance because of an ill-formed program."""
+"""The answer to a question whose scores are NaN, for instance because of an ill-formed program."""
 
 BATCH = 256
 
@@ -41,29 +41,20 @@ def predict_answers(
     batch_size: int = BATCH,
     advance: Advance = ignore_advance,
 ) -> npt.NDArray[np.int64]:
-    """(N,) index of the answer to each question, or `NO_ANSWER`.
+    """(N,) index of the answer to each question, or `NO_ANSWER`, from the scores that a model's method gives.
 
     The model's mode and torch's generators are left unchanged, so evaluating on the tune set does not affect
-    training.
-
-    Args:
-        model: on the questions' device.
-        method: name of the model's method that gives scores.
-        questions: questions of a split.
-        n_answers: number of answers in vocab.json, special tokens included.
-        precision: precision to compute in.
-        batch_size: questions per batch.
-        advance: called with the number of questions answered since the last call.
+    training. `n_answers` counts all answers in vocab.json, special tokens included.
 
     Raises:
-        ConfigError: the method gives scores of another shape.
+        ConfigError: the scores have another shape.
     """
     found = []
     for batch, scores in _outputs(model, method, questions, precision, batch_size):
         check_scores(model, method, batch, scores, n_answers)
         scores = scores.float().clone()
         none = scores.isnan().any(dim=1)
-        # Special tokens are no answers, whatever their scores.
+        # Special tokens are not answers, whatever their scores.
         scores[:, : len(SPECIAL_TOKENS)] = -torch.inf
         found.append(scores.argmax(dim=1).masked_fill(none, NO_ANSWER).cpu().numpy())
         advance(len(batch))
@@ -79,7 +70,7 @@ def predict_programs(
     batch_size: int = BATCH,
     advance: Advance = ignore_advance,
 ) -> npt.NDArray[np.int64]:
-    """(N, P) program tokens that a model's method gives for each question; arguments as `predict_answers`.
+    """(N, P) program tokens that a model's method gives for each question; see `predict_answers`.
 
     Raises:
         ConfigError: the method gives something else.
@@ -94,14 +85,14 @@ def predict_programs(
 
 
 def accuracy(answers: npt.NDArray[np.int64], questions: Questions) -> float:
-    """Percentage of right answers; no answer is a wrong one."""
+    """Percentage of right answers; no answer counts as wrong."""
     return 100 * float((answers == questions.answers).mean())
 
 
 def _outputs(
     model: nn.Module, method: str, questions: Questions, precision: Precision, batch_size: int
 ) -> Iterator[tuple[Batch, Tensor]]:
-    """Each batch of all questions with what the method gives for it, in evaluation mode."""
+    """Each batch of the questions with the method's output for it, in evaluation mode."""
     predict: Callable[[Batch], Tensor] = getattr(model, method)
     order, plan = np.arange(len(questions)), getattr(model, "plan", None)
     modes = [(module, module.training) for module in model.modules()]
@@ -117,10 +108,9 @@ def _outputs(
 
 
 class Part(NamedTuple):
-    """Questions that are answered together: those of a split, or those that a suite made on it."""
+    """The questions of a split, or those that a suite made on it; `suite` is "" for the split's own."""
 
     suite: str
-    """"" for the split's own questions."""
     split: str
 
     def __str__(self) -> str:
@@ -128,7 +118,7 @@ class Part(NamedTuple):
 
 
 def made_by_digest(checkpoint: Path, dataset: Mapping[str, Any]) -> str:
-    """The start of a SHA-256 of a checkpoint and a dataset, which all rows made from both have."""
+    """The column `made_by` of answers to a split: the start of the SHA-256 of checkpoint and dataset."""
     with checkpoint.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     digest.update(json.dumps(dataset, sort_keys=True).encode())
@@ -136,7 +126,7 @@ def made_by_digest(checkpoint: Path, dataset: Mapping[str, Any]) -> str:
 
 
 def file_digest(made_by: str, questions: Path) -> str:
-    """The same for rows about a suite or sets of images: of that digest and of the questions' file."""
+    """The same for a suite or sets of images: from `made_by` of the splits and the questions' file."""
     with reading(questions, "a file of questions"), questions.open("rb") as file:
         digest = hashlib.file_digest(file, lambda: hashlib.sha256(made_by.encode()))
     return digest.hexdigest()[:DIGITS]
@@ -150,15 +140,15 @@ def kept_lines(
     replaced: Collection[Part],
     strict: bool,
 ) -> dict[Part, list[str]]:
-    """The lines of a file of predictions, if there is one, that stay when others are replaced.
+    """The lines of a file of predictions, if it exists, that stay when others are replaced.
 
     Args:
         path: the file.
-        made_by: for each part that may stay, the digest that its rows need.
-        of_suites: the columns of `suite_columns` of the suites' files. A line that was written for another
-            file never stays: its questions are no longer there.
-        replaced: parts whose lines do not stay.
-        strict: whether a line that can neither stay nor be replaced is an error; otherwise it is left out.
+        made_by: for each part that may stay, the `made_by` that its lines must have.
+        of_suites: `suite_columns` of the suites' files. A line that was written for another version of such a
+            file never stays, as its questions no longer exist.
+        replaced: parts whose lines are replaced.
+        strict: whether a line that can neither stay nor be replaced is an error; otherwise it is dropped.
 
     Raises:
         ConfigError: a line is about other weights or another dataset, or does not say which.
@@ -200,13 +190,8 @@ def answer_lines(
 ) -> Iterator[str]:
     """The lines about the questions of a part.
 
-    Args:
-        hop: the sub-dataset that they are of.
-        part: the part.
-        rows: (N,) each question's place in the file of the split or suite.
-        answers: (N,) indices of answers, or `NO_ANSWER`.
-        vocab: the answers' vocabulary.
-        columns: columns after a question's own, the same in all lines.
+    `rows` are the questions' (N,) rows in the file of the split or suite, `answers` (N,) indices or
+    `NO_ANSWER`; `columns` come at the end of each line.
     """
     words = vocab.answers()
     place = {"hop": hop, "split": part.split, **({"suite": part.suite} if part.suite else {})}
@@ -216,7 +201,7 @@ def answer_lines(
 
 
 def write_lines(path: Path, lines: Mapping[Part, Iterable[str]]) -> None:
-    """Writes a file of predictions, whole or not at all: lines about splits before those about suites."""
+    """Writes a file of predictions atomically, lines about splits before those about suites."""
     with whole_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for of_suites in (False, True):
             for part, own in lines.items():

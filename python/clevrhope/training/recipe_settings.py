@@ -14,10 +14,10 @@ PREFIX = "recipe."
 """Prefix of the settings of the recipe; those of the model have none."""
 
 MOST = 1 << 53
-"""Whole numbers must be smaller, so that shares of them are exact as floats."""
+"""Whole numbers must be smaller than this, so that floats represent them exactly."""
 
 DEFAULT_RECIPE = Recipe((Stage("train", updates=20_000, batch_size=64, optimiser=Optimiser(rate=1e-4)),))
-"""The recipe of a model without one: a choice of this project."""
+"""The recipe of a model that has none: a choice of this project."""
 
 _PATHS = {
     "optimiser": "optimiser.kind",
@@ -25,12 +25,12 @@ _PATHS = {
     "schedule": "schedule.kind",
     "warmup": "schedule.warmup",
 }
-"""Name of a setting -> the field of a `Stage` that it sets, where that has another name."""
+"""Setting -> the field of a `Stage` that it sets, if that has another name."""
 
 
 @dataclass(frozen=True)
 class _StageSettings:
-    """What can be set of a stage; the defaults only stand for what is not given."""
+    """The settings of a stage, each of which is read by itself; the defaults are not used."""
 
     updates: int = 1
     batch_size: int = 1
@@ -61,7 +61,7 @@ class _StageSettings:
 
 @dataclass(frozen=True)
 class _RecipeSettings:
-    """What can be set of a recipe as a whole."""
+    """The settings of a recipe as a whole."""
 
     stages: str = ""
     precision: Precision = "float32"
@@ -79,8 +79,8 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
 
     Args:
         recipe: the model's recipe.
-        settings: "stages" (the names of the only stages to run, with commas between them), "precision", and
-            "batch_size", "rate", "schedule" and so on, for all stages or after a stage's name and a dot.
+        settings: "stages" (the names of the stages to run, separated by commas), "precision", and
+            "batch_size", "rate", "schedule" and so on, for all stages or, as "stage.rate", for one.
         updates: updates in all stages together; None for the recipe's.
 
     Raises:
@@ -124,7 +124,7 @@ def _read(kind: type[Read], given: Mapping[str, Any], path: str = "") -> Read:
 
 
 def _scaled(stages: list[Stage], updates: int) -> list[Stage]:
-    """The stages with `updates` in all: each keeps its share, and has at least one."""
+    """The stages with `updates` in all; each keeps its share, but has at least one update."""
     if updates < len(stages):
         raise ConfigError(
             f"updates is {updates}, but there are {len(stages)} stages; expected at least one for each"

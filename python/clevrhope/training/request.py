@@ -1,4 +1,4 @@
-"""The request for a training run and the summary of it, as data. No torch."""
+"""The request for a training run and its summary, as data. No torch."""
 
 import math
 import re
@@ -18,19 +18,19 @@ from clevrhope.splits.kinds import SPLITS, TRAIN, splits_of_dataset
 from clevrhope.splits.palettes import MARK
 
 Precision = Literal["float32", "tf32", "bf16"]
-"""tf32: float32 weights and activations, matrix products in 19 bits, on GPUs that support it."""
+"""tf32: float32 weights and activations, with 19-bit matrix products on GPUs that support them."""
 
 SIDE_BY_SIDE = "CLEVRHOPE_RUNS_SIDE_BY_SIDE"
-"""Environment variable: the number of an experiment's runs that share a device and hold features on it."""
+"""Environment variable: the number of an experiment's runs that hold features on the same device."""
 
 TEST_SETS = tuple(row.name for row in SPLITS.values() if row.role == "test" and "value" not in row.of)
-"""The splits that results are reported on; nothing may be chosen by them."""
+"""The splits that results are reported on; no weights may be chosen by them."""
 
 (TUNE_SET,) = (row.name for row in SPLITS.values() if row.role == "tune" and "plain" in row.of)
-"""Stands for the split of a run's own HOP that weights may be chosen by; `none` and CLEVR call theirs so."""
+"""Stands for the tune set of a run's own HOP; it is also the name of the tune set of `none` and of CLEVR."""
 
 TUNE_SET_OF_NONE = f"{NONE}:{TUNE_SET}"
-"""The split of `none` for a run on a held-out pair. It shows the pair, so choosing by it sees the pair."""
+"""The tune set of `none`, for a run on a held-out pair; it shows the pair."""
 
 _SIZE = re.compile(r"([1-9]\d{0,14})(k?)", re.ASCII)
 
@@ -43,34 +43,34 @@ class TrainRequest:
         model: a name in `clevrhope.models.names.MODELS`, or "package.module:Class".
         dataset: a folder that `build` wrote.
         hop: the held-out pair whose train set is used, such as "rubber_cylinder".
-        size: number of questions, the first ones of the train set; those that a suite added to them come on
-            top.
-        seed: decides weights and the order of questions.
+        size: number of questions, the first ones of the train set; those that a suite added to them are not
+            counted.
+        seed: decides the initial weights and the order of questions.
         out: the run's folder; a run that it holds is resumed if it has the same request.
         updates: updates in all stages together; None for the recipe's. Stages keep their shares.
         settings: settings by name, as for `--set`: those of the model, and those of its recipe such as
             "recipe.batch_size" or "recipe.<stage>.rate".
-        features: a feature store's folder, or its name below the dataset's; None for the only store of the
-            kind that the model reads.
-        device: "auto" for a GPU if there is one, else as torch spells it.
+        features: a feature store's folder, or its name in the dataset's folder; None for the only store of
+            the kind that the model reads.
+        device: "auto" for a GPU if there is one, or a device as torch spells it.
         deterministic: whether a GPU may only use operations that give the same bits each time.
         precision: None for the recipe's.
-        tune_on: "val" to keep, besides the last weights, the best ones on the HOP's own split for tuning:
-            val_iid, which holds the pair out, or val of `none`. "none:val" is that of `none` for a pair too,
-            and the folder of CLEVR v1.0, with features of the same kind, stands for CLEVR's val; both show
-            the pair. A run on covr_train has "covr_dev" of its own HOP in their place.
+        tune_on: the tune set; the best weights on it are kept besides the last ones. "val" is the HOP's own
+            split for tuning: val_iid, which holds the pair out, or val of `none`. "none:val" is that of
+            `none`, and the folder of CLEVR v1.0 stands for CLEVR's val, with features of the same kind; both
+            show the pair. A run on covr_train can only use "covr_dev", which is of its own HOP.
         tune_every: updates of the last stage between two evaluations on the tune set; None for twenty
             evaluations.
         keep_last: number of checkpoints of the last stage to keep and evaluate, its end included.
         keep_every: updates between them.
         save_every: updates between two states to resume from; None for one every `SAVE_SECONDS`.
         tensorboard: whether to write TensorBoard files next to the log.
-        drop_types: type of questions, such as "color" or "count" -> the share of its questions among those
-            `size` that is left out, see `clevrhope.training.train_sets`.
-        split: "train", or a train set with questions of a suite, such as "train_carets", whose vocabulary the
+        drop_types: type of questions, such as "color" or "count" -> the share of them that is left out of the
+            `size` questions, see `clevrhope.training.train_sets`.
+        split: "train"; a train set with questions of a suite, such as "train_carets", whose vocabulary the
             model then has; or "covr_train", whose questions are about sets of images.
-        covr_split: what is held out of covr_train, as `compscope & has-quant-all`; None for nothing.
-        shots: number of questions with it that are trained on all the same; None for 0.
+        covr_split: the property held out of covr_train, such as `compscope & has-quant-all`; None for none.
+        shots: number of questions with this property that are trained on nevertheless; None for 0.
         iid_size_of: in place of `covr_split`, to train on as many questions as that run, drawn from all.
         init_from: the folder of a finished run of the same model whose last weights a new run starts from.
     """
@@ -124,7 +124,7 @@ class TrainRequest:
             )
 
     def _check_covr_split(self) -> None:
-        """Checks that what is said of a split by a predicate goes together."""
+        """Checks that the options about covr_train fit together."""
         given = {"--covr-split": self.covr_split, "--iid-size-of": self.iid_size_of}
         options = [name for name, text in given.items() if text is not None]
         if len(options) > 1:
@@ -145,7 +145,7 @@ class TrainRequest:
 
     @property
     def n_questions(self) -> int:
-        """Questions that are trained on, added ones included."""
+        """Number of questions that are trained on, including those that a suite added."""
         return self.size if self.split == TRAIN.name or self.is_of_sets else n_augmented(self.size)
 
     @property
@@ -164,7 +164,7 @@ class TrainSummary:
         resumed_at: updates that had been made before this call; 0 for a new run.
         seconds: duration of this call.
         updates_a_second: speed of this call's updates, without tuning and saving.
-        checkpoints: names of the checkpoints, "last" among them.
+        checkpoints: names of all checkpoints, including "last".
         loss: mean loss of the last logged updates; None if this call made none.
     """
 
@@ -178,10 +178,10 @@ class TrainSummary:
 
 
 def check_train_split(name: str) -> None:
-    """Checks that a split has the name of a train set: train, one with questions of a suite, or covr_train.
+    """Checks that a name is that of a train set: train, one with questions of a suite, or covr_train.
 
     Raises:
-        ConfigError: it has not.
+        ConfigError: it is not.
     """
     if name in (TRAIN.name, COVR_TRAIN) or is_name(suite_of_split(name) or ""):
         return
@@ -197,7 +197,7 @@ def check_tune_on(name: str | None) -> None:
     """Checks that weights may be chosen by a set; None for no choice.
 
     Raises:
-        ConfigError: a test set, or no such set.
+        ConfigError: it is a test set, or there is no such set.
     """
     if name in (None, TUNE_SET, TUNE_SET_OF_NONE):
         return
@@ -236,14 +236,14 @@ def check_reaching(reaching: float | None, checkpoints: Sequence[str] | None) ->
 def chosen_splits(
     there: Sequence[str], hop: str, wanted: Sequence[str] | None, *, place: str = ""
 ) -> tuple[str, ...]:
-    """The wanted splits of a pair, or by default all that nothing was trained or tuned on, and covr_dev.
-
-    `place` is put in front of messages.
+    """The wanted splits of a pair, by default its test sets and covr_dev; messages begin with `place`.
 
     Raises:
-        ConfigError: no such split, or one that was trained or tuned on.
+        ConfigError: there is no such split, or it is for training or tuning.
     """
-    known = tuple(split for split in there if _is_tested(split))
+    known = tuple(
+        name for name in there if (name != COVR_TRAIN if is_covr(name) else SPLITS[name].is_test_set)
+    )
     for name in wanted or ():
         if name not in known:
             raise ConfigError(
@@ -253,22 +253,15 @@ def chosen_splits(
     return tuple(wanted or known)
 
 
-def _is_tested(split: str) -> bool:
-    """Whether predictions for a split are wanted."""
-    if is_covr(split):
-        return split != COVR_TRAIN
-    return SPLITS[split].is_test_set
-
-
 def tune_split(hop: str) -> str:
-    """The split of a HOP that weights may be chosen by: val_iid of a pair, val of `none`."""
+    """The tune set of a HOP: val_iid of a pair, val of `none`."""
     own = splits_of_dataset("plain" if hop.partition(MARK)[0] == NONE else "pair")
     (name,) = (split for split in own if SPLITS[split].role == "tune")
     return name
 
 
 def tune_set_name(request: TrainRequest) -> str | None:
-    """The record of what weights are chosen by."""
+    """The name of a run's tune set in its files."""
     if request.tune_on in (None, COVR_DEV, TUNE_SET_OF_NONE):
         return request.tune_on
     if request.tune_on == TUNE_SET:
@@ -280,7 +273,7 @@ def parse_size(text: str) -> int:
     """Parses a number of questions such as 25k, 200k, 560k or 25000.
 
     Raises:
-        ConfigError: it has another form.
+        ConfigError: the text has another form.
     """
     match = _SIZE.fullmatch(text)
     if match is None:
@@ -297,7 +290,7 @@ def default_out(
 
 
 def covr_part_name(covr_split: str | None, iid_size_of: str | None, shots: int | None) -> str:
-    """A part of a folder's name that says what is held out of covr_train; "" for nothing."""
+    """The part of a folder's name that says what is held out of covr_train; "" for nothing."""
     text = covr_split or iid_size_of
     if not text:
         return ""
@@ -309,7 +302,7 @@ def parse_drops(texts: Sequence[str]) -> dict[str, float]:
     """The share to drop of each type, from texts such as "color=0.9".
 
     Raises:
-        ConfigError: a text of another form, a share that is not above 0 and at most 1, or a type twice.
+        ConfigError: a text has another form, a share is not above 0 and at most 1, or a type occurs twice.
     """
     drops: dict[str, float] = {}
     for text in texts:

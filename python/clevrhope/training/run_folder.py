@@ -1,15 +1,15 @@
-"""A run's folder: where its files are, and the request that it is bound to. No torch.
+"""A run's folder: the paths of its files, and the request that it belongs to. No torch.
 
 ```
-RUN/run.json                          model, dataset, pair, size, seed, recipe, features: the request
+RUN/run.json                          the request: model, dataset, pair, size, seed, recipe, features
 RUN/vocab.json                        the vocabulary of its tokens and answers
 RUN/log.jsonl                         a line every few updates
-RUN/state/<update>/tensors.safetensors  weights, optimiser and generators: what a resumed run needs
-RUN/state/<update>/state.json           and its scalars
+RUN/state/<update>/tensors.safetensors  weights, optimiser and random numbers: what a resumed run needs
+RUN/state/<update>/state.json           the scalars that it needs
 RUN/weights/<checkpoint>.safetensors  checkpoints: last, best, the end of a stage, late ones
 RUN/predictions/<checkpoint>.<way>.jsonl  what clevrhope evaluate wrote
-RUN/other_hops/<hop>/predictions/     the same about other sub-datasets of the pair
-RUN/reached.json                      the checkpoints that evaluate --reaching chose, and by which accuracy
+RUN/other_hops/<hop>/predictions/     the same for other sub-datasets of the pair
+RUN/reached.json                      the accuracy and the checkpoints of evaluate --reaching
 RUN/finished.json                     written when all updates are made
 ```
 Every folder and file that exists is complete.
@@ -74,14 +74,14 @@ RUN = Fields(
 """The form of run.json."""
 
 OTHER_HOPS = "other_hops"
-"""Below a run's folder: predictions about other sub-datasets of its pair."""
+"""The folder in a run's folder with predictions for other sub-datasets of its pair."""
 
 _FREE = ("versions", "places")
-"""Keys that may differ when a run is resumed: where its data lies, and with which torch it started."""
+"""Keys that may differ when a run is resumed: versions of software, and the paths of its data."""
 
 
 class RunFolder:
-    """The paths of a run."""
+    """The paths of a run's files."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -116,9 +116,9 @@ class RunFolder:
         return self.root / OTHER_HOPS / hop
 
     def first_reaching(self, percent: float) -> tuple[str, ...]:
-        """The first two checkpoints in a row with an accuracy on the tune set; empty where it never had it.
+        """The first two checkpoints in a row that reach an accuracy on the tune set; empty if none do.
 
-        They are in a row if there is no evaluation on that set between them.
+        They are in a row if the run was not evaluated on that set between them.
 
         Raises:
             DatasetError: the run was not tuned on any set, or the weights were not kept.
@@ -146,7 +146,7 @@ class RunFolder:
 
     @property
     def is_started(self) -> bool:
-        """Whether the run has a state to resume from, or is finished."""
+        """Whether the run has a state to resume from or is finished."""
         return self.finished.exists() or any(self.state.glob("[0-9]" * 9))
 
     def prediction(self, checkpoint: str, way: str) -> Path:
@@ -156,11 +156,11 @@ class RunFolder:
     def bind(self, request: Mapping[str, Any]) -> None:
         """Writes run.json, or checks that the one there holds the same request.
 
-        A run.json with another request is replaced as long as there are no states or weights.
+        A run.json with another request is replaced if there are no states or weights yet.
 
         Raises:
-            BindingError: the folder holds a run of another request; says what differs.
-            DatasetError: other files in the folder, or an invalid run.json.
+            BindingError: the folder holds a run of another request; the message says what differs.
+            DatasetError: the folder holds other files, or an invalid run.json.
         """
         request = as_json_values({"format": FORMAT, **request})
         if not self.run.exists():

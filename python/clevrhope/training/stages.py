@@ -1,4 +1,4 @@
-"""A stage of a recipe and a model: whether they fit together, the weights to update, and their average."""
+"""What a stage of a recipe does to a model: which weights it updates, and the moving average of these."""
 
 from collections.abc import Set
 from copy import deepcopy
@@ -15,7 +15,7 @@ def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:
     """Checks that a model can be trained in a stage.
 
     Raises:
-        ConfigError: no such method or submodule, or fewer questions than a batch has.
+        ConfigError: the model lacks a method or submodule, or there are fewer questions than in a batch.
     """
     kind = type(model).__name__
     if not callable(getattr(model, stage.loss, None)):
@@ -35,19 +35,15 @@ def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:
 
 
 def trainable_weights(model: nn.Module) -> frozenset[str]:
-    """Names of the weights that can be trained at all: a model may freeze some of them for good."""
+    """Names of the weights that the model has not frozen for good."""
     return frozenset(name for name, each in model.named_parameters() if each.requires_grad)
 
 
 def select_weights(model: nn.Module, stage: Stage, trainable: Set[str]) -> list[Parameter]:
-    """The weights that a stage updates; the others get no gradient, and their modules are in evaluation mode.
+    """Selects those of the `trainable_weights` that a stage updates, and freezes all others.
 
-    The model itself is in training mode in any case, so that its losses can rely on it.
-
-    Args:
-        model: its weights and modules are set.
-        stage: a stage of the model's recipe.
-        trainable: `trainable_weights` of the model as it was built.
+    Modules that the stage does not train are put in evaluation mode. The model itself is always in training
+    mode, so that its losses can rely on it.
 
     Raises:
         ConfigError: the stage updates no weights.
@@ -71,16 +67,16 @@ def select_weights(model: nn.Module, stage: Stage, trainable: Set[str]) -> list[
 
 
 def averaged_model(model: nn.Module, stage: Stage) -> nn.Module | None:
-    """A copy of the model for the moving average of its weights; None where the stage averages none."""
+    """A copy of the model for the moving average of its weights; None if the stage has no average."""
     return deepcopy(model).requires_grad_(False) if stage.averaging else None
 
 
 @torch.no_grad()
 def average_weights(averaged: nn.Module, model: nn.Module, stage: Stage, update: int) -> None:
-    """Moves the average towards the weights after an update, which is counted from 1.
+    """Updates the moving average of the weights after update number `update`, counted from 1.
 
-    The first updates are averaged evenly, so that the weights at the start count for nothing. Buffers that
-    are numbers, such as the statistics of batch norm, are averaged as well; others are copied.
+    The first updates have equal weight, so that the initial weights do not count. Floating-point buffers,
+    such as the statistics of batch norm, are averaged as well; others are copied.
     """
     both = [[*each.parameters(), *each.buffers()] for each in (averaged, model)]
     pairs = list(zip(*both, strict=True))

@@ -1,6 +1,6 @@
 """`stream`: a split without a build, as an iterable of questions in memory and images rendered on demand.
 
-Imports torch only where it is installed, and only when called.
+Torch is imported only if it is installed, and only when `stream` is called.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ from clevrhope.training.order import derived_seed, permutation
 Numbers = npt.NDArray[np.int64]
 
 _PROCESS = os.getpid()
-"""The process that imported this module. One that is forked from it has the module, but no native threads."""
+"""The process that imported this module. A process forked from it has the module, but no native threads."""
 
 _STATE = Fields(
     {
@@ -48,7 +48,7 @@ _STATE = Fields(
         "position": INDEX,
     }
 )
-"""The form of what `state_dict` gives."""
+"""The form of a `state_dict`."""
 
 
 def stream(
@@ -74,40 +74,41 @@ def stream(
     world_size: int | None = None,
     cache: str | PathLike[str] | None = None,
 ) -> "Stream":
-    """A split's questions with images that are rendered as they are asked for: data without files.
+    """A split's questions, with images that are rendered when they are needed: data without files.
 
     Questions, their order and pixels are those of `clevrhope build` with the same seed and settings; items
-    are those of `clevrhope.load`. The questions are all made now; workers of a DataLoader only make images.
+    are those of `clevrhope.load`. All questions are made now; the workers of a DataLoader only make images.
 
     Args:
         hop: such as "rubber_cylinder", "cyan_cylinder-d8", "prelim_cyan", or "none".
         split: such as "train" or "complex_ood".
         size: (width, height) of an image in pixels.
-        seed: of scenes and questions, from 0 to 2**64 - 1, as of `build --seed`.
-        limit: how many questions, from the first on; None for as many as the paper has.
+        seed: the seed of scenes and questions, from 0 to 2**64 - 1, as in `build --seed`.
+        limit: the number of questions, from the first on; None for as many as the paper has.
         quality: "draft", "standard" (the default) or "high".
         diversity: number of combinations of the pair's types in training, the pair included.
-        diversity_mode: which combinations these are, as of `build --diversity-mode`.
-        palette: a file with the combinations, as of `build --palette`.
-        test_palette: for val_b and test_b of `none`, as of `build --test-palette`.
-        config: a settings file, as of `build --config`.
+        diversity_mode: which combinations these are, as in `build --diversity-mode`.
+        palette: a file with the combinations, as in `build --palette`.
+        test_palette: the palette of val_b and test_b of `none`, as in `build --test-palette`.
+        config: a settings file, as in `build --config`.
         images: False leaves the images out.
         text: adds question, program and answer in words.
         transform: applied to each image, (height, width, 3) uint8 RGB.
         scenes: adds the scenes, as a dataset's files have them.
         shuffle: a seed for the order; None for the split's own order.
-        buffer: windows of 250 images whose questions are shuffled together; a process holds their images.
-        rank: number of this process among those that train together; None asks torch.distributed.
-        world_size: how many these are.
+        buffer: number of windows of 250 images whose questions are shuffled together; a process holds their
+            images in memory.
+        rank: rank of this process among those that train together; None asks torch.distributed.
+        world_size: the number of these processes.
         cache: a folder that keeps the images for later epochs and runs.
 
     Returns:
         A torch `IterableDataset` where torch is installed, another iterable elsewhere.
 
     Raises:
-        ConfigError: there is no such pair or split, or a setting is wrong; says what there is.
+        ConfigError: there is no such pair or split, or a setting is wrong.
         DatasetError: the cache cannot be used.
-        SplitError: no question or scene passes.
+        SplitError: no question or scene meets the split's conditions.
         SceneError: the renderer has no formula for a shape or material.
     """
     check_process()
@@ -145,7 +146,7 @@ def stream(
 
 
 def _settings(file: Path | None, size: tuple[int, int], quality: str | None) -> Config:
-    """The settings of a build with the paper's sizes and the native renderer."""
+    """The settings of a build with the paper's number of questions and the native renderer."""
     width, height = size
     config = resolve_config(
         preset="paper", file=file, renderer="native", quality=quality, width=width, height=height
@@ -171,7 +172,7 @@ def _ranks(rank: int | None, world_size: int | None) -> tuple[int, int] | None:
 
 @contextmanager
 def _as_arguments() -> Iterator[None]:
-    """Has a message that names an option of `build` name the argument of `stream`."""
+    """Makes messages about options of `build` name the arguments of `stream` instead."""
     try:
         yield
     except ConfigError as error:
@@ -181,7 +182,7 @@ def _as_arguments() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Share:
-    """Which part of the windows a process goes through; in the main process `n_workers` is 0."""
+    """The part of the windows that a process goes through; in the main process `n_workers` is 0."""
 
     rank: int = 0
     world_size: int = 1
@@ -206,7 +207,7 @@ def window_bounds(image_idxs: Ints, group: int) -> Numbers:
 
     Args:
         image_idxs: (N,) the image of each question.
-        group: images that belong together, whose questions follow each other; they stay in one window.
+        group: number of images that belong together; their questions are consecutive and in one window.
     """
     groups = image_idxs // group
     number = np.cumsum(np.diff(groups, prepend=groups[:1]) != 0) // (WINDOW // group)
@@ -223,14 +224,12 @@ class Order:
 
     def windows(self, n: int, epoch: int) -> Numbers:
         """(n,) int64: all windows, in the order of an epoch."""
-        return (
-            np.arange(n)
-            if self.shuffle is None
-            else permutation(derived_seed(self.shuffle, "windows"), epoch, n)
-        )
+        if self.shuffle is None:
+            return np.arange(n)
+        return permutation(derived_seed(self.shuffle, "windows"), epoch, n)
 
     def pieces(self, windows: Numbers, bounds: Numbers, epoch: int) -> Iterator[tuple[list[int], Numbers]]:
-        """Windows to be opened together, and the order of their questions."""
+        """Windows that are opened together, and the order of their questions."""
         n = 1 if self.shuffle is None else self.buffer
         for begin in range(0, len(windows), n):
             together = windows[begin : begin + n].tolist()
@@ -244,10 +243,10 @@ class Order:
 class Stream:
     """The questions of a split as an iterable; made by `stream`. Its items are those of `clevrhope.load`.
 
-    A pass over it is an epoch; there is one at a time. The order of shuffled questions depends on the seed
-    and on the number of the epoch, which `set_epoch` sets, and which goes up by one when a pass ends, though
-    only in the process that iterates. A DataLoader with workers iterates in them, so there `set_epoch` gives
-    each epoch its order, and the main process's stream does not know how far an epoch is.
+    A pass over it is an epoch; only one pass can be under way. The order of shuffled questions depends on the
+    seed and on the number of the epoch, which `set_epoch` sets, and which increases by one when a pass ends,
+    but only in the process that iterates. With a DataLoader that has workers, these iterate: `set_epoch` then
+    gives each epoch its order, and the stream of the main process does not know how far an epoch is.
     """
 
     def __init__(
@@ -264,15 +263,15 @@ class Stream:
         ranks: tuple[int, int] | None,
         cache: Path | None,
     ) -> None:
-        """`ranks` is the number of this one and how many there are; None asks torch.distributed."""
+        """`ranks` is this process's rank and the number of ranks; None asks torch.distributed."""
         engine = source.open_engine()
         rendered = {**source.binding(engine), "rendering": rendering_as_json(rendering)}
         kept = PixelCache(cache, rendered) if cache is not None and images else None
         rows, vocab, binding = source.make(engine, limit)
         self.hop, self.split, self.pool = rows.hop, rows.split, rows.pool
-        """The names of the HOP, of the split, and of the pool in which `image_index` counts."""
+        """The names of the HOP, of the split, and of the pool that `image_index` refers to."""
         self.vocab = vocab
-        """What the numbers in the items mean."""
+        """The vocabulary of the items' tokens and answers."""
         self._image_idxs = rows.image_idxs
         self._bounds = window_bounds(rows.image_idxs, source.group)
         self._order, self._ranks = order, ranks
@@ -293,7 +292,7 @@ class Stream:
         self._n_passes = 0
 
     def __len__(self) -> int:
-        """Questions of an epoch; those of this rank, with all of its workers."""
+        """Number of questions in an epoch of this rank, with all of its workers."""
         windows = self._share().of_rank(self._windows())
         return int(np.diff(self._bounds)[windows].sum())
 
@@ -301,11 +300,11 @@ class Stream:
         return f"<Stream of {len(self._items):,} questions of {self.hop}/{self.split}>"
 
     def __iter__(self) -> Iterator[Item]:
-        """The items of an epoch, or what is left of one that is resumed.
+        """The items of an epoch, or the rest of one that is resumed.
 
         Raises:
-            ConfigError: the process was forked, or the state that was loaded is of another number of ranks or
-                workers. From an item: another pass has begun.
+            ConfigError: the process was forked, or the loaded state has another number of ranks or workers;
+                or, from an item, another pass has begun.
         """
         check_process()
         share = self._share()
@@ -320,7 +319,7 @@ class Stream:
     def _rest_of_epoch(self, share: Share, number: int) -> Iterator[Item]:
         self._check_pass(number)
         if share.n_workers > 1:
-            # Workers share the cores. The native module reads this when it first needs threads.
+            # Workers share the cores. The native module reads this when it first starts threads.
             os.environ.setdefault("RAYON_NUM_THREADS", str(max(1, available_cores() // share.n_workers)))
         epoch, given = self._epoch, self._position
         for windows, rows in self._order.pieces(share.of(self._windows()), self._bounds, epoch):
@@ -343,20 +342,20 @@ class Stream:
             )
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes the next pass the whole of this epoch, or what is left of it if a state of it was loaded.
+        """Makes the next pass all of this epoch, or the rest of it if a state of it was loaded.
 
         Workers of a DataLoader learn of it when they start; those that stay from one epoch to the next
-        (`persistent_workers`) count by themselves.
+        (`persistent_workers`) count epochs themselves.
         """
         check_whole("epoch", epoch)
         if self._resumed is None or epoch != self._epoch:
             self._epoch, self._position, self._resumed = epoch, 0, None
 
     def state_dict(self) -> dict[str, Any]:
-        """How far the pass is that is under way, for `load_state_dict`.
+        """The position of the current pass, for `load_state_dict`.
 
-        It is about the process that calls it: in a worker of a DataLoader about the worker's part, as
-        torchdata's StatefulDataLoader expects, and in the main process about no worker's part.
+        It is that of the calling process: in a worker of a DataLoader that of the worker's part, as
+        torchdata's StatefulDataLoader expects, and in the main process not that of any worker.
         """
         return {
             "stream": self._digest,
@@ -366,13 +365,13 @@ class Stream:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Has the next pass begin with the item that would have followed when the state was taken.
+        """Makes the next pass begin with the item that would have followed when the state was taken.
 
-        The pass has to be in the process that loads the state: workers of a DataLoader refuse a state that
-        the main process has loaded.
+        The pass must be in the process that loads the state: workers of a DataLoader refuse a state that the
+        main process loaded.
 
         Raises:
-            ConfigError: the state is of another stream, or of another number of ranks or workers.
+            ConfigError: the state is of another stream, or has another number of ranks or workers.
         """
         here = self.state_dict()
         check_form(state, _STATE, "state", error=ConfigError)
@@ -385,7 +384,7 @@ class Stream:
         self._epoch, self._position, self._resumed = state["epoch"], state["position"], share
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A worker is in no process group, so its rank is passed on to it.
+        # A worker is not in the process group, so it is told the rank.
         share = self._share()
         state = {**self.__dict__, "_ranks": (share.rank, share.world_size)}
         return restored, (Stream, state)
@@ -400,7 +399,7 @@ class Stream:
             self._images.open(windows)
 
     def _share(self) -> Share:
-        """This process's part, as torch says it where the rank was not given."""
+        """This process's part; torch says which rank it is if none was given."""
         ranks, data = self._ranks, sys.modules.get("torch.utils.data")
         distributed = sys.modules.get("torch.distributed")
         if ranks is None and distributed and distributed.is_available() and distributed.is_initialized():
@@ -415,10 +414,10 @@ def _check_share(then: Share, now: Share) -> None:
 
 
 def check_process() -> None:
-    """Passes unless the process was forked with this module in it.
+    """Checks that the process was not forked from one with this module.
 
     Raises:
-        ConfigError: it was; a call of the native module would wait for threads that were not copied.
+        ConfigError: it was; a call of the native module would wait forever for threads that it does not have.
     """
     if os.getpid() != _PROCESS:
         raise ConfigError(

@@ -1,7 +1,7 @@
-"""Maps a split with another vocabulary to a model's own tokens and answers.
+"""Maps a split with another vocabulary to the tokens and answers of a model's own.
 
-Such are test sets from other templates, CLOSURE's for one: their functions and answers are the same and their
-words mostly so, but the indices differ.
+Test sets from other templates, such as CLOSURE's, have the same functions and answers and mostly the same
+words, but other indices.
 """
 
 from collections.abc import Mapping
@@ -22,23 +22,22 @@ _MISSING = -1
 def map_vocab(
     split: Split, *, there: Vocab, here: Vocab, place: str, may_lack: bool = False
 ) -> tuple[SplitRows, tuple[str, ...]]:
-    """A split in the indices of another vocabulary; words that this one lacks become <UNK>.
+    """A split in the indices of the model's vocabulary `here`; words that it lacks become <UNK>.
 
     Args:
-        split: in the indices of `there`.
+        split: the split, in the indices of `there`.
         there: the dataset's vocabulary.
         here: the model's vocabulary.
         place: names the split in messages.
-        may_lack: whether the model may lack answers and functions. A question with such an answer has the
-            answer <UNK>, which no model gives. A program with such a function is replaced by the equivalent
-            in CLEVR's functions that the split has of it; without one, it is empty, and models that read
-            programs have no answer.
+        may_lack: whether the model's vocabulary may lack answers and functions. Such an answer becomes <UNK>,
+            which no model gives. A program with such a function becomes the equivalent in CLEVR's functions,
+            if the split has one; otherwise it becomes empty, and models that read programs have no answer.
 
     Returns:
         The questions, whose sentences keep all words, and the words that became <UNK>, sorted.
 
     Raises:
-        DatasetError: an answer or a function that the model's vocabulary lacks, unless it may.
+        DatasetError: the model's vocabulary lacks an answer or a function, and may not.
     """
     rows = SplitRows.of(split)
     words = _table(there.questions(), here.question_token_to_idx)
@@ -65,7 +64,7 @@ def map_vocab(
 
 
 def _with_equivalents(functions: Ints, split: SuiteReader, there: Vocab, here: Vocab) -> tuple[Ints, Ints]:
-    """Mapped programs (N, P), those with a missing function in CLEVR's functions, and their lengths (N,)."""
+    """(N, P) programs, of which those with a missing function become their equivalents, and (N,) lengths."""
     equivalents = _table(there.programs(), here.program_token_to_idx)[split.clevr_programs]
     has_one = (split.clevr_programs != _PADDING).any(axis=1)
     replaced = (functions == _MISSING).any(axis=1) & has_one
@@ -81,7 +80,7 @@ def _table(names: list[str], indices: Mapping[str, int]) -> Ints:
 
 
 def _check_known(mapped: Ints, tokens: Ints, names: list[str], what: str, place: str) -> None:
-    """Checks that all tokens, whose names are those of the dataset, have numbers of the model's."""
+    """Checks that the model's vocabulary has all `tokens`, which are indices into `names`."""
     if (mapped == _MISSING).any():
         name = names[int(tokens[mapped == _MISSING].flat[0])]
         raise DatasetError(
