@@ -24,7 +24,6 @@ from clevrhope.pipeline.augmentation import make_train_sets
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report.runs import find_sources
 from clevrhope.runtime.progress import Advance
-from clevrhope.training import loop
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest, default_out
 from clevrhope.training.train_sets import open_train_set
@@ -99,10 +98,7 @@ class Stops:
         yield advance
 
 
-def test_an_interrupted_run_goes_on_to_the_same_weights(
-    run: Train, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+def test_an_interrupted_run_goes_on_to_the_same_weights(run: Train, folder: Path, tmp_path: Path) -> None:
     run("whole", dataset=folder, split="train_carets")
     with pytest.raises(KeyboardInterrupt):
         run("half", dataset=folder, split="train_carets", progress=Stops(9))

@@ -16,14 +16,12 @@ from test_runs import StopsAt
 from clevrhope.bench.synthetic_batch import clevr_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.models.names import find_model
-from clevrhope.training import loop
 from clevrhope.training.checkpoints import load_weights, save_weights
 
 
 @pytest.fixture
-def stopped(run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def stopped(run: Train, tmp_path: Path) -> Path:
     """A run that was stopped after five updates."""
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     with pytest.raises(KeyboardInterrupt):
         run(progress=StopsAt(5))
     return tmp_path / "run"

@@ -73,14 +73,9 @@ def test_what_torch_cannot_do_deterministically_is_a_sentence() -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_on_a_gpu_a_deterministic_run_is_the_same_again_and_resumes(
-    run: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_gpu_a_deterministic_run_is_the_same_again_and_resumes(run: Any, tmp_path: Any) -> None:
     from test_runs import StopsAt
 
-    from clevrhope.training import loop
-
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     usual = {"device": "cuda", "deterministic": True}
     for name in ("one", "two"):
         run(name, **usual)

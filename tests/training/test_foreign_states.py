@@ -16,7 +16,6 @@ from short_runs import Train
 
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
-from clevrhope.training import loop
 from clevrhope.training.checkpoints import check_states, remove_states, states_in
 
 
@@ -37,9 +36,8 @@ class StopsAt:
 
 
 @pytest.fixture
-def stopped(run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def stopped(run: Train, tmp_path: Path) -> Path:
     """A run that was stopped after five updates."""
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     with pytest.raises(KeyboardInterrupt):
         run(progress=StopsAt(5))
     assert [path.name for path in (tmp_path / "run/state").iterdir()] == ["000000005"]

@@ -19,7 +19,7 @@ from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.model import LxmertScratch
 from clevrhope.models.names import build_model
-from clevrhope.training import gradients, loop
+from clevrhope.training import gradients
 from clevrhope.training.device import computing
 from clevrhope.training.gradients import WARM_UP, Gradients, Made
 
@@ -181,11 +181,8 @@ def test_work_that_cannot_be_recorded_is_an_error(monkeypatch: pytest.MonkeyPatc
         results(small_lxmert(), batches())
 
 
-def test_a_run_is_the_same_with_a_recording(
-    run: Any, tmp_path: Path, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_the_same_with_a_recording(run: Any, tmp_path: Path, recorder: Recorder) -> None:
     """With two stages, tuning between updates and a stop."""
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     usual = {"tune_on": "val", "tune_every": 9, "save_every": 4}
     run("plain", **usual)
     assert recorder.n_recorded == 0

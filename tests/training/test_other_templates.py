@@ -54,8 +54,6 @@ def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> N
     maps = (here.question_token_to_idx, here.program_token_to_idx, here.answer_token_to_idx)
     there = Vocab(*(mixed(dict(each), seed) for seed, each in enumerate(maps)))
     theirs = SimpleNamespace(
-        hop=reader.hop,
-        split=reader.split,
         pool=reader.pool,
         image_idxs=reader.image_idxs,
         question_families=reader.question_families,

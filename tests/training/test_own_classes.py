@@ -32,7 +32,6 @@ from clevrhope.features.weights import weights_digest
 from clevrhope.models.batch import Batch
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
-from clevrhope.training import loop
 from clevrhope.training.data import Questions, Split, SplitRows
 from clevrhope.training.train_sets import kept_rows
 from clevrhope.training.vocab_mapping import map_vocab
@@ -227,10 +226,7 @@ def test_parts_of_a_batch_have_their_own_text(worded: Path) -> None:
         Batch(*[torch.ones(0)] * 7, {}).text()
 
 
-def test_on_log_gets_every_record_in_order(
-    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+def test_on_log_gets_every_record_in_order(run: Train, tmp_path: Path) -> None:
     records: list[dict[str, Any]] = []
     run("plain", tune_on="val", tune_every=9)
     run("run", tune_on="val", tune_every=9, on_log=records.append)

@@ -13,7 +13,7 @@ from test_runs import StopsAt, weights
 from clevrhope.dataset.manifest import BindingError
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Recipe, Stage
-from clevrhope.training import device, loop
+from clevrhope.training import device
 from clevrhope.training.device import chosen_precision
 from clevrhope.training.recipe_settings import apply_settings
 
@@ -55,7 +55,6 @@ def test_so_it_is_on_a_gpu(there: bool, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_run_is_gone_on_with_in_its_own_precision_on_whatever_machine(
     first: bool, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     usual = {"settings": {"recipe.precision": "bf16"}}
     monkeypatch.setattr(device, "has_bfloat16", lambda _: first)
     run("whole", **usual)

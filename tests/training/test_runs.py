@@ -32,7 +32,7 @@ from clevrhope.report.results import measure
 from clevrhope.report.runs import find_sources
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Advance
-from clevrhope.training import loop, prepared_run
+from clevrhope.training import prepared_run
 from clevrhope.training.checkpoints import save_state
 from clevrhope.training.evaluation import evaluate
 
@@ -86,10 +86,9 @@ def test_the_same_seed_gives_the_same_run_and_another_another(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stopped_at_any_update_and_resumed_equals_uninterrupted(
-    number: int, run: Train, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: int, run: Train, whole: Path, tmp_path: Path
 ) -> None:
     """In the first stage, at its end, at the start of the second, inside an epoch and at the edge of one."""
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     for k, left in enumerate((1, 6, 5, 1, 5, 11)):
         with pytest.raises(KeyboardInterrupt):
             run("stopped", progress=StopsAt(left, number))
@@ -105,9 +104,8 @@ def test_stopped_at_any_update_and_resumed_equals_uninterrupted(
 
 
 def test_averaged_weights_are_kept_and_tuned_and_resume_as_well(
-    run: Train, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Train, whole: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     usual: dict[str, Any] = {"settings": {"recipe.averaging": 0.8}, "keep_last": 18, "keep_every": 1}
     run("plain", keep_last=18, keep_every=1)
     run("averaged", **usual, tune_on="val", tune_every=9)
@@ -130,10 +128,7 @@ def test_averaged_weights_are_kept_and_tuned_and_resume_as_well(
         assert all(torch.allclose(kept[key], average[key], atol=1e-6) for key in now), name
 
 
-def test_muon_in_bfloat16_resumes_as_well(
-    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+def test_muon_in_bfloat16_resumes_as_well(run: Train, tmp_path: Path) -> None:
     settings = {"recipe.all.optimiser": "muon", "recipe.all.decay": 0}
     usual: dict[str, Any] = {"precision": "bf16", "settings": settings}
     run("muon", **usual)
@@ -146,11 +141,8 @@ def test_muon_in_bfloat16_resumes_as_well(
     assert len({weights(tmp_path / name) for name in ("muon", "float32", "adam")}) == 3
 
 
-def test_tensorboard_shows_each_update_once(
-    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tensorboard_shows_each_update_once(run: Train, tmp_path: Path) -> None:
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     state = tmp_path / "stopped/state"
     for left in (15, 5):
         if left == 5:
@@ -180,7 +172,6 @@ def test_pretrained_weights_are_needed_once(
     run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a run begins; not where it goes on, is asked for again, or is evaluated."""
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     file = tmp_path / "bias"
     monkeypatch.setenv("TINY_BEGINS_WITH", str(file))
     usual: dict[str, Any] = {"model": "tiny_models:Begins"}
@@ -407,8 +398,7 @@ def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:
         run("half")
 
 
-def test_a_damaged_state_is_told(run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+def test_a_damaged_state_is_told(run: Train, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(progress=StopsAt(5))
     path = tmp_path / "run/state/000000005/tensors.safetensors"
@@ -496,7 +486,6 @@ def test_the_command_line_stops_in_a_sentence_and_goes_on(
     dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     command = ["train", "tiny_models:Tiny", str(dataset), "--hop", HOP, "--size", "100", "--seed", "3"]
     command += ["--set", "width=4", "--set", "recipe.words.rate=1e-3"]
     monkeypatch.setattr("clevrhope.cli.models.shown_progress", lambda _: StopsAt(4))

@@ -22,7 +22,6 @@ from clevrhope.features import kinds
 from clevrhope.features.extraction import make_features
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 from clevrhope.models.names import find_model
-from clevrhope.training import loop
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.order import derived_seed
 
@@ -75,9 +74,8 @@ def boxes(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
 def test_tensor_nmn_stopped_in_each_stage_equals_uninterrupted(
-    precision: str, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    precision: str, run: Train, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     usual = {**NMN, "precision": precision}
     run("whole", **usual)
     for left in (3, 6, 5):  # within the generator's stage, the engine's, and REINFORCE
@@ -128,10 +126,7 @@ def test_programs_that_are_written_right_are_answered_right_by_the_executor(
 
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
-def test_lxmert_resumes_and_is_evaluated(
-    precision: str, boxes: Path, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+def test_lxmert_resumes_and_is_evaluated(precision: str, boxes: Path, run: Train, tmp_path: Path) -> None:
     usual = {**LXMERT, "precision": precision}
     run("whole", **usual)
     with pytest.raises(KeyboardInterrupt):
@@ -144,11 +139,8 @@ def test_lxmert_resumes_and_is_evaluated(
     assert "<UNK>" not in {row["answer"] for row in rows}
 
 
-def test_lxmerts_first_update_has_the_rate_0(
-    boxes: Path, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lxmerts_first_update_has_the_rate_0(boxes: Path, run: Train, tmp_path: Path) -> None:
     """As the public schedule is read before its count moves; 30 updates, of which 3 warm up."""
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     weights = {}
     for made in (1, 2):
         with pytest.raises(KeyboardInterrupt):

@@ -33,8 +33,6 @@ Numbers = npt.NDArray[np.int64]
 class SplitRows(QuestionRows):
     """Questions of a split in memory, with a function that makes their sentences."""
 
-    hop: str
-    split: str
     pool: str
     sentences: Callable[[], Sequence[str]]
 
@@ -49,8 +47,6 @@ class SplitRows(QuestionRows):
             return split
         blocks = [(questions, programs) for _, questions, programs in split.blocks()]
         return cls(
-            hop=split.hop,
-            split=split.split,
             pool=split.pool,
             questions=np.concatenate([each for each, _ in blocks]),
             programs=np.concatenate([each for _, each in blocks]),
@@ -89,9 +85,7 @@ class Questions:
             DatasetError: an incomplete file, or images without features.
         """
         rows = SplitRows.of(split)
-        self.hop, self.split, self.pool = rows.hop, rows.split, rows.pool
-        self.image_idxs = rows.image_idxs
-        self.answers = rows.answers
+        self.pool, self.image_idxs, self.answers = rows.pool, rows.image_idxs, rows.answers
         self._sentences = cache(rows.sentences)
         self.device = device
         # int32, half the size of a batch's int64: the tokens of a train set of the paper's size take 160 MB.
@@ -113,9 +107,6 @@ class Questions:
 
     def __len__(self) -> int:
         return len(self.image_idxs)
-
-    def __repr__(self) -> str:
-        return f"Questions({len(self)} of {self.hop} {self.split}, on {self.device})"
 
     def batches(
         self, order: Numbers, size: int, plan: Callable[[Batch], Any] | None = None

@@ -56,9 +56,6 @@ GPU_CHECK_UPDATES = 50
 UPDATES_AT_ONCE = 1000
 """Updates whose order of questions is computed at a time."""
 
-SHOW_SECONDS = 0.25
-"""Time between two updates of the progress display."""
-
 
 @dataclass(repr=False)
 class Member:
@@ -191,8 +188,7 @@ class Loop:
         is_tuned = is_last and self.members[0].tune is not None
         losses: list[Tensor] = []  # (M,) each; those that were not checked yet
         line_seconds, line_updates = 0.0, 0  # since the last line of the log
-        n_unshown = 0  # since the progress display was last updated
-        clock = saved = shown = monotonic()
+        clock = saved = monotonic()
         batches = self._batches()
         is_static = not self._is_stack and getattr(self.model, "is_static", False)
         gradients = Gradients(self._losses, weights, device, self._first.precision, is_static=is_static)
@@ -213,18 +209,15 @@ class Loop:
                 average_weights(self._averaged, self.model, stage, done.update)
             self.n_made += 1
             line_updates += 1
-            n_unshown += 1
+            advance(1)
 
-            now, left = monotonic(), stage.updates - done.update
-            if now - shown >= SHOW_SECONDS or not left:
-                advance(n_unshown)
-                n_unshown, shown = 0, now
+            left = stage.updates - done.update
             logs = done.update % log_every == 0 or not left
             tunes = is_tuned and (done.update % tune_every == 0 or not left)
             n_left, off = divmod(left, request.keep_every or stage.updates)
             keeps = is_last and off == 0 and 0 < n_left < request.keep_last  # the last one is called "last"
             if request.save_every is None:
-                saves = now - saved >= SAVE_SECONDS
+                saves = monotonic() - saved >= SAVE_SECONDS
             else:
                 saves = done.update % request.save_every == 0
             saves = (saves or self._interrupt.is_set) and left > 0

@@ -194,7 +194,7 @@ def join_train_sets(runs: Sequence[PreparedRun]) -> tuple[Questions, list[int]]:
         ConfigError: the features have different sizes.
         DatasetError: an incomplete file, or images without features.
     """
-    keys = [(str(run.store.folder), run.reader.hop, run.n_questions) for run in runs]
+    keys = [(str(run.store.folder), run.request.hop, run.n_questions) for run in runs]
     different = dict(zip(keys, runs, strict=True))
     starts: dict[tuple[str, str, int], int] = {}
     for key in different:
@@ -215,8 +215,6 @@ def _joined_rows(parts: Sequence[SplitRows], images: Sequence[Numbers]) -> Split
     columns |= {name: _padded([getattr(part, name) for part in parts]) for name in ("questions", "programs")}
     return SplitRows(
         **columns,
-        hop="several",
-        split="train",
         pool="several",
         sentences=lambda: [sentence for of_part in sentences for sentence in of_part()],
     )
