@@ -194,9 +194,15 @@ def test_the_properties_are_those_of_the_page() -> None:
         ),
         (["--covr-split", "has-quant | !has-quant"], "no question of covr_train is left without it"),
         (["--covr-split", "program", "--shots", "2000"], "2000 shots of"),
-        (["--shots", "50"], "--shots: it is the number of questions that a split keeps, but no split"),
-        (["--covr-split", "program", "--split", "train"], "--covr-split: it holds questions of covr_train"),
-        (["--iid-size-of", "program", "--split", "train"], "--iid-size-of: it holds questions of covr_train"),
+        (["--shots", "50"], "--shots: it is the number of held-out questions to train on nevertheless"),
+        (
+            ["--covr-split", "program", "--split", "train"],
+            "--covr-split: it is about questions of",
+        ),
+        (
+            ["--iid-size-of", "program", "--split", "train"],
+            "--iid-size-of: it is about questions of",
+        ),
         (["--iid-size-of", "program", "--covr-split", "program"], "give one of the two"),
     ],
 )

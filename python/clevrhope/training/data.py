@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from itertools import repeat, tee
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,12 @@ Split = SplitRows | SplitReader | SuiteReader | ClevrSplit
 """The questions of a split: in memory, or in the files of a dataset, of a suite or of CLEVR."""
 
 
+def padded(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Several arrays of token rows as one, with zeros up to the width of the widest."""
+    width = max(each.shape[1] for each in rows)
+    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in rows])
+
+
 class Questions:
     """Questions of a split, whose batches are made on a device.
 
@@ -120,8 +126,7 @@ class Questions:
         rows_of_parts = [(order[part], on_device[part]) for part in parts]
         plans: Iterable[Any] = repeat(None, len(parts))
         if plan is not None:
-            on_cpu = (order[part] for part in parts)
-            plans = map_in_threads(lambda rows: plan(self._on_cpu(rows)), on_cpu, threads=1)
+            plans = map_in_threads(lambda part: plan(self._on_cpu(order[part])), parts, threads=1)
         loaded = zip(rows_of_parts, self._images(rows_of_parts), plans, strict=True)
         for (_, rows), (features, images), planned in loaded:
             columns: dict[str, Any] = {
@@ -157,10 +162,9 @@ class Questions:
             for features in self._features.batches(rows_of_parts):
                 yield features, None
             return
-        sets = (self._sets.of(rows) for rows, _ in rows_of_parts)
-        for_features, for_batches = tee(sets)
-        used = ((images, torch.from_numpy(images).to(self.device)) for images, _ in for_features)
-        for features, (_, places) in zip(self._features.batches(used), for_batches, strict=True):
+        sets = [self._sets.of(rows) for rows, _ in rows_of_parts]
+        used = ((images, torch.from_numpy(images).to(self.device)) for images, _ in sets)
+        for features, (_, places) in zip(self._features.batches(used), sets, strict=True):
             yield features, torch.from_numpy(places).to(self.device)
 
 

@@ -137,8 +137,8 @@ def _check_same(request: TrainRequest, run: Mapping[str, Any], features: Mapping
     for name in ("kind", "options", "weights"):
         if features.get(name) != run["features"].get(name):
             raise ConfigError(
-                f"--init-from: {request.init_from} reads other features (their {name} differ); give both the "
-                "same, of one world"
+                f"--init-from: {request.init_from} reads other features (their {name} differ); give both "
+                "runs the same features"
             )
 
 

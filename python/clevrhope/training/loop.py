@@ -163,7 +163,9 @@ class Loop:
             self._evaluated = self._first.model if own is None else own
             self._load(optimiser)
             if self._done.update == 0:
-                self._seed()
+                for member in self.members:
+                    seed = derived_seed(member.run.request.seed, f"stage {member.done.stage}")
+                    (member.generator or torch).manual_seed(seed)
             runs = f"{len(self.members)} x " if self._is_stack else ""
             title = f"{runs}{request.model} {stage.name}"
             with self._progress.stage(title, total=stage.updates, unit="updates") as advance:
@@ -291,10 +293,9 @@ class Loop:
     def _check_weights(self, member: Member) -> None:
         """Checks that all weights of a run are finite."""
         named = self._first.model.named_parameters()
-        bad = [name for name, each in named if not bool(each.isfinite().all())]
-        if bad:
-            problem = f"non-finite weights ({bad[0]}) after update {member.done.update:,}"
-            raise self._failure(member, problem)
+        bad = next((name for name, each in named if not bool(each.isfinite().all())), None)
+        if bad is not None:
+            raise self._failure(member, f"non-finite weights ({bad}) after update {member.done.update:,}")
 
     def _log_loss(self, member: Member, rate: float, speed: float) -> None:
         """Adds the mean loss to the log of a run; `speed` is in updates per second."""
@@ -362,12 +363,6 @@ class Loop:
             if not self._is_stack:
                 raise
             member.error = error
-
-    def _seed(self) -> None:
-        """Seeds the runs' random numbers at the start of a stage."""
-        for member in self.members:
-            seed = derived_seed(member.run.request.seed, f"stage {member.done.stage}")
-            (member.generator or torch).manual_seed(seed)
 
     def _save(self, optimiser: OptimiserState | None) -> None:
         """Writes the states of all runs, and only then removes older ones, so that all have one in common.

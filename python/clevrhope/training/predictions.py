@@ -21,7 +21,7 @@ from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.progress import Advance, ignore_advance
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.training.checks import check_programs, check_scores
-from clevrhope.training.data import Questions
+from clevrhope.training.data import Questions, padded
 from clevrhope.training.device import casting
 from clevrhope.training.request import Precision
 
@@ -80,8 +80,7 @@ def predict_programs(
         check_programs(model, method, batch, programs)
         found.append(programs.cpu().numpy())
         advance(len(batch))
-    width = max(each.shape[1] for each in found)
-    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in found])
+    return padded(found)
 
 
 def accuracy(answers: npt.NDArray[np.int64], questions: Questions) -> float:

@@ -119,8 +119,8 @@ class TrainRequest:
         self._check_covr_split()
         if self.drop_types and self.is_of_sets:
             raise ConfigError(
-                f"--drop-type: it leaves out questions of {TRAIN.name} by their type, but the split is "
-                f"{COVR_TRAIN}, whose questions --covr-split holds out by their properties"
+                f"--drop-type: it leaves out questions of {TRAIN.name}, but the split is {COVR_TRAIN}; use "
+                "--covr-split to hold out questions of that one"
             )
 
     def _check_covr_split(self) -> None:
@@ -128,19 +128,16 @@ class TrainRequest:
         given = {"--covr-split": self.covr_split, "--iid-size-of": self.iid_size_of}
         options = [name for name, text in given.items() if text is not None]
         if len(options) > 1:
-            raise ConfigError(
-                "--covr-split and --iid-size-of: a run holds questions out, or has as many as such a run; "
-                "give one of the two"
-            )
+            raise ConfigError("--covr-split and --iid-size-of: a run cannot have both; give one of the two")
         if options and not self.is_of_sets:
             raise ConfigError(
-                f"{options[0]}: it holds questions of {COVR_TRAIN} out, but the split is {shown(self.split)}"
-                f"; add --split {COVR_TRAIN}"
+                f"{options[0]}: it is about questions of {COVR_TRAIN}, but the split is {shown(self.split)}; "
+                f"add --split {COVR_TRAIN}"
             )
         if self.shots is not None and not options:
             raise ConfigError(
-                "--shots: it is the number of questions that a split keeps, but no split is named; add "
-                "--covr-split or --iid-size-of"
+                "--shots: it is the number of held-out questions to train on nevertheless, but nothing is "
+                "held out; add --covr-split or --iid-size-of"
             )
 
     @property
@@ -203,8 +200,8 @@ def check_tune_on(name: str | None) -> None:
         return
     if name in TEST_SETS:
         raise ConfigError(
-            f'--tune-on: "{name}" is a test set, and what is chosen by it can no longer be tested on it; '
-            f'choose by "{TUNE_SET}", the split that the HOP has for it'
+            f'--tune-on: "{name}" is a test set, and weights that are chosen by it cannot be tested on it; '
+            f'use "{TUNE_SET}", the HOP\'s own split for tuning'
         )
     if not Path(name).is_dir():
         known = [TUNE_SET, TUNE_SET_OF_NONE]

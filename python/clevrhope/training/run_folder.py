@@ -139,7 +139,7 @@ class RunFolder:
                     if name not in kept:
                         raise DatasetError(
                             f"{self.root}: it reached {percent:g}% at {name}, whose weights were not kept; "
-                            "train with --keep-every as long as --tune-every, and enough --keep-last"
+                            "train with --keep-every equal to --tune-every, and a larger --keep-last"
                         )
                 return tuple(names)
         return ()

@@ -15,7 +15,6 @@ import torch
 from torch import nn
 
 from clevrhope.dataset.identity import vocab_digest
-from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import COLUMNS
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.features.store import PoolFeatures
@@ -25,7 +24,7 @@ from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
 from clevrhope.training.checks import rehearse
-from clevrhope.training.data import Numbers, Questions, SplitRows
+from clevrhope.training.data import Numbers, Questions, SplitRows, padded
 from clevrhope.training.device import computing
 from clevrhope.training.interrupts import Interrupt, interrupts
 from clevrhope.training.loop import Loop, open_member
@@ -212,17 +211,12 @@ def _joined_rows(parts: Sequence[SplitRows], images: Sequence[Numbers]) -> Split
         name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
     }
     columns["image_idxs"] = np.concatenate(images)
-    columns |= {name: _padded([getattr(part, name) for part in parts]) for name in ("questions", "programs")}
+    columns |= {name: padded([getattr(part, name) for part in parts]) for name in ("questions", "programs")}
     return SplitRows(
         **columns,
         pool="several",
         sentences=lambda: [sentence for of_part in sentences for sentence in of_part()],
     )
-
-
-def _padded(tokens: Sequence[Ints]) -> Ints:
-    width = max(rows.shape[1] for rows in tokens)
-    return np.concatenate([np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in tokens])
 
 
 def _joined_features(
