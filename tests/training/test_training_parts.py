@@ -207,7 +207,7 @@ def test_sizes() -> None:
     "name", ["complex_iid", "complex_ood", "minimal_iid", "minimal_ood", "test", "val_b", "test_b"]
 )
 def test_nothing_is_chosen_by_a_test_set(name: str) -> None:
-    with pytest.raises(ConfigError, match="is a test set, and what is chosen by it"):
+    with pytest.raises(ConfigError, match="is a test set, and weights that are chosen by it"):
         check_tune_on(name)
     with pytest.raises(ConfigError, match=r'no set "vall" \(did you mean "val"\?\); there are "val"'):
         check_tune_on("vall")

@@ -347,19 +347,18 @@ def _kept(
     Raises:
         ConfigError: other lines would have to stay, but are not of the same weights and dataset.
     """
-    if suite is None:
-        # If all splits are answered, no other line has to stay, not even those about suites.
-        strict = not {part.split for part in asked} >= set(every)
-        try:
-            return kept_lines(path, made_by, of_suites, replaced=asked, strict=strict)
-        except DatasetError:
-            if strict:
-                raise
-            return {}
-    of_suite = [part for part in asked if part.suite]
-    kept = kept_lines(path, made_by, of_suites, replaced=of_suite, strict=True)
-    is_whole = {part: len(kept.get(part, ())) == len(each.rows) for part, each in asked.items()}
-    return {part: lines for part, lines in kept.items() if is_whole.get(part, True)}
+    replaced = [part for part in asked if part.suite or suite is None]
+    # If all splits are answered, no other line has to stay, not even those about suites.
+    strict = suite is not None or not {part.split for part in asked} >= set(every)
+    try:
+        kept = kept_lines(path, made_by, of_suites, replaced=replaced, strict=strict)
+    except DatasetError:
+        if strict:
+            raise
+        return {}
+    # Where a suite is answered, the lines about a split stay if they are there for all of its questions.
+    n_wanted = {part: len(each.rows) for part, each in asked.items()}
+    return {part: lines for part, lines in kept.items() if len(lines) == n_wanted.get(part, len(lines))}
 
 
 def _answers(
@@ -383,23 +382,20 @@ def _answers(
     return np.where(answers < 0, NO_ANSWER, answers).astype(np.int64)
 
 
-_WITHOUT_WEIGHTS = "put back a copy, or train into another folder"
-
-
 def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    known = folder.checkpoints()
+    """The wanted checkpoints, by default all, which must then include the last weights."""
+    known, is_finished = folder.checkpoints(), folder.finished.exists()
+    remedy = "put back a copy, or train into another folder"
+    if is_finished and not known:
+        raise DatasetError(f"{folder.root}: its weights are gone; {remedy}")
     if not known:
-        if folder.finished.exists():
-            raise DatasetError(f"{folder.root}: its weights are gone; {_WITHOUT_WEIGHTS}")
         raise ConfigError(f"{folder.root}: no weights yet; run its clevrhope train again to resume it")
     check_known(wanted or (), known, f"{folder.root}: no checkpoint")
     if wanted is None and "last" not in known:
-        is_gone = folder.finished.exists()
-        what = "its last weights are gone" if is_gone else "not finished, so there are no last weights"
-        remedy = _WITHOUT_WEIGHTS if is_gone else "run its clevrhope train again"
-        raise ConfigError(
-            f"{folder.root}: {what}; {remedy}, or choose of these with --checkpoint: {', '.join(known)}"
-        )
+        what = f"its last weights are gone; {remedy}"
+        if not is_finished:
+            what = "not finished, so there are no last weights; run its clevrhope train again"
+        raise ConfigError(f"{folder.root}: {what}, or choose of these with --checkpoint: {', '.join(known)}")
     return tuple(wanted or known)
 
 

@@ -62,8 +62,7 @@ class Member:
     """One of the runs that a loop trains.
 
     Attributes:
-        run: the run. The runs of a stack share one recipe and one model, whose weights are set to views of
-            each run's own in turn.
+        run: the run. In a stack, the model and the recipe of the first run stand for those of all.
         tune: the tune set; None for none.
         log: its log.
         done: its progress: everything that resuming needs besides tensors.

@@ -134,7 +134,8 @@ def prepare(request: TrainRequest) -> PreparedRun:
         name=request.features,
         reads_pixels=isinstance(getattr(model, "config", None), MapsConfig),
     )
-    init = initial_binding(request, folder, described_features(store))
+    features = described_features(store)
+    init = initial_binding(request, folder, features)
     if not folder.is_started:
         if request.init_from is None:
             getattr(model, "begin", lambda: None)()
@@ -150,6 +151,7 @@ def prepare(request: TrainRequest) -> PreparedRun:
         reader = rows.take(kept_rows(rows.programs, request.drop_types, seed=request.seed, vocab=vocab))
     for stage in recipe.stages:
         check_stage(model, stage, len(reader.answers))
+    there = read_vocab(layout.vocab)
     return PreparedRun(
         request=request,
         folder=folder,
@@ -176,10 +178,8 @@ def prepare(request: TrainRequest) -> PreparedRun:
             "keep": {"last": request.keep_last, "every": request.keep_every},
             "tune": {"on": tune_set_name(request), "every": request.tune_every},
             **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
-            "features": described_features(store),
-            "dataset": identity(
-                manifest, read_vocab(layout.vocab), hop=request.hop, images=store.info.of_images
-            ),
+            "features": features,
+            "dataset": identity(manifest, there, hop=request.hop, images=store.info.of_images),
             "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
             "versions": {"clevrhope": software_version(), "torch": torch.__version__},
         },

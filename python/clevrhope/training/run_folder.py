@@ -128,19 +128,18 @@ class RunFolder:
         evaluated = [each for each in records if "tuned_on" in each]
         if not evaluated:
             raise DatasetError(f"{self.log}: the run was trained without --tune-on; train it with that")
-        kept = set(self.checkpoints())
         for before, after in pairwise(evaluated):
             if min(before["accuracy"], after["accuracy"]) >= percent:
                 names = [
                     "last" if each["update"] == each["of"] else late_checkpoint(each["stage"], each["update"])
                     for each in (before, after)
                 ]
-                for name in names:
-                    if name not in kept:
-                        raise DatasetError(
-                            f"{self.root}: it reached {percent:g}% at {name}, whose weights were not kept; "
-                            "train with --keep-every equal to --tune-every, and a larger --keep-last"
-                        )
+                lost = [name for name in names if name not in self.checkpoints()]
+                if lost:
+                    raise DatasetError(
+                        f"{self.root}: it reached {percent:g}% at {lost[0]}, whose weights were not kept; "
+                        "train with --keep-every equal to --tune-every, and a larger --keep-last"
+                    )
                 return tuple(names)
         return ()
 
@@ -195,11 +194,8 @@ class RunFolder:
             DatasetError: it is damaged, or of another version.
         """
         if not self.run.exists():
-            what = (
-                "not a run of clevrhope train (it has no run.json)"
-                if self.root.exists()
-                else "no such folder"
-            )
+            is_other = self.root.exists()
+            what = "not a run of clevrhope train (it has no run.json)" if is_other else "no such folder"
             raise WrongFolderError(f"{self.root}: {what}; give the folder that clevrhope train --out wrote")
         raw = read_object(self.run, "a run of clevrhope train", remedy="start another run")
         if raw.get("format") != FORMAT:

@@ -6,7 +6,6 @@ Many models that are too small to fill a GPU train in little more time than one.
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -171,8 +170,6 @@ def _train_group(
     with ExitStack() as logs:
         for (run, tune), first_row in zip(group, first_rows, strict=True):
             remove_states(run.folder.state, but=state)
-            # A single model is enough, as it is a view of one run's weights at a time.
-            run = replace(run, model=first.model, recipe=first.recipe)
             member = open_member(run, tune, state=state)
             member.first_row, member.generator = first_row, torch.Generator(first.device)
             logs.callback(member.log.close)

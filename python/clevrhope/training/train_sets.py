@@ -56,7 +56,7 @@ def open_train_set(
     if not h5.exists():
         raise no_train_set(layout, hop, suite)
     vocab = read_vocab(layout.suite_vocab(hop, suite))
-    open_split(layout, hop, TRAIN.name, limit=size, vocab=vocab)  # checks the size, which is train's
+    open_split(layout, hop, TRAIN.name, limit=size, vocab=vocab)  # checks that train has as many
     binding = {"split": split, "suite_fingerprint": read_fingerprint(h5)}
     return SplitReader(h5, limit=n_augmented(size), vocab=vocab), vocab, binding
 

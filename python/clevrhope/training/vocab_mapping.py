@@ -41,17 +41,16 @@ def map_vocab(
     """
     rows = SplitRows.of(split)
     words = _table(there.questions(), here.question_token_to_idx)
-    unknown = [
-        there.questions()[word] for word in np.unique(rows.questions).tolist() if words[word] == _MISSING
-    ]
-    functions = _table(there.programs(), here.program_token_to_idx)[rows.programs]
+    unknown = [word for word in np.unique(rows.questions).tolist() if words[word] == _MISSING]
+    program_tokens = _table(there.programs(), here.program_token_to_idx)
+    functions = program_tokens[rows.programs]
     answers = _table(there.answers(), here.answer_token_to_idx)[rows.answers]
     if not may_lack:
         _check_known(functions, rows.programs, there.programs(), "function", place)
         _check_known(answers, rows.answers, there.answers(), "answer", place)
     program_lengths = rows.program_lengths
     if isinstance(split, SuiteReader):
-        functions, program_lengths = _with_equivalents(functions, split, there, here)
+        functions, program_lengths = _with_equivalents(functions, split, program_tokens)
     lacks_function = (functions == _MISSING).any(axis=1)
     mapped = replace(
         rows,
@@ -60,12 +59,12 @@ def map_vocab(
         program_lengths=program_lengths,
         answers=np.where(answers == _MISSING, _UNKNOWN, answers).astype(np.int32),
     )
-    return mapped, tuple(sorted(unknown))
+    return mapped, tuple(sorted(there.questions()[word] for word in unknown))
 
 
-def _with_equivalents(functions: Ints, split: SuiteReader, there: Vocab, here: Vocab) -> tuple[Ints, Ints]:
+def _with_equivalents(functions: Ints, split: SuiteReader, program_tokens: Ints) -> tuple[Ints, Ints]:
     """(N, P) programs, of which those with a missing function become their equivalents, and (N,) lengths."""
-    equivalents = _table(there.programs(), here.program_token_to_idx)[split.clevr_programs]
+    equivalents = program_tokens[split.clevr_programs]
     has_one = (split.clevr_programs != _PADDING).any(axis=1)
     replaced = (functions == _MISSING).any(axis=1) & has_one
     n_more = equivalents.shape[1] - functions.shape[1]
