@@ -71,7 +71,8 @@ class TrainRequest:
             model then has; or "covr_train", whose questions are about sets of images.
         covr_split: the property held out of covr_train, such as `compscope & has-quant-all`; None for none.
         shots: number of questions with this property that are trained on nevertheless; None for 0.
-        iid_size_of: in place of `covr_split`, to train on as many questions as that run, drawn from all.
+        iid_size_of: in place of `covr_split`: trains on as many questions as a run that holds this property
+            out, but taken from all questions.
         init_from: the folder of a finished run of the same model whose last weights a new run starts from.
     """
 
