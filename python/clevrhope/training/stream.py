@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -28,7 +28,7 @@ from clevrhope.images.pixel_cache import PixelCache
 from clevrhope.images.rendering_record import rendering_as_json
 from clevrhope.images.settings import NativeQuality, NativeSettings
 from clevrhope.pipeline.limits import Limits
-from clevrhope.pipeline.split_source import SplitSource, open_split_source
+from clevrhope.pipeline.split_source import open_split_source
 from clevrhope.pipeline.window_images import WindowImages, WindowScenes
 from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
 from clevrhope.runtime.resources import available_cores
@@ -130,18 +130,20 @@ def stream(
     with _as_arguments():
         settings = _settings(None if config is None else Path(config), size, quality)
         source = open_split_source(hop, split, config=settings, seed=seed, limits=limits)
-    made: Stream = torch_class(Stream)(
-        source,
-        limit=limit,
-        rendering=cast(NativeSettings, settings.rendering),
-        images=images,
-        text=text,
-        transform=transform,
-        scenes=scenes,
-        order=Order(shuffle, buffer),
-        ranks=ranks,
-        cache=None if cache is None else Path(cache),
-    )
+    rendering, order = cast(NativeSettings, settings.rendering), Order(shuffle, buffer)
+    engine = source.open_engine()
+    rendered = {**source.binding(engine), "rendering": rendering_as_json(rendering)}
+    kept = PixelCache(Path(cache), rendered) if cache is not None and images else None
+    rows, vocab, binding = source.make(engine, limit)
+    opened = WindowScenes(source)
+    pixels = WindowImages(opened, source, rendering, kept) if images else None
+    given = opened if scenes else None
+    items = Split(rows, vocab, pixels, text=text, transform=transform, scenes=given)
+    decided = {**binding, **rendered, "n": len(rows), "order": asdict(order)}
+    digest = hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()
+    sources = [opened] if pixels is None else [opened, pixels]
+    bounds = window_bounds(rows.image_idxs, source.group)
+    made: Stream = torch_class(Stream)(items, sources, rows.image_idxs, bounds, order, ranks, digest)
     return made
 
 
@@ -251,42 +253,21 @@ class Stream:
 
     def __init__(
         self,
-        source: SplitSource,
-        *,
-        limit: int | None,
-        rendering: NativeSettings,
-        images: bool,
-        scenes: bool,
-        text: bool,
-        transform: Transform | None,
+        items: Split,
+        sources: Sequence[WindowScenes | WindowImages],
+        image_idxs: Ints,
+        bounds: Numbers,
         order: Order,
         ranks: tuple[int, int] | None,
-        cache: Path | None,
+        digest: str,
     ) -> None:
-        """`ranks` is this process's rank and the number of ranks; None asks torch.distributed."""
-        engine = source.open_engine()
-        rendered = {**source.binding(engine), "rendering": rendering_as_json(rendering)}
-        kept = PixelCache(cache, rendered) if cache is not None and images else None
-        rows, vocab, binding = source.make(engine, limit)
-        self.hop, self.split, self.pool = rows.hop, rows.split, rows.pool
+        """`sources` make what the items of open windows need; without `ranks`, torch.distributed is asked."""
+        self.hop, self.split, self.pool = items.hop, items.split, items.pool
         """The names of the HOP, of the split, and of the pool that `image_index` refers to."""
-        self.vocab = vocab
+        self.vocab = items.vocab
         """The vocabulary of the items' tokens and answers."""
-        self._image_idxs = rows.image_idxs
-        self._bounds = window_bounds(rows.image_idxs, source.group)
-        self._order, self._ranks = order, ranks
-        self._scenes = WindowScenes(source)
-        self._images = WindowImages(self._scenes, source, rendering, kept) if images else None
-        self._items = Split(
-            rows,
-            vocab,
-            self._images,
-            text=text,
-            transform=transform,
-            scenes=self._scenes if scenes else None,
-        )
-        decided = {**binding, **rendered, "n": len(rows), "order": asdict(order)}
-        self._digest = hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()
+        self._items, self._sources, self._image_idxs, self._bounds = items, sources, image_idxs, bounds
+        self._order, self._ranks, self._digest = order, ranks, digest
         self._epoch, self._position = 0, 0
         self._resumed: Share | None = None  # whose state the next pass resumes
         self._n_passes = 0
@@ -394,9 +375,8 @@ class Stream:
 
     def _open(self, numbers: list[int]) -> None:
         windows = [np.unique(self._image_idxs[slice(*self._bounds[each : each + 2])]) for each in numbers]
-        self._scenes.open(windows)
-        if self._images is not None:
-            self._images.open(windows)
+        for source in self._sources:
+            source.open(windows)
 
     def _share(self) -> Share:
         """This process's part; torch says which rank it is if none was given."""
