@@ -31,8 +31,9 @@ class MeanSlope:
         value: the mean.
         slopes: the slope of each palette.
         interval: the 95% t interval of the mean.
-        p_value: two-sided p value of the exact sign-flip test that slopes are symmetric about 0. With n
-            palettes it is at least 2 / 2**n.
+        p_value: two-sided p value of the sign-flip test that slopes are symmetric about 0. For up to 16
+            palettes the test is exact, and the value is at least 2 / 2**n for n of them; for more palettes,
+            sign flips are drawn at random.
         detectable: the mean slope that a two-sided t test at 5% would detect in about 80% of experiments of
             this size, if slopes vary as much as they do here.
     """
