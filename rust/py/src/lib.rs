@@ -35,9 +35,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The binding of the engine; private: use the modules of `clevrhope` that wrap it.
 ///
-/// Handles are opaque, frozen and safe to share between threads. What can take long releases the GIL, uses all
-/// cores and stops at Ctrl-C. Errors are those of `clevrhope.errors`. Arrays have exactly the types that the stub
-/// gives.
+/// Handles are opaque, frozen and safe to share between threads. Calls that can take long release the GIL, use all
+/// cores and stop at Ctrl-C. Errors are those of `clevrhope.errors`. Arrays must have exactly the types in the
+/// stub.
 #[pymodule]
 mod _core {
     #[pymodule_export]
@@ -48,10 +48,10 @@ mod _core {
     use super::chunks::{deflate_chunks, inflate_chunks};
     #[pymodule_export]
     use super::findings::{PyAuditFindings, PyAuditViolation};
-    /// In place of an answer's number: the program has no answer on the scene.
+    /// Replaces an answer's number if the program has no answer on the scene.
     #[pymodule_export]
     const NO_ANSWER: i32 = super::conversion::NO_ANSWER;
-    /// In place of an answer's number: the tokens are not a program.
+    /// Replaces an answer's number if the tokens are not a program.
     #[pymodule_export]
     const NO_PROGRAM: i32 = super::conversion::NO_PROGRAM;
     #[pymodule_export]

@@ -12,13 +12,13 @@ use std::sync::Arc;
 ///
 /// Args:
 ///     files: template files as (name without folder or suffix, content).
-///     order: families are numbered through the files in this order; files that are not in it follow by name.
-///     synonyms: the JSON object of words for values.
-///     vocabulary: whose values the templates name.
+///     order: names of files; families are numbered in this order of files, and the other files follow by name.
+///     synonyms: a JSON object with the synonyms of values, relations and "thing".
+///     vocabulary: the vocabulary of the values that templates name.
 ///     synonyms_file: the name of the synonyms' file, for messages.
 ///
 /// Raises:
-///     TemplateError: not CLEVR's template format; names the file, the template and the place in it.
+///     TemplateError: a file is not in CLEVR's template format; names the file, the template and the place in it.
 #[pyclass(name = "Templates", module = "clevrhope._core", frozen)]
 #[derive(Clone)]
 pub struct PyTemplates {
@@ -43,7 +43,7 @@ impl PyTemplates {
         Ok(Self { vocab, templates: Arc::new(templates) })
     }
 
-    /// How many families there are.
+    /// Number of question families.
     #[getter]
     fn n_families(&self) -> usize {
         self.templates.families().len()
@@ -56,37 +56,37 @@ impl PyTemplates {
         families.map(|family| (format!("{}.json", family.file), family.index_in_file, family.index)).collect()
     }
 
-    /// Every token that a question can hold, sorted, without the special ones.
+    /// Every token that can occur in a question, sorted, without the special tokens.
     #[getter]
     fn words(&self) -> Vec<String> {
         self.templates.words()
     }
 
-    /// Names of the functions that programs can have, in the catalogue's order.
+    /// Names of the functions that programs can use, in the catalogue's order.
     #[getter]
     fn functions(&self) -> Vec<String> {
         self.templates.functions().iter().map(ToString::to_string).collect()
     }
 
-    /// 64 hexadecimal digits; two sets with the same ones give the same questions.
+    /// 64 hexadecimal digits; template sets with the same fingerprint give the same questions.
     #[getter]
     fn fingerprint(&self) -> &str {
         self.templates.fingerprint()
     }
 
-    /// Most tokens of a question, <START> and <END> included.
+    /// Maximum number of tokens of a question, including <START> and <END>.
     #[getter]
     fn question_width(&self) -> usize {
         self.templates.question_width()
     }
 
-    /// Most tokens of a program, <START> and <END> included.
+    /// Maximum number of tokens of a program, including <START> and <END>.
     #[getter]
     fn program_width(&self) -> usize {
         self.templates.program_width()
     }
 
-    /// Global indices of the families that can name all the values for one set of objects.
+    /// Global indices of the families that can name all these values for one set of objects.
     fn families_that_can_mention(&self, pair: Values) -> PyResult<Vec<usize>> {
         let holdout = conversion::holdout(&self.vocab, &pair)?;
         let plans = self.templates.plans(&self.vocab);

@@ -5,7 +5,7 @@ use clevrhope_core::vocab::Vocabulary;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// The attribute types with their values, and the answers of a world.
+/// The attribute types of a world with their values, and its answers.
 ///
 /// Args:
 ///     properties: a properties file in CLEVR's format.
@@ -13,7 +13,7 @@ use std::sync::Arc;
 ///     largest_count: the largest integer answer.
 ///
 /// Raises:
-///     VocabularyError: not JSON, or not a usable vocabulary; says where.
+///     VocabularyError: the file is not JSON, or not a usable vocabulary; says where.
 #[pyclass(name = "Vocabulary", module = "clevrhope._core", frozen)]
 pub struct PyVocabulary(pub Arc<Vocabulary>);
 
@@ -43,7 +43,7 @@ impl PyVocabulary {
         self.0.answer_texts()
     }
 
-    /// All answers to questions over several images: the same, and relations after them.
+    /// All answers to questions over several images: those in `answers`, then the relations.
     #[getter]
     fn set_answers(&self) -> Vec<String> {
         self.0.answer_texts_of_sets()

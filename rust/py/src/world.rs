@@ -16,19 +16,19 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Everything that decides a scene but its seed, pool and index: vocabulary, look and constraints.
+/// Everything that determines a scene except its seed, pool and index: vocabulary, look and constraints.
 ///
 /// Args:
 ///     properties: a properties file in CLEVR's format.
 ///     look: a look file.
-///     config: constraints as JSON; those that are left out have their defaults.
-///     properties_file: the name of the first, for messages.
-///     look_file: the name of the second.
-///     config_file: the name of the third.
+///     config: constraints as JSON; omitted ones have their defaults.
+///     properties_file: the name of the properties file, for messages.
+///     look_file: the name of the look file, for messages.
+///     config_file: the name of the constraints' file, for messages.
 ///
 /// Raises:
-///     VocabularyError: not a usable vocabulary.
-///     SceneError: an impossible constraint, or an asset that is not in the look.
+///     VocabularyError: the properties are not a usable vocabulary.
+///     SceneError: a constraint is impossible, or an asset is not in the look.
 #[pyclass(name = "World", module = "clevrhope._core", frozen)]
 pub struct PyWorld {
     pub world: Arc<World>,
@@ -54,37 +54,37 @@ impl PyWorld {
         Ok(Self { vocab: Arc::new(world.vocab().clone()), world: Arc::new(world) })
     }
 
-    /// The same world with the objects of a palette only.
+    /// The same world, restricted to the objects of a palette.
     ///
-    /// An object's values are those of a row and, in it, of a combination, both drawn uniformly. Values of types
-    /// that the palette does not mention are uniform, too.
+    /// For each object, a row of the palette and a combination in that row are drawn uniformly. Values of types that
+    /// the palette does not mention are drawn uniformly, too.
     ///
     /// Args:
-    ///     data: JSON: value -> values of another type that go with it, as CoGenT's files have it, or
+    ///     data: JSON: either value -> values of another type that may occur with it, as in CoGenT's files, or
     ///         `{"types": [...], "rows": [[[value, ...], ...], ...]}`.
-    ///     name: what minimal pools of this world are called after.
+    ///     name: the palette's name, a part of the names of this world's minimal pools.
     ///     file: the name of the palette's file, for messages.
     ///
     /// Raises:
-    ///     SceneError: unknown values, combinations of different types, or nothing allowed; says where.
+    ///     SceneError: values are unknown, combinations have different types, or nothing is allowed; says where.
     #[pyo3(signature = (data, *, name, file))]
     fn with_palette(&self, data: &[u8], name: &str, file: &str) -> PyResult<Self> {
         let palette = Palette::from_json(&self.vocab, name, data, file).map_err(to_python)?;
         Ok(Self { world: Arc::new(self.world.with_palette(palette)), vocab: self.vocab.clone() })
     }
 
-    /// The same world with CLEVR's train scenes at a share of the places of its pool `train`.
+    /// The same world with CLEVR's train scenes at a share of the indices of its pool `train`.
     ///
-    /// Of each run of 1 / `share` places, one, drawn at random, has the next scene of a seeded permutation. After
-    /// the last of CLEVR's scenes the pool has only its own again. Other pools do not change.
+    /// One index in each run of 1 / `share`, drawn at random, has the next CLEVR scene in a seeded permutation.
+    /// After the last CLEVR scene, the pool has only its own scenes. Other pools do not change.
     ///
     /// Args:
     ///     path: a `CLEVR_train_scenes.json` as published.
     ///     share: above 0, up to 1.
     ///
     /// Raises:
-    ///     SceneError: a world whose directions are not CLEVR's, a file that cannot be read, scenes of another
-    ///         split or not CLEVR's, or a share out of range; says which scene, and where in it.
+    ///     SceneError: the world's directions are not CLEVR's, the file cannot be read, its scenes are not those of
+    ///         CLEVR's train split, or the share is out of range; says which scene, and where in it.
     #[pyo3(signature = (path, *, share))]
     fn with_clevr(&self, py: Python<'_>, path: PathBuf, share: f64) -> PyResult<Self> {
         let file = path.display().to_string();
@@ -96,14 +96,14 @@ impl PyWorld {
         Ok(Self { world: Arc::new(self.world.with_import(import)), vocab: self.vocab.clone() })
     }
 
-    /// Digest and number of CLEVR's scenes, and over how many places of the pool they are spread; or None.
+    /// Digest and number of the CLEVR scenes, and the number of pool indices that they are spread over; or None.
     #[getter]
     fn clevr(&self) -> Option<(&str, usize, u64)> {
         let import = self.world.import()?;
         Some((import.scenes().digest(), import.scenes().n_scenes(), import.reach()))
     }
 
-    /// (N,) the published index of the CLEVR scene at each index of a pool; -1 for the pool's own scenes.
+    /// (N,) the published index of the CLEVR scene at each pool index; -1 if the scene is the pool's own.
     #[pyo3(signature = (indices, *, seed, pool))]
     fn clevr_indices<'py>(
         &self,
@@ -117,16 +117,16 @@ impl PyWorld {
         PyArray1::from_iter(py, indices.as_array().iter().map(published))
     }
 
-    /// The palette with types and rows, as JSON; None where all combinations occur.
+    /// The palette's types and rows as JSON; None if all combinations can occur.
     #[getter]
     fn palette_json(&self) -> Option<String> {
         self.world.palette().map(|palette| palette.to_json(&self.vocab).to_string())
     }
 
-    /// The palette, as JSON, that a train set of a diversity sees: `diversity` - 1 combinations of a pair's types.
+    /// The palette, as JSON, of a train set of this diversity: `diversity` - 1 combinations of the pair's types.
     ///
     /// Raises:
-    ///     SplitError: not a pair, or a diversity that the pair's types cannot have; says which they can.
+    ///     SplitError: these are not a pair of values, or its types cannot have this diversity; says why.
     #[pyo3(signature = (pair, *, diversity, mode, seed))]
     fn seen_palette(&self, pair: Values, diversity: usize, mode: Choice<DiversityMode>, seed: u64) -> PyResult<String> {
         let holdout = conversion::holdout(&self.vocab, &pair)?;
@@ -135,10 +135,10 @@ impl PyWorld {
         Ok(palette.to_json(&self.vocab).to_string())
     }
 
-    /// Passes when the world's palette, as what a train set sees, lets the pair be held out.
+    /// Checks that the pair can be held out of a train set that shows this world's palette.
     ///
     /// Raises:
-    ///     SplitError: it has the pair, or never shows one of its values; says which.
+    ///     SplitError: the palette has other types, contains the pair, or lacks combinations that its values need.
     fn check_seen(&self, pair: Values) -> PyResult<()> {
         let holdout = conversion::holdout(&self.vocab, &pair)?;
         match self.world.palette() {
@@ -153,7 +153,7 @@ impl PyWorld {
         self.world.fingerprint()
     }
 
-    /// All constraints, defaults included, as JSON.
+    /// All constraints, including defaults, as JSON.
     #[getter]
     fn config_json(&self) -> PyResult<String> {
         serde_json::to_string(self.world.config()).map_err(raise::<PyValueError>)
@@ -165,13 +165,13 @@ impl PyWorld {
         PyVocabulary(self.vocab.clone())
     }
 
-    /// As the vocabulary's.
+    /// The vocabulary's attribute types, each with its values.
     #[getter]
     fn attribute_types(&self) -> Vec<(&str, Vec<&str>)> {
         attribute_types(&self.vocab)
     }
 
-    /// As the vocabulary's.
+    /// The vocabulary's answers.
     #[getter]
     fn answers(&self) -> Vec<String> {
         self.vocab.answer_texts()
