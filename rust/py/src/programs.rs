@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The number of pairs of program and scene in the first piece of a batch: a few milliseconds of work.
 const FIRST_PIECE: usize = 1 << 16;
 
-/// Checked programs, in order.
+/// Programs that have been checked, in order.
 #[pyclass(name = "Programs", module = "clevrhope._core", frozen)]
 pub struct PyPrograms {
     pub vocab: Arc<Vocabulary>,
@@ -42,7 +42,7 @@ impl PyPrograms {
     /// Reads one program, a list of nodes in either of CLEVR's spellings.
     ///
     /// Raises:
-    ///     ProgramError: not a program; names the node.
+    ///     ProgramError: the data is not a program; names the node.
     #[staticmethod]
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_json(vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
@@ -50,10 +50,10 @@ impl PyPrograms {
         Ok(Self::new(vocabulary.0.clone(), vec![program]))
     }
 
-    /// Reads one program over several images, a list of nodes as COVR's files have them.
+    /// Reads one program over several images, a list of nodes as in COVR's files.
     ///
     /// Raises:
-    ///     ProgramError: not such a program; names the node.
+    ///     ProgramError: the data is not such a program; names the node.
     #[staticmethod]
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_covr_json(vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
@@ -64,7 +64,7 @@ impl PyPrograms {
     /// Reads the programs of a question file, and (N,) the `image_index` of each.
     ///
     /// Raises:
-    ///     ProgramError: not such a file, or a question without a program; names the question and the node.
+    ///     ProgramError: the data is not a question file, or a question lacks a program; names the question and node.
     #[staticmethod]
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_questions<'py>(
@@ -84,10 +84,10 @@ impl PyPrograms {
         Ok((Self::new(vocab, programs), images))
     }
 
-    /// Reads (N, P) rows of prefix tokens, as a question HDF5 holds them.
+    /// Reads (N, P) rows of program tokens in prefix order, as in a question HDF5.
     ///
     /// Raises:
-    ///     ProgramError: a row that is not a program; names the row and the position in it.
+    ///     ProgramError: a row is not a program; names the row and the position in it.
     #[staticmethod]
     fn from_tokens(py: Python<'_>, tokens: &PyProgramTokens, rows: PyReadonlyArray2<'_, i32>) -> PyResult<Self> {
         let (rows, width) = conversion::rows(&rows)?;
@@ -105,18 +105,18 @@ impl PyPrograms {
     /// One program as a list of nodes in the published spelling.
     ///
     /// Raises:
-    ///     IndexError: a number beyond the programs.
+    ///     IndexError: there is no program with this number.
     fn to_json<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Bound<'py, PyBytes>> {
         let mut json = Vec::new();
         self.get(number)?.write_json(&self.vocab, &mut json);
         Ok(PyBytes::new(py, &json))
     }
 
-    /// One program as COVR's files have it.
+    /// One program in the form of COVR's files.
     ///
     /// Raises:
-    ///     IndexError: a number beyond the programs.
-    ///     ProgramError: a function that COVR has no operation for.
+    ///     IndexError: there is no program with this number.
+    ///     ProgramError: COVR has no operation for a function of the program.
     fn to_covr_json<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Bound<'py, PyBytes>> {
         let mut json = Vec::new();
         let fault = |fault| ProgramError::new_err(format!("programs[{number}]: {fault}"));
@@ -124,10 +124,10 @@ impl PyPrograms {
         Ok(PyBytes::new(py, &json))
     }
 
-    /// (N, width) rows of prefix tokens, padded with 0.
+    /// (N, width) program tokens in prefix order, padded with 0.
     ///
     /// Raises:
-    ///     ProgramError: a program that needs more room, or a function that has no token.
+    ///     ProgramError: a program has more than `width` tokens, or a function has no token.
     fn to_tokens<'py>(
         &self,
         py: Python<'py>,
@@ -147,14 +147,14 @@ impl PyPrograms {
     }
 }
 
-/// The tokens that rows of a question HDF5 can hold, by number.
+/// The program tokens of a question HDF5, by number.
 ///
 /// Args:
-///     vocabulary: of the programs.
-///     names: the tokens of a vocab.json by number; without them, those of every dataset of this vocabulary.
+///     vocabulary: the programs' vocabulary.
+///     names: the tokens of a vocab.json by number; by default, those of every dataset with this vocabulary.
 ///
 /// Raises:
-///     ProgramError: a name that is not a function with a value of its type.
+///     ProgramError: a name is not a function, with a value of its type if it takes one.
 #[pyclass(name = "ProgramTokens", module = "clevrhope._core", frozen)]
 pub struct PyProgramTokens {
     vocab: Arc<Vocabulary>,
@@ -175,19 +175,19 @@ impl PyProgramTokens {
         Ok(Self { vocab, tokens })
     }
 
-    /// These tokens, by the same numbers, and after them those that some functions have beyond them.
+    /// These tokens with the same numbers, followed by the missing tokens of some functions.
     ///
-    /// They come function by function in the order given, each with its values in their order.
+    /// New tokens are in the order of `functions`, and for each function in the order of its values.
     ///
     /// Raises:
-    ///     ProgramError: an unknown function.
+    ///     ProgramError: a function is unknown.
     fn extended(&self, functions: Vec<String>) -> PyResult<Self> {
         let functions = functions.iter().map(|name| Function::from_name(name)).collect::<Result<Vec<_>, _>>();
         let tokens = self.tokens.extended(&self.vocab, functions.map_err(ProgramError::new_err)?);
         Ok(Self { vocab: self.vocab.clone(), tokens })
     }
 
-    /// Token names by number, the special ones included.
+    /// Token names by number, including the special tokens.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.tokens.names().to_vec()
@@ -203,7 +203,7 @@ impl PyProgramTokens {
 ///
 /// Raises:
 ///     ProgramError: the program has no answer there.
-///     IndexError: a number beyond the programs, scenes or sets.
+///     IndexError: there is no program, scene or set with this number.
 #[pyfunction]
 pub fn execute<'py>(
     py: Python<'py>,
@@ -222,12 +222,12 @@ pub fn execute<'py>(
     conversion::answer(py, answer.map_err(raise::<ProgramError>)?, vocab)
 }
 
-/// Function, value, inputs, type and output of each step; output None from the first step that has none on.
+/// Function, value, inputs, type and output of each step; output is None from the first step that fails.
 ///
-/// On a set, an object is (image, object), by their numbers in the set and in the image.
+/// On a set, an object is (image, object): the image's number in the set and the object's in the image.
 ///
 /// Raises:
-///     IndexError: a number beyond the programs, scenes or sets.
+///     IndexError: there is no program, scene or set with this number.
 #[pyfunction]
 pub fn trace<'py>(
     py: Python<'py>,
@@ -251,10 +251,10 @@ pub fn trace<'py>(
     steps.map(|(step, output)| conversion::traced(py, step, output, set.as_ref(), vocab)).collect()
 }
 
-/// (N,) answer numbers of (N,) pairs of program and scene, or set of scenes; `NO_ANSWER` where there is none.
+/// (N,) answer numbers of (N,) programs, each on a scene or set of scenes; `NO_ANSWER` if it has none there.
 ///
 /// Raises:
-///     IndexError: a number beyond the programs, scenes or sets.
+///     IndexError: there is no program, scene or set with a number.
 ///     ValueError: the two arrays differ in length.
 #[pyfunction]
 pub fn execute_batch<'py>(
@@ -288,12 +288,12 @@ pub fn execute_batch<'py>(
     Ok(PyArray1::from_vec(py, answers))
 }
 
-/// (N,) answer numbers of (N, P) rows of prefix tokens, each on a scene; `NO_ANSWER` where there is none.
+/// (N,) answer numbers of (N, P) rows of program tokens, each on a scene; `NO_ANSWER` if it has none there.
 ///
 /// Raises:
-///     ProgramError: a row that is not a program, unless `mark_ill_formed` gives it `NO_PROGRAM`.
-///     IndexError: a number beyond the scenes.
-///     ValueError: rows that are not contiguous, or not as many as scene numbers.
+///     ProgramError: a row is not a program, unless `mark_ill_formed`, which gives it `NO_PROGRAM`.
+///     IndexError: there is no scene with a number.
+///     ValueError: rows are not contiguous, or not as many as scene indices.
 #[pyfunction]
 #[pyo3(signature = (tokens, rows, scenes, scene_idxs, *, mark_ill_formed = false))]
 pub fn execute_tokens<'py>(

@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// The number of windows in the first piece: some milliseconds of work.
 pub const FIRST_WINDOWS: usize = 2;
 
-/// Questions on the scenes of one pool, in order.
+/// A batch of questions about scenes of one pool, in order.
 #[pyclass(name = "QuestionBatch", module = "clevrhope._core", frozen)]
 pub struct PyQuestionBatch {
     vocab: Arc<Vocabulary>,
@@ -88,10 +88,10 @@ impl PyQuestionBatch {
         self.range.len()
     }
 
-    /// The questions from `start` up to `stop`, which are shared, not copied.
+    /// The questions from `start` up to, but not including, `stop`; they are shared, not copied.
     ///
     /// Raises:
-    ///     IndexError: a range beyond the batch.
+    ///     IndexError: the range is not within the batch.
     fn take(&self, start: usize, stop: usize) -> PyResult<Self> {
         if start > stop || stop > self.range.len() {
             return Err(PyIndexError::new_err(format!("questions {start} to {stop}, of {}", self.range.len())));
@@ -101,28 +101,28 @@ impl PyQuestionBatch {
         Ok(Self { vocab, templates, images: self.images.clone(), questions: self.questions.clone(), range })
     }
 
-    /// (N,) each question's scene, by its index in the pool.
+    /// (N,) the pool index of each question's scene.
     #[getter]
     fn image_idxs<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         self.column(py, |question| question.scene as i64)
     }
 
-    /// (N,) numbers of `Vocabulary.answers`.
+    /// (N,) the answers, as indices into `Vocabulary.answers`.
     #[getter]
     fn answers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.column(py, |question| self.vocab.answer_index(question.answer).map_or(-1, i32::from))
     }
 
-    /// (N,) global indices of families.
+    /// (N,) the global index of each question's family.
     #[getter]
     fn question_families<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.column(py, |question| i32::from(question.family))
     }
 
-    /// (N, width) for each `relate` of the program: 1 needed for the answer, 0 not needed, -1 no relation.
+    /// (N, width) for each `relate` of the program, 1 if the answer needs it and 0 if not; padded with -1.
     ///
     /// Raises:
-    ///     ValueError: a question with more relations than `width`.
+    ///     ValueError: a question has more relations than `width`.
     #[pyo3(signature = (width = 3))]
     fn relation_needed<'py>(&self, py: Python<'py>, width: usize) -> PyResult<Bound<'py, PyArray2<i8>>> {
         let mut needed = conversion::matrix_of(-1, self.range.len(), width)?;
@@ -144,10 +144,10 @@ impl PyQuestionBatch {
         self.rows().iter().map(|question| question.text.as_str()).collect()
     }
 
-    /// (N, width) rows of words by number in `names`, padded with 0; and (N,) the number of tokens of each.
+    /// (N, width) question tokens as indices into `names`, padded with 0; and (N,) the number of tokens of each.
     ///
     /// Raises:
-    ///     TemplateError: a word that is not in `names`, or a question that needs more room.
+    ///     TemplateError: a word is not in `names`, or a question has more than `width` tokens.
     fn question_tokens<'py>(&self, py: Python<'py>, names: Vec<String>, width: usize) -> PyResult<TokenRows<'py>> {
         let words = QuestionVocabulary::new(names.iter().map(String::as_str)).map_err(to_python)?;
         let encode =
@@ -155,10 +155,10 @@ impl PyQuestionBatch {
         conversion::token_rows(py, self.rows(), width, encode)
     }
 
-    /// (N, width) rows of functions in prefix order, padded with 0; and (N,) the number of tokens of each.
+    /// (N, width) program tokens in prefix order, padded with 0; and (N,) the number of tokens of each.
     ///
     /// Raises:
-    ///     ProgramError: a program that needs more room, or a function that has no token.
+    ///     ProgramError: a program has more than `width` tokens, or a function has no token.
     fn program_tokens<'py>(&self, py: Python<'py>, tokens: &PyProgramTokens, width: usize) -> PyResult<TokenRows<'py>> {
         let encode = |_, question: &Question, row: &mut [i32]| {
             tokens.tokens.encode_into(&question.program, row).map_err(to_python)
@@ -166,10 +166,12 @@ impl PyQuestionBatch {
         conversion::token_rows(py, self.rows(), width, encode)
     }
 
-    /// (N, width) numbers of equivalent programs in CLEVR's own functions, of programs that have others; zeros elsewhere.
+    /// (N, width) tokens as in `program_tokens`, for equivalent programs that use only CLEVR's functions.
+    ///
+    /// A row is all zeros if the program itself uses only CLEVR's functions, or has no such equivalent.
     ///
     /// Raises:
-    ///     ProgramError: a program that needs more room, or a function that has no token.
+    ///     ProgramError: a program has more than `width` tokens, or a function has no token.
     fn clevr_program_tokens<'py>(
         &self,
         py: Python<'py>,
@@ -183,7 +185,7 @@ impl PyQuestionBatch {
         conversion::token_rows(py, self.rows(), width, encode)
     }
 
-    /// Each question as a JSON object in one line: CLEVR's keys, and template, index and needed relations.
+    /// Each question as a JSON object in one line: CLEVR's keys, and its template, index and needed relations.
     ///
     /// `question_index` counts from `start_index`.
     #[pyo3(signature = (*, split, start_index = 0))]
@@ -203,11 +205,11 @@ impl PyQuestionBatch {
     }
 }
 
-/// Questions on scenes from anywhere, balanced over windows of 250 of them.
+/// Questions about any scenes, balanced over windows of 250 scenes.
 ///
 /// Raises:
-///     SplitError: not values of different types.
-///     VocabularyError: templates and scenes of two vocabularies.
+///     SplitError: the held-out values are not of different types.
+///     VocabularyError: templates and scenes have different vocabularies.
 #[pyfunction]
 #[pyo3(signature = (scenes, templates, *, seed, pair, questions, questions_per_scene))]
 pub fn instantiate_questions(

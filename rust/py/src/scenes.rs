@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 /// The number of scenes in the first piece of a batch: a few milliseconds of work.
 pub const FIRST_PIECE: usize = 32;
 
-/// Scenes, with everything that is known of them.
+/// A batch of scenes with all their data.
 #[pyclass(name = "SceneBatch", module = "clevrhope._core", frozen)]
 pub struct PySceneBatch {
     pub vocab: Arc<Vocabulary>,
@@ -63,7 +63,7 @@ impl PySceneBatch {
     /// Reads a CLEVR scene file, a list of scenes, or one scene; `file` names it in messages.
     ///
     /// Raises:
-    ///     SceneError: not such a file; names the scene and the place in it.
+    ///     SceneError: the data has none of these forms; names the scene and the place in it.
     #[staticmethod]
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_json(py: Python<'_>, vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
@@ -88,7 +88,7 @@ impl PySceneBatch {
         PyArray1::from_iter(py, self.scenes.iter().map(|scene| scene.n_objects() as u8))
     }
 
-    /// What programs see of the scenes; made once.
+    /// The scene graphs, on which programs are executed; made once.
     #[getter]
     pub fn graphs(&self, py: Python<'_>) -> PySceneGraphs {
         let graph = |scene: &Arc<Scene>| scene.graph(&self.vocab);
@@ -106,7 +106,7 @@ impl PySceneBatch {
         Ok(Self::new(self.vocab.clone(), scenes))
     }
 
-    /// Each scene as a JSON object in one line: CLEVR's keys, and what CLEVR never recorded.
+    /// Each scene as a JSON object in one line: CLEVR's keys, and keys for data that CLEVR's files lack.
     fn json_rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         Ok(conversion::json_rows(py, &self.rows(py)?))
     }
@@ -125,7 +125,7 @@ impl PySceneBatch {
     }
 }
 
-/// What programs see of scenes: attribute values and relations.
+/// Scene graphs, on which programs are executed: attribute values and relations.
 #[pyclass(name = "SceneGraphs", module = "clevrhope._core", frozen)]
 pub struct PySceneGraphs(pub Arc<Graphs>);
 
@@ -138,12 +138,12 @@ impl PySceneGraphs {
 
 #[pymethods]
 impl PySceneGraphs {
-    /// Reads scenes as `SceneBatch.from_json` does, but needs no more than values and relations.
+    /// Reads scenes as `SceneBatch.from_json` does, but needs only attribute values and relations.
     ///
-    /// Relations may also follow from `3d_coords` and `directions`.
+    /// In scenes without `relationships`, these are computed from `3d_coords` and `directions`.
     ///
     /// Raises:
-    ///     SceneError: not such a file; names the scene and the place in it.
+    ///     SceneError: the data has none of these forms; names the scene and the place in it.
     #[staticmethod]
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_json(py: Python<'_>, vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
@@ -152,10 +152,10 @@ impl PySceneGraphs {
         Ok(Self(Graphs::new(vocab, graphs)))
     }
 
-    /// The scenes of several handles of one vocabulary, in order.
+    /// The scenes of several handles with the same vocabulary, in order.
     ///
     /// Raises:
-    ///     VocabularyError: handles of two vocabularies.
+    ///     VocabularyError: the handles have different vocabularies.
     #[staticmethod]
     fn joined(vocabulary: &PyVocabulary, handles: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         handles.iter().try_for_each(|handle| conversion::same_vocabulary(&vocabulary.0, &handle.0.vocab))?;
@@ -179,14 +179,14 @@ impl PySceneGraphs {
     }
 }
 
-/// Sets of one to five distinct scenes, of at most 64 objects in all, that programs over several images are about.
+/// Sets of one to five distinct scenes with at most 64 objects in all, the inputs of programs over several images.
 ///
 /// Args:
-///     scenes: the scenes that sets are of.
-///     scene_idxs: (N, W) the numbers of each set's scenes, padded with -1.
+///     scenes: the scenes from which the sets are made.
+///     scene_idxs: (N, W) for each set, indices into `scenes`, padded with -1.
 ///
 /// Raises:
-///     SceneError: a row that is no such set; names the row.
+///     SceneError: a row is not such a set; names the row.
 #[pyclass(name = "SceneSets", module = "clevrhope._core", frozen)]
 pub struct PySceneSets {
     pub graphs: Arc<Graphs>,
@@ -255,12 +255,12 @@ impl ScenesOrSets<'_> {
     }
 }
 
-/// The scenes at (N,) indices of a pool; each depends on world, seed, pool and its index alone.
+/// The scenes at (N,) indices of a pool; each depends only on the world, the seed, the pool and its index.
 ///
 /// The pools `minimal_<type>_<type>` are those of `MinimalPool`, `counting_<type>` those of `CountingPool`.
 ///
 /// Raises:
-///     SceneError: constraints that a scene could not meet; says which, and how often it failed.
+///     SceneError: a scene could not meet the constraints; says which of them failed, and how often.
 #[pyfunction]
 #[pyo3(signature = (world, *, seed, pool, indices))]
 pub fn sample_scenes(
@@ -286,10 +286,10 @@ pub fn sample_scenes(
     Ok(PySceneBatch::new(world.vocab.clone(), scenes))
 }
 
-/// (N, height, width) the object that each pixel shows, as visibility was counted: 0 none, i + 1 object i.
+/// (N, height, width) the object in each pixel, as visibility is computed: i + 1 for object i, 0 for none.
 ///
 /// Raises:
-///     SceneError: a scene does not say where its camera stands.
+///     SceneError: a scene has no camera position.
 #[pyfunction]
 pub fn object_ids<'py>(py: Python<'py>, world: &PyWorld, scenes: &PySceneBatch) -> PyResult<Bound<'py, PyArray3<u8>>> {
     conversion::same_vocabulary(&world.vocab, &scenes.vocab)?;
