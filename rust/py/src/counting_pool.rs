@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 /// The pool of sets of six images in which 0, 1, ... 5 of five objects have a value of a type.
 ///
-/// Scene `(set * values of the type + value) * images + objects with the value`.
+/// A scene's index is `(set * values of the type + value) * images + objects with the value`.
 ///
 /// Args:
-///     world: of the images.
-///     value: (type, value); the pool is that of the type, its questions count the value.
+///     world: the world of the images.
+///     value: (type, value); the type determines the pool, and its questions count objects with the value.
 ///
 /// Raises:
-///     SplitError: not a value of the type, or a type with one value.
+///     SplitError: the type does not have this value, or has only one value.
 #[pyclass(name = "CountingPool", module = "clevrhope._core", frozen)]
 pub struct PyCountingPool {
     vocab: Arc<Vocabulary>,
@@ -40,28 +40,28 @@ impl PyCountingPool {
         Ok(Self { vocab, value, pool, positions })
     }
 
-    /// `counting_<type>`, the name under which `sample_scenes` gives its scenes.
+    /// `counting_<type>`, the name that `sample_scenes` takes for this pool.
     #[getter]
     fn name(&self) -> String {
         self.pool.name()
     }
 
-    /// Images of a set: 6.
+    /// Number of images in a set: 6.
     #[getter]
     fn images(&self) -> usize {
         self.pool.images()
     }
 
-    /// X and y of the five objects, in Blender units, the same in every image.
+    /// X and y of the five objects, in Blender units; the same in every image.
     #[getter]
     fn positions(&self) -> Vec<(f64, f64)> {
         self.positions.clone()
     }
 
-    /// The questions of `n` sets from set `first` on: each set's images in order, asked the same.
+    /// The questions of `n` sets from set `first` on: the same question about each of a set's images, in order.
     ///
     /// Raises:
-    ///     SplitError: no template asks for a count alone, or more sets than a pool has room for.
+    ///     SplitError: no template asks only for a count, or the pool has no room for so many sets.
     #[pyo3(signature = (templates, *, seed, first, n))]
     fn questions(
         &self,

@@ -27,7 +27,7 @@ fn nanoseconds() -> u64 {
     BEGAN.elapsed().as_nanos() as u64
 }
 
-/// The scenes of a pool as programs see them, made once for all splits of the pool.
+/// The scene graphs of a pool, made once for all splits of the pool.
 #[pyclass(name = "PoolScan", module = "clevrhope._core", frozen)]
 pub struct PyPoolScan {
     pub scan: Arc<PoolScan>,
@@ -42,16 +42,16 @@ impl PyPoolScan {
         Self { scan: Arc::new(PoolScan::new(world.world.clone(), seed, pool)), vocab: world.vocab.clone() }
     }
 
-    /// How many scenes have been looked at.
+    /// The number of scenes that have been scanned.
     #[getter]
     fn scanned(&self) -> u64 {
         self.scan.scanned()
     }
 
-    /// Scenes of the pool at (N,) indices, in that order; those that were looked at are not made again.
+    /// The pool's scenes at (N,) indices, in this order; scenes that the scan has kept are not made again.
     ///
     /// Raises:
-    ///     SceneError: constraints that a scene could not meet.
+    ///     SceneError: a scene could not meet the constraints.
     fn scenes(&self, py: Python<'_>, indices: PyReadonlyArray1<'_, u64>) -> PyResult<PySceneBatch> {
         let indices = indices.as_array().to_vec();
         let mut scenes = Vec::with_capacity(indices.len());
@@ -62,10 +62,10 @@ impl PyPoolScan {
         Ok(PySceneBatch::new(self.vocab.clone(), scenes))
     }
 
-    /// Looks at the first `n_scenes` scenes, if that was not done yet.
+    /// Scans the first `n_scenes` scenes, except those that have been scanned already.
     ///
     /// Raises:
-    ///     SceneError: constraints that a scene could not meet.
+    ///     SceneError: a scene could not meet the constraints.
     fn look_at(&self, py: Python<'_>, n_scenes: u64) -> PyResult<()> {
         in_pieces(py, n_scenes.div_ceil(scan::CHUNK) as usize, 1, |mut chunks| {
             chunks.try_for_each(|chunk| self.scan.chunk(chunk as u64).map(drop)).map_err(to_python)
@@ -78,21 +78,21 @@ impl PyPoolScan {
     }
 }
 
-/// A split of a pool: its questions, window after window of 250 eligible scenes.
+/// The questions of a split of a pool, made in windows of 250 eligible scenes.
 ///
 /// Args:
-///     scan: of the pool.
-///     templates: made with the same vocabulary.
-///     split: its name, part of what decides the questions.
+///     scan: the scan of the pool.
+///     templates: templates with the same vocabulary.
+///     split: the split's name, a part of the key of the draws.
 ///     pair: the held-out values, if any.
-///     scenes: which scenes are eligible: "any", or those "without" or "with" an object of these values.
-///     questions: which are asked: "any", those "without" a mention of the values, "unimplied" ones, which do not
-///         ask for them by likenesses either, or those "with" a mention.
-///     questions_per_scene: how many are wanted; a scene that gives fewer contributes fewer.
+///     scenes: which scenes are eligible: "any", or those "without" or "with" an object that has these values.
+///     questions: which questions are asked: "any", those "without" a mention of the values, those that do not imply
+///         them by likenesses either ("unimplied"), or those "with" a mention.
+///     questions_per_scene: the number of questions wanted about each scene; some scenes give fewer.
 ///     match_objects: whether scenes are thinned until all numbers of objects are equally frequent.
 ///
 /// Raises:
-///     SplitError: no template can mention the values, though questions have to.
+///     SplitError: questions must mention the values, but no template can.
 #[pyclass(name = "SplitStream", module = "clevrhope._core", frozen)]
 pub struct PySplitStream {
     scan: Arc<PoolScan>,
@@ -167,10 +167,10 @@ impl PySplitStream {
         Ok(Self { scan, templates: templates.clone(), vocab, name: split, state })
     }
 
-    /// The questions of the next windows. After an error or Ctrl-C the stream cannot be used any more.
+    /// The questions of the next windows. The stream cannot be used after an error or Ctrl-C.
     ///
     /// Raises:
-    ///     SplitError: no more eligible scenes, or no question on them; says which predicate starves it.
+    ///     SplitError: no more scenes are eligible, or they give no questions; says which predicate starves the split.
     fn next(&self, py: Python<'_>, n_windows: usize) -> PyResult<PyQuestionBatch> {
         let mut questions = Vec::new();
         self.ask(py, n_windows, |windows| questions.extend(windows.questions))?;
@@ -178,7 +178,7 @@ impl PySplitStream {
         Ok(PyQuestionBatch::new(self.vocab.clone(), self.templates.templates.clone(), images, questions))
     }
 
-    /// Nanoseconds of each attempt at a question in the next windows, kept or not; for benchmarks.
+    /// Nanoseconds for each attempt at a question in the next windows, whether kept or not; for benchmarks.
     fn time_attempts<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
         self.state(py).stream.time_attempts(nanoseconds);
         let mut attempt_ns = Vec::new();
@@ -186,26 +186,26 @@ impl PySplitStream {
         Ok(PyArray1::from_vec(py, attempt_ns))
     }
 
-    /// Finds the scenes of the next windows, so that `next` has only to ask about them.
+    /// Finds the scenes of the next windows, so that `next` only has to make questions about them.
     ///
     /// Raises:
-    ///     SplitError: no more eligible scenes.
+    ///     SplitError: no more scenes are eligible.
     fn prepare(&self, py: Python<'_>, n_windows: usize) -> PyResult<()> {
         let mut state = self.state(py);
         self.look(py, &mut state.stream, n_windows)
     }
 
-    /// Passes over windows without asking; gives the indices of their scenes, in order.
+    /// Skips the next windows without making questions, and returns the indices of their scenes, in order.
     ///
     /// Raises:
-    ///     SplitError: as `next`.
+    ///     SplitError: no more scenes are eligible.
     fn skip<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let mut state = self.state(py);
         self.look(py, &mut state.stream, n_windows)?;
         Ok(PyArray1::from_vec(py, state.stream.scenes.skip_windows(n_windows)))
     }
 
-    /// So far: scenes (asked about), scanned, attempts, states, options, found, exhausted.
+    /// Counts so far: scenes (with questions made about them), scanned, attempts, states, options, found, exhausted.
     #[getter]
     fn work(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
         let state = self.state(py);
@@ -226,17 +226,17 @@ impl PySplitStream {
     }
 }
 
-/// The pool of one-object images of a pair's attribute types, and the questions on it.
+/// The pool of one-object images for a pair's attribute types, and the questions about it.
 ///
-/// Scene `place * corners + corner`; place `(grid * n_combinations + combination) * copies + copy`. A pair of a
-/// single value gives the pool of its type.
+/// A scene's index is `place * corners + corner`; its place is `(grid * n_combinations + combination) * copies + copy`.
+/// With a single value in `pair`, this is the pool of the value's type.
 ///
 /// Args:
-///     world: of the images.
-///     pair: whose types they show; `has_pair` and `questions` are about its values.
+///     world: the world of the images.
+///     pair: the held-out values, which determine the pool's types; `has_pair` and `questions` use the values.
 ///
 /// Raises:
-///     SplitError: not values of different types, or a type with one value.
+///     SplitError: the values are not of different types, or a type has only one value.
 #[pyclass(name = "MinimalPool", module = "clevrhope._core", frozen)]
 pub struct PyMinimalPool {
     vocab: Arc<Vocabulary>,
@@ -255,39 +255,39 @@ impl PyMinimalPool {
         Ok(Self { vocab, holdout, pool })
     }
 
-    /// `minimal_<type>_<type>`, the name under which `sample_scenes` gives its scenes.
+    /// `minimal_<type>_<type>`, the name that `sample_scenes` takes for this pool.
     ///
-    /// In a world with a palette `-<palette>` follows.
+    /// In a world with a palette, `-<palette>` is appended.
     #[getter]
     fn name(&self) -> String {
         self.pool.name()
     }
 
-    /// Places of the pool, of `corners` images each.
+    /// Number of places in the pool, each with `corners` images.
     #[getter]
     fn n_places(&self) -> u64 {
         self.pool.n_places()
     }
 
-    /// Grids: two values of each type.
+    /// Number of grids, each of which has two values of each type.
     #[getter]
     fn n_grids(&self) -> usize {
         self.pool.n_grids()
     }
 
-    /// Combinations of the other types' values.
+    /// Number of combinations of the other types' values.
     #[getter]
     fn n_combinations(&self) -> usize {
         self.pool.n_combinations()
     }
 
-    /// Places of each grid and combination, as many as in the paper.
+    /// Number of places for each grid and combination, as many as in the paper.
     #[getter]
     fn copies(&self) -> usize {
         self.pool.copies()
     }
 
-    /// Images of a place: 4 for a pair, 2 for a single value.
+    /// Number of images of a place: 4 for a pair, 2 for a single value.
     #[getter]
     fn corners(&self) -> usize {
         self.pool.corners()
@@ -298,16 +298,16 @@ impl PyMinimalPool {
         place < self.pool.n_places() && self.pool.held_corner(place, &self.holdout).is_some()
     }
 
-    /// Whether a corner of a place's grid shows what is not seen: the held-out values, or none of the palette's.
+    /// Whether a corner of a place's grid shows an unseen combination: the held-out one, or one not in the palette.
     fn has_unseen(&self, place: u64) -> bool {
         place < self.pool.n_places() && self.pool.unseen_corner(place, &self.holdout).is_some()
     }
 
-    /// The questions of a minimal set ("iid" or "ood") on (N,) places, group by group.
+    /// The questions of a minimal set ("iid" or "ood") about (N,) places, group by group.
     ///
     /// Raises:
-    ///     SplitError: no template asks for existence alone.
-    ///     IndexError: a place beyond the pool.
+    ///     SplitError: no template asks only for existence.
+    ///     IndexError: the pool has no such place.
     #[pyo3(signature = (templates, *, seed, kind, places))]
     fn questions(
         &self,

@@ -27,14 +27,14 @@ use std::sync::Arc;
 /// A suite of paired tests, prepared for a set of templates.
 ///
 /// Args:
-///     name: of the suite.
-///     files: its entries, as (name without folder or suffix, content).
-///     subjects: the noun phrases that stand for {X} in texts, by source family, such as "one_hop 3".
-///     templates: those of the dataset.
-///     template_files: the same templates, as (name without folder or suffix, content).
+///     name: the suite's name.
+///     files: the files of its entries, as (name without folder or suffix, content).
+///     subjects: the noun phrases that replace {X} in texts, by source family, such as "one_hop 3".
+///     templates: the dataset's templates.
+///     template_files: the files of these templates, as (name without folder or suffix, content).
 ///
 /// Raises:
-///     TemplateError: an entry that does not fit the templates; names the file, the entry and the place in it.
+///     TemplateError: an entry does not fit the templates; names the file, the entry and the place in it.
 #[pyclass(name = "Suite", module = "clevrhope._core", frozen)]
 pub struct PySuite {
     suite: Arc<Suite>,
@@ -66,48 +66,48 @@ impl PySuite {
         self.suite.tests.iter().map(|test| (test.name.as_str(), tier(test.tier), test.kind.as_str())).collect()
     }
 
-    /// Of each test the one that its partners stand beside as controls; "" for none.
+    /// For each test, the name of the test that it is a control of; "" if it is not a control.
     #[getter]
     fn controls(&self) -> Vec<&str> {
         self.suite.tests.iter().map(|test| test.control_of.as_deref().unwrap_or("")).collect()
     }
 
-    /// The dataset's templates, and behind them the families that the suite's entries make of them.
+    /// The dataset's templates, followed by the families that the suite's entries make of them.
     #[getter]
     fn templates(&self) -> PyTemplates {
         PyTemplates { vocab: self.base.vocab.clone(), templates: self.suite.templates.clone() }
     }
 
-    /// The pairs on the N questions of a split's file. Uses all cores.
+    /// Makes the pairs of the N questions in a split's file. Uses all cores.
     ///
     /// Args:
-    ///     questions: (N, Q) rows of tokens.
-    ///     programs: (N, P) rows of tokens.
-    ///     families: (N,) global indices of families.
-    ///     answers: (N,) numbers of answers.
+    ///     questions: (N, Q) question tokens.
+    ///     programs: (N, P) program tokens.
+    ///     families: (N,) global indices of the questions' families.
+    ///     answers: (N,) answers, as indices into `answer_names`.
     ///     image_idxs: (N,) indices of the questions' scenes in their pool.
-    ///     scenes: those that the questions are about.
-    ///     scene_rows: (N,) the place of each question's scene among `scenes`.
-    ///     words: the tokens of questions by number.
-    ///     tokens: those of programs.
+    ///     scenes: the scenes that the questions are about.
+    ///     scene_rows: (N,) for each question, the index of its scene in `scenes`.
+    ///     words: the question tokens by number.
+    ///     tokens: the program tokens by number.
     ///     answer_names: the answers by number.
-    ///     seed: of the dataset.
-    ///     hop: the sub-dataset, part of what names the draws.
-    ///     split: of the questions, as well.
-    ///     pool: of their scenes.
+    ///     seed: the dataset's seed.
+    ///     hop: the sub-dataset, a part of the key of the draws.
+    ///     split: the split of the questions, also a part of that key.
+    ///     pool: the pool of their scenes.
     ///     pair: the held-out values, if any.
-    ///     palette: the combinations of values in the pool, as JSON; None where all occur.
-    ///     rule: what partners may say of them: "any", "without", "unimplied" or "with".
-    ///     per_cell: how many pairs each cell of a test is to have by originals that are searched for.
-    ///     search: whether these are of the dataset's families as well, or of the suite's own alone.
-    ///     every: for a train set, the number of questions after which one of the suite's follows, 1 or more;
-    ///         tests take turns, and pairs are in the order of these blocks. None for all pairs.
+    ///     palette: the combinations of values in the pool, as JSON; None if all can occur.
+    ///     rule: whether partners may mention the held-out values: "any", "without", "unimplied" or "with".
+    ///     per_cell: the number of pairs wanted in each cell of a test; originals are searched for to reach it.
+    ///     search: whether originals of the dataset's families are searched for as well, not only of the suite's own.
+    ///     every: for a train set, the number of questions (1 or more) after which a question of the suite follows;
+    ///         tests take turns, and pairs are in the order of these blocks. None makes all pairs.
     ///
     /// Raises:
-    ///     TemplateError: a question that was not made from these templates, an entry whose relation does not hold, or
-    ///         a partner whose words do not mean its program.
-    ///     ValueError: arrays of different lengths.
-    ///     IndexError: a scene that is not there.
+    ///     TemplateError: a question was not made from these templates, an entry's relation does not hold, or a
+    ///         partner's words do not mean its program.
+    ///     ValueError: arrays have different lengths.
+    ///     IndexError: there is no scene with an index in `scene_rows`.
     #[allow(clippy::too_many_arguments)] // The columns of a file, their vocabularies, and what determines the draws.
     #[pyo3(signature = (questions, programs, families, answers, image_idxs, scenes, scene_rows, *, words, tokens,
         answer_names, seed, hop, split, pool, pair, palette, rule, per_cell, search, every=None))]
@@ -236,7 +236,7 @@ impl PySuite {
     }
 }
 
-/// K pairs of questions of one split, in the order of tests and originals, or of the blocks of a train set.
+/// K pairs of questions of one split, ordered by test and original, or in a train set by block.
 #[pyclass(name = "Pairs", module = "clevrhope._core", frozen)]
 pub struct PyPairs {
     vocab: Arc<Vocabulary>,
@@ -256,9 +256,9 @@ impl PyPairs {
         self.made.pairs.len()
     }
 
-    /// The 2 K questions: of each pair its original, then its partner.
+    /// The 2 K questions: for each pair, its original, then its partner.
     ///
-    /// For a train set, all of its questions: after every so many of them the partner of a pair follows.
+    /// For a train set, these are all its questions, with the partner of a pair after each block of `every` questions.
     #[getter]
     fn questions<'py>(&self, py: Python<'py>) -> Bound<'py, PyQuestionBatch> {
         self.batch.bind(py).clone()
@@ -270,7 +270,7 @@ impl PyPairs {
         self.column(py, |pair| i32::from(pair.test))
     }
 
-    /// (K,) the row of the split's file that the pair was made from; -1 for an original that was searched for.
+    /// (K,) the row in the split's file of the question that the pair was made from; -1 if it was searched for.
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.column(py, |pair| if pair.found.is_some() { -1 } else { pair.original as i32 })
@@ -282,7 +282,7 @@ impl PyPairs {
         self.column(py, |pair| pair.cell() as i8)
     }
 
-    /// (K,) whether that question is the pair's partner, not its original.
+    /// (K,) whether the question that the pair was made from is its partner, not its original.
     #[getter]
     fn swapped<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.column(py, |pair| pair.is_swapped)
@@ -290,38 +290,40 @@ impl PyPairs {
 
     /// (K,) how the partner's answer follows from the original's.
     ///
-    /// 0 the same, 1 yes and no exchanged, 2 yes exactly for the answer in `values`, 3 yes exactly for a number above 0.
+    /// 0: the same; 1: yes and no exchanged; 2: yes if and only if the original's answer is the one in `values`; 3: yes
+    /// if and only if it is a number above 0.
     #[getter]
     fn relations<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |pair| pair.relation.number() as i8)
     }
 
-    /// (K,) numbers of `Vocabulary.answers` that relations speak of; -1 where they speak of none.
+    /// (K,) the answer that the relation is about, as an index into `Vocabulary.answers`; -1 if there is none.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let number = |answer| self.vocab.answer_index(answer).map_or(-1, i32::from);
         self.column(py, |pair| if let Relation::Is(answer) = pair.relation { number(answer) } else { -1 })
     }
 
-    /// (K,) how pairs touch the held-out values, a bit each.
+    /// (K,) bits that say how each pair involves the held-out values.
     ///
-    /// 1 the question of the split mentions them, 2 the one that was made does, 4 the image shows them, 8 what the first
-    /// asks for and its answer are these values together, and it does not say so of the object.
+    /// 1: the question that the pair was made from mentions them. 2: the other question does. 4: the image shows them.
+    /// 8: the answer to the split's question, or to the original of a pair that was searched for, completes them: the
+    /// description of the object that it asks about lacks only this value.
     #[getter]
     fn touches<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         self.column(py, |pair| pair.touches.bits())
     }
 
-    /// What the search for originals of each test came to, if only that nothing was to be searched for.
+    /// The result of the search for originals of each test, including tests that needed no search.
     ///
-    /// The test's number, whether it can have pairs in each of the four cells, and how many pairs each lacks.
+    /// For each test: its number, whether it can have pairs in each of the four cells, and how many pairs each lacks.
     #[getter]
     fn searches(&self) -> Vec<(u16, [bool; 4], [u32; 4])> {
         let told = |&SearchResult { test, is_possible, lacks }: &SearchResult| (test, is_possible, lacks);
         self.made.searches.iter().map(told).collect()
     }
 
-    /// Test, reason and number of the questions that have no partner.
+    /// The number of questions without a partner, as (number of the test, reason, number of questions).
     #[getter]
     fn skipped(&self) -> Vec<(u16, &'static str, u64)> {
         let reason = |skip: Skip| match skip {
