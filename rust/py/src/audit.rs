@@ -41,19 +41,19 @@ pub fn rows_of<'a>(
     })
 }
 
-/// Reads finished questions with code of its own, for comparison with what made them.
+/// Reads finished questions independently of the code that made them, to check their claims.
 ///
 /// Args:
-///     vocabulary: of the questions.
-///     question_tokens: tokens of questions by number, as in vocab.json.
-///     program_tokens: tokens of programs by number.
+///     vocabulary: the questions' vocabulary.
+///     question_tokens: question tokens by number, as in vocab.json.
+///     program_tokens: program tokens by number.
 ///     answers: answers by number.
-///     pair: the held-out values, or none.
-///     words: those for values and for objects of any kind: the text of one or more words, the place in `pair`
-///         of the value that it names (None for any other), whether it names a value, whether it is a noun.
+///     pair: the held-out values; empty if nothing is held out.
+///     words: the words for values and for objects of any kind, as (text of one or more words, index in `pair` of
+///         the value that it names or None, whether it names a value, whether it is a noun).
 ///
 /// Raises:
-///     VocabularyError: held-out values that are not in the vocabulary, or over four.
+///     VocabularyError: held-out values are not in the vocabulary, or more than four.
 #[pyclass(name = "AuditReader", module = "clevrhope._core", frozen)]
 pub struct PyAuditReader {
     programs: ProgramReader,
@@ -62,7 +62,7 @@ pub struct PyAuditReader {
     pair: Values,
 }
 
-/// Scenes of finished files, read with code of its own: S of them, in the files' order.
+/// The S scenes of finished files, in the files' order, read independently of the code that made them.
 #[pyclass(name = "AuditScenes", module = "clevrhope._core", frozen)]
 pub struct PyAuditScenes {
     vocab: Arc<Vocabulary>,
@@ -74,7 +74,7 @@ impl PyAuditScenes {
     /// Reads CLEVR scene files; uses all cores.
     ///
     /// Raises:
-    ///     SceneError: a file that cannot be read or is not a scene file; says where.
+    ///     SceneError: a file cannot be read or is not a scene file; says where.
     #[staticmethod]
     fn read(py: Python<'_>, vocabulary: &PyVocabulary, paths: Vec<PathBuf>) -> PyResult<Self> {
         let vocab = vocabulary.0.clone();
@@ -98,37 +98,37 @@ impl PyAuditScenes {
         self.scenes.0.iter().map(|scene| scene.filename.as_str()).collect()
     }
 
-    /// (S,) digests of objects, places and rotations: the same whatever camera and lights are.
+    /// (S,) digests of the objects, their positions and rotations; independent of camera and lights.
     #[getter]
     fn looks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.look))
     }
 
-    /// (S,) digests of places (x and y) and rotations alone.
+    /// (S,) digests of only the positions (x and y) and rotations.
     #[getter]
     fn places<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.place))
     }
 
-    /// (S, 3) where cameras stood; NaN where a scene does not say.
+    /// (S, 3) the cameras' positions; NaN for a scene without one.
     #[getter]
     fn cameras<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         conversion::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.camera).collect(), 3)
     }
 
-    /// (S, 3) the direction that scenes call behind; NaN where a scene does not say.
+    /// (S, 3) the direction "behind" of each scene; NaN for a scene without directions.
     #[getter]
     fn behind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         conversion::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.behind).collect(), 3)
     }
 
-    /// (S, 3) the direction that scenes call left; NaN where a scene does not say.
+    /// (S, 3) the direction "left" of each scene; NaN for a scene without directions.
     #[getter]
     fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         conversion::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.left).collect(), 3)
     }
 
-    /// Scenes whose relationships contradict places and directions: number among these, and what is wrong.
+    /// The scenes whose relationships contradict their positions and directions, as (index, what is wrong).
     #[getter]
     fn misrelated(&self) -> Vec<(usize, String)> {
         let wrong = self.scenes.0.iter().enumerate();
@@ -141,7 +141,7 @@ impl PyAuditScenes {
         PyArray1::from_iter(py, self.scenes.attributes().map(|objects| objects.len() as u8))
     }
 
-    /// (O, 4) the numbers of each object's size, color, material and shape, scene by scene.
+    /// (O, 4) the numbers of size, color, material and shape of each object, scene by scene.
     #[getter]
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
         let values: Vec<u8> = self.scenes.attributes().flatten().flatten().copied().collect();
@@ -151,7 +151,7 @@ impl PyAuditScenes {
     /// (S,) whether one object has all these values.
     ///
     /// Raises:
-    ///     VocabularyError: values that are not in the vocabulary.
+    ///     VocabularyError: a value is not in the vocabulary.
     fn holding<'py>(&self, py: Python<'py>, values: Values) -> PyResult<Bound<'py, PyArray1<bool>>> {
         let holding = self.scenes.holding(&self.vocab, &values);
         Ok(PyArray1::from_vec(py, holding.map_err(raise::<VocabularyError>)?))
@@ -172,19 +172,19 @@ type Encoded<'py> = (
 
 #[pymethods]
 impl PyAuditReader {
-    /// In place of an answer's number: a `unique` met no object or several.
+    /// Replaces an answer's number if a function has no output, such as `unique` on a set without exactly one object.
     #[classattr]
     const NO_ANSWER: i32 = audit::NO_ANSWER;
-    /// In place of an answer's number: the tokens are not a program.
+    /// Replaces an answer's number if the tokens are not a program.
     #[classattr]
     const NO_PROGRAM: i32 = audit::NO_PROGRAM;
-    /// In place of an answer's number: what the program gives is not among the answers.
+    /// Replaces an answer's number if the program's output is not among the answers.
     #[classattr]
     const UNKNOWN_ANSWER: i32 = audit::UNKNOWN_ANSWER;
-    /// In place of an answer's number: there is no scene.
+    /// Replaces an answer's number if there is no scene.
     #[classattr]
     const NO_SCENE: i32 = audit::NO_SCENE;
-    /// In a row of `relations_needed`: the program has no answer, so nothing can be said.
+    /// Fills a row of `relations_needed` if the program has no answer, no scene, or too many relations.
     #[classattr]
     const UNANSWERED: i8 = audit::UNANSWERED;
 
@@ -206,13 +206,14 @@ impl PyAuditReader {
         Ok(Self { programs, words: (!pair.is_empty()).then_some(words), names, pair })
     }
 
-    /// Rows of a question file, JSON objects, in numbers; -1 for what has none. Uses all cores.
+    /// Encodes rows of a question file, which are JSON objects, as numbers; -1 replaces missing ones. Uses all cores.
     ///
-    /// Question tokens (N, question_width) cut or padded with 0, and how many (N,); the same of programs;
-    /// answers, image indices and families (N,); names of images.
+    /// Returns:
+    ///     (N, question_width) question tokens, cut or padded with 0, and (N,) how many there are; the program
+    ///     tokens in the same form; (N,) answers, image indices and families; and the names of the images.
     ///
     /// Raises:
-    ///     ValueError: a row that is not a question; says which.
+    ///     ValueError: a row is not a question; says which.
     fn encode<'py>(
         &self,
         py: Python<'py>,
@@ -243,12 +244,13 @@ impl PyAuditReader {
         ))
     }
 
-    /// What rows of tokens (N, Q) and (N, P) mention and answer. Uses all cores.
+    /// Finds what questions (N, Q) and programs (N, P) mention, and their answers. Uses all cores.
     ///
-    /// `scene_idxs` (N,) are places among `scenes`, or -1 for a scene that is not there.
+    /// `scene_idxs` (N,) are indices into `scenes`, or -1 if there is no scene.
     ///
     /// Raises:
-    ///     IndexError: a place beyond the scenes, or arrays of different lengths.
+    ///     IndexError: there is no scene with an index, or arrays have different lengths.
+    ///     ValueError: rows have no tokens.
     fn read(
         &self,
         py: Python<'_>,
@@ -265,14 +267,14 @@ impl PyAuditReader {
         findings.map(PyAuditFindings).map_err(raise::<PyIndexError>)
     }
 
-    /// (N, width) for each relation of programs (N, P): 1 where the answer needs it, 0 where not; -1 behind.
+    /// (N, width) for each relation of programs (N, P), 1 if the answer needs it and 0 if not; padded with -1.
     ///
-    /// A relation is needed when the program with the whole scene in its place has another answer, or none.
-    /// A row is `UNANSWERED` throughout where the program has no answer, its scene is -1, or its relations are more.
+    /// A relation is needed if the program has another answer, or none, with the whole scene in the relation's place.
+    /// A row is filled with `UNANSWERED` if the program has no answer, no scene, or more than `width` relations.
     /// Uses all cores.
     ///
     /// Raises:
-    ///     IndexError: arrays of different lengths.
+    ///     IndexError: arrays have different lengths.
     fn relations_needed<'py>(
         &self,
         py: Python<'py>,

@@ -29,15 +29,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The sentences of questions over several images.
+/// The phrasings of questions over several images.
 ///
 /// Args:
 ///     content: a JSON object of templates and their phrasings.
-///     vocabulary: whose values the questions name.
-///     file: its name, for messages.
+///     vocabulary: the vocabulary of the values that questions name.
+///     file: the file's name, for messages.
 ///
 /// Raises:
-///     TemplateError: not such an object; names the file, the template and the phrasing.
+///     TemplateError: the content is not such an object; names the file, the template and the phrasing.
 #[pyclass(name = "Phrasings", module = "clevrhope._core", frozen)]
 pub struct PyPhrasings {
     phrasings: Arc<Phrasings>,
@@ -54,25 +54,25 @@ impl PyPhrasings {
         Ok(Self { phrasings: Arc::new(phrasings), vocab })
     }
 
-    /// Every token that a question can hold, without the special ones.
+    /// Every token that can occur in a question, without the special tokens.
     #[getter]
     fn words(&self) -> Vec<String> {
         self.phrasings.words(&self.vocab)
     }
 
-    /// Most tokens of a question's row.
+    /// Maximum number of tokens of a question, the width of its row.
     #[getter]
     fn question_width(&self) -> usize {
         self.phrasings.width()
     }
 
-    /// Most tokens of a program's row.
+    /// Maximum number of tokens of a program, the width of its row.
     #[getter]
     fn program_width(&self) -> usize {
         PROGRAM_WIDTH
     }
 
-    /// The functions that programs of the questions use.
+    /// The functions that the questions' programs use.
     #[getter]
     fn functions(&self) -> Vec<String> {
         functions().map(|function| function.to_string()).collect()
@@ -89,24 +89,25 @@ impl PyPhrasings {
     }
 }
 
-/// A split of questions over several images: window after window of 250 eligible scenes of a pool.
+/// The questions over several images of a split, made in windows of 250 eligible scenes of a pool.
 ///
 /// Args:
-///     scan: of the pool.
-///     phrasings: made with the same vocabulary.
-///     split: the name that decides the questions together with seed, pool and pair.
+///     scan: the scan of the pool.
+///     phrasings: phrasings with the same vocabulary.
+///     split: the split's name, a part of the key of the draws.
 ///     pair: the held-out values, if any.
-///     scenes: which scenes are eligible: "any", or those "without" or "with" an object of these values.
-///     places: where the values are, from pair of questions to pair of questions in turn: "nowhere", mentioned in
-///         the "question", or shown in a "distractor" alone.
-///     implied: whether questions that do not mention the values do not ask for them by likenesses either.
-///     distractors: "edited" ones contradict a part of what the question describes; "random" ones are any.
-///     half: which half of all texts (0 or 1) the split has; None for all.
-///     paraphrased: whether each question has the phrasing that is last in its list, which it has nowhere else.
+///     scenes: which scenes are eligible: "any", or those "without" or "with" an object that has these values.
+///     places: where the values occur; pairs of questions take these in turn: "nowhere", mentioned in the
+///         "question", or shown only in a "distractor".
+///     implied: whether questions that do not mention the values must not imply them by likenesses either.
+///     distractors: "edited" ones contradict a part of the question's description; "random" ones are any scenes
+///         without what the question describes.
+///     half: the half of all programs (0 or 1) that the split has; None for all.
+///     paraphrased: whether each question has the last phrasing in its list, which no other split uses.
 ///     match_objects: whether scenes are thinned until all numbers of objects are equally frequent.
 ///
 /// Raises:
-///     SplitError: a world that is too poor for a template.
+///     SplitError: the world is too poor for a template.
 #[pyclass(name = "SetStream", module = "clevrhope._core", frozen)]
 pub struct PySetStream {
     phrasings: Arc<Phrasings>,
@@ -171,12 +172,12 @@ impl PySetStream {
         Ok(Self { phrasings, vocab, pool, name: split, state: Mutex::new(State { stream, attempts, skipped }) })
     }
 
-    /// The questions of the next windows, two and two with the same text and different answers.
+    /// The questions of the next windows, in pairs with the same text and different answers.
     ///
-    /// After an error or Ctrl-C the stream cannot be used any more.
+    /// The stream cannot be used after an error or Ctrl-C.
     ///
     /// Raises:
-    ///     SplitError: no more eligible scenes, or no questions on them.
+    ///     SplitError: no more scenes are eligible, or they give no questions.
     fn next(&self, py: Python<'_>, n_windows: usize) -> PyResult<PySetQuestions> {
         let mut state = self.state(py);
         let State { stream, attempts, skipped } = &mut *state;
@@ -202,13 +203,13 @@ impl PySetStream {
         })
     }
 
-    /// By template: how many attempts at pairs there were so far.
+    /// The number of attempts at pairs so far, by template.
     #[getter]
     fn attempts(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
         Self::by_template(&self.state(py).attempts)
     }
 
-    /// By template: how many pairs there should be so far but are not, since no attempt succeeded.
+    /// The number of pairs that were skipped so far because no attempt succeeded, by template.
     #[getter]
     fn skipped(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
         Self::by_template(&self.state(py).skipped)
@@ -224,7 +225,7 @@ fn described(question: &SetQuestion) -> Question<'_> {
     Question { program: &question.program, template: question.meaning.template(), answer: question.answer }
 }
 
-/// Questions about sets of scenes of one pool, in order.
+/// A batch of questions about sets of scenes of one pool, in order.
 #[pyclass(name = "SetQuestions", module = "clevrhope._core", frozen)]
 pub struct PySetQuestions {
     phrasings: Arc<Phrasings>,
@@ -254,10 +255,10 @@ impl PySetQuestions {
         self.range.len()
     }
 
-    /// The questions from `start` up to `stop`, which are shared, not copied.
+    /// The questions from `start` up to, but not including, `stop`; they are shared, not copied.
     ///
     /// Raises:
-    ///     IndexError: a range beyond them.
+    ///     IndexError: the range is not within the batch.
     fn take(&self, start: usize, stop: usize) -> PyResult<Self> {
         if start > stop || stop > self.range.len() {
             return Err(PyIndexError::new_err(format!("questions {start} to {stop}, of {}", self.range.len())));
@@ -267,7 +268,7 @@ impl PySetQuestions {
         Ok(Self { phrasings, vocab, pool, questions: self.questions.clone(), range })
     }
 
-    /// (N, 5) each question's scenes, by their indices in the pool, padded with -1.
+    /// (N, 5) the pool indices of each question's scenes, padded with -1.
     #[getter]
     fn image_idxs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {
         let mut rows = conversion::matrix_of(-1, self.range.len(), MAX_IMAGES)?;
@@ -277,43 +278,43 @@ impl PySetQuestions {
         conversion::to_matrix(py, rows, MAX_IMAGES)
     }
 
-    /// (N,) numbers of `Vocabulary.set_answers`.
+    /// (N,) the answers, as indices into `Vocabulary.set_answers`.
     #[getter]
     fn answers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.column(py, |question| self.vocab.answer_index(question.answer).map_or(-1, i32::from))
     }
 
-    /// (N,) numbers of templates.
+    /// (N,) the templates, as indices into `covr_template_names()`.
     #[getter]
     fn templates<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.column(py, |question| question.meaning.template() as i32)
     }
 
-    /// (N,) numbers of structures: single, edge, chain, V.
+    /// (N,) the structure of each question: 0 single, 1 edge, 2 chain, 3 V.
     #[getter]
     fn structures<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |question| question.meaning.structure() as i8)
     }
 
-    /// (N,) the place of each question's source image.
+    /// (N,) the place of each question's source image in its set.
     #[getter]
     fn sources<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |question| question.source as i8)
     }
 
-    /// (N,) 1 where the answer is lost or changes without the last leaf, 0 where it stays, -1 where there is none.
+    /// (N,) 1 if the last leaf matters, 0 if not, -1 if there is no leaf; see `AuditSetFindings.cut`.
     #[getter]
     fn cut<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |question| question.cut)
     }
 
-    /// (N,) where the held-out values are: 0 nowhere, 1 in the question, 2 in distractors alone.
+    /// (N,) where the held-out values occur: 0 nowhere, 1 in the question, 2 only in distractors.
     #[getter]
     fn pair_places<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |question| question.place as i8)
     }
 
-    /// (N, R) for each property of `covr_property_names`: 1 where a question has it.
+    /// (N, R) for each property of `covr_property_names`, 1 if the question has it and 0 if not.
     #[getter]
     fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i8>>> {
         let of = |question: &SetQuestion| described(question).properties().map(i8::from).collect();
@@ -321,10 +322,10 @@ impl PySetQuestions {
         conversion::to_matrix(py, rows.concat(), property_names().len())
     }
 
-    /// (N,) masks of the terms that each question names or has as its answer, a bit each of `covr_term_names`.
+    /// (N,) masks with a bit for each term of `covr_term_names` that the question names or that is its answer.
     ///
     /// Raises:
-    ///     VocabularyError: more terms than a mask of 64 bits has room for.
+    ///     VocabularyError: there are more terms than a mask of 64 bits has room for.
     #[getter]
     fn terms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let terms = Terms::new(&self.vocab).map_err(raise::<VocabularyError>)?;
@@ -337,10 +338,10 @@ impl PySetQuestions {
         self.rows().iter().map(|question| question.text(&self.phrasings)).collect()
     }
 
-    /// (N, width) rows of words by number in `names`, padded with 0; and (N,) the number of tokens of each.
+    /// (N, width) question tokens as indices into `names`, padded with 0; and (N,) the number of tokens of each.
     ///
     /// Raises:
-    ///     TemplateError: a word that is not in `names`, or a question that needs more room.
+    ///     TemplateError: a word is not in `names`, or a question has more than `width` tokens.
     fn question_tokens<'py>(&self, py: Python<'py>, names: Vec<String>, width: usize) -> PyResult<TokenRows<'py>> {
         let words = QuestionVocabulary::new(names.iter().map(String::as_str)).map_err(to_python)?;
         let encode = |_, question: &SetQuestion, row: &mut [i32]| {
@@ -349,10 +350,10 @@ impl PySetQuestions {
         conversion::token_rows(py, self.rows(), width, encode)
     }
 
-    /// (N, width) rows of functions in prefix order, padded with 0; and (N,) the number of tokens of each.
+    /// (N, width) program tokens in prefix order, padded with 0; and (N,) the number of tokens of each.
     ///
     /// Raises:
-    ///     ProgramError: a program that needs more room, or a function that has no token.
+    ///     ProgramError: a program has more than `width` tokens, or a function has no token.
     fn program_tokens<'py>(&self, py: Python<'py>, tokens: &PyProgramTokens, width: usize) -> PyResult<TokenRows<'py>> {
         let encode = |_, question: &SetQuestion, row: &mut [i32]| {
             tokens.tokens.encode_into(&question.program, row).map_err(to_python)
@@ -360,7 +361,7 @@ impl PySetQuestions {
         conversion::token_rows(py, self.rows(), width, encode)
     }
 
-    /// Each question as a JSON object in one line, with COVR's form of its program.
+    /// Each question as a JSON object in one line, with its program in COVR's form.
     ///
     /// `question_index` counts from `start_index`.
     #[pyo3(signature = (*, split, start_index = 0))]

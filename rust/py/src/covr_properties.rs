@@ -14,7 +14,7 @@ use rayon::prelude::*;
 /// (N, R) properties and (N,) terms.
 type Described<'py> = (Bound<'py, PyArray2<i8>>, Bound<'py, PyArray1<i64>>);
 
-/// The names of the properties that `covr_properties` gives, in the order of its columns.
+/// The names of the properties that `covr_properties` returns, in the order of its columns.
 #[pyfunction]
 pub fn covr_property_names() -> Vec<String> {
     properties::property_names()
@@ -26,30 +26,30 @@ pub fn covr_template_names() -> Vec<&'static str> {
     Template::ALL.map(Template::name).into()
 }
 
-/// The names of the terms that questions can name, by number of their bit: values, relations, `same_size` and so on.
+/// The names of the terms of questions, by the number of their bit: values, relations, `same_size` and so on.
 ///
 /// Raises:
-///     VocabularyError: more terms than a mask of 64 bits has room for.
+///     VocabularyError: there are more terms than a mask of 64 bits has room for.
 #[pyfunction]
 pub fn covr_term_names(vocabulary: &PyVocabulary) -> PyResult<Vec<String>> {
     Ok(Terms::new(&vocabulary.0).map_err(raise::<VocabularyError>)?.names())
 }
 
-/// Which properties and terms questions over several images have, for splits that hold them out.
+/// The properties and terms of questions over several images, for splits that hold them out.
 ///
 /// Args:
-///     programs: (N,) of the questions.
-///     templates: (N,) numbers of `covr_template_names`.
-///     answers: (N,) numbers of the vocabulary's `set_answers`.
+///     programs: the programs of the N questions.
+///     templates: (N,) indices into `covr_template_names()`.
+///     answers: (N,) indices into the vocabulary's `set_answers`.
 ///
 /// Returns:
-///     (N, R) int8, 1 where a question has a property of `covr_property_names`; (N,) int64 masks, a bit for
-///     each term of `covr_term_names` that a question names or has as its answer.
+///     (N, R) int8, 1 if a question has a property of `covr_property_names`; and (N,) int64 masks, with a bit for
+///     each term of `covr_term_names` that a question names or that is its answer.
 ///
 /// Raises:
-///     IndexError: a number beyond the templates or answers.
-///     ValueError: arrays that are not as long as there are programs.
-///     VocabularyError: more terms than a mask of 64 bits has room for.
+///     IndexError: there is no template or answer with an index.
+///     ValueError: the arrays are not as long as the list of programs.
+///     VocabularyError: there are more terms than a mask of 64 bits has room for.
 #[pyfunction]
 pub fn covr_properties<'py>(
     py: Python<'py>,

@@ -13,18 +13,18 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use rayon::prelude::*;
 
-/// Reads finished questions about sets of one to five images, with code of its own.
+/// Reads finished questions about sets of one to five images, independently of the code that made them.
 ///
 /// Args:
-///     vocabulary: of the questions.
-///     question_tokens: tokens of questions by number, as in covr/vocab.json.
-///     program_tokens: tokens of programs by number.
+///     vocabulary: the questions' vocabulary.
+///     question_tokens: question tokens by number, as in covr/vocab.json.
+///     program_tokens: program tokens by number.
 ///     answers: answers by number.
-///     pair: the held-out values, or none.
-///     words: as `AuditReader` takes them.
+///     pair: the held-out values; empty if nothing is held out.
+///     words: as for `AuditReader`.
 ///
 /// Raises:
-///     VocabularyError: held-out values that are not in the vocabulary, or over four.
+///     VocabularyError: held-out values are not in the vocabulary, or more than four.
 #[pyclass(name = "AuditSetReader", module = "clevrhope._core", frozen)]
 pub struct PyAuditSetReader {
     programs: ProgramReader,
@@ -34,7 +34,7 @@ pub struct PyAuditSetReader {
 
 #[pymethods]
 impl PyAuditSetReader {
-    /// The templates' names by the numbers that findings have.
+    /// The names of the templates, by their numbers in findings.
     #[classattr]
     const TEMPLATES: [&'static str; TEMPLATES.len()] = TEMPLATES;
 
@@ -57,16 +57,16 @@ impl PyAuditSetReader {
         })
     }
 
-    /// Rows of a question file, JSON objects, in numbers. Uses all cores.
+    /// Encodes rows of a question file, which are JSON objects, as numbers. Uses all cores.
     ///
     /// Args:
-    ///     rows: N of them.
-    ///     split: the name of the split that they are to be in.
-    ///     templates: names by number.
-    ///     structures: names by number.
+    ///     rows: N rows.
+    ///     split: the name of the split that they should be in.
+    ///     templates: the names of templates by number.
+    ///     structures: the names of structures by number.
     ///
     /// Raises:
-    ///     ValueError: a row that is not a question; says which.
+    ///     ValueError: a row is not a question; says which.
     fn encode(
         &self,
         py: Python<'_>,
@@ -81,13 +81,14 @@ impl PyAuditSetReader {
         encoded.map(PyAuditSetRows).map_err(raise::<PyValueError>)
     }
 
-    /// What rows of tokens (N, Q) and (N, P) mention, describe and answer. Uses all cores.
+    /// Finds what questions (N, Q) and programs (N, P) mention and describe, and their answers. Uses all cores.
     ///
-    /// `scene_idxs` (N, 5) are places among `scenes`, padded with -1; a row that begins with -1 is not executed.
+    /// `scene_idxs` (N, 5) are indices into `scenes`, padded with -1; programs whose row begins with -1 are not
+    /// executed.
     ///
     /// Raises:
-    ///     IndexError: a place beyond the scenes, or arrays of different lengths.
-    ///     ValueError: rows of no tokens, or not of five scenes.
+    ///     IndexError: there is no scene with an index, or arrays have different lengths.
+    ///     ValueError: rows have no tokens, or not five scenes.
     fn read(
         &self,
         py: Python<'_>,
@@ -116,7 +117,7 @@ impl PyAuditSetReader {
     }
 }
 
-/// N rows of a question file about sets of images, in numbers; -1 for what has none.
+/// N rows of a question file about sets of images, encoded as numbers; -1 replaces missing ones.
 #[pyclass(name = "AuditSetRows", module = "clevrhope._core", frozen)]
 pub struct PyAuditSetRows(Vec<SetRow>);
 
@@ -137,17 +138,17 @@ impl PyAuditSetRows {
         self.0.len()
     }
 
-    /// (N, width) question tokens, cut or padded with 0, and how many there are (N,).
+    /// (N, width) question tokens, cut or padded with 0; and (N,) the number of tokens of each question.
     fn questions<'py>(&self, py: Python<'py>, width: usize) -> PyResult<TokenRows<'py>> {
         self.tokens(py, |row| &row.question, width)
     }
 
-    /// (N, width) program tokens, cut or padded with 0, and how many there are (N,).
+    /// (N, width) program tokens, cut or padded with 0; and (N,) the number of tokens of each program.
     fn programs<'py>(&self, py: Python<'py>, width: usize) -> PyResult<TokenRows<'py>> {
         self.tokens(py, |row| &row.program, width)
     }
 
-    /// (N,) answers.
+    /// (N,) the answers' numbers.
     #[getter]
     fn answers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         PyArray1::from_iter(py, self.0.iter().map(|row| row.answer))
@@ -159,7 +160,7 @@ impl PyAuditSetRows {
         conversion::to_matrix(py, self.0.iter().flat_map(|row| row.images).collect(), MOST_IMAGES)
     }
 
-    /// (N, 7): number of images, source, template, structure, phrasing, 0 for the right split, number of the question.
+    /// (N, 7) number of images, source, template, structure, phrasing, 0 for the right split, and question index.
     #[getter]
     fn numbers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let numbers = |row: &SetRow| {
@@ -168,10 +169,10 @@ impl PyAuditSetRows {
         conversion::to_matrix(py, self.0.iter().flat_map(numbers).collect(), 7)
     }
 
-    /// (N,) whether the names of images are those of the scenes at `scene_idxs` (N, 5).
+    /// (N,) whether the row's image names are those of its scenes; `scene_idxs` (N, 5) are indices into `scenes`.
     ///
     /// Raises:
-    ///     IndexError: a place beyond the scenes.
+    ///     IndexError: there is no scene with an index.
     fn are_named<'py>(
         &self,
         py: Python<'py>,
@@ -196,7 +197,7 @@ impl PyAuditSetRows {
     }
 }
 
-/// What N questions about sets of images mention, describe and answer.
+/// What N questions about sets of images mention and describe, and their answers.
 #[pyclass(name = "AuditSetFindings", module = "clevrhope._core", frozen)]
 pub struct PyAuditSetFindings(Vec<SetFinding>);
 
@@ -212,7 +213,7 @@ impl PyAuditSetFindings {
         self.0.len()
     }
 
-    /// (N,) the answers' numbers, or one of the numbers below 0 that stand in `AuditReader` for no answer.
+    /// (N,) the answers' numbers; without an answer, a negative constant of `AuditReader`, such as `NO_ANSWER`.
     #[getter]
     fn answers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.column(py, |found| found.asked.answer)
@@ -224,43 +225,46 @@ impl PyAuditSetFindings {
         self.column(py, |found| found.asked.by_program)
     }
 
-    /// (N,) whether one noun phrase of the text does.
+    /// (N,) whether one noun phrase of the text mentions all held-out values.
     #[getter]
     fn by_words<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.column(py, |found| found.asked.by_words)
     }
 
-    /// (N,) whether the program asks for them, also through likenesses.
+    /// (N,) whether the program asks for the held-out values, directly or through likenesses.
     #[getter]
     fn implied<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.column(py, |found| found.asked.implied)
     }
 
-    /// (N,) whether the answer, or a number that it follows from, is another without the last leaf; -1 for no leaf.
+    /// (N,) 1 if the last leaf matters, 0 if not, -1 if there is no leaf.
+    ///
+    /// It matters if the answer is lost or changes when the leaf is cut; if the answer follows from numbers, each of
+    /// them must be lost or change.
     #[getter]
     fn cut<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |found| found.cut)
     }
 
-    /// (N,) the numbers of templates in `AuditSetReader.TEMPLATES`; -1 for a program of none.
+    /// (N,) the templates, as indices into `AuditSetReader.TEMPLATES`; -1 if the program has no template.
     #[getter]
     fn templates<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |found| found.template)
     }
 
-    /// (N,) a number for what decides, in a template, which phrasings there are.
+    /// (N,) the number of the template's variant, which decides the phrasings that a question can have.
     #[getter]
     fn variants<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |found| found.variant)
     }
 
-    /// (N,) the form of what is described: 0 one object, 1 two, 2 a chain, 3 one with relations to two; -1 for none.
+    /// (N,) the description's structure: 0 single, 1 edge, 2 chain, 3 V (an object related to two others); -1 for none.
     #[getter]
     fn structures<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |found| found.structure)
     }
 
-    /// (N, 10) the members of the first described set in each image, then of the second; -1 for no set or image.
+    /// (N, 10) the sizes of the first described set in each image, then of the second; -1 for no set or image.
     #[getter]
     fn matches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i8>>> {
         let numbers: Vec<i8> = self.0.iter().flat_map(|found| found.matches).flatten().collect();
