@@ -10,19 +10,19 @@ use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Reads finished questions for combinations of values that were not seen, with code of its own.
+/// Finds finished questions that ask for unseen combinations of values, independently of the code that made them.
 ///
 /// Args:
-///     vocabulary: of the questions.
-///     question_tokens: tokens of questions by number.
-///     program_tokens: tokens of programs by number.
+///     vocabulary: the questions' vocabulary.
+///     question_tokens: question tokens by number.
+///     program_tokens: program tokens by number.
 ///     types: the two attribute types of the combinations.
-///     seen: their values that objects had together.
-///     words: (text, number of the value that it names, whether it names some value, whether it ends a noun
-///         phrase); values of the first type have the first numbers, those of the second follow.
+///     seen: the pairs of values of these types that objects had.
+///     words: (text, number of the value that it names or None, whether it names a value, whether it ends a noun
+///         phrase); values of the first type have the first numbers, and values of the second type follow.
 ///
 /// Raises:
-///     VocabularyError: a type or value that is not in the vocabulary, or too many of them.
+///     VocabularyError: a type or value is not in the vocabulary, or there are too many values.
 #[pyclass(name = "AbsentReader", module = "clevrhope._core", frozen)]
 pub struct PyAbsentReader {
     reader: AbsentReader,
@@ -48,13 +48,13 @@ impl PyAbsentReader {
         Ok(Self { reader: reader.map_err(raise::<VocabularyError>)?, types, n_seen: seen.len() })
     }
 
-    /// The questions that ask for values that no object had, alone or together.
+    /// The questions that ask for a value, or for a combination of two values, that no object had.
     ///
-    /// Returns rows with a violation each, at most `most` of a kind, in the order of the rows; and how many of each
-    /// kind there are in all. Questions and programs are (N, Q) and (N, P) rows of tokens.
+    /// Returns rows with one violation each, in the order of the rows, at most `most` of each kind; and the total
+    /// number of violations of each kind. `questions` (N, Q) and `programs` (N, P) are rows of tokens.
     ///
     /// Raises:
-    ///     ValueError: rows without tokens, or fewer of one than of the other.
+    ///     ValueError: rows have no tokens, or there are not as many questions as programs.
     fn violations(
         &self,
         py: Python<'_>,

@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-/// Unpacks chunks made by `deflate_chunks`, each of `chunk_size` bytes, end to end. Uses all cores.
+/// Unpacks chunks made by `deflate_chunks`, each to `chunk_size` bytes, and joins them. Uses all cores.
 ///
 /// Raises:
-///     ValueError: a chunk that is cut off, or of another size.
+///     ValueError: a chunk is cut off, or has another size.
 #[pyfunction]
 #[pyo3(signature = (chunks, *, item_size, chunk_size))]
 pub fn inflate_chunks(
@@ -25,12 +25,12 @@ pub fn inflate_chunks(
     Ok(PyArray1::from_vec(py, bytes.map_err(raise::<PyValueError>)?))
 }
 
-/// Rows of bytes (N, row size) as HDF5 chunks of `chunk_rows`: shuffled by `item_size`, then deflated.
+/// Packs rows of bytes (N, row size) as HDF5 chunks of `chunk_rows`: shuffled by `item_size`, then deflated.
 ///
-/// The last chunk is filled up with zeros. Uses all cores; the bytes depend on the input alone.
+/// The last chunk is filled up with zeros. Uses all cores; the bytes depend only on the input.
 ///
 /// Raises:
-///     ValueError: a level outside 1 to 12, or rows that are not a whole number of items.
+///     ValueError: the level is not within 1 to 12, or a row is not a whole number of items.
 #[pyfunction]
 #[pyo3(signature = (rows, *, item_size, chunk_rows, level))]
 pub fn deflate_chunks<'py>(

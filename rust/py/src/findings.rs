@@ -7,7 +7,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 
-/// What a question does that its split forbids.
+/// A violation of the rules of a question's split.
 #[pyclass(name = "AuditViolation", module = "clevrhope._core", frozen, eq, hash, rename_all = "SCREAMING_SNAKE_CASE")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PyAuditViolation {
@@ -57,7 +57,7 @@ impl Named for Asked {
     ];
 }
 
-/// What N questions mention and answer.
+/// What N questions mention, and their answers.
 #[pyclass(name = "AuditFindings", module = "clevrhope._core", frozen)]
 pub struct PyAuditFindings(pub Vec<Finding>);
 
@@ -79,40 +79,40 @@ impl PyAuditFindings {
         self.column(py, |finding| finding.by_program)
     }
 
-    /// (N,) whether the words mention them.
+    /// (N,) whether the words mention all held-out values.
     #[getter]
     fn by_words<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.column(py, |finding| finding.by_words)
     }
 
-    /// (N,) whether the program asks for them, also through likenesses.
+    /// (N,) whether the program asks for the held-out values, directly or through likenesses.
     ///
-    /// "A cylinder of the same material as a rubber cube" does.
+    /// "A cylinder of the same material as a rubber cube" asks for a rubber cylinder.
     #[getter]
     fn implied<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.column(py, |finding| finding.implied)
     }
 
-    /// (N,) the answers' numbers, or one of the numbers below 0 that stand in `AuditReader` for no answer.
+    /// (N,) the answers' numbers; without an answer, a negative constant of `AuditReader`, such as `NO_ANSWER`.
     #[getter]
     fn answers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         PyArray1::from_iter(py, self.0.iter().map(|finding| finding.answer))
     }
 
-    /// What the questions do that their split forbids.
+    /// The violations of the split's rules by these questions.
     ///
-    /// Returns rows with a violation each, at most `most` of a kind, in the order of the rows; and how many of each
-    /// kind there are in all.
+    /// Returns rows with one violation each, in the order of the rows, at most `most` of each kind; and the total
+    /// number of violations of each kind.
     ///
     /// Args:
     ///     answers: (N,) the answers' numbers in the file.
-    ///     asked: where the split's questions ask for the held-out values: "anywhere", "always", "never" or "never
-    ///         implied".
-    ///     most: rows of a kind that are listed.
+    ///     asked: whether the split's questions may or must ask for the held-out values: "anywhere" (they may),
+    ///         "always" (they must), "never", or "never implied" (not even through likenesses).
+    ///     most: the maximum number of rows that are listed for a kind.
     ///
     /// Raises:
-    ///     ValueError: an unknown `asked`.
-    ///     IndexError: arrays of different lengths.
+    ///     ValueError: `asked` is unknown.
+    ///     IndexError: arrays have different lengths.
     fn violations(&self, answers: PyReadonlyArray1<'_, i32>, asked: Choice<Asked>, most: usize) -> PyResult<Counted> {
         let answers = answers.as_slice()?;
         if answers.len() != self.0.len() {

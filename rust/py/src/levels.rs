@@ -10,32 +10,31 @@ type Numbers<'py> = Bound<'py, PyArray1<i64>>;
 /// Tokens, rows, operands, starts, roots.
 type Plan<'py> = (Numbers<'py>, Numbers<'py>, Bound<'py, PyArray2<i64>>, Numbers<'py>, Numbers<'py>);
 
-/// How many inputs each program token of a vocab.json takes, by number; -1 for the special ones.
+/// The number of inputs of each program token of a vocab.json, by number; -1 for the special tokens.
 ///
 /// Raises:
-///     ProgramError: a name whose function is unknown.
+///     ProgramError: the function in a name is unknown.
 #[pyfunction]
 pub fn program_arities<'py>(py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyArray1<i8>>> {
     let arities = levels::arities(names.iter().map(String::as_str)).map_err(ProgramError::new_err)?;
     Ok(PyArray1::from_vec(py, arities))
 }
 
-/// The nodes of (B, P) rows of prefix tokens, sorted by level, number of inputs, token and row.
+/// The nodes of (B, P) programs, tokens in prefix order, sorted by level, number of inputs, token and row.
 ///
-/// A node's level is 0 where it takes no input, and one more than that of its highest input elsewhere. Types
-/// are not looked at; a row that is not a tree between <START> and <END> has no nodes.
+/// A node's level is 0 if it takes no input, otherwise one more than the highest level of its inputs. Types are not
+/// checked; a row that is not a tree between <START> and <END> has no nodes.
 ///
 /// Args:
-///     rows: as a question HDF5 holds them.
-///     arities: of each token, as `program_arities` gives them.
+///     rows: rows of program tokens, as in a question HDF5.
+///     arities: the number of inputs of each token, as from `program_arities`.
 ///
 /// Returns:
-///     (N,) tokens, (N,) rows and (N, 2) operands of the nodes, operands being earlier nodes or -1; where
-///     each level begins, and last N; and (B,) the node that gives each row's answer, -1 for a row that is not
-///     a program.
+///     The nodes' (N,) tokens, (N,) rows and (N, 2) operands, which are earlier nodes or -1; the start of each
+///     level, followed by N; and (B,) the node that gives each row's answer, -1 if the row is not a program.
 ///
 /// Raises:
-///     ValueError: rows that are not contiguous, or have no columns.
+///     ValueError: rows are not contiguous, or have no columns.
 #[pyfunction]
 pub fn plan_levels<'py>(
     py: Python<'py>,
@@ -45,10 +44,10 @@ pub fn plan_levels<'py>(
     plan(py, &rows, &arities, program::plan_levels)
 }
 
-/// As `plan_levels`, but in runs of nodes of one token, which wait for others of it: few, large runs.
+/// Like `plan_levels`, but in runs of nodes with one token, which wait for others with it: few, large runs.
 ///
 /// Returns:
-///     As `plan_levels`; where each run begins in place of each level.
+///     As for `plan_levels`, with the start of each run instead of each level.
 #[pyfunction]
 pub fn plan_runs<'py>(
     py: Python<'py>,

@@ -18,14 +18,14 @@ use pyo3::types::PyBytes;
 type Annotations<'py> =
     (Bound<'py, PyArray2<u8>>, Bound<'py, PyArray2<f32>>, Bound<'py, PyArray3<f32>>, Bound<'py, PyArray1<u32>>);
 
-/// A look, ready to render placed objects without Blender.
+/// The native renderer with a look, ready to render placed objects without Blender.
 ///
 /// Args:
 ///     look: a look file.
 ///     file: its name, for messages.
 ///
 /// Raises:
-///     SceneError: a shape or material that the native renderer has no formula for.
+///     SceneError: the native renderer has no formula for a shape or material of the look.
 #[pyclass(name = "NativeStudio", module = "clevrhope._core", frozen)]
 pub struct PyNativeStudio {
     studio: Studio,
@@ -62,14 +62,14 @@ impl PyNativeStudio {
     /// The image of a placement, (height, width, 3) uint8 sRGB.
     ///
     /// Args:
-    ///     placement: JSON, `{"camera", "lights", "things"}` as images/placement.py has them.
-    ///     width: pixels.
-    ///     height: pixels.
-    ///     quality: draft, standard or high.
+    ///     placement: JSON, `{"camera", "lights", "things"}` as in images/placement.py.
+    ///     width: the width in pixels.
+    ///     height: the height in pixels.
+    ///     quality: "draft", "standard" or "high".
     ///
     /// Raises:
-    ///     SceneError: a name that the look does not know, or more objects than the renderer holds.
-    ///     ValueError: another quality.
+    ///     SceneError: the look does not have a name, or there are more objects than the renderer can hold.
+    ///     ValueError: the quality is unknown.
     #[pyo3(signature = (placement, *, width, height, quality))]
     fn render<'py>(
         &self,
@@ -88,12 +88,12 @@ impl PyNativeStudio {
     ///
     /// Args:
     ///     placement: as for `render`.
-    ///     width: pixels.
-    ///     height: pixels.
+    ///     width: the width in pixels.
+    ///     height: the height in pixels.
     ///     samples: paths per pixel; a square number spreads them most evenly.
     ///
     /// Raises:
-    ///     SceneError: as `render`.
+    ///     SceneError: as for `render`.
     #[pyo3(signature = (placement, *, width, height, samples))]
     fn path_trace<'py>(
         &self,
@@ -107,15 +107,15 @@ impl PyNativeStudio {
         PyArray1::from_vec(py, bytes).reshape([height as usize, width as usize, 3])
     }
 
-    /// What each pixel of a placement's image shows at its centre: mask, depth, normal, pixels alone.
+    /// Annotations of a placement's image at the centre of each pixel: mask, depth and normal, and objects' sizes.
     ///
-    /// The mask, (height, width), has the number of the pixel's thing, from 0 on, or 255. The depth,
-    /// (height, width), is along the camera's axis in Blender units, the ground's too, and 0 for nothing. The
-    /// normal, (height, width, 3), is the thing's in the world, of length 1, and 0 where there is none. Last
-    /// comes, for each thing, how many pixels it would have alone on the ground.
+    /// The mask (height, width) has the number of the pixel's object, counted from 0, or 255 if there is none. The
+    /// depth (height, width) is along the camera's axis in Blender units, for the ground too; 0 if the pixel shows
+    /// nothing. The normal (height, width, 3) is the object's unit normal in world coordinates, 0 if there is none.
+    /// The last array has, for each object, the number of pixels that it would have alone on the ground.
     ///
     /// Raises:
-    ///     SceneError: as `render`.
+    ///     SceneError: as for `render`.
     #[pyo3(signature = (placement, *, width, height))]
     fn passes<'py>(&self, py: Python<'py>, placement: &[u8], width: u32, height: u32) -> PyResult<Annotations<'py>> {
         let found = self.with_stage(py, placement, [width, height], passes)?;
@@ -134,10 +134,10 @@ impl PyNativeStudio {
     }
 }
 
-/// The PNG file of (height, width, 3) uint8 sRGB pixels that lie in one piece.
+/// The PNG file of a contiguous (height, width, 3) array of uint8 sRGB pixels.
 ///
 /// Raises:
-///     ValueError: another shape, or no pixels.
+///     ValueError: the array has another shape or no pixels, or is not contiguous.
 #[pyfunction]
 pub fn encode_png<'py>(py: Python<'py>, pixels: PyReadonlyArray3<'py, u8>) -> PyResult<Bound<'py, PyBytes>> {
     let &[height, width, 3] = pixels.shape() else {

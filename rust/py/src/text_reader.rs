@@ -13,18 +13,18 @@ use pyo3::prelude::*;
 /// Each row's flags, and digests of the words.
 type Columns<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>);
 
-/// Reads questions' words backwards through their templates, with code of its own.
+/// Parses the words of questions back to programs with the templates, independently of the code that made them.
 ///
 /// Args:
-///     vocabulary: of the questions.
-///     question_tokens: tokens of questions by number, as in vocab.json.
-///     program_tokens: tokens of programs by number.
+///     vocabulary: the questions' vocabulary.
+///     question_tokens: question tokens by number, as in vocab.json.
+///     program_tokens: program tokens by number.
 ///     answers: answers by number.
-///     templates: template files by name without suffix, in the order in which families are numbered.
-///     synonyms: the JSON object of words for values.
+///     templates: template files as (name without suffix, content), in the order in which families are numbered.
+///     synonyms: a JSON object with the synonyms of values, relations and "thing".
 ///
 /// Raises:
-///     TemplateError: not a template file, or a phrasing that cannot be read backwards; names the place.
+///     TemplateError: a file is not a template file, or a phrasing cannot be parsed; names the place.
 #[pyclass(name = "TextReader", module = "clevrhope._core", frozen)]
 pub struct PyTextReader {
     parser: TextParser,
@@ -33,7 +33,7 @@ pub struct PyTextReader {
 
 #[pymethods]
 impl PyTextReader {
-    /// Flag of `read`: no template says this.
+    /// Flag of `read`: no template produces this text.
     #[classattr]
     const UNREAD: u8 = 1;
     /// Flag of `read`: the words do not mean the program.
@@ -42,7 +42,7 @@ impl PyTextReader {
     /// Flag of `read`: the words mean the program, but in another family.
     #[classattr]
     const OTHER_FAMILY: u8 = 4;
-    /// Flag of `read`: what the words mean has another answer.
+    /// Flag of `read`: the program that the words mean has another answer.
     #[classattr]
     const OTHER_ANSWER: u8 = 8;
     /// Flag of `read`: the words mean several programs.
@@ -68,19 +68,19 @@ impl PyTextReader {
         Ok(Self { parser: parser.map_err(raise::<TemplateError>)?, programs: programs.map_err(raise::<PyValueError>)? })
     }
 
-    /// The numbers of the answers that each family can have.
+    /// For each family, the numbers of the answers that it can have.
     #[getter]
     fn answers_by_family(&self) -> Vec<Vec<i32>> {
         (0..self.parser.n_families()).map(|family| self.parser.answers(family).to_vec()).collect()
     }
 
-    /// Compares the words of rows (N, Q) with their programs (N, P), families and answers (N,). Uses all cores.
+    /// Compares the words of questions (N, Q) with their programs (N, P), families and answers (N,). Uses all cores.
     ///
-    /// Returns the flags of each row (N,), and numbers (N,) that are equal for rows of equal words. `scene_idxs`
-    /// (N,) are places among `scenes`, or -1 for a scene that is not there: its row is read without answers.
+    /// Returns (N,) flags, and (N,) digests that are equal for rows with the same words. `scene_idxs` (N,) are indices
+    /// into `scenes`, or -1 if there is no scene; then the row's answer is not compared.
     ///
     /// Raises:
-    ///     ValueError: columns of different lengths.
+    ///     ValueError: columns have different lengths.
     #[expect(clippy::too_many_arguments)]
     fn read<'py>(
         &self,
@@ -125,18 +125,19 @@ impl PyTextReader {
     }
 }
 
-/// Whether a split's questions (N,), in order, can have come from balanced windows of `window` scenes.
+/// Checks whether the questions of a split, in order, can come from balanced windows of `window` scenes.
 ///
 /// Args:
-///     families: (N,) of the questions.
-///     answers: (N,) their numbers.
-///     images: (N,) the questions' scenes.
-///     answers_by_family: the numbers of the answers that each family can have.
-///     window: scenes of a window.
-///     unseen: how many scenes of a window may have given no question.
+///     families: (N,) the questions' families.
+///     answers: (N,) the numbers of their answers.
+///     images: (N,) the numbers of their images.
+///     answers_by_family: for each family, the numbers of the answers that it can have.
+///     window: the number of scenes in a window.
+///     unseen: the maximum number of scenes in a window that have no question.
 ///
 /// Returns:
-///     The number of windows and None; or None and the first row that breaks the rule, however windows are laid.
+///     The number of windows and None; or, if the rule allows no such windows, None and the last row at which the
+///     search failed.
 #[pyfunction]
 #[pyo3(signature = (families, answers, images, answers_by_family, *, window, unseen))]
 pub fn find_windows(

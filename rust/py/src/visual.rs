@@ -28,18 +28,18 @@ type Edited<'py> = (PySceneBatch, Bound<'py, PyArray1<bool>>);
 /// N questions of a split, read back from their file.
 ///
 /// Args:
-///     templates: those of the dataset.
-///     questions: (N, Q) rows of tokens.
-///     programs: (N, P) rows of tokens.
-///     families: (N,) global indices of families.
-///     answers: (N,) numbers of answers.
-///     words: the tokens of questions by number.
-///     tokens: those of programs.
+///     templates: the dataset's templates.
+///     questions: (N, Q) question tokens.
+///     programs: (N, P) program tokens.
+///     families: (N,) global indices of the questions' families.
+///     answers: (N,) answers, as indices into `answer_names`.
+///     words: the question tokens by number.
+///     tokens: the program tokens by number.
 ///     answer_names: the answers by number.
 ///
 /// Raises:
-///     TemplateError: a question that was not made from these templates.
-///     ValueError: arrays of different lengths.
+///     TemplateError: a question was not made from these templates.
+///     ValueError: arrays have different lengths.
 #[pyclass(name = "SplitQuestions", module = "clevrhope._core", frozen)]
 pub struct PySplitQuestions {
     vocab: Arc<Vocabulary>,
@@ -93,13 +93,14 @@ impl PySplitQuestions {
         self.originals.len()
     }
 
-    /// (N,) the objects that each question is about on its scene, a bit each.
+    /// (N,) bits of the objects that each question is about in its scene.
     ///
-    /// They are those in the sets that enter `unique`, `count` and `exist`.
+    /// They are the members of the sets that enter `unique`, `count`, `exist` or another function from a set to
+    /// something else.
     ///
     /// Raises:
-    ///     ValueError: a question without an answer on its scene.
-    ///     IndexError: a scene that is not there.
+    ///     ValueError: a question has no answer on its scene.
+    ///     IndexError: there is no scene with an index in `scene_rows`.
     fn foregrounds<'py>(
         &self,
         py: Python<'py>,
@@ -115,13 +116,13 @@ impl PySplitQuestions {
         Ok(PyArray1::from_vec(py, found.map_err(unanswered)?))
     }
 
-    /// (N,) how questions, asked of two images, touch the held-out values, a bit each.
+    /// (N,) bits that say how each question, asked about two images, involves the held-out values.
     ///
-    /// 1 and 2 the question mentions them, 4 its scene shows them, 8 what it asks for and its answer are these values
-    /// together.
+    /// 1 and 2: the question mentions them. 4: its scene shows them. 8: its answer completes them: the description of
+    /// the object that it asks about lacks only this value.
     ///
     /// Raises:
-    ///     IndexError: a scene that is not there.
+    ///     IndexError: there is no scene with an index in `scene_rows`.
     fn touches<'py>(
         &self,
         py: Python<'py>,
@@ -139,23 +140,23 @@ impl PySplitQuestions {
         Ok(PyArray1::from_vec(py, py.detach(|| asked.par_iter().map(touches).collect())))
     }
 
-    /// (N, 3) object, attribute type and value whose change exchanges yes and no; -1 where there is no such change.
+    /// (N, 3) an object, attribute type and new value that exchange yes and no; -1 if there is no such change.
     ///
-    /// The draws depend on seed, hop, split and the question's row alone.
+    /// The draws depend only on seed, hop, split and the question's row.
     ///
     /// Args:
-    ///     world: of the scenes, with their palette if they have one.
-    ///     scenes: those that the questions are about.
-    ///     scene_rows: (N,) the place of each question's scene among them.
-    ///     rows: (N,) each question's place in its split.
-    ///     seed: of the dataset.
+    ///     world: the world of the scenes, with their palette if they have one.
+    ///     scenes: the scenes that the questions are about.
+    ///     scene_rows: (N,) for each question, the index of its scene in `scenes`.
+    ///     rows: (N,) each question's row in its split.
+    ///     seed: the dataset's seed.
     ///     hop: the sub-dataset.
     ///     split: the split.
     ///     pair: the held-out values, if any.
-    ///     rule: whether edited scenes may or have to show them: "any", "without" or "with".
+    ///     rule: whether edited scenes may ("any"), must not ("without") or must ("with") show the held-out values.
     ///
     /// Raises:
-    ///     IndexError: a scene that is not there.
+    ///     IndexError: there is no scene with an index in `scene_rows`.
     #[allow(clippy::too_many_arguments)] // Everything that determines the draws.
     #[pyo3(signature = (world, scenes, scene_rows, *, rows, seed, hop, split, pair, rule))]
     fn value_edits<'py>(
@@ -192,17 +193,17 @@ impl PySplitQuestions {
         conversion::to_matrix(py, found, 3)
     }
 
-    /// The questions, each about another scene, with the answers that they have there.
+    /// The same questions about other scenes, with their answers on these.
     ///
     /// Args:
-    ///     scenes: some scenes.
-    ///     scene_rows: (N,) the place of each question's scene among them.
-    ///     image_idxs: (N,) that scene's index in its pool.
-    ///     pool: its name, which names images.
+    ///     scenes: the scenes to ask about.
+    ///     scene_rows: (N,) for each question, the index of its new scene in `scenes`.
+    ///     image_idxs: (N,) the index of this scene in its pool.
+    ///     pool: the pool's name, a part of the images' names.
     ///
     /// Raises:
-    ///     ValueError: a question without an answer on its scene.
-    ///     IndexError: a scene that is not there.
+    ///     ValueError: a question has no answer on its new scene.
+    ///     IndexError: there is no scene with an index in `scene_rows`.
     #[pyo3(signature = (scenes, scene_rows, image_idxs, *, pool))]
     fn on(
         &self,
@@ -233,25 +234,25 @@ fn unanswered(row: usize) -> PyErr {
     PyValueError::new_err(format!("questions[{row}]: it has no answer on its scene"))
 }
 
-/// Scenes with some of their objects, one of which may have another value; all else stays as it was.
+/// Edits scenes: keeps only some of their objects, and can give one of these another value.
 ///
-/// What is seen of each object is counted again. A scene is left out where an object would stand too near to another, or
-/// too little would be seen of one.
+/// Visibility is computed again; everything else stays as it was. An edited scene is left out if an object would stand
+/// too near to another, or too little of an object would be visible.
 ///
 /// Args:
-///     world: of the scenes.
-///     scenes: the scenes.
-///     scene_rows: (N,) the place among them of each scene that is edited.
-///     kept: (N,) the objects that stay, a bit each.
-///     changes: (N, 3) object, number of the attribute type and value that an object gets; -1 for no change.
-///     indices: (N,) index of each edited scene.
-///     pool: the pool that edited scenes are of.
+///     world: the world of the scenes.
+///     scenes: the scenes to edit.
+///     scene_rows: (N,) for each edit, the index of its scene in `scenes`.
+///     kept: (N,) masks of the objects that stay, with a bit for each object.
+///     changes: (N, 3) an object, the number of an attribute type and the object's new value; -1 for no change.
+///     indices: (N,) the index of each edited scene in `pool`.
+///     pool: the name of the pool of the edited scenes.
 ///
 /// Returns:
 ///     The edited scenes, without those left out, and (N,) whether each was made.
 ///
 /// Raises:
-///     IndexError: a scene, object or value that is not there.
+///     IndexError: a scene has no such index, or a change is not a value of an object.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // Each is a column.
 #[pyo3(signature = (world, scenes, scene_rows, kept, changes, indices, *, pool))]
