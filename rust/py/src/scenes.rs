@@ -99,7 +99,7 @@ impl PySceneBatch {
     /// The scenes at (M,) positions, in this order.
     ///
     /// Raises:
-    ///     IndexError: a position beyond the batch.
+    ///     IndexError: a position is not within the batch.
     fn take(&self, positions: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
         let positions = conversion::numbers(&positions, "positions", self.scenes.len() as u64)?;
         let scenes = positions.into_iter().map(|position| self.scenes[position as usize].clone());
