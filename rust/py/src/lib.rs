@@ -36,8 +36,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// The binding of the engine; private: use the modules of `clevrhope` that wrap it.
 ///
 /// Handles are opaque, frozen and safe to share between threads. Calls that can take long release the GIL, use all
-/// cores and stop at Ctrl-C. Errors are those of `clevrhope.errors`. Arrays must have exactly the types in the
-/// stub.
+/// cores and stop at Ctrl-C. Errors are those of `clevrhope.errors`. Arrays have exactly the types in the stub.
 #[pymodule]
 mod _core {
     #[pymodule_export]
