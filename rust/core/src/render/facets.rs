@@ -1,18 +1,17 @@
 //! Normals of the flat facets of Blender's icosphere.
 //!
-//! The mesh is Blender's icosphere with Catmull-Clark steps, built here once; to find a facet the
-//! point is taken back along its radius to a face of the icosahedron, which the subdivision cut
-//! into a regular grid.
+//! The mesh, an icosphere with one Catmull-Clark step, is built once. To find the facet at a point, the point is
+//! projected along its radius onto a face of the icosahedron, which the subdivision cut into a regular grid.
 
 use super::lanes::{F8, LANES, Real};
 use super::vector::{V3, v3};
 use crate::scene::geometry::{Vec3 as P, cross, dot, normalize};
 use std::collections::BTreeMap;
 
-/// Squares along the sides of a cube that tells faces of the icosahedron apart.
-const SQUARES: usize = 32;
-/// Stands for a square with more than one face behind it.
-const SEVERAL: u8 = u8::MAX;
+/// Cells along the sides of a cube map that tells the icosahedron's face in a direction.
+const CELLS: usize = 32;
+/// Marks a cell with more than one face behind it.
+const AMBIGUOUS: u8 = u8::MAX;
 
 /// Facets of an icosphere of one Catmull-Clark step.
 #[derive(Clone, Debug)]
@@ -20,19 +19,19 @@ pub struct Facets {
     /// Mean radius of the mesh.
     pub radius: f32,
     /// Pieces along an edge of the icosahedron.
-    pieces: usize,
-    /// Of each face of the icosahedron: rows that give the weights of its corners in a direction.
+    divisions: usize,
+    /// For each face of the icosahedron, rows whose dot products with a direction are the corners' barycentric weights.
     weights: Vec<[V3; 3]>,
-    /// Directions of the faces' middles, and zeros.
-    middles: Box<[V3<F8>; 3]>,
-    /// By square of a cube's sides: the face of the icosahedron behind all of it, or `SEVERAL`.
+    /// Directions of the faces' centres, padded with zeros.
+    centers: Box<[V3<F8>; 3]>,
+    /// The cube map: the face behind all of a cell, or `AMBIGUOUS`.
     faces: Vec<u8>,
-    /// By face, row, column, half and which of the six triangles about the piece's middle.
+    /// By face, row, column, half and the one of six triangles around the piece's centre.
     normals: Vec<V3>,
 }
 
 impl Facets {
-    /// Errors, as the end of a sentence, for numbers that this renderer does not know.
+    /// Errors complete a sentence; they are for subdivisions that this renderer does not support.
     pub fn new(subdivisions: u32, catmull_clark_steps: u32) -> Result<Self, String> {
         if catmull_clark_steps != 1 || !(1..=7).contains(&subdivisions) {
             return Err(format!(
@@ -42,7 +41,7 @@ impl Facets {
         let n = 1_usize << (subdivisions - 1);
         let (corners, faces) = icosahedron();
         let mut mesh = Mesh::default();
-        // Small triangles by face and place: upright ones at (i, j), upside down ones beside them.
+        // Small triangles by face and position: upright ones at (i, j), each followed by the upside-down one beside it.
         let mut triangles = vec![[0_usize; 3]; faces.len() * (n * (n + 1) / 2) * 2];
         for (number, face) in faces.iter().enumerate() {
             let at = |i: usize, j: usize| -> P {
@@ -54,7 +53,7 @@ impl Facets {
             };
             for i in 0..n {
                 for j in 0..n - i {
-                    let slot = 2 * place(n, number, i, j);
+                    let slot = 2 * piece_index(n, number, i, j);
                     triangles[slot] = [mesh.vertex(at(i, j)), mesh.vertex(at(i + 1, j)), mesh.vertex(at(i, j + 1))];
                     if i + j + 1 < n {
                         triangles[slot + 1] =
@@ -63,25 +62,25 @@ impl Facets {
                 }
             }
         }
-        let smooth = mesh.smoothed(&triangles);
+        let smooth = mesh.subdivided(&triangles);
         let weights = faces.iter().map(|face| inverse(face.map(|corner| corners[corner]))).collect();
-        let middle = |face: &[usize; 3]| {
+        let center = |face: &[usize; 3]| {
             V3::from_f64(std::array::from_fn(|k| face.iter().map(|&corner| corners[corner][k]).sum::<f64>())).unit()
         };
-        let middles = [0, 1, 2].map(|i| V3::of_lanes(|lane| faces.get(LANES * i + lane).map_or(V3::ZERO, middle)));
+        let centers = [0, 1, 2].map(|i| V3::from_lanes(|lane| faces.get(LANES * i + lane).map_or(V3::ZERO, center)));
         let normals = smooth.normals(&triangles);
-        let (radius, middles) = (smooth.mean_radius as f32, Box::new(middles));
-        let mut facets = Self { radius, pieces: n, weights, middles, faces: Vec::new(), normals };
-        facets.faces = (0..6 * SQUARES * SQUARES).map(|square| facets.face_behind(square)).collect();
+        let (radius, centers) = (smooth.mean_radius as f32, Box::new(centers));
+        let mut facets = Self { radius, divisions: n, weights, centers, faces: Vec::new(), normals };
+        facets.faces = (0..6 * CELLS * CELLS).map(|cell| facets.face_behind(cell)).collect();
         Ok(facets)
     }
 
-    /// The face behind all of a square of the cube's sides, or `SEVERAL`. Faces are convex, so corners can tell.
-    fn face_behind(&self, square: usize) -> u8 {
-        let (side, column, row) = (square / (SQUARES * SQUARES), square / SQUARES % SQUARES, square % SQUARES);
+    /// The face behind all of a cube map's cell, or `AMBIGUOUS`. Faces are convex, so testing the corners suffices.
+    fn face_behind(&self, cell: usize) -> u8 {
+        let (side, column, row) = (cell / (CELLS * CELLS), cell / CELLS % CELLS, cell % CELLS);
         let sign = if side % 2 == 0 { 1.0 } else { -1.0 };
-        // A little beyond the square, for rounding.
-        let along = |step: usize, end: f32| 2.0 * (step as f32 + 0.5 + end * 0.501) / SQUARES as f32 - 1.0;
+        // A little beyond the cell, to allow for rounding.
+        let along = |step: usize, end: f32| 2.0 * (step as f32 + 0.5 + end * 0.501) / CELLS as f32 - 1.0;
         let corners = [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]].map(|[u, v]| {
             let (u, v) = (along(column, u), along(row, v));
             let corner = match side / 2 {
@@ -91,7 +90,7 @@ impl Facets {
             };
             self.nearest_face(corner)
         });
-        if corners.iter().all(|&face| face == corners[0]) { corners[0] as u8 } else { SEVERAL }
+        if corners.iter().all(|&face| face == corners[0]) { corners[0] as u8 } else { AMBIGUOUS }
     }
 
     /// The face of the icosahedron in the direction of `p`.
@@ -106,20 +105,20 @@ impl Facets {
             (2, p.x, p.y, p.z)
         };
         let side = 2 * axis + usize::from(w < 0.0);
-        let half = 0.5 * SQUARES as f32;
+        let half = 0.5 * CELLS as f32;
         let scale = half / w.abs();
-        let [column, row] = [u, v].map(|x| ((x * scale + half) as usize).min(SQUARES - 1));
-        match self.faces[(side * SQUARES + column) * SQUARES + row] {
-            SEVERAL => self.nearest_face(p),
+        let [column, row] = [u, v].map(|x| ((x * scale + half) as usize).min(CELLS - 1));
+        match self.faces[(side * CELLS + column) * CELLS + row] {
+            AMBIGUOUS => self.nearest_face(p),
             face => face.into(),
         }
     }
 
-    /// As `face`: that whose middle is nearest.
+    /// As `face`, without the cube map: the face whose centre is nearest.
     fn nearest_face(&self, p: V3) -> usize {
-        let p8 = V3::all(p);
-        let along = [0, 1, 2].map(|i| self.middles[i].dot(p8));
-        let most = along[0].most(along[1]).most(along[2]).0.into_iter().fold(f32::MIN, f32::max);
+        let p8 = V3::splat(p);
+        let along = [0, 1, 2].map(|i| self.centers[i].dot(p8));
+        let most = along[0].max(along[1]).max(along[2]).0.into_iter().fold(f32::MIN, f32::max);
         along.iter().flat_map(|along| along.0).position(|along| along == most).unwrap_or(0)
     }
 
@@ -128,7 +127,7 @@ impl Facets {
         let face = self.face(p);
         let [wa, wb, wc] = &self.weights[face];
         let (a, b, c) = (wa.dot(p).max(0.0), wb.dot(p).max(0.0), wc.dot(p).max(0.0));
-        let n = self.pieces;
+        let n = self.divisions;
         let scale = n as f32 / (a + b + c);
         let (b, c) = (b * scale, c * scale);
         let (mut i, mut j) = ((b as usize).min(n - 1), (c as usize).min(n - 1));
@@ -141,7 +140,7 @@ impl Facets {
         } else {
             (1, [u + v - 1.0, 1.0 - u, 1.0 - v])
         };
-        // Corner with the largest weight, and on which side of the line from it to the middle.
+        // The corner with the largest weight, and the side of the line from it to the centre.
         let largest = if weights[0] >= weights[1] && weights[0] >= weights[2] {
             0
         } else if weights[1] >= weights[2] {
@@ -150,17 +149,17 @@ impl Facets {
             2
         };
         let side = usize::from(weights[(largest + 2) % 3] > weights[(largest + 1) % 3]);
-        self.normals[((place(n, face, i, j) * 2 + half) * 3 + largest) * 2 + side]
+        self.normals[((piece_index(n, face, i, j) * 2 + half) * 3 + largest) * 2 + side]
     }
 }
 
-/// Where a piece of a face stands in a table of all; a face of `n` pieces along its edges has rows of `n`, `n - 1` and so on.
+/// Index of a piece among those of all faces; a face with `n` pieces along its edges has rows of n, n - 1 and so on.
 #[inline(always)]
-fn place(n: usize, face: usize, i: usize, j: usize) -> usize {
+fn piece_index(n: usize, face: usize, i: usize, j: usize) -> usize {
     face * (n * (n + 1) / 2) + i * (2 * n + 1 - i) / 2 + j
 }
 
-/// Blender's: a vertex at each pole, the lower ring turned by -36 degrees.
+/// Blender's icosahedron: a vertex at each pole, and the lower ring rotated by -36 degrees.
 fn icosahedron() -> (Vec<P>, Vec<[usize; 3]>) {
     let z = 1.0 / 5.0_f64.sqrt();
     let ring = |degrees: [f64; 5], z_ring: f64| {
@@ -193,37 +192,37 @@ fn inverse(corners: [P; 3]) -> [V3; 3] {
 #[derive(Default)]
 struct Mesh {
     vertices: Vec<P>,
-    numbers: BTreeMap<[i64; 3], usize>,
+    index_of: BTreeMap<[i64; 3], usize>,
 }
 
 /// A mesh after its Catmull-Clark step.
-struct Smooth {
+struct Subdivided {
     mean_radius: f64,
     vertices: Vec<P>,
     edges: BTreeMap<[usize; 2], P>,
-    /// Of each triangle.
-    middles: Vec<P>,
+    /// Centre of each triangle.
+    centers: Vec<P>,
 }
 
-impl Smooth {
-    /// Normals of the two halves of each of the three quads that a triangle became.
+impl Subdivided {
+    /// Normals of the two halves of each of the three quads that a triangle is cut into.
     fn normals(&self, triangles: &[[usize; 3]]) -> Vec<V3> {
         let mut normals = Vec::with_capacity(triangles.len() * 6);
-        for (triangle, &middle) in triangles.iter().zip(&self.middles) {
+        for (triangle, &center) in triangles.iter().zip(&self.centers) {
             for k in 0..3 {
                 let (corner, next, previous) = (triangle[k], triangle[(k + 1) % 3], triangle[(k + 2) % 3]);
                 let edge = |to: usize| self.edges.get(&[corner.min(to), corner.max(to)]).copied().unwrap_or_default();
                 let at = self.vertices[corner];
-                normals.push(facing(at, edge(next), middle));
-                normals.push(facing(at, middle, edge(previous)));
+                normals.push(triangle_normal(at, edge(next), center));
+                normals.push(triangle_normal(at, center, edge(previous)));
             }
         }
         normals
     }
 }
 
-/// The normal of a triangle that is seen counter-clockwise.
-fn facing(a: P, b: P, c: P) -> V3 {
+/// The normal of a triangle, on the side from which it is counter-clockwise.
+fn triangle_normal(a: P, b: P, c: P) -> V3 {
     let side = |p: P| -> P { std::array::from_fn(|k| p[k] - a[k]) };
     let normal = cross(side(b), side(c));
     let length = dot(normal, normal).sqrt();
@@ -232,29 +231,29 @@ fn facing(a: P, b: P, c: P) -> V3 {
 
 impl Mesh {
     fn vertex(&mut self, p: P) -> usize {
-        *self.numbers.entry(p.map(|x| (x * 1e7).round() as i64)).or_insert_with(|| {
+        *self.index_of.entry(p.map(|x| (x * 1e7).round() as i64)).or_insert_with(|| {
             self.vertices.push(p);
             self.vertices.len() - 1
         })
     }
 
-    /// Catmull and Clark 1978 on triangles: where vertices move and edges' points are.
-    fn smoothed(&self, triangles: &[[usize; 3]]) -> Smooth {
+    /// One step of Catmull-Clark subdivision (1978) of triangles: the moved vertices and the edge points.
+    fn subdivided(&self, triangles: &[[usize; 3]]) -> Subdivided {
         let add = |a: &mut P, b: P, scale: f64| (0..3).for_each(|k| a[k] += scale * b[k]);
         let n = self.vertices.len();
         let (mut valence, mut around, mut beside) = (vec![0.0; n], vec![[0.0; 3]; n], vec![[0.0; 3]; n]);
         let mut edges: BTreeMap<[usize; 2], P> = BTreeMap::new();
         for triangle in triangles.iter().filter(|t| t[0] != t[1]) {
-            let middle = self.middle(triangle);
+            let center = self.center(triangle);
             for k in 0..3 {
                 let (from, to) = (triangle[k], triangle[(k + 1) % 3]);
                 valence[from] += 1.0;
-                add(&mut around[from], middle, 1.0);
-                // Each edge is passed once in each direction.
+                add(&mut around[from], center, 1.0);
+                // Each edge is visited once in each direction.
                 let half = std::array::from_fn(|i| 0.5 * (self.vertices[from][i] + self.vertices[to][i]));
                 add(&mut beside[from], half, 1.0);
                 let edge = edges.entry([from.min(to), from.max(to)]).or_insert([0.0; 3]);
-                add(edge, middle, 0.25);
+                add(edge, center, 0.25);
                 add(edge, half, 0.25);
             }
         }
@@ -268,13 +267,13 @@ impl Mesh {
             })
             .collect();
         let radius = |p: &P| dot(*p, *p).sqrt();
-        let middles: Vec<P> = triangles.iter().map(|triangle| self.middle(triangle)).collect();
+        let centers: Vec<P> = triangles.iter().map(|triangle| self.center(triangle)).collect();
         let count = vertices.len() + edges.len();
         let sum: f64 = vertices.iter().chain(edges.values()).map(radius).sum();
-        Smooth { mean_radius: sum / count as f64, vertices, edges, middles }
+        Subdivided { mean_radius: sum / count as f64, vertices, edges, centers }
     }
 
-    fn middle(&self, triangle: &[usize; 3]) -> P {
+    fn center(&self, triangle: &[usize; 3]) -> P {
         std::array::from_fn(|k| triangle.iter().map(|&v| self.vertices[v][k]).sum::<f64>() / 3.0)
     }
 }

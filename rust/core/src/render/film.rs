@@ -1,11 +1,11 @@
-//! Cycles' pixel filter, and the Standard view from linear colours to bytes.
+//! Cycles' pixel filter, and the "Standard" view transform from linear colour to sRGB bytes.
 
 use super::vector::V3;
 
-/// Half of the Blackman-Harris window's support, in pixels: Cycles doubles the width it is given.
+/// Radius of the Blackman-Harris filter, in pixels. Cycles doubles the width that it is given.
 pub const FILTER_RADIUS: f32 = 1.5;
 
-/// The Blackman-Harris window at an offset from the pixel's middle, not normalised.
+/// The Blackman-Harris filter at an offset from the pixel's centre, not normalised.
 pub fn blackman_harris(offset_px: f32) -> f32 {
     let x = offset_px / FILTER_RADIUS;
     if x.abs() >= 1.0 {
@@ -15,7 +15,7 @@ pub fn blackman_harris(offset_px: f32) -> f32 {
     0.35875 - 0.48829 * libm::cosf(angle) + 0.14128 * libm::cosf(2.0 * angle) - 0.01168 * libm::cosf(3.0 * angle)
 }
 
-/// Turns uniform numbers into offsets that are distributed as the window.
+/// Importance samples the filter: maps uniform numbers to offsets by its inverted cumulative distribution.
 #[derive(Clone, Debug)]
 pub struct FilterTable(Vec<f32>);
 
@@ -46,7 +46,7 @@ impl FilterTable {
     }
 }
 
-/// A linear colour as the bytes of sRGB.
+/// A linear colour as sRGB bytes.
 pub fn to_srgb(linear: V3) -> [u8; 3] {
     [linear.x, linear.y, linear.z].map(|x| (encoded(x).clamp(0.0, 1.0) * 255.0 + 0.5) as u8)
 }
@@ -56,7 +56,7 @@ fn encoded(x: f32) -> f32 {
     if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * libm::powf(x, 1.0 / 2.4) - 0.055 }
 }
 
-/// The window's weights, looked up.
+/// The filter's weights, tabulated.
 #[derive(Clone, Debug)]
 pub struct FilterWeights(Vec<f32>);
 
@@ -77,19 +77,20 @@ impl FilterWeights {
         self.0[i] + (self.0[i + 1] - self.0[i]) * (place - i as f32)
     }
 
-    /// What a sample at this offset from its pixel's middle weighs in the pixel before, its own and the one after.
+    /// The weights in the previous, own and next pixel of a sample at this offset from its own pixel's centre.
     #[inline(always)]
     pub fn around(&self, offset_px: f32) -> [f32; 3] {
         [self.at(offset_px + 1.0), self.at(offset_px), self.at(offset_px - 1.0)]
     }
 }
 
-/// `to_srgb`, looked up.
+/// `to_srgb`, tabulated.
 #[derive(Clone, Debug)]
 pub struct SrgbTable {
-    /// By the upper half of a number's bits, which tells numbers within a byte's step apart: the byte of the least such.
+    /// By the upper 16 bits of a float: the byte of the smallest float that has them. All of these floats encode to
+    /// this byte or the next.
     first: Vec<u8>,
-    /// Of each byte, the least number that it stands for; infinity after the last one.
+    /// For each byte, the smallest float that encodes to it; then infinity.
     least: Vec<f32>,
 }
 

@@ -1,33 +1,31 @@
-//! Numbers that shading computes with: one at a time, or eight side by side.
+//! The numbers that shading computes with: one at a time, or eight in SIMD lanes.
 //!
-//! Formulas that are written for any `Real` give the same bits either way: each operation treats a lane as it
-//! treats a number by itself. On a processor with AVX2, which `pulp` finds out, eight lanes are one register.
+//! A formula that is generic over `Real` gives the same bits either way, because each operation treats a lane as it
+//! treats a single number. Where the processor has AVX2, which `pulp` detects, eight lanes fill one register.
 
 use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 use std::fmt::Debug;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
-/// Lanes of `F8`.
+/// Number of lanes in an `F8`.
 pub const LANES: usize = 8;
 
-/// Does `work` with the widest registers that this processor has and pulp knows, AVX2's or plain ones.
-///
-/// A processor with AVX-512 takes AVX2 too.
+/// Runs `work` compiled for AVX2 where the processor has it (AVX-512 included), else for the baseline instruction set.
 #[inline(always)]
 pub fn dispatch<W: NullaryFnOnce>(work: W) -> W::Output {
     #[cfg(test)]
-    if IS_PLAIN.load(std::sync::atomic::Ordering::Relaxed) {
-        return plain(work);
+    if WITHOUT_AVX2.load(std::sync::atomic::Ordering::Relaxed) {
+        return call_without_avx2(work);
     }
     Arch::new().dispatch(Widest(work))
 }
 
-/// Does `work` with plain registers.
+/// Runs `work` compiled for the baseline instruction set.
 ///
-/// Never inlined: work on lanes is thousands of short loops before they are unrolled, and the time to compile a
-/// function grows with the square of their number.
+/// Never inlined: code on lanes is thousands of short loops before unrolling, and the time to compile a function grows
+/// with the square of their number.
 #[inline(never)]
-pub fn plain<W: NullaryFnOnce>(work: W) -> W::Output {
+pub fn call_without_avx2<W: NullaryFnOnce>(work: W) -> W::Output {
     work.call()
 }
 
@@ -38,15 +36,15 @@ impl<W: NullaryFnOnce> WithSimd for Widest<W> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> W::Output {
-        if S::IS_SCALAR { plain(self.0) } else { self.0.call() }
+        if S::IS_SCALAR { call_without_avx2(self.0) } else { self.0.call() }
     }
 }
 
-/// Whether `dispatch` does all work without AVX2; other tests may run meanwhile.
+/// Makes `dispatch` do all work without AVX2. Other tests may run meanwhile.
 #[cfg(test)]
-pub static IS_PLAIN: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+pub static WITHOUT_AVX2: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
-/// A single-precision number, or several of them.
+/// A single-precision number, or a vector of them.
 pub trait Real:
     Copy
     + Debug
@@ -57,72 +55,73 @@ pub trait Real:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// What comparing two of them gives.
+    /// The result of a comparison.
     type Mask: Mask;
 
     /// The same number in each lane.
-    fn all(x: f32) -> Self;
+    fn splat(x: f32) -> Self;
 
     fn is_less(self, other: Self) -> Self::Mask;
 
-    /// The first where the mask holds, the second elsewhere.
+    /// `yes` where the mask is set, `no` elsewhere.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 
     fn sqrt(self) -> Self;
 
-    /// Lane by lane.
-    fn of_lanes(number: impl Fn(usize) -> f32) -> Self;
+    /// Builds the value lane by lane.
+    fn from_lanes(number: impl Fn(usize) -> f32) -> Self;
 
     fn lane(self, lane: usize) -> f32;
 
-    /// A function of one number, of each lane by itself.
-    fn each(self, function: impl Fn(f32) -> f32) -> Self;
+    /// Applies a function to each lane.
+    fn map(self, function: impl Fn(f32) -> f32) -> Self;
 
     #[inline(always)]
     fn is_positive(self) -> Self::Mask {
-        Self::all(0.0).is_less(self)
+        Self::splat(0.0).is_less(self)
     }
 
+    /// `other` if either is NaN, unlike `f32::min`.
     #[inline(always)]
-    fn least(self, other: Self) -> Self {
+    fn min(self, other: Self) -> Self {
         Self::select(self.is_less(other), self, other)
     }
 
+    /// `other` if either is NaN, unlike `f32::max`.
     #[inline(always)]
-    fn most(self, other: Self) -> Self {
+    fn max(self, other: Self) -> Self {
         Self::select(other.is_less(self), self, other)
     }
 
     #[inline(always)]
-    fn size(self) -> Self {
-        Self::select(self.is_less(Self::all(0.0)), -self, self)
+    fn abs(self) -> Self {
+        Self::select(self.is_less(Self::splat(0.0)), -self, self)
     }
 
     /// -1 below 0, else 1.
     #[inline(always)]
     fn sign(self) -> Self {
-        Self::select(self.is_less(Self::all(0.0)), Self::all(-1.0), Self::all(1.0))
+        Self::select(self.is_less(Self::splat(0.0)), Self::splat(-1.0), Self::splat(1.0))
     }
 
     #[inline(always)]
     fn exp(self) -> Self {
-        self.each(exp)
+        self.map(exp)
     }
 
-    /// See `ln`.
     #[inline(always)]
     fn ln(self) -> Self {
-        self.each(ln)
+        self.map(ln)
     }
 
-    /// Sine and cosine of a share of a full turn, from 0 to 1.
+    /// Sine and cosine of an angle in turns, from 0 to 1.
     #[inline(always)]
-    fn turn(self) -> [Self; 2] {
-        [self.each(|share| turn(share)[0]), self.each(|share| turn(share)[1])]
+    fn sin_cos_turns(self) -> [Self; 2] {
+        [self.map(|share| sin_cos_turns(share)[0]), self.map(|share| sin_cos_turns(share)[1])]
     }
 }
 
-/// Where something holds.
+/// The result of comparing one number, or of each lane.
 pub trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
     fn any(self) -> bool;
 }
@@ -138,7 +137,7 @@ impl Real for f32 {
     type Mask = bool;
 
     #[inline(always)]
-    fn all(x: f32) -> Self {
+    fn splat(x: f32) -> Self {
         x
     }
 
@@ -158,7 +157,7 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn of_lanes(number: impl Fn(usize) -> f32) -> Self {
+    fn from_lanes(number: impl Fn(usize) -> f32) -> Self {
         number(0)
     }
 
@@ -168,7 +167,7 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn each(self, function: impl Fn(f32) -> f32) -> Self {
+    fn map(self, function: impl Fn(f32) -> f32) -> Self {
         function(self)
     }
 }
@@ -178,15 +177,15 @@ impl Real for f32 {
 #[repr(align(32))]
 pub struct F8(pub [f32; LANES]);
 
-/// Where something holds of eight numbers: all bits of a lane, or none.
+/// The result of comparing eight numbers: in each lane all bits are set, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(32))]
 pub struct M8([u32; LANES]);
 
-/// What a function gives for each lane.
+/// Calls a function for each lane.
 #[inline(always)]
 fn lanes<T: Copy + Default>(of: impl Fn(usize) -> T) -> [T; LANES] {
-    // A loop over a whole array is what the compiler turns into one instruction.
+    // The compiler turns a loop over a whole array into one instruction.
     let mut made = [T::default(); LANES];
     for (lane, made) in made.iter_mut().enumerate() {
         *made = of(lane);
@@ -195,9 +194,9 @@ fn lanes<T: Copy + Default>(of: impl Fn(usize) -> T) -> [T; LANES] {
 }
 
 impl F8 {
-    /// The mask of the first `n` lanes.
+    /// A mask of the first `n` lanes.
     #[inline(always)]
-    pub fn first(n: u32) -> M8 {
+    pub fn first_lanes(n: u32) -> M8 {
         M8(lanes(|lane| if (lane as u32) < n { u32::MAX } else { 0 }))
     }
 
@@ -211,7 +210,7 @@ impl Real for F8 {
     type Mask = M8;
 
     #[inline(always)]
-    fn all(x: f32) -> Self {
+    fn splat(x: f32) -> Self {
         Self([x; LANES])
     }
 
@@ -227,11 +226,11 @@ impl Real for F8 {
 
     #[inline(always)]
     fn sqrt(self) -> Self {
-        self.each(f32::sqrt)
+        self.map(f32::sqrt)
     }
 
     #[inline(always)]
-    fn of_lanes(number: impl Fn(usize) -> f32) -> Self {
+    fn from_lanes(number: impl Fn(usize) -> f32) -> Self {
         Self(lanes(number))
     }
 
@@ -241,13 +240,13 @@ impl Real for F8 {
     }
 
     #[inline(always)]
-    fn each(self, function: impl Fn(f32) -> f32) -> Self {
+    fn map(self, function: impl Fn(f32) -> f32) -> Self {
         Self(lanes(|lane| function(self.0[lane])))
     }
 }
 
 impl M8 {
-    /// The lanes where it holds, as bits.
+    /// The lanes that are set, as bits.
     #[inline(always)]
     pub fn bits(self) -> u32 {
         self.0.iter().enumerate().map(|(lane, mask)| (mask & 1) << lane).sum()
@@ -321,15 +320,14 @@ impl Neg for F8 {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        self.each(|x| -x)
+        self.map(|x| -x)
     }
 }
 
-/// Adding it leaves the nearest whole number in the low bits.
+/// 1.5 * 2^23: adding it to a float leaves the nearest integer in the mantissa's low bits.
 const ROUND: f32 = 12_582_912.0;
 
-/// The exponential function, to about two units in the last place; 0 below -87. Without branches, so that lanes
-/// stay side by side.
+/// The exponential function, to about two units in the last place; 0 below -87. Branchless, so that it vectorises.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     const LN_2_HIGH: f32 = 0.693_359_4;
@@ -338,7 +336,7 @@ pub fn exp(x: f32) -> f32 {
     let clamped = if clamped > 88.0 { 88.0 } else { clamped };
     let shifted = clamped * std::f32::consts::LOG2_E + ROUND;
     let whole = shifted - ROUND;
-    let r = clamped - whole * LN_2_HIGH - whole * LN_2_LOW; // within half of ln 2
+    let r = clamped - whole * LN_2_HIGH - whole * LN_2_LOW; // at most half of ln 2
     // Taylor's series, to r^7.
     let mut sum = 1.0 / 5040.0;
     for factor in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
@@ -348,10 +346,10 @@ pub fn exp(x: f32) -> f32 {
     if x < -87.0 { 0.0 } else { sum * power }
 }
 
-/// The natural logarithm of a normal number above 0, to about two units in the last place; without branches.
+/// The natural logarithm of a positive normal number, to about two units in the last place; branchless.
 #[inline(always)]
 pub fn ln(x: f32) -> f32 {
-    // A power of two and a factor from 0.707 to 1.414.
+    // x is a power of two times a factor from 0.707 to 1.414.
     let shifted = x.to_bits().wrapping_sub(std::f32::consts::FRAC_1_SQRT_2.to_bits());
     let power = (shifted as i32 >> 23) as f32;
     let factor = f32::from_bits((shifted & 0x007f_ffff) + std::f32::consts::FRAC_1_SQRT_2.to_bits());
@@ -362,9 +360,9 @@ pub fn ln(x: f32) -> f32 {
     power * std::f32::consts::LN_2 + 2.0 * (s + s * rest)
 }
 
-/// Sine and cosine of a share of a full turn, from 0 to 1, to about a unit in the last place; without branches.
+/// Sine and cosine of an angle in turns, from 0 to 1, to about a unit in the last place; branchless.
 #[inline(always)]
-pub fn turn(share: f32) -> [f32; 2] {
+pub fn sin_cos_turns(share: f32) -> [f32; 2] {
     let shifted = share * 4.0 + ROUND;
     let quarter = shifted.to_bits() & 3;
     let x = (share - (shifted - ROUND) * 0.25) * std::f32::consts::TAU; // within an eighth of a turn
@@ -395,52 +393,52 @@ mod tests {
         specs.iter().map(|spec| Shape::new(&serde_json::from_str::<ShapeSpec>(spec).unwrap()).unwrap()).collect()
     }
 
-    /// The same numbers eight at a time, with AVX2 where there is some, as one at a time.
-    fn assert_alike<const N: usize>(given: [[f32; N]; LANES], make: impl Made<N>) {
+    /// Checks that a formula gives the same bits eight at a time (with AVX2 if there is) as one at a time.
+    fn assert_lanes_match<const N: usize>(given: [[f32; N]; LANES], formula: impl Formula<N>) {
         let eight: [F8; N] = std::array::from_fn(|i| F8(std::array::from_fn(|lane| given[lane][i])));
-        let wide = Arch::new().dispatch(|| make.made(eight));
+        let wide = Arch::new().dispatch(|| formula.evaluate(eight));
         for lane in 0..LANES {
-            let alone = make.made(given[lane]);
+            let alone = formula.evaluate(given[lane]);
             for (one, other) in alone.iter().zip(&wide) {
                 assert_eq!(one.to_bits(), other.lane(lane).to_bits(), "lane {lane} of {given:?}");
             }
         }
     }
 
-    trait Made<const N: usize> {
-        fn made<F: Real>(&self, given: [F; N]) -> Vec<F>;
+    trait Formula<const N: usize> {
+        fn evaluate<F: Real>(&self, given: [F; N]) -> Vec<F>;
     }
 
     struct Hits(Vec<Shape>);
 
-    impl Made<6> for Hits {
-        fn made<F: Real>(&self, [x, y, z, u, v, w]: [F; 6]) -> Vec<F> {
-            let away = F::all(4.0);
+    impl Formula<6> for Hits {
+        fn evaluate<F: Real>(&self, [x, y, z, u, v, w]: [F; 6]) -> Vec<F> {
+            let away = F::splat(4.0);
             let origin = v3(x, y, z).unit() * away;
             let direction = (v3(u, v, w) - origin).unit();
             self.0.iter().map(|shape| shape.hit(origin, direction)).collect()
         }
     }
 
-    struct Lit(Light);
+    struct LightSamples(Light);
 
-    impl Made<5> for Lit {
-        fn made<F: Real>(&self, [x, y, z, u, v]: [F; 5]) -> Vec<F> {
-            let share = |x: F| x.size() * F::all(0.5);
+    impl Formula<5> for LightSamples {
+        fn evaluate<F: Real>(&self, [x, y, z, u, v]: [F; 5]) -> Vec<F> {
+            let share = |x: F| x.abs() * F::splat(0.5);
             let (sample, is_lit) = self.0.samples(v3(x, y, z), [share(u), share(v)]);
-            let seen = F::select(is_lit, sample.density, F::default());
+            let seen = F::select(is_lit, sample.pdf, F::default());
             vec![sample.direction.x, sample.direction.y, sample.direction.z, sample.distance, seen]
         }
     }
 
-    struct Thrown;
+    struct BsdfLobes;
 
-    impl Made<6> for Thrown {
-        fn made<F: Real>(&self, [x, y, z, u, v, w]: [F; 6]) -> Vec<F> {
-            let up = |x| V3::<F>::all(x);
+    impl Formula<6> for BsdfLobes {
+        fn evaluate<F: Real>(&self, [x, y, z, u, v, w]: [F; 6]) -> Vec<F> {
+            let up = |x| V3::<F>::splat(x);
             let n = up(v3(0.0, 0.0, 1.0));
             let glossy = |distribution| {
-                let (alpha_x, alpha_y) = (F::all(0.2), F::all(0.3));
+                let (alpha_x, alpha_y) = (F::splat(0.2), F::splat(0.3));
                 Kind::Glossy { distribution, alpha_x, alpha_y, x: up(v3(1.0, 0.0, 0.0)), y: up(v3(0.0, 1.0, 0.0)) }
             };
             let mut lobes = Lobes::default();
@@ -450,39 +448,39 @@ mod tests {
                 lobes.push(Lobe { weight: up(V3::ONE), kind });
             }
             let (value, density) = lobes.evaluate_sampled(n, v3(x, y, z).unit(), v3(u, v, w).unit());
-            let next = lobes.sample(n, v3(x, y, z).unit(), [u, v].map(|x| x.size() * F::all(0.5)));
+            let next = lobes.sample(n, v3(x, y, z).unit(), [u, v].map(|x| x.abs() * F::splat(0.5)));
             vec![value.x, density, next.x, next.y, next.z]
         }
     }
 
-    fn numbers<const N: usize>() -> impl Strategy<Value = [[f32; N]; LANES]> {
+    fn inputs<const N: usize>() -> impl Strategy<Value = [[f32; N]; LANES]> {
         proptest::array::uniform8(proptest::array::uniform(-1.9_f32..1.9))
     }
 
     proptest! {
         #[test]
-        fn shapes_are_met_alike_one_at_a_time_and_eight_at_a_time(given in numbers()) {
-            assert_alike(given, Hits(shapes()));
+        fn hits_are_the_same_one_at_a_time_and_eight_at_a_time(given in inputs()) {
+            assert_lanes_match(given, Hits(shapes()));
         }
 
         #[test]
-        fn light_is_alike_one_at_a_time_and_eight_at_a_time(given in numbers(), ways in numbers()) {
+        fn light_is_the_same_one_at_a_time_and_eight_at_a_time(given in inputs(), directions in inputs()) {
             let (axis, u, v) = (v3(0.0, 0.0, -1.0), v3(0.3, 0.0, 0.0), v3(0.0, 0.3, 0.0));
             let (center, radiance) = (v3(0.2, 0.3, 3.0), V3::ONE);
-            assert_alike(given, Lit(Light::Area { center, half_u: u, half_v: v, axis, area: 0.36, radiance }));
-            assert_alike(given, Lit(Light::Sun { toward: -axis, u, v, radius: 0.1, radiance }));
-            assert_alike(ways, Thrown);
+            assert_lanes_match(given, LightSamples(Light::Area { center, half_u: u, half_v: v, axis, area: 0.36, radiance }));
+            assert_lanes_match(given, LightSamples(Light::Sun { toward: -axis, u, v, radius: 0.1, radiance }));
+            assert_lanes_match(directions, BsdfLobes);
         }
 
         #[test]
-        fn functions_are_close_to_exact_ones(x in -86.0_f32..20.0, share in 0.0_f32..1.0) {
+        fn exp_ln_and_sin_cos_are_close_to_exact(x in -86.0_f32..20.0, share in 0.0_f32..1.0) {
             let exact = libm::exp(f64::from(x));
             prop_assert!((f64::from(exp(x)) / exact - 1.0).abs() < 3e-7);
             let number = exp(x);
             let exact = libm::log(f64::from(number));
             prop_assert!((f64::from(ln(number)) - exact).abs() < 3e-7 * exact.abs().max(0.5), "{number}");
             let (sin, cos) = libm::sincos(std::f64::consts::TAU * f64::from(share));
-            for (made, exact) in turn(share).into_iter().zip([sin, cos]) {
+            for (made, exact) in sin_cos_turns(share).into_iter().zip([sin, cos]) {
                 prop_assert!((f64::from(made) - exact).abs() < 2e-7, "{share}");
             }
         }

@@ -1,19 +1,19 @@
-//! Shapes of triangles, as rays meet them.
+//! Intersection of rays with triangle meshes.
 
 use super::bvh::{Bounds, Bvh};
 use super::mesh_spec::{MeshSpec, corner_normals};
 use super::vector::{V3, v3};
 
-/// A mesh, ready for rays.
+/// A mesh, ready to be intersected.
 #[derive(Clone, Debug)]
 pub struct Mesh {
     tree: Bvh,
     triangles: Vec<Triangle>,
-    /// Greatest distance of a corner from the origin.
+    /// Radius of the bounding sphere about the origin.
     pub bound: f32,
-    /// Middle and half of the sides of the box that holds it.
-    middle: V3,
-    half: V3,
+    /// Centre and half extent of the bounding box.
+    center: V3,
+    half_extent: V3,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -23,11 +23,11 @@ struct Triangle {
     normals: [V3; 3],
 }
 
-/// Boxes are larger than their triangles by this, which is more than a point of the surface lies off it.
+/// Bounding boxes are larger than their triangles by this, which is more than the rounding error of a hit point.
 const MARGIN: f32 = 1e-4;
 
 impl Mesh {
-    /// Errors, as the end of a sentence, for faces and normals that are not there.
+    /// Errors complete a sentence; they are for indices that are out of range and coordinates that are not finite.
     pub fn new(spec: &MeshSpec) -> Result<Self, String> {
         let normals = corner_normals(spec)?;
         let vertices: Vec<V3> = spec.vertices.iter().map(|&v| V3::from_f64(v)).collect();
@@ -47,26 +47,27 @@ impl Mesh {
         if triangles.is_empty() {
             return Err("faces: expected at least one".into());
         }
-        let boxes: Vec<Bounds> = triangles.iter().map(|each| Bounds::of(&each.corners).widened(MARGIN)).collect();
+        let boxes: Vec<Bounds> =
+            triangles.iter().map(|triangle| Bounds::of(&triangle.corners).expanded(MARGIN)).collect();
         let (tree, order) = Bvh::new(&boxes);
-        let bound = triangles.iter().flat_map(|each| each.corners).map(V3::length).fold(0.0, f32::max);
-        let all = triangles.iter().fold(Bounds::NONE, |all, each| all.with(Bounds::of(&each.corners)));
+        let bound = triangles.iter().flat_map(|triangle| triangle.corners).map(V3::length).fold(0.0, f32::max);
+        let all = triangles.iter().fold(Bounds::EMPTY, |all, triangle| all.union(Bounds::of(&triangle.corners)));
         Ok(Self {
             tree,
             triangles: order.iter().map(|&item| triangles[item as usize]).collect(),
             bound,
-            middle: all.middle(),
-            half: (all.high - all.low) * 0.5,
+            center: all.center(),
+            half_extent: (all.high - all.low) * 0.5,
         })
     }
 
-    /// Distance at which a ray first meets a triangle, from either side; infinite if it meets none.
+    /// The distance of the nearest hit, from either side; infinite if the ray misses.
     pub fn hit(&self, origin: V3, direction: V3) -> f32 {
         let shear = Shear::new(direction);
         let mut nearest = f32::INFINITY;
-        self.tree.along(origin, direction, f32::INFINITY, |items, limit| {
+        self.tree.traverse_ray(origin, direction, f32::INFINITY, |items, limit| {
             for triangle in &self.triangles[items] {
-                if let Some(t) = shear.met(origin, &triangle.corners)
+                if let Some(t) = shear.hit(origin, &triangle.corners)
                     && t < nearest
                 {
                     (nearest, *limit) = (t, t);
@@ -77,40 +78,40 @@ impl Mesh {
         nearest
     }
 
-    /// Whether a ray meets a triangle within `distance`.
+    /// Whether there is a hit within `distance`.
     pub fn blocks(&self, origin: V3, direction: V3, distance: f32) -> bool {
         let shear = Shear::new(direction);
         let mut met = false;
-        self.tree.along(origin, direction, distance, |items, _| {
+        self.tree.traverse_ray(origin, direction, distance, |items, _| {
             met = self.triangles[items]
                 .iter()
-                .any(|triangle| shear.met(origin, &triangle.corners).is_some_and(|t| t < distance));
+                .any(|triangle| shear.hit(origin, &triangle.corners).is_some_and(|t| t < distance));
             met
         });
         met
     }
 
-    /// Whether a point lies within a closed mesh: a ray from there leaves it once more than it enters.
+    /// Whether a point is inside a closed mesh: then a ray from it crosses the surface an odd number of times.
     pub fn contains(&self, point: V3) -> bool {
-        // Upwards, but along no plane or edge that a mesh is likely to have.
+        // Upwards, but unlikely to be parallel to a face or an edge.
         let direction = v3(0.0713, 0.1097, 1.0).unit();
         let shear = Shear::new(direction);
         let mut inside = false;
-        self.tree.along(point, direction, f32::INFINITY, |items, _| {
+        self.tree.traverse_ray(point, direction, f32::INFINITY, |items, _| {
             for triangle in &self.triangles[items] {
-                inside ^= shear.met(point, &triangle.corners).is_some();
+                inside ^= shear.hit(point, &triangle.corners).is_some();
             }
             false
         });
         inside
     }
 
-    /// The shading normal where a ray has met the mesh, on the side that it came from.
+    /// The shading normal at a hit, on the side that the ray came from.
     pub fn normal(&self, point: V3, direction: V3) -> V3 {
         let mut nearest = (f32::INFINITY, V3::ZERO, V3::ZERO);
-        self.tree.about(point, |items| {
+        self.tree.traverse_point(point, |items| {
             for triangle in &self.triangles[items] {
-                let (distance2, flat, smooth) = triangle.nearby(point);
+                let (distance2, flat, smooth) = triangle.interpolate(point);
                 if distance2 < nearest.0 {
                     nearest = (distance2, flat, smooth);
                 }
@@ -121,20 +122,19 @@ impl Mesh {
             return -direction;
         }
         let side = if flat.dot(direction) > 0.0 { -1.0 } else { 1.0 };
-        mirroring_outwards(flat.unit() * side, smooth.unit() * side, -direction)
+        ensure_valid_reflection(flat.unit() * side, smooth.unit() * side, -direction)
     }
 
-    /// What Blender takes for the direction around the mesh's axis: round the middle of its box, as if that were
-    /// as wide as deep.
-    pub fn around(&self, point: V3) -> V3 {
-        let aside = point - self.middle;
-        v3(-aside.y / self.half.y.max(1e-6), aside.x / self.half.x.max(1e-6), 0.0)
+    /// Blender's default tangent, around the vertical axis of the bounding box as if its base were a square.
+    pub fn tangent(&self, point: V3) -> V3 {
+        let aside = point - self.center;
+        v3(-aside.y / self.half_extent.y.max(1e-6), aside.x / self.half_extent.x.max(1e-6), 0.0)
     }
 }
 
 impl Triangle {
-    /// The square of a point's distance, the triangle's own normal, and its shading normal there, of any length.
-    fn nearby(&self, point: V3) -> (f32, V3, V3) {
+    /// The squared distance of a point, the geometric normal, and the interpolated shading normal, not normalised.
+    fn interpolate(&self, point: V3) -> (f32, V3, V3) {
         let [a, b, c] = self.corners;
         let (ab, ac, ap) = (b - a, c - a, point - a);
         let flat = ab.cross(ac);
@@ -142,7 +142,7 @@ impl Triangle {
         if area2 <= 0.0 {
             return (f32::INFINITY, V3::ZERO, V3::ZERO);
         }
-        // Where the point is over the triangle, moved onto it.
+        // Barycentric coordinates, clamped to the triangle.
         let v = (ap.cross(ac).dot(flat) / area2).clamp(0.0, 1.0);
         let w = (ab.cross(ap).dot(flat) / area2).clamp(0.0, 1.0);
         let sum = (v + w).max(1.0);
@@ -152,16 +152,16 @@ impl Triangle {
     }
 }
 
-/// A shading normal, turned towards the triangle's own where a mirror would show what is behind the triangle.
+/// The shading normal, bent towards the geometric normal where a mirror direction would be below the surface.
 ///
-/// As in Cycles, what it then mirrors lies just above the triangle's plane.
-fn mirroring_outwards(flat: V3, smooth: V3, v: V3) -> V3 {
+/// As in Cycles, the mirror direction is then just above the surface.
+fn ensure_valid_reflection(flat: V3, smooth: V3, v: V3) -> V3 {
     let along = flat.dot(v);
     let least = (0.9 * along).min(0.01);
     if flat.dot(smooth * (2.0 * smooth.dot(v)) - v) >= least {
         return smooth;
     }
-    // In the plane of both normals: the normal halfway between the viewer and that least direction.
+    // In the plane of both normals: the half vector between the viewer and the lowest valid direction.
     let aside = (smooth - flat * smooth.dot(flat)).unit();
     let across = aside.dot(v);
     let length = (across * across + along * along).sqrt();
@@ -170,9 +170,9 @@ fn mirroring_outwards(flat: V3, smooth: V3, v: V3) -> V3 {
     (aside * (across / length + out) + flat * (along / length + up)).unit()
 }
 
-/// A ray's direction turned and sheared to the axis (0, 0, 1) (Woop, Benthin and Wald 2013).
+/// The transform that permutes and shears a ray's direction to (0, 0, 1) (Woop, Benthin and Wald 2013).
 struct Shear {
-    /// The axis that the direction is longest along, and the two others.
+    /// `z` is the axis along which the direction is longest.
     x: usize,
     y: usize,
     z: usize,
@@ -197,9 +197,9 @@ impl Shear {
         Self { x, y, z, shear: v3(d[x] / d[z], d[y] / d[z], 1.0 / d[z]) }
     }
 
-    /// Distance to a triangle. Of two that share an edge, a ray through it meets at least one.
+    /// The distance to a triangle. Watertight: a ray through an edge shared by two triangles hits at least one of them.
     #[inline]
-    fn met(&self, origin: V3, corners: &[V3; 3]) -> Option<f32> {
+    fn hit(&self, origin: V3, corners: &[V3; 3]) -> Option<f32> {
         let turned = corners.map(|corner| {
             let p = corner - origin;
             let z = p[self.z];
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::rng::StreamKey;
 
-    /// A ring of `n` by `n` quads about the z axis.
+    /// A torus of `n` by `n` quads about the z axis.
     fn torus(n: usize) -> MeshSpec {
         let turn = |i: usize| libm::sincos(std::f64::consts::TAU * i as f64 / n as f64);
         let vertices = (0..n * n)
@@ -272,7 +272,7 @@ mod tests {
             let by_all = mesh
                 .triangles
                 .iter()
-                .filter_map(|triangle| shear.met(origin, &triangle.corners))
+                .filter_map(|triangle| shear.hit(origin, &triangle.corners))
                 .fold(f32::INFINITY, f32::min);
             let by_tree = mesh.hit(origin, direction);
             assert_eq!(by_tree, by_all);
@@ -289,7 +289,7 @@ mod tests {
         let mesh = Mesh::new(&torus(24)).unwrap();
         let mut rng = StreamKey::new(&[b"edges"]).at(0);
         for triangle in &mesh.triangles {
-            // From within the ring through its edges and corners.
+            // From inside the tube through the triangle's edges and corners.
             for share in [0.0, 1.0, 0.5, rng.uniform(0.0, 1.0) as f32] {
                 let [a, b, _] = triangle.corners;
                 let place = a + (b - a) * share;
@@ -321,7 +321,7 @@ mod tests {
             let middle = v3(point.x, point.y, 0.0).unit() * 0.7;
             let normal = mesh.normal(point, direction);
             assert!(normal.dot((point - middle).unit()) > 0.999, "{point:?}");
-            // From within it looks inwards.
+            // Seen from inside, the normal points inwards.
             assert!(mesh.normal(point, -direction).dot(normal) < -0.999);
         }
         assert!(met > 300, "{met}");
@@ -333,11 +333,11 @@ mod tests {
         let smooth = v3(0.3, 0.1, 1.0).unit();
         let mirrored = |normal: V3, v: V3| (normal * (2.0 * normal.dot(v)) - v).z;
         let steep = v3(0.4, 0.0, 1.0).unit();
-        assert_eq!(mirroring_outwards(flat, smooth, steep), smooth);
+        assert_eq!(ensure_valid_reflection(flat, smooth, steep), smooth);
         for height in [0.005_f32, 0.05, 0.3] {
             let v = v3(-1.0, 0.2, height).unit();
             assert!(mirrored(smooth, v) < 0.0);
-            let normal = mirroring_outwards(flat, smooth, v);
+            let normal = ensure_valid_reflection(flat, smooth, v);
             assert!((mirrored(normal, v) - (0.9 * v.z).min(0.01)).abs() < 1e-5, "{v:?}");
             assert!(normal.dot(flat) > smooth.dot(flat));
         }

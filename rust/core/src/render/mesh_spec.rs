@@ -1,20 +1,20 @@
-//! A mesh as the look has it, and the shading normals at its faces' corners, as Blender has them.
+//! A mesh as the look describes it, and the shading normals of its faces' corners, computed as Blender does.
 
 use super::vector::V3;
 use crate::scene::geometry::{Vec3, cross, dot, sub};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A mesh as the look describes it. A face's corners go round a convex polygon, anticlockwise seen from outside.
+/// A mesh as the look describes it. A face is a convex polygon, counter-clockwise as seen from outside.
 #[derive(Clone, Debug, Deserialize)]
 pub struct MeshSpec {
     pub vertices: Vec<[f64; 3]>,
     pub faces: Vec<Vec<usize>>,
     pub shading: Shading,
-    /// Of a smooth mesh without normals of its own: edges whose faces turn by more than this stay sharp.
+    /// Edges whose faces meet at a larger angle stay sharp; only for a smooth mesh without normals of its own.
     #[serde(default)]
     pub smooth_angle_deg: Option<f64>,
-    /// A smooth mesh's own normals, and which of them each corner of each face has; else none.
+    /// Custom normals of a smooth mesh, if any, and the index among them of each corner of each face.
     #[serde(default)]
     pub normals: Vec<[f64; 3]>,
     #[serde(default)]
@@ -28,9 +28,9 @@ pub enum Shading {
     Smooth,
 }
 
-/// Of each face, a normal at each corner.
+/// For each face, the shading normal of each corner.
 ///
-/// Errors, as the end of a sentence, for faces of vertices or normals that are not there.
+/// Errors complete a sentence; they are for indices of vertices or normals that are out of range.
 pub fn corner_normals(spec: &MeshSpec) -> Result<Vec<Vec<V3>>, String> {
     for (number, face) in spec.faces.iter().enumerate() {
         if face.len() < 3 || face.iter().any(|&vertex| vertex >= spec.vertices.len()) {
@@ -49,7 +49,7 @@ pub fn corner_normals(spec: &MeshSpec) -> Result<Vec<Vec<V3>>, String> {
     if !spec.normals.is_empty() {
         return own_normals(spec);
     }
-    // Corners that share a normal, by the number of one of them.
+    // For each corner, a number that it has in common with the corners that share its normal.
     let groups = match spec.smooth_angle_deg {
         None => spec.faces.concat(),
         Some(angle_deg) => smooth_groups(&spec.faces, &flat, libm::cos(angle_deg.to_radians())),
@@ -73,7 +73,7 @@ pub fn corner_normals(spec: &MeshSpec) -> Result<Vec<Vec<V3>>, String> {
         .collect())
 }
 
-/// Those that the mesh brings along.
+/// The mesh's custom normals.
 fn own_normals(spec: &MeshSpec) -> Result<Vec<Vec<V3>>, String> {
     if spec.face_normals.len() != spec.faces.len() {
         return Err("face_normals: expected one list for each face".into());
@@ -87,10 +87,10 @@ fn own_normals(spec: &MeshSpec) -> Result<Vec<Vec<V3>>, String> {
     spec.faces.iter().zip(&spec.face_normals).enumerate().map(each).collect()
 }
 
-/// By corner of all faces in turn: a number that it shares with the corners at the same vertex that are joined to it
-/// by faces which turn by less than an angle.
-fn smooth_groups(faces: &[Vec<usize>], normals: &[Vec3], least_cos: f64) -> Vec<usize> {
-    // Of each edge, the faces and their corners at the edge's lower vertex and at the other.
+/// For each corner, face by face, the index of a corner that represents its smooth group: the corners at one vertex
+/// whose faces are connected across edges that are not sharp.
+fn smooth_groups(faces: &[Vec<usize>], normals: &[Vec3], min_cos: f64) -> Vec<usize> {
+    // For each edge, its faces and their corners at the edge's lower and higher vertex.
     let mut edges: BTreeMap<[usize; 2], Vec<[usize; 3]>> = BTreeMap::new();
     let mut first = 0;
     for (number, face) in faces.iter().enumerate() {
@@ -107,7 +107,7 @@ fn smooth_groups(faces: &[Vec<usize>], normals: &[Vec3], least_cos: f64) -> Vec<
     let mut groups: Vec<usize> = (0..first).collect();
     for sides in edges.values() {
         if let [a, b] = sides[..]
-            && dot(normals[a[0]], normals[b[0]]) >= least_cos
+            && dot(normals[a[0]], normals[b[0]]) >= min_cos
         {
             for end in 1..3 {
                 let (a, b) = (root(&mut groups, a[end]), root(&mut groups, b[end]));
@@ -121,7 +121,7 @@ fn smooth_groups(faces: &[Vec<usize>], normals: &[Vec3], least_cos: f64) -> Vec<
     groups
 }
 
-/// The corner that stands for a corner's group; the way there is shortened.
+/// The representative of a corner's group (union-find with path halving).
 fn root(groups: &mut [usize], mut corner: usize) -> usize {
     while groups[corner] != corner {
         groups[corner] = groups[groups[corner]];
@@ -130,7 +130,7 @@ fn root(groups: &mut [usize], mut corner: usize) -> usize {
     corner
 }
 
-/// A face's unit normal; of one without an area, straight up.
+/// A face's unit normal; straight up for a face without area.
 fn face_normal(vertices: &[Vec3], face: &[usize]) -> Vec3 {
     let mut sum = [0.0; 3];
     for pair in face[1..].windows(2) {
@@ -160,7 +160,7 @@ fn unit(v: Vec3) -> Option<Vec3> {
 mod tests {
     use super::*;
 
-    /// A cube whose upper half leans out by a little: four edges are nearly flat, the others at right angles.
+    /// A cube with a slightly wider waist: the four edges around it are nearly flat, the others close to right angles.
     fn barrel(smooth_angle_deg: Option<f64>) -> MeshSpec {
         let ring = |r: f64, z: f64| [[r, r, z], [-r, r, z], [-r, -r, z], [r, -r, z]];
         let vertices = [ring(0.9, -1.0), ring(1.0, 0.0), ring(0.9, 1.0)].concat();
@@ -176,7 +176,7 @@ mod tests {
     fn edges_beyond_the_angle_stay_sharp() {
         let sharp = corner_normals(&barrel(Some(30.0))).unwrap();
         assert!(sharp[1].iter().all(|normal| (normal.z - 1.0).abs() < 1e-6));
-        // The waist is round, the upright edges are not: a side's normal at the waist is level and straight out.
+        // The waist is smooth, upright edges are sharp: a side's normal at the waist is horizontal and straight out.
         let waist = sharp[2][2];
         assert!((waist.y - 1.0).abs() < 1e-6, "{waist:?}");
         let round = corner_normals(&barrel(None)).unwrap();

@@ -1,7 +1,7 @@
-//! The native renderer: the images that Cycles makes of this world, without Blender.
+//! The native renderer: it makes the images that Cycles makes of these scenes, without Blender.
 //!
-//! Two renderers share shapes, lights and materials: `reference` traces paths plainly; `fast` finds each kind of
-//! light in its own way, and is compared with it.
+//! Two integrators share shapes, lights and materials: `reference` is a plain path tracer; `fast` computes each
+//! kind of light in its own way, and is tested against it.
 
 mod bvh;
 pub mod facets;
@@ -22,4 +22,6 @@ pub mod shape;
 pub mod sheet;
 pub mod stage;
 pub mod surface;
+#[cfg(test)]
+mod test_scenes;
 pub mod vector;

@@ -1,6 +1,6 @@
-//! The nearest of the bodies that a ray meets.
+//! The nearest hit of a ray.
 
-/// The least distance and whose it is, of those within `distance`; of equal ones the first.
+/// The nearest hit closer than `distance`, with its body; the first one of several at the same distance.
 #[inline(always)]
 pub fn nearest<T: PartialOrd, B>(met: impl Iterator<Item = (T, B)>, distance: T) -> Option<(T, B)> {
     let mut best = None;

@@ -1,6 +1,6 @@
-//! Annotations of each pixel: object, depth and normal; and the pixels that each object would have alone.
+//! Ground truth of each pixel (object, depth and normal), and the size in pixels of each object alone.
 //!
-//! One ray through each pixel's centre, so edges are those of the shapes and no two objects mix.
+//! There is one ray through each pixel's centre, so masks have hard edges and no pixel mixes two objects.
 
 use super::nearest::nearest;
 use super::stage::{Body, Stage};
@@ -8,37 +8,37 @@ use super::vector::V3;
 use crate::scene::geometry::dot;
 use rayon::prelude::*;
 
-/// The mask's value where no object is; objects have their numbers, from 0 on.
+/// The mask's value where there is no object. Objects have their indices, from 0 on.
 pub const NOBODY: u8 = 255;
 
 /// The annotations of an image, rows from the top.
 #[derive(Clone, Debug, Default)]
 pub struct Passes {
-    /// Of each pixel, the number of the object that it shows, or `NOBODY`.
+    /// For each pixel, the index of the object that it shows, or `NOBODY`.
     pub mask: Vec<u8>,
-    /// Of each pixel, how far what it shows is along the camera's axis, the ground included; 0 where nothing is.
+    /// For each pixel, the depth along the camera's axis, the ground included; 0 for the background.
     pub depth: Vec<f32>,
-    /// Of each pixel, the unit shading normal of its object in the world; 0 where none is.
+    /// For each pixel, the object's unit shading normal in world space; 0 without an object.
     pub normal: Vec<[f32; 3]>,
-    /// Of each object, the pixels that it would have alone on the ground.
+    /// For each object, the number of pixels that it would cover without the other objects.
     pub alone_px: Vec<u32>,
 }
 
-/// What a ray meets first, and which objects it would meet if each stood alone.
+/// The annotations of one pixel.
 struct Seen {
     object: u8,
     depth: f32,
     normal: [f32; 3],
 }
 
-/// The annotations of a stage of fewer than 255 bodies.
+/// Annotates a stage of fewer than 255 bodies.
 pub fn passes(stage: &Stage<'_>) -> Passes {
     let lens = stage.camera.lens;
     let rows: Vec<(Vec<Seen>, Vec<u32>)> = (0..lens.height_px)
         .into_par_iter()
         .map(|row| {
             let mut alone_px = vec![0; stage.bodies.len()];
-            let pixel = |column| look(stage, f64::from(column) + 0.5, f64::from(row) + 0.5, &mut alone_px);
+            let pixel = |column| trace_pixel(stage, f64::from(column) + 0.5, f64::from(row) + 0.5, &mut alone_px);
             ((0..lens.width_px).map(pixel).collect(), alone_px)
         })
         .collect();
@@ -60,11 +60,11 @@ pub fn passes(stage: &Stage<'_>) -> Passes {
     found
 }
 
-/// What is met through a place in the image; counts every body that is met above the ground.
-fn look(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) -> Seen {
+/// Annotates one point of the image, and counts in `alone_px` each body that the ray meets in front of the ground.
+fn trace_pixel(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) -> Seen {
     let camera = &stage.camera;
     let ray = camera.ray(u_px, v_px);
-    // The ray's own depth is 1, so what is `t` away has a depth of `t` over its length.
+    // The camera's ray reaches a depth of 1, so a hit at distance `t` has depth `t / length`.
     let length = dot(ray, ray).sqrt();
     let direction = ray.map(|x| x / length);
     let ground = stage
@@ -89,10 +89,10 @@ fn look(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) -> Seen {
     }
 }
 
-/// Where a ray enters a body: how far away, and the place.
+/// Where a ray enters a body: the distance, and the point.
 ///
-/// The body's own numbers are small beside the camera's distance and of single precision, so it is asked from
-/// where the ray comes near it.
+/// Bodies are intersected in single precision, so to lose none of it to the camera's distance the ray starts close to
+/// the body.
 fn enter(body: &Body<'_>, origin: [f64; 3], direction: [f64; 3]) -> Option<(f64, V3)> {
     let location = [body.location.x, body.location.y, body.location.z].map(f64::from);
     let bound = f64::from(body.bound);

@@ -1,8 +1,7 @@
-//! A material of base color, metallic and roughness, as Cycles' principled shader has it: a metal, and a matte
-//! ground under a clear coat.
+//! Cycles' Principled BSDF with base colour, metallic and roughness: a metal, and a diffuse base under a clear coat.
 //!
-//! What a microfacet reflects depends on the angle at which light meets it; here each lobe has the mean of that
-//! over its microfacets, by the angle at which the surface is seen.
+//! Fresnel reflection depends on the angle at which light meets a microfacet. Here each lobe has the mean over its
+//! visible microfacets instead, tabulated by the cosine to the viewer.
 
 use super::lanes::Real;
 use super::material::{Distribution, Kind, Lobe, Lobes, fresnel};
@@ -10,11 +9,11 @@ use super::surface::{Color, Surface};
 use super::vector::{V3, v3};
 use serde::Deserialize;
 
-/// Of the coat: Cycles' default.
+/// Index of refraction of the coat: Cycles' default.
 const IOR: f32 = 1.5;
-/// Angles to the viewer, by their cosines from 0 to 1, for which means are kept.
+/// Entries of a table, over cosines to the viewer from 0 to 1.
 const ANGLES: usize = 33;
-/// Microfacets of a mean, along each side of a square.
+/// A mean is over this many microfacets squared.
 const SIDE: u32 = 16;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -24,14 +23,14 @@ struct Spec {
     roughness: f32,
 }
 
-/// The material, with its means.
+/// The material, with its tables.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Spec")]
 pub struct Principled {
     spec: Spec,
-    /// What the coat reflects, by the cosine to the viewer.
+    /// Reflectance of the coat, by the cosine to the viewer.
     coat: [f32; ANGLES],
-    /// By which share a metal's reflection is white, likewise.
+    /// Weight of white in a metal's reflection (Schlick's Fresnel term), by the cosine to the viewer.
     white: [f32; ANGLES],
 }
 
@@ -42,54 +41,54 @@ impl From<Spec> for Principled {
             let away = 1.0 - cos.clamp(0.0, 1.0);
             away * away * away * away * away
         };
-        let coat = std::array::from_fn(|i| mean_over_facets(i, alpha, |cos| fresnel(cos, IOR)));
-        let white = std::array::from_fn(|i| mean_over_facets(i, alpha, schlick));
+        let coat = std::array::from_fn(|i| mean_over_microfacets(i, alpha, |cos| fresnel(cos, IOR)));
+        let white = std::array::from_fn(|i| mean_over_microfacets(i, alpha, schlick));
         Self { spec, coat, white }
     }
 }
 
 impl Principled {
-    /// How many lobes it has at most.
+    /// Largest number of lobes.
     pub const LOBES: usize = 3;
 
-    /// Whether it shows what is around it.
+    /// Whether it reflects its surroundings visibly.
     pub fn mirrors(&self) -> bool {
         self.spec.metallic > 0.0 || self.spec.roughness < 0.25
     }
 
-    /// Adds the lobes of a surface seen at `cos_v` to its normal.
-    pub fn weighted<F: Real>(&self, surface: &Surface<F>, cos_v: F, weight: F, lobes: &mut Lobes<F>) {
-        let all = F::all;
-        let color = V3::all(self.spec.color.on(surface));
-        let white_light = V3::all(V3::ONE);
+    /// Adds the lobes of a surface seen at cosine `cos_v` to its normal.
+    pub fn add_lobes<F: Real>(&self, surface: &Surface<F>, cos_v: F, weight: F, lobes: &mut Lobes<F>) {
+        let all = F::splat;
+        let color = V3::splat(self.spec.color.on(surface));
+        let white_light = V3::splat(V3::ONE);
         let metallic = self.spec.metallic;
-        let (metal, ground) = (weight * all(metallic), weight * all(1.0 - metallic));
-        let alpha = all((self.spec.roughness * self.spec.roughness).max(surface.least_alpha));
+        let (metal, base) = (weight * all(metallic), weight * all(1.0 - metallic));
+        let alpha = all((self.spec.roughness * self.spec.roughness).max(surface.min_alpha));
         let y = surface.normal.cross(surface.tangent).unit();
         let x = y.cross(surface.normal);
         let kind = Kind::Glossy { distribution: Distribution::Ggx, alpha_x: alpha, alpha_y: alpha, x, y };
         if metallic > 0.0 {
-            let white = cos_v.each(|cos| at(&self.white, cos));
+            let white = cos_v.map(|cos| interpolate(&self.white, cos));
             lobes.push(Lobe { weight: (color * (all(1.0) - white) + white_light * white) * metal, kind });
         }
         if metallic < 1.0 {
-            let coat = cos_v.each(|cos| at(&self.coat, cos));
-            lobes.push(Lobe { weight: color * (ground * (all(1.0) - coat)), kind: Kind::Diffuse });
-            lobes.push(Lobe { weight: white_light * (ground * coat), kind });
+            let coat = cos_v.map(|cos| interpolate(&self.coat, cos));
+            lobes.push(Lobe { weight: color * (base * (all(1.0) - coat)), kind: Kind::Diffuse });
+            lobes.push(Lobe { weight: white_light * (base * coat), kind });
         }
     }
 }
 
-/// A mean for an angle between those that are kept.
+/// Linear interpolation in a table.
 #[inline]
-fn at(means: &[f32; ANGLES], cos_v: f32) -> f32 {
+fn interpolate(means: &[f32; ANGLES], cos_v: f32) -> f32 {
     let place = cos_v.clamp(0.0, 1.0) * (ANGLES - 1) as f32;
     let i = (place as usize).min(ANGLES - 2);
     means[i] + (means[i + 1] - means[i]) * (place - i as f32)
 }
 
-/// The mean of what microfacets reflect by the cosine at which light meets them, as far as the viewer sees them.
-fn mean_over_facets(angle: usize, alpha: f32, reflected: impl Fn(f32) -> f32) -> f32 {
+/// The mean of `reflected`, by the cosine at which light meets a microfacet, over the microfacets that the viewer sees.
+fn mean_over_microfacets(angle: usize, alpha: f32, reflected: impl Fn(f32) -> f32) -> f32 {
     let cos = (angle as f32 / (ANGLES - 1) as f32).max(1e-3);
     let (n, v) = (v3(0.0, 0.0, 1.0), v3((1.0 - cos * cos).sqrt(), 0.0, cos));
     let (x, y) = (v3(1.0, 0.0, 0.0), v3(0.0, 1.0, 0.0));
@@ -121,7 +120,7 @@ mod tests {
         );
         let shader: Shader = serde_json::from_str(&json).unwrap();
         let (normal, tangent) = (v3(0.0, 0.0, 1.0), v3(1.0, 0.0, 0.0));
-        shader.lobes(&Surface { normal, tangent, color: V3::ONE, least_alpha: 0.0 }, cos_v)
+        shader.lobes(&Surface { normal, tangent, color: V3::ONE, min_alpha: 0.0 }, cos_v)
     }
 
     #[test]
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coat_takes_what_it_reflects_from_the_ground() {
+    fn what_the_coat_reflects_does_not_reach_the_base() {
         let front = lobes(0.0, 0.3, 1.0);
         assert!((front[1].weight.x - 0.04).abs() < 0.004, "{:?}", front[1].weight);
         for cos_v in [1.0, 0.5, 0.1] {

@@ -1,4 +1,4 @@
-//! A material's shader graph as the look writes it, and the lobes that it gives a surface.
+//! A material's shader graph, as the look describes it, and the BSDF lobes that it evaluates to.
 
 use super::lanes::Real;
 use super::material::{Distribution, Kind, Lobe, Lobes, fresnel};
@@ -7,11 +7,11 @@ use super::surface::{Color, Surface};
 use super::vector::V3;
 use serde::Deserialize;
 
-/// Nested nodes.
+/// A tree of shader nodes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "node", rename_all = "snake_case")]
 pub enum Shader {
-    /// The second weighs `factor`, the first what is left.
+    /// `first` has weight `1 - factor`, `second` has weight `factor`.
     Mix {
         factor: Factor,
         first: Box<Shader>,
@@ -43,15 +43,15 @@ pub enum Factor {
 }
 
 impl Shader {
-    /// The lobes of a surface seen at `cos_v` to its normal.
+    /// The lobes of a surface seen at cosine `cos_v` to its normal.
     #[inline(always)]
     pub fn lobes<F: Real>(&self, surface: &Surface<F>, cos_v: F) -> Lobes<F> {
         let mut lobes = Lobes::default();
-        self.weighted(surface, cos_v, F::all(1.0), &mut lobes);
+        self.add_lobes(surface, cos_v, F::splat(1.0), &mut lobes);
         lobes
     }
 
-    /// How many lobes there are.
+    /// Number of lobes, or an upper bound of it.
     pub fn count(&self) -> usize {
         match self {
             Self::Mix { first, second, .. } => first.count() + second.count(),
@@ -60,7 +60,7 @@ impl Shader {
         }
     }
 
-    /// Whether it mirrors: some lobe is a metal's.
+    /// Whether some lobe reflects like a metal, so that surroundings are visible in it.
     pub fn is_metal(&self) -> bool {
         match self {
             Self::Mix { first, second, .. } => first.is_metal() || second.is_metal(),
@@ -70,16 +70,16 @@ impl Shader {
         }
     }
 
-    fn weighted<F: Real>(&self, surface: &Surface<F>, cos_v: F, weight: F, lobes: &mut Lobes<F>) {
-        let mut add = |color: &Color, kind| lobes.push(Lobe { weight: V3::all(color.on(surface)) * weight, kind });
+    fn add_lobes<F: Real>(&self, surface: &Surface<F>, cos_v: F, weight: F, lobes: &mut Lobes<F>) {
+        let mut add = |color: &Color, kind| lobes.push(Lobe { weight: V3::splat(color.on(surface)) * weight, kind });
         match self {
             Self::Mix { factor, first, second } => {
                 let factor = match *factor {
-                    Factor::Constant(factor) => F::all(factor),
+                    Factor::Constant(factor) => F::splat(factor),
                     Factor::Fresnel { fresnel_ior } => fresnel(cos_v, fresnel_ior),
                 };
-                first.weighted(surface, cos_v, weight * (F::all(1.0) - factor), lobes);
-                second.weighted(surface, cos_v, weight * factor, lobes);
+                first.add_lobes(surface, cos_v, weight * (F::splat(1.0) - factor), lobes);
+                second.add_lobes(surface, cos_v, weight * factor, lobes);
             }
             Self::Diffuse { color, .. } => add(color, Kind::Diffuse),
             Self::Sheen { color, sigma } => add(color, Kind::Sheen { sigma: *sigma }),
@@ -87,11 +87,11 @@ impl Shader {
                 let alpha = roughness * roughness;
                 let y = surface.normal.cross(surface.tangent).unit();
                 let x = y.cross(surface.normal);
-                let alpha_x = F::all((alpha * (1.0 - anisotropy)).max(surface.least_alpha));
-                let alpha_y = F::all((alpha / (1.0 - anisotropy)).max(surface.least_alpha));
+                let alpha_x = F::splat((alpha * (1.0 - anisotropy)).max(surface.min_alpha));
+                let alpha_y = F::splat((alpha / (1.0 - anisotropy)).max(surface.min_alpha));
                 add(color, Kind::Glossy { distribution: *distribution, alpha_x, alpha_y, x, y });
             }
-            Self::Principled(principled) => principled.weighted(surface, cos_v, weight, lobes),
+            Self::Principled(principled) => principled.add_lobes(surface, cos_v, weight, lobes),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Shapes of the look as rays meet them: unit size, about the origin.
+//! Intersection of rays with the look's shapes, which have unit size and are centred on the origin.
 //!
-//! Spheres and cylinders are flat shaded in CLEVR, and their facets show in metal: a hit's normal
-//! is that of the facet which Blender's mesh has there.
+//! CLEVR's spheres and cylinders are flat shaded, and metal shows their facets: a smooth surface is intersected, but a
+//! hit's normal is that of the facet of Blender's mesh at that point.
 
 use super::facets::Facets;
 use super::lanes::{Mask, Real};
@@ -21,7 +21,7 @@ pub enum ShapeSpec {
     Mesh(MeshSpec),
 }
 
-/// A shape, ready for rays.
+/// A shape, ready to be intersected.
 #[derive(Clone, Debug)]
 pub enum Shape {
     Sphere(Facets),
@@ -30,30 +30,30 @@ pub enum Shape {
     Mesh(Mesh),
 }
 
-/// Facets of a revolved shape overlap by this much, so that no ray slips through between two.
+/// Cones of a revolved shape overlap by this much, so that no ray passes between two.
 const SEAM: f32 = 2e-6;
 
-/// Conical facets about the z axis, from the top down.
+/// A surface of revolution about the z axis: truncated cones between rings, from the top down.
 #[derive(Clone, Debug)]
 pub struct Revolved {
     rings: Vec<[f32; 2]>,
-    /// Outward normals (radial, z) between each ring and the next one.
+    /// Outward normals (radial, z) of the cones.
     normals: Vec<[f32; 2]>,
     radius: f32,
-    /// Greatest and least z of the facet that is an upright cylinder of that radius, if there is one.
+    /// Greatest and least z of the upright cylinder of that radius among the cones, if there is one.
     straight: [f32; 2],
     segments: f32,
 }
 
-/// A cube of half extent 1 whose edges and corners are superellipses of exponent 3.
+/// A cube of half extent 1 whose rounded edges and corners are superellipsoids of exponent 3.
 #[derive(Clone, Debug)]
 pub struct Cube {
-    /// Where the flats end.
+    /// Coordinate at which the flat part of a face ends.
     flat: f32,
 }
 
 impl Shape {
-    /// Errors, as the end of a sentence, for a shape that this renderer has no formula for.
+    /// Errors complete a sentence; they are for shapes that this renderer has no formula for.
     pub fn new(spec: &ShapeSpec) -> Result<Self, String> {
         match spec {
             ShapeSpec::Icosphere { subdivisions, catmull_clark_steps } => {
@@ -76,7 +76,7 @@ impl Shape {
         }
     }
 
-    /// Radius of a sphere about the origin that holds the shape.
+    /// Radius of the bounding sphere about the origin.
     pub fn bound(&self) -> f32 {
         match self {
             Self::Sphere(_) => 1.0,
@@ -91,30 +91,30 @@ impl Shape {
         }
     }
 
-    /// Distance at which rays from outside enter the shape, infinite where they do not; `direction` has length 1.
+    /// The distance at which a ray from outside enters the shape, infinite if it misses; `direction` has length 1.
     #[inline(always)]
     pub fn hit<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F {
         match self {
             Self::Sphere(facets) => {
                 let b = origin.dot(direction);
-                let c = origin.dot(origin) - F::all(facets.radius * facets.radius);
+                let c = origin.dot(origin) - F::splat(facets.radius * facets.radius);
                 let inside = b * b - c;
-                let t = -b - inside.most(F::default()).sqrt();
-                F::select(inside.is_positive() & t.is_positive(), t, F::all(f32::INFINITY))
+                let t = -b - inside.max(F::default()).sqrt();
+                F::select(inside.is_positive() & t.is_positive(), t, F::splat(f32::INFINITY))
             }
             Self::Revolved(revolved) => revolved.hit(origin, direction),
             Self::Cube(cube) => cube.hit(origin, direction),
-            Self::Mesh(mesh) => F::of_lanes(|lane| mesh.hit(origin.lane(lane), direction.lane(lane))),
+            Self::Mesh(mesh) => F::from_lanes(|lane| mesh.hit(origin.lane(lane), direction.lane(lane))),
         }
     }
 
-    /// Whether rays that leave the shape may meet it again, as those of a convex one never do.
+    /// Whether a ray that leaves the shape may hit it again; it cannot if the shape is convex.
     #[inline(always)]
     pub fn has_hollows(&self) -> bool {
         matches!(self, Self::Mesh(_))
     }
 
-    /// Whether a point lies within.
+    /// Whether a point is inside.
     pub fn contains(&self, p: V3) -> bool {
         match self {
             Self::Sphere(facets) => p.dot(p) < facets.radius * facets.radius,
@@ -156,7 +156,7 @@ impl Revolved {
             })
             .collect();
         let radius = rings.iter().map(|ring| ring[0]).fold(0.0, f32::max);
-        // The lower end of CLEVR's cylinders is narrower by four in ten thousand; that passes as upright.
+        // The lower end of CLEVR's cylinders is narrower by four ten-thousandths; that still counts as upright.
         let upright = |pair: &&[[f32; 2]]| pair.iter().all(|ring| ring[0] > radius - 5e-4);
         let long = rings.windows(2).filter(upright).max_by(|a, b| (a[0][1] - a[1][1]).total_cmp(&(b[0][1] - b[1][1])));
         let straight = long.map_or([f32::MIN, f32::MAX], |pair| [pair[0][1], pair[1][1]]);
@@ -165,9 +165,9 @@ impl Revolved {
 
     #[inline(always)]
     fn hit<F: Real>(&self, o: V3<F>, d: V3<F>) -> F {
-        let (all, never) = (F::all, F::all(f32::INFINITY));
+        let (all, never) = (F::splat, F::splat(f32::INFINITY));
         let ([top_radius, top], [bottom_radius, bottom]) = (self.rings[0], self.rings[self.rings.len() - 1]);
-        // Into the upright cylinder about it first.
+        // Enter the bounding cylinder first.
         let a = d.x * d.x + d.y * d.y;
         let b = o.x * d.x + o.y * d.y;
         let c = o.x * o.x + o.y * o.y - all(self.radius * self.radius);
@@ -178,21 +178,21 @@ impl Revolved {
         let root = inside.sqrt();
         let (side_in, side_out) = ((-b - root) / a, (-b + root) / a);
         let (first_end, second_end) = ((all(top) - o.z) / d.z, (all(bottom) - o.z) / d.z);
-        let ends_in = first_end.least(second_end);
-        let out = side_out.least(first_end.most(second_end));
-        let t = side_in.most(ends_in);
+        let ends_in = first_end.min(second_end);
+        let out = side_out.min(first_end.max(second_end));
+        let t = side_in.max(ends_in);
         let meets = inside.is_positive() & t.is_less(out) & out.is_positive();
         if !meets.any() {
             return never;
         }
-        // A ray may start beside a rim, within the upright cylinder.
+        // A ray may start beside a rim, inside the bounding cylinder.
         let outside = t.is_positive();
-        let t = t.most(all(0.0));
+        let t = t.max(all(0.0));
         let p = o + d * t;
         let by_end = outside & side_in.is_less(ends_in);
         let end_radius = F::select(d.z.is_less(all(0.0)), all(top_radius), all(bottom_radius));
         let on_end = by_end & !(end_radius * end_radius).is_less(p.x * p.x + p.y * p.y);
-        // The straight side, which most rays meet.
+        // The straight side, which most rays hit.
         let on_side = !by_end & outside & !all(self.straight[0]).is_less(p.z) & !p.z.is_less(all(self.straight[1]));
         let found = meets & (on_end | on_side);
         let mut nearest = F::select(found, t, never);
@@ -200,8 +200,8 @@ impl Revolved {
         if !left.any() {
             return nearest;
         }
-        // The conical facets of that half, which the straight side belongs to. Computed from where the ray comes in:
-        // from afar, rounding would let rays slip through between two rings.
+        // The cones of that half, and the straight side with it. They are intersected from where the ray enters the
+        // bounding cylinder: from far away, rounding would let rays pass between two rings.
         let b = p.x * d.x + p.y * d.y;
         let aside2 = p.x * p.x + p.y * p.y;
         let is_upper = p.z.is_positive();
@@ -246,7 +246,7 @@ impl Revolved {
     fn normal(&self, p: V3) -> V3 {
         let radius = (p.x * p.x + p.y * p.y).sqrt();
         let last = self.rings.len() - 1;
-        // On an end: nearer to its plane than a facet could be.
+        // On an end cap: closer to its plane than a cone could be.
         for (ring, up) in [(self.rings[0], 1.0), (self.rings[last], -1.0)] {
             if (p.z - ring[1]).abs() < 2e-5 && radius < ring[0] {
                 return v3(0.0, 0.0, up);
@@ -254,7 +254,7 @@ impl Revolved {
         }
         let below = self.rings.partition_point(|ring| ring[1] > p.z).clamp(1, last);
         let [radial, z] = self.normals[below - 1];
-        // The middle of the segment around.
+        // The direction of the segment's middle.
         let step = std::f32::consts::TAU / self.segments;
         let angle = ((libm::atan2f(p.y, p.x) / step).floor() + 0.5) * step;
         let (sin, cos) = libm::sincosf(angle);
@@ -262,7 +262,7 @@ impl Revolved {
     }
 }
 
-/// A profile without rings that lie in the plane of an end: they are part of its disc.
+/// The profile without rings in the plane of an end, which are part of the end cap.
 fn within_ends(profile: &[[f64; 2]]) -> &[[f64; 2]] {
     let (top, bottom) = (profile[0][1], profile[profile.len() - 1][1]);
     let first = profile.partition_point(|ring| ring[1] >= top).saturating_sub(1);
@@ -273,44 +273,44 @@ fn within_ends(profile: &[[f64; 2]]) -> &[[f64; 2]] {
 impl Cube {
     #[inline(always)]
     fn beyond<F: Real>(&self, p: V3<F>) -> V3<F> {
-        let beyond = |x: F| (x.size() - F::all(self.flat)).most(F::default());
+        let beyond = |x: F| (x.abs() - F::splat(self.flat)).max(F::default());
         v3(beyond(p.x), beyond(p.y), beyond(p.z))
     }
 
     #[inline(always)]
     fn hit<F: Real>(&self, o: V3<F>, d: V3<F>) -> F {
-        let (all, never) = (F::all, F::all(f32::INFINITY));
-        let (mut enter, mut leave) = (all(f32::MIN), all(f32::MAX));
+        let (all, never) = (F::splat, F::splat(f32::INFINITY));
+        let (mut enter, mut exit) = (all(f32::MIN), all(f32::MAX));
         for axis in 0..3 {
             let (near, far) = ((all(-1.0) - o[axis]) / d[axis], (all(1.0) - o[axis]) / d[axis]);
-            enter = enter.most(near.least(far));
-            leave = leave.least(near.most(far));
+            enter = enter.max(near.min(far));
+            exit = exit.min(near.max(far));
         }
-        let mut under_way = enter.is_less(leave) & leave.is_positive();
-        if !under_way.any() {
+        let mut active = enter.is_less(exit) & exit.is_positive();
+        if !active.any() {
             return never;
         }
-        // Newton's steps from outside: the sum of the cubes is convex along the ray, so none goes too far.
+        // Newton's method from outside: the sum of the cubes is convex along the ray, so no step overshoots.
         let edge = 1.0 - self.flat;
         let cube = edge * edge * edge;
-        let (mut t, mut hit) = (enter.most(all(0.0)), never);
+        let (mut t, mut hit) = (enter.max(all(0.0)), never);
         for _ in 0..16 {
             let p = o + d * t;
             let q = self.beyond(p);
             let value = q.x * q.x * q.x + q.y * q.y * q.y + q.z * q.z * q.z - all(cube);
-            let is_there = under_way & !all(1e-6 * cube).is_less(value);
-            hit = F::select(is_there & t.is_positive(), t, hit);
-            under_way = under_way & !is_there;
-            if !under_way.any() {
+            let has_converged = active & !all(1e-6 * cube).is_less(value);
+            hit = F::select(has_converged & t.is_positive(), t, hit);
+            active = active & !has_converged;
+            if !active.any() {
                 return hit;
             }
             let slope =
                 all(3.0) * (q.x * q.x * d.x * p.x.sign() + q.y * q.y * d.y * p.y.sign() + q.z * q.z * d.z * p.z.sign());
             let next = t - value / slope;
-            under_way = under_way & slope.is_less(all(0.0)) & !leave.is_less(next);
-            t = F::select(under_way, next, t);
+            active = active & slope.is_less(all(0.0)) & !exit.is_less(next);
+            t = F::select(active, next, t);
         }
-        F::select(under_way, t, hit)
+        F::select(active, t, hit)
     }
 
     #[inline]
@@ -323,22 +323,22 @@ impl Cube {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::test_scenes::LOOK;
 
     fn cylinder() -> Shape {
-        let look: serde_json::Value =
-            serde_json::from_slice(include_bytes!("../../../../blender_assets/look.json")).unwrap();
+        let look: serde_json::Value = serde_json::from_slice(LOOK).unwrap();
         Shape::new(&serde_json::from_value(look["shapes"]["cylinder"].clone()).unwrap()).unwrap()
     }
 
-    /// The distance to the outside of a revolved profile, in double precision: the convex body is what lies within
-    /// all of its cones and between its ends.
+    /// The distance to a convex surface of revolution, in double precision: the solid is the intersection of its cones
+    /// and of the slab between its ends.
     fn distance(profile: &[[f32; 2]], origin: [f64; 3], direction: [f64; 3]) -> f64 {
         let ([x, y, z], [dx, dy, dz]) = (origin, direction);
-        let (mut enter, mut leave) = (f64::MIN, f64::MAX);
+        let (mut enter, mut exit) = (f64::MIN, f64::MAX);
         let (top, bottom) = (f64::from(profile[0][1]), f64::from(profile[profile.len() - 1][1]));
         let ends = [(top - z) / dz, (bottom - z) / dz];
         enter = enter.max(ends[0].min(ends[1]));
-        leave = leave.min(ends[0].max(ends[1]));
+        exit = exit.min(ends[0].max(ends[1]));
         for pair in profile.windows(2) {
             let [[r0, z0], [r1, z1]] = [pair[0], pair[1]].map(|ring| ring.map(f64::from));
             let slope = (r1 - r0) / (z1 - z0);
@@ -348,34 +348,34 @@ mod tests {
             if inside < 0.0 {
                 return f64::INFINITY;
             }
-            // On the nappe that the body is in, the radius is positive.
+            // The radius is positive on the nappe that the solid is in.
             let mut roots: Vec<f64> = [(-b - inside.sqrt()) / a, (-b + inside.sqrt()) / a]
                 .into_iter()
                 .filter(|t| er + ed * t > 0.0)
                 .collect();
             roots.sort_by(f64::total_cmp);
             match roots[..] {
-                [near, far] => (enter, leave) = (enter.max(near), leave.min(far)),
-                // From then on within, or until then.
+                [near, far] => (enter, exit) = (enter.max(near), exit.min(far)),
+                // Inside from there on, or up to there.
                 [only] if a < 0.0 && ed > 0.0 => enter = enter.max(only),
-                [only] => leave = leave.min(only),
+                [only] => exit = exit.min(only),
                 _ => return f64::INFINITY,
             }
         }
-        if enter < leave && enter > 0.0 { enter } else { f64::INFINITY }
+        if enter < exit && enter > 0.0 { enter } else { f64::INFINITY }
     }
 
     #[test]
     fn rays_at_the_rims_of_a_cylinder_meet_its_outside() {
         let Shape::Revolved(revolved) = cylinder() else { panic!() };
-        let mut numbers = 1_u64;
+        let mut state = 1_u64;
         let mut uniform = || {
-            numbers = numbers.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (numbers >> 40) as f32 / (1 << 24) as f32
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f32 / (1 << 24) as f32
         };
         let (mut met, mut missed, mut worst) = (0, 0, 0.0_f64);
         for _ in 0..200_000 {
-            // From as far away as cameras are, at a place within a thousandth of a ring.
+            // From as far away as cameras are, aimed to within a thousandth of a ring.
             let ring = revolved.rings[(uniform() * revolved.rings.len() as f32) as usize];
             let (angle, height) = (uniform() * std::f32::consts::TAU, 0.1 + 0.8 * uniform());
             let (sin, cos) = libm::sincosf(angle);
@@ -394,7 +394,7 @@ mod tests {
             }
         }
         assert!(met > 100_000, "{met}");
-        // Beside an outline a hit moves along the ray by far more than the shape is off.
+        // Near the outline, a small error of the shape moves the hit far along the ray.
         assert!(worst < 0.1, "{worst}");
         assert!(missed < 10, "{missed}");
     }

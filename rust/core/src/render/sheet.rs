@@ -1,6 +1,6 @@
-//! The ground sheet, as rays meet it.
+//! Intersection of rays with the ground, a sheet that curves up at its far end.
 //!
-//! The sheet rises ever more steeply, so what lies above it is convex.
+//! The sheet rises ever more steeply, so the space above it is convex.
 
 use super::rough::Rough;
 use super::vector::{V3, v3};
@@ -11,20 +11,20 @@ use std::f32::consts::FRAC_1_PI;
 #[derive(Clone, Debug, Deserialize)]
 pub struct SheetSpec {
     pub color: [f64; 3],
-    /// From 0, which scatters evenly, to 1.
+    /// From 0, which is Lambertian, to 1.
     #[serde(default)]
     pub roughness: f64,
     pub rotation_z_rad: f64,
     pub translation: [f64; 3],
     pub local_y: [f64; 2],
-    /// Local x and height, x ascending, height ever more steeply.
+    /// Local x and height, by ascending x; the slope never decreases.
     pub profile_x_z: Vec<[f64; 2]>,
 }
 
-/// The ground, ready for rays.
+/// The ground, ready to be intersected.
 #[derive(Clone, Debug)]
 pub struct Sheet {
-    /// Albedo under light from everywhere.
+    /// Albedo under uniform illumination.
     pub color: V3,
     rough: Option<Rough>,
     cos: f32,
@@ -32,45 +32,46 @@ pub struct Sheet {
     translation: V3,
     pub local_x: [f32; 2],
     pub local_y: [f32; 2],
-    /// Height of its upper end.
+    /// Height of its rising end.
     end: f32,
-    /// Planes `z = height + slope x`, and where each begins.
+    /// The planes `z = height + slope x`, as `[height, slope]`.
     lines: Vec<[f32; 2]>,
     /// The least and the greatest slope.
     slopes: [f32; 2],
-    begins: Vec<f32>,
+    /// Local x at which each plane starts.
+    starts: Vec<f32>,
     normals: Vec<V3>,
-    /// The plane at the start of each step along x.
-    first: Vec<u16>,
+    /// The plane at the start of each of the `STEPS_PER_UNIT` steps along x, to look `plane_at` up fast.
+    plane_by_step: Vec<u16>,
 }
 
 const STEPS_PER_UNIT: f32 = 16.0;
-/// Most points of a profile.
-const MOST_POINTS: usize = 10_000;
-/// Farthest coordinates: tables of the ground grow with them.
-const FARTHEST: f64 = 1_000.0;
-/// The shortest and longest sides: what patches of the ground see of each other grows with their square.
-const SIDE: std::ops::RangeInclusive<f64> = 5.0..=300.0;
+/// Most points in a profile.
+const MAX_POINTS: usize = 10_000;
+/// Largest coordinate; the size of the ground's tables grows with it.
+const MAX_COORDINATE: f64 = 1_000.0;
+/// Allowed lengths of the sides; the number of form factors between patches of the ground grows with their square.
+const SIDE_LENGTHS: std::ops::RangeInclusive<f64> = 5.0..=300.0;
 
 impl Sheet {
-    /// Errors, as the end of a sentence, for a profile that does not ascend.
+    /// Errors complete a sentence; they are for a profile that does not ascend or a sheet that is too large or small.
     pub fn new(spec: &SheetSpec) -> Result<Self, String> {
         let [first, .., last] = &spec.profile_x_z[..] else {
             return Err("profile_x_z: expected at least two points".into());
         };
         let n_points = spec.profile_x_z.len();
-        if n_points > MOST_POINTS {
-            return Err(format!("profile_x_z: {n_points} points; the native renderer knows up to {MOST_POINTS}"));
+        if n_points > MAX_POINTS {
+            return Err(format!("profile_x_z: {n_points} points; the native renderer knows up to {MAX_POINTS}"));
         }
-        let is_near = |x: &f64| (-FARTHEST..=FARTHEST).contains(x);
+        let is_near = |x: &f64| (-MAX_COORDINATE..=MAX_COORDINATE).contains(x);
         let length: f64 = spec.profile_x_z.windows(2).map(|p| libm::hypot(p[1][0] - p[0][0], p[1][1] - p[0][1])).sum();
         let sides = [last[0] - first[0], length, spec.local_y[1] - spec.local_y[0]];
         let all_are_near = spec.profile_x_z.iter().flatten().chain(&spec.local_y).all(is_near);
-        if !all_are_near || !sides.iter().all(|side| SIDE.contains(side)) {
+        if !all_are_near || !sides.iter().all(|side| SIDE_LENGTHS.contains(side)) {
             return Err(format!(
-                "the native renderer knows sheets that reach {FARTHEST} units from their origin, {} to {} long and wide",
-                SIDE.start(),
-                SIDE.end()
+                "the native renderer knows sheets that reach {MAX_COORDINATE} units from their origin, {} to {} long and wide",
+                SIDE_LENGTHS.start(),
+                SIDE_LENGTHS.end()
             ));
         }
         let (sin, cos) = libm::sincos(spec.rotation_z_rad);
@@ -86,10 +87,10 @@ impl Sheet {
             normals.push(V3::from_f64([-slope * cos / length, -slope * sin / length, 1.0 / length]));
             lines.push([(z0 - slope * x0) as f32, slope as f32]);
         }
-        let begins: Vec<f32> = spec.profile_x_z[..lines.len()].iter().map(|p| p[0] as f32).collect();
+        let starts: Vec<f32> = spec.profile_x_z[..lines.len()].iter().map(|p| p[0] as f32).collect();
         let steps = ((last[0] - first[0]) as f32 * STEPS_PER_UNIT).ceil().max(1.0) as usize;
         let at = |step: usize| first[0] as f32 + step as f32 / STEPS_PER_UNIT;
-        let table = (0..steps).map(|step| (begins.partition_point(|&b| b <= at(step)).max(1) - 1) as u16).collect();
+        let table = (0..steps).map(|step| (starts.partition_point(|&b| b <= at(step)).max(1) - 1) as u16).collect();
         let color = V3::from_f64(spec.color);
         let rough = (spec.roughness > 0.0).then(|| Rough::new(color, spec.roughness as f32));
         Ok(Self {
@@ -103,22 +104,22 @@ impl Sheet {
             end: last[1] as f32,
             slopes: lines.iter().fold([f32::MAX, f32::MIN], |[least, most], &[_, s]| [least.min(s), most.max(s)]),
             lines,
-            begins,
+            starts,
             normals,
-            first: table,
+            plane_by_step: table,
         })
     }
 
-    /// Distance to where a ray from above meets the sheet, and the normal there.
+    /// Where a ray from above meets the sheet: the distance, and the normal there.
     ///
-    /// Newton's steps: on to a plane that is seen ahead, then to the one of the place reached, until they
-    /// agree. What lies above the sheet is convex, so after the first step they only come nearer. (CLEVR's is not
-    /// quite so at its upper end, above all that an image shows.)
+    /// Newton's method: intersect a plane ahead, then the plane at the point reached, until they are the same. The
+    /// space above the sheet is convex, so after the first step the distance only decreases. (CLEVR's is not quite
+    /// convex at its upper end, above all that an image shows.)
     #[inline]
     pub fn hit(&self, origin: V3, direction: V3) -> Option<(f32, V3)> {
         let o = self.to_local(origin);
-        let d = self.turned_to_local(direction);
-        let mut number = self.piece(o.x);
+        let d = self.rotate_to_local(direction);
+        let mut number = self.plane_at(o.x);
         if d.z >= self.lines[number][1] * d.x {
             number = self.next_plane(d, number)?;
         }
@@ -127,8 +128,8 @@ impl Sheet {
             let [height, slope] = self.lines[number];
             let t = (height + slope * o.x - o.z) / (d.z - slope * d.x);
             let x = o.x + t * d.x;
-            let there = self.piece(x);
-            // Between two planes that meet here, rounding may tell either; then it comes no nearer.
+            let there = self.plane_at(x);
+            // Where two planes meet, rounding may alternate between them; then the distance no longer decreases.
             if there == number || t >= nearest || t.is_nan() {
                 let y = o.y + t * d.y;
                 let inside =
@@ -139,12 +140,12 @@ impl Sheet {
         }
     }
 
-    /// A plane on the way, uphill or downhill, that a ray comes nearer to.
+    /// A plane ahead, uphill or downhill, that the ray approaches; the first step of `hit`.
     ///
-    /// Uphill that of twice the ray's own slope, if there is one: where a ray meets a parabola that it starts from.
+    /// Uphill, preferably the plane of twice the ray's slope, where a ray that starts on a parabola meets it again.
     #[inline]
     fn next_plane(&self, d: V3, number: usize) -> Option<usize> {
-        // Most rays that rise come nearer to none of the planes.
+        // Most rising rays approach none of the planes.
         let [gentlest, steepest] = self.slopes;
         if d.z >= if d.x <= 0.0 { gentlest } else { steepest } * d.x {
             return None;
@@ -160,16 +161,16 @@ impl Sheet {
         (number + 1..self.lines.len()).find(nearer)
     }
 
-    /// Which share of a distant disc the sheet's rising end hides from a point above the sheet; `radius` is the disc's
-    /// at distance 1.
+    /// The fraction of a distant disc that the sheet's rising end hides from a point above the sheet; `radius` is the
+    /// disc's at distance 1.
     #[inline]
-    pub fn hidden_share(&self, point: V3, toward: V3, radius: f32) -> f32 {
-        let (o, d) = (self.to_local(point), self.turned_to_local(toward));
+    pub fn hidden_fraction(&self, point: V3, toward: V3, radius: f32) -> f32 {
+        let (o, d) = (self.to_local(point), self.rotate_to_local(toward));
         let (across, up) = (self.local_x[1] - o.x, self.end - o.z);
         if d.x <= 0.0 || across <= 0.0 {
             return 0.0;
         }
-        // How far the disc's middle lies below the upper edge, and within the edges on either side.
+        // How far the disc's centre is below the rising end's upper edge, and inside its edges on either side.
         let (below, edge2) = (d.x * up - d.z * across, across * across + up * up);
         if below < 0.0 && below * below >= radius * radius * edge2 {
             return 0.0;
@@ -177,39 +178,39 @@ impl Sheet {
         let below = below / edge2.sqrt();
         let within = |edge: f32| (edge * d.x - d.y * across) / (across * across + edge * edge).sqrt();
         let sides = [within(self.local_y[1] - o.y), -within(self.local_y[0] - o.y)];
-        sides.iter().map(|side| disc_share(side / radius)).product::<f32>() * disc_share(below / radius)
+        sides.iter().map(|side| disc_fraction(side / radius)).product::<f32>() * disc_fraction(below / radius)
     }
 
-    /// What comes back of light from `l` towards `v`, as a multiple of what an even surface throws back.
+    /// See `Rough::lambert_ratio`; 1 for a Lambertian ground.
     #[inline(always)]
-    pub fn share(&self, normal: V3, v: V3, l: V3) -> V3 {
-        self.rough.map_or(V3::ONE, |rough| rough.share(normal, v, l))
+    pub fn lambert_ratio(&self, normal: V3, v: V3, l: V3) -> V3 {
+        self.rough.map_or(V3::ONE, |rough| rough.lambert_ratio(normal, v, l))
     }
 
-    /// Whether `share` is not 1 everywhere.
+    /// Whether `lambert_ratio` is not 1 everywhere.
     pub fn is_rough(&self) -> bool {
         self.rough.is_some()
     }
 
-    /// As `share`, of light that comes evenly from everywhere.
+    /// See `Rough::uniform_lambert_ratio`; 1 for a Lambertian ground.
     #[inline(always)]
-    pub fn even_share(&self, normal: V3, v: V3) -> V3 {
-        self.rough.map_or(V3::ONE, |rough| rough.even_share(normal, v))
+    pub fn uniform_lambert_ratio(&self, normal: V3, v: V3) -> V3 {
+        self.rough.map_or(V3::ONE, |rough| rough.uniform_lambert_ratio(normal, v))
     }
 
-    /// Height and normal over a local x.
+    /// Height and normal at a local x.
     pub fn at(&self, x: f32) -> (f32, V3) {
-        let number = self.piece(x);
+        let number = self.plane_at(x);
         let [height, slope] = self.lines[number];
         (height + slope * x, self.normals[number])
     }
 
-    /// The plane over a local x; beyond the ends the nearest one.
+    /// The plane at a local x; beyond the ends the nearest one.
     #[inline(always)]
-    fn piece(&self, x: f32) -> usize {
+    fn plane_at(&self, x: f32) -> usize {
         let step = ((x - self.local_x[0]) * STEPS_PER_UNIT) as u16 as usize;
-        let mut number = self.first[step.min(self.first.len() - 1)] as usize;
-        while self.begins.get(number + 1).is_some_and(|&begin| begin <= x) {
+        let mut number = self.plane_by_step[step.min(self.plane_by_step.len() - 1)] as usize;
+        while self.starts.get(number + 1).is_some_and(|&start| start <= x) {
             number += 1;
         }
         number
@@ -217,7 +218,7 @@ impl Sheet {
 
     #[inline(always)]
     pub fn to_local(&self, point: V3) -> V3 {
-        self.turned_to_local(point - self.translation)
+        self.rotate_to_local(point - self.translation)
     }
 
     #[inline(always)]
@@ -226,13 +227,13 @@ impl Sheet {
     }
 
     #[inline(always)]
-    fn turned_to_local(&self, v: V3) -> V3 {
+    fn rotate_to_local(&self, v: V3) -> V3 {
         v3(self.cos * v.x + self.sin * v.y, self.cos * v.y - self.sin * v.x, v.z)
     }
 }
 
-/// The share of a disc of radius 1 on that side of a line on which its middle lies by `inside`.
-fn disc_share(inside: f32) -> f32 {
+/// The fraction of a unit disc on one side of a line; the disc's centre lies on that side at the distance `inside`.
+fn disc_fraction(inside: f32) -> f32 {
     let x = inside.clamp(-1.0, 1.0);
     (0.5 + (x * (1.0 - x * x).sqrt() + libm::asinf(x)) * FRAC_1_PI).clamp(0.0, 1.0)
 }
@@ -240,11 +241,11 @@ fn disc_share(inside: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::fast::numbers::Numbers;
+    use crate::render::fast::sobol::SobolSample;
     use crate::render::lanes::Real;
-    use crate::render::stage::Studio;
+    use crate::render::test_scenes::studio;
 
-    /// A floor 10 long and a wall that rises to 4 at its end, 20 wide.
+    /// A floor 9 long and a steep slope that rises to 4 at its end, 20 wide.
     fn sheet() -> Sheet {
         let profile_x_z = vec![[-5.0, 0.0], [4.0, 0.0], [5.0, 4.0]];
         let spec = SheetSpec {
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn the_rising_end_hides_low_suns_in_part() {
         let sheet = sheet();
-        let share = |direction: V3| sheet.hidden_share(v3(0.0, 0.0, 0.0), direction.unit(), 0.1);
+        let share = |direction: V3| sheet.hidden_fraction(v3(0.0, 0.0, 0.0), direction.unit(), 0.1);
         assert_eq!(share(v3(5.0, 0.0, 1.0)), 1.0);
         assert!((share(v3(5.0, 0.0, 4.0)) - 0.5).abs() < 1e-3);
         assert!((share(v3(5.0, 10.0, 0.5)) - 0.5).abs() < 1e-3);
@@ -270,15 +271,15 @@ mod tests {
         }
     }
 
-    /// The first piece that a ray meets, each tried by itself, and the local x and y there.
+    /// The first plane that a ray meets, by trying each of them, and the local x and y there.
     fn slow_hit(sheet: &Sheet, origin: V3, direction: V3) -> Option<(f32, [f32; 2])> {
-        let (o, d) = (sheet.to_local(origin), sheet.turned_to_local(direction));
-        let ends = sheet.begins.iter().skip(1).copied().chain([sheet.local_x[1]]);
-        let pieces = sheet.lines.iter().zip(sheet.begins.iter().zip(ends));
-        let met = pieces.filter_map(|(&[height, slope], (&begin, end))| {
+        let (o, d) = (sheet.to_local(origin), sheet.rotate_to_local(direction));
+        let ends = sheet.starts.iter().skip(1).copied().chain([sheet.local_x[1]]);
+        let pieces = sheet.lines.iter().zip(sheet.starts.iter().zip(ends));
+        let met = pieces.filter_map(|(&[height, slope], (&start, end))| {
             let t = (height + slope * o.x - o.z) / (d.z - slope * d.x);
             let [x, y] = [o.x + t * d.x, o.y + t * d.y];
-            let inside = x >= begin && x < end && y >= sheet.local_y[0] && y <= sheet.local_y[1];
+            let inside = x >= start && x < end && y >= sheet.local_y[0] && y <= sheet.local_y[1];
             (t > 0.0 && inside).then_some((t, [x, y]))
         });
         met.min_by(|one, other| one.0.total_cmp(&other.0))
@@ -286,18 +287,17 @@ mod tests {
 
     #[test]
     fn rays_meet_the_first_piece_in_their_way() {
-        let look = include_bytes!("../../../../blender_assets/look.json");
-        let studio = Studio::from_json(look, "look.json").unwrap();
+        let studio = studio();
         let sheet = studio.ground();
         let (mut n_met, mut n_rising) = (0, 0);
         for i in 0..200_000 {
-            let numbers = Numbers::new(i, 0, 0, 1);
-            let [[x, y], [z, height], [turn, _]] = [numbers.pair(0), numbers.pair(1), numbers.pair(2)];
+            let sobol = SobolSample::new(i, 0, 0, 1);
+            let [[x, y], [z, height], [turn, _]] = [sobol.pair(0), sobol.pair(1), sobol.pair(2)];
             let origin = v3(16.0 * x - 8.0, 16.0 * y - 8.0, 0.0);
             let ground = sheet.at(sheet.to_local(origin).x).0;
             let origin =
                 sheet.to_world(sheet.to_local(origin) + v3(0.0, 0.0, ground)) + v3(0.0, 0.0, 1e-3 + 6.0 * z * z);
-            let [sin, cos] = turn.turn();
+            let [sin, cos] = turn.sin_cos_turns();
             let direction = v3(cos, sin, 2.0 * height - 1.2).unit();
             let (fast, slow) = (sheet.hit(origin, direction), slow_hit(sheet, origin, direction));
             let near = |[x, y]: [f32; 2]| {

@@ -1,4 +1,4 @@
-//! What rays are shot into: the look of a world, with a scene's objects, camera and lights in place.
+//! The scene that is rendered: the look, with a scene's objects, camera and lights in place.
 
 use super::lanes::{Mask, Real};
 use super::light::{Light, LightSpec};
@@ -18,16 +18,16 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How many bodies and how many lights a stage can hold.
-pub const MOST_BODIES: usize = 64;
-pub const MOST_LIGHTS: usize = 8;
+/// Most bodies, and most lights, of a stage.
+pub const MAX_BODIES: usize = 64;
+pub const MAX_LIGHTS: usize = 8;
 
-/// Largest number of a look or a placement, whose square is far from where 32-bit floats end.
-const LARGEST: f64 = 1e6;
-/// Smallest radius of an object, by which rays are divided.
-const SMALLEST_RADIUS: f64 = 1e-3;
+/// Largest number in a look or a placement; its square is far below the largest 32-bit float.
+const MAX_NUMBER: f64 = 1e6;
+/// Smallest radius of an object; rays are scaled by its inverse.
+const MIN_RADIUS: f64 = 1e-3;
 
-/// The parts of a look that decide an image.
+/// The parts of a look that affect an image.
 #[derive(Clone, Debug)]
 pub struct Studio {
     camera: CameraSpec,
@@ -36,13 +36,13 @@ pub struct Studio {
     background: V3,
     shapes: Assets<Shape>,
     materials: Assets<Shader>,
-    /// For messages.
+    /// Name of the look's file, for messages.
     file: String,
     /// See `Stage::blur_glossy`.
     blur_glossy: f32,
 }
 
-/// What is seen and shines where there is nothing.
+/// The background, which also illuminates the scene.
 #[derive(Clone, Debug, Deserialize)]
 struct BackgroundSpec {
     background_strength: f64,
@@ -54,7 +54,7 @@ fn white() -> [f64; 3] {
     [1.0; 3]
 }
 
-/// A scene as a renderer needs it, names resolved: the JSON form of images/placement.py's.
+/// A scene as a renderer needs it, with names resolved: the JSON that images/placement.py writes.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Placement {
     pub camera: [f64; 3],
@@ -62,7 +62,7 @@ pub struct Placement {
     pub things: Vec<Thing>,
 }
 
-/// An object as it stands in the world.
+/// An object in the world.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Thing {
     pub shape: String,
@@ -74,20 +74,20 @@ pub struct Thing {
     pub rotation_z_rad: f64,
 }
 
-/// Everything in place.
+/// A scene ready to be rendered.
 #[derive(Clone, Debug)]
 pub struct Stage<'a> {
     pub camera: Camera,
     pub lights: Vec<Light>,
     pub ground: &'a Sheet,
-    /// Radiance where there is nothing.
+    /// Radiance of the background.
     pub background: V3,
     pub bodies: Vec<Body<'a>>,
-    /// Cycles' "filter glossy": how much lobes widen behind a ray of low density; 0 not at all.
+    /// Strength of Cycles' "filter glossy", which widens lobes after bounces of low pdf; 0 turns it off.
     pub blur_glossy: f32,
 }
 
-/// An object, ready for rays.
+/// An object, ready to be intersected.
 #[derive(Clone, Debug)]
 pub struct Body<'a> {
     pub shape: &'a Shape,
@@ -95,36 +95,35 @@ pub struct Body<'a> {
     pub color: V3,
     pub location: V3,
     pub radius: f32,
-    /// 1 / radius.
-    per_radius: f32,
-    /// Radius of a sphere about the location that holds the body.
+    inverse_radius: f32,
+    /// Radius of the bounding sphere about the location.
     pub bound: f32,
     cos: f32,
     sin: f32,
 }
 
-/// Where a ray meets something.
+/// The nearest hit of a ray.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit {
     pub t: f32,
     pub point: V3,
     pub normal: V3,
-    /// Number of the body; None for the ground.
+    /// Index of the body; None for the ground.
     pub body: Option<usize>,
 }
 
 impl Studio {
-    /// Reads a look; `file` names it in messages.
+    /// Parses a look; `file` is its name in messages.
     pub fn from_json(bytes: &[u8], file: &str) -> Result<Self, SceneError> {
         let look = LookFile::parse(bytes, file)?;
         for key in ["camera", "lights", "world", "ground", "shapes", "materials", "render"] {
             if let Some(number) = look.root.get(key).and_then(too_large) {
-                return Err(look.fault(key, format!("{number} is too large a number; expected at most {LARGEST}")));
+                return Err(look.fault(key, format!("{number} is too large a number; expected at most {MAX_NUMBER}")));
             }
         }
         let lights = look.entries("lights", |name, light| Ok((name.to_owned(), typed(light)?)))?;
-        if lights.len() > MOST_LIGHTS {
-            let problem = format!("{} of them; the native renderer knows up to {MOST_LIGHTS}", lights.len());
+        if lights.len() > MAX_LIGHTS {
+            let problem = format!("{} of them; the native renderer knows up to {MAX_LIGHTS}", lights.len());
             return Err(look.fault("lights", problem));
         }
         let ground: SheetSpec = look.value("ground")?;
@@ -132,8 +131,8 @@ impl Studio {
         let shader = |material: &Value| {
             let shader: Shader = typed(material.get("shader").ok_or("shader: missing")?)?;
             let count = shader.count();
-            if count > Lobes::MOST {
-                return Err(format!("shader: {count} lobes; the native renderer knows up to {}", Lobes::MOST));
+            if count > Lobes::MAX {
+                return Err(format!("shader: {count} lobes; the native renderer knows up to {}", Lobes::MAX));
             }
             Ok(shader)
         };
@@ -154,17 +153,17 @@ impl Studio {
         &self.ground
     }
 
-    /// The names of its shapes and of its materials, without aliases.
+    /// The names of the shapes and of the materials, without aliases.
     pub fn names(&self) -> [Vec<&str>; 2] {
         [self.shapes.names(), self.materials.names()]
     }
 
-    /// Reads a placement.
+    /// Parses a placement.
     pub fn placement(bytes: &[u8]) -> Result<Placement, SceneError> {
         serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message("placement", &e)))
     }
 
-    /// The stage of a placement, seen in an image of this size in pixels.
+    /// The stage of a placement, for an image of this size in pixels.
     pub fn stage(&self, placement: &Placement, width: u32, height: u32) -> Result<Stage<'_>, SceneError> {
         for (key, value) in [("width", width), ("height", height)] {
             if !(1..=MAX_SIDE).contains(&value) {
@@ -174,15 +173,15 @@ impl Studio {
         }
         let lens = self.camera.lens(width, height);
         let light = |(name, light): (&String, &LightSpec)| light.at(placement.lights.get(name).copied());
-        if let Some(number) = placement.numbers().find(|x| x.abs() > LARGEST) {
-            return Err(self.fault(format!("{number:e} is too large a number; expected at most {LARGEST}")));
+        if let Some(number) = placement.numbers().find(|x| x.abs() > MAX_NUMBER) {
+            return Err(self.fault(format!("{number:e} is too large a number; expected at most {MAX_NUMBER}")));
         }
-        if let Some(thing) = placement.things.iter().find(|thing| thing.radius < SMALLEST_RADIUS) {
-            return Err(self.fault(format!("a radius of {:e}; expected at least {SMALLEST_RADIUS}", thing.radius)));
+        if let Some(thing) = placement.things.iter().find(|thing| thing.radius < MIN_RADIUS) {
+            return Err(self.fault(format!("a radius of {:e}; expected at least {MIN_RADIUS}", thing.radius)));
         }
         let bodies: Vec<Body<'_>> = placement.things.iter().map(|thing| self.body(thing)).collect::<Result<_, _>>()?;
-        if bodies.len() > MOST_BODIES {
-            return Err(self.fault(format!("{} objects; the native renderer knows up to {MOST_BODIES}", bodies.len())));
+        if bodies.len() > MAX_BODIES {
+            return Err(self.fault(format!("{} objects; the native renderer knows up to {MAX_BODIES}", bodies.len())));
         }
         Ok(Stage {
             camera: self.camera.at(placement.camera, lens),
@@ -209,7 +208,7 @@ impl Studio {
             color: V3::from_f64(thing.color),
             location: V3::from_f64(thing.location),
             radius,
-            per_radius: 1.0 / radius,
+            inverse_radius: 1.0 / radius,
             bound: shape.bound() * radius,
             cos: cos as f32,
             sin: sin as f32,
@@ -218,7 +217,7 @@ impl Studio {
 }
 
 impl Placement {
-    /// Every number that it has.
+    /// All numbers in it.
     fn numbers(&self) -> impl Iterator<Item = f64> {
         let things = self.things.iter().flat_map(|thing| {
             thing.color.into_iter().chain(thing.location).chain([thing.radius, thing.rotation_z_rad])
@@ -227,10 +226,10 @@ impl Placement {
     }
 }
 
-/// A number of a value beyond what is rendered with.
+/// The first number in a JSON value that is larger than `MAX_NUMBER`.
 fn too_large(value: &Value) -> Option<&serde_json::Number> {
     match value {
-        Value::Number(number) => number.as_f64().is_none_or(|x| x.abs() > LARGEST).then_some(number),
+        Value::Number(number) => number.as_f64().is_none_or(|x| x.abs() > MAX_NUMBER).then_some(number),
         Value::Array(items) => items.iter().find_map(too_large),
         Value::Object(entries) => entries.values().find_map(too_large),
         _ => None,
@@ -238,7 +237,7 @@ fn too_large(value: &Value) -> Option<&serde_json::Number> {
 }
 
 impl Stage<'_> {
-    /// Where a ray first meets something; `direction` has length 1.
+    /// The nearest hit; `direction` has length 1.
     pub fn hit(&self, origin: V3, direction: V3) -> Option<Hit> {
         let met = self.bodies.iter().enumerate().map(|(number, body)| (body.hit(origin, direction), number));
         let body = nearest(met, f32::INFINITY);
@@ -253,7 +252,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Whether something stands between a point and what is `distance` away.
+    /// Whether a shadow ray of this length is blocked.
     pub fn blocked(&self, origin: V3, direction: V3, distance: f32) -> bool {
         self.bodies.iter().any(|body| body.blocks(origin, direction, distance))
             || self.ground.hit(origin, direction).is_some_and(|(t, _)| t < distance)
@@ -261,87 +260,86 @@ impl Stage<'_> {
 }
 
 impl Body<'_> {
-    /// As `hit`, of a ray that is known to meet the bounding sphere.
+    /// As `hit`, for rays that are known to meet the bounding sphere.
     #[inline(always)]
-    pub fn hit_within<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F {
-        self.shape.hit(self.to_own(origin), self.inward(direction)) * F::all(self.radius)
+    pub fn hit_in_bound<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F {
+        self.shape.hit(self.to_local(origin), self.rotate_to_local(direction)) * F::splat(self.radius)
     }
 
-    /// Distance at which rays from outside enter, infinite where they do not.
+    /// The distance at which a ray from outside enters; infinite if it misses.
     #[inline(always)]
     pub fn hit<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F {
-        let (is_near, never) = (self.is_near(origin, direction), F::all(f32::INFINITY));
-        if is_near.any() { F::select(is_near, self.hit_within(origin, direction), never) } else { never }
+        let (hits_bound, never) = (self.hits_bound(origin, direction), F::splat(f32::INFINITY));
+        if hits_bound.any() { F::select(hits_bound, self.hit_in_bound(origin, direction), never) } else { never }
     }
 
-    /// Where rays from outside enter within `distance`.
+    /// Whether a ray from outside enters within `distance`.
     #[inline(always)]
     pub fn blocks<F: Real>(&self, origin: V3<F>, direction: V3<F>, distance: F) -> F::Mask {
         let Shape::Mesh(mesh) = self.shape else {
             return self.hit(origin, direction).is_less(distance);
         };
-        let (o, d, limit) = (self.to_own(origin), self.inward(direction), distance / F::all(self.radius));
-        let is_near = self.is_near(origin, direction);
-        let within = F::select(is_near, limit, F::default());
+        let (o, d, limit) = (self.to_local(origin), self.rotate_to_local(direction), distance / F::splat(self.radius));
+        let hits_bound = self.hits_bound(origin, direction);
+        let within = F::select(hits_bound, limit, F::default());
         let met = |lane: usize| {
             let limit = within.lane(lane);
             if limit > 0.0 && mesh.blocks(o.lane(lane), d.lane(lane), limit) { 1.0 } else { 0.0 }
         };
-        F::of_lanes(met).is_positive()
+        F::from_lanes(met).is_positive()
     }
 
-    /// Which rays meet the bounding sphere.
+    /// Whether a ray meets the bounding sphere.
     #[inline(always)]
-    fn is_near<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F::Mask {
-        let offset = origin - V3::all(self.location);
+    fn hits_bound<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F::Mask {
+        let offset = origin - V3::splat(self.location);
         let b = offset.dot(direction);
         let aside2 = offset.dot(offset) - b * b;
-        aside2.is_less(F::all(self.bound * self.bound)) & b.is_less(F::all(self.bound))
+        aside2.is_less(F::splat(self.bound * self.bound)) & b.is_less(F::splat(self.bound))
     }
 
-    /// Whether a point lies within.
+    /// Whether a point is inside.
     pub fn contains(&self, point: V3) -> bool {
         let offset = point - self.location;
-        // A little more than the bound, for rounding.
-        offset.dot(offset) < 1.01 * self.bound * self.bound && self.shape.contains(self.to_own(point))
+        // A little more than the bound, to allow for rounding.
+        offset.dot(offset) < 1.01 * self.bound * self.bound && self.shape.contains(self.to_local(point))
     }
 
-    /// The shading normal at a point of the surface that a ray of this direction has met.
+    /// The shading normal at the point where a ray of this direction hits the surface.
     pub fn normal(&self, point: V3, direction: V3) -> V3 {
-        self.outward(self.shape.normal(self.to_own(point), self.inward(direction)))
+        self.rotate_to_world(self.shape.normal(self.to_local(point), self.rotate_to_local(direction)))
     }
 
-    /// What the lobes at a point depend on.
+    /// The shading point, as the body's material needs it.
     #[inline(always)]
-    pub fn surface<F: Real>(&self, point: V3<F>, normal: V3<F>, least_alpha: f32) -> Surface<F> {
-        let aside = point - V3::all(self.location);
+    pub fn surface<F: Real>(&self, point: V3<F>, normal: V3<F>, min_alpha: f32) -> Surface<F> {
+        let aside = point - V3::splat(self.location);
         let tangent = match self.shape {
             Shape::Mesh(mesh) => {
-                let own = self.to_own(point);
-                V3::of_lanes(|lane| self.outward(mesh.around(own.lane(lane))))
+                let own = self.to_local(point);
+                V3::from_lanes(|lane| self.rotate_to_world(mesh.tangent(own.lane(lane))))
             }
             _ => v3(-aside.y, aside.x, F::default()),
         };
-        let has_side = F::all(1e-12).is_less(tangent.dot(tangent));
-        let tangent = V3::select(has_side, tangent, V3::all(v3(1.0, 0.0, 0.0)));
-        Surface { normal, tangent, color: self.color, least_alpha }
+        let has_side = F::splat(1e-12).is_less(tangent.dot(tangent));
+        let tangent = V3::select(has_side, tangent, V3::splat(v3(1.0, 0.0, 0.0)));
+        Surface { normal, tangent, color: self.color, min_alpha }
     }
 
-    /// A point of the world in the shape's coordinates.
+    /// From world space to the shape's space, in which it has unit size.
     #[inline(always)]
-    fn to_own<F: Real>(&self, point: V3<F>) -> V3<F> {
-        self.inward(point - V3::all(self.location)) * F::all(self.per_radius)
+    fn to_local<F: Real>(&self, point: V3<F>) -> V3<F> {
+        self.rotate_to_local(point - V3::splat(self.location)) * F::splat(self.inverse_radius)
     }
 
-    /// From the world's axes to the body's.
     #[inline(always)]
-    fn inward<F: Real>(&self, d: V3<F>) -> V3<F> {
-        let (cos, sin) = (F::all(self.cos), F::all(self.sin));
+    fn rotate_to_local<F: Real>(&self, d: V3<F>) -> V3<F> {
+        let (cos, sin) = (F::splat(self.cos), F::splat(self.sin));
         v3(cos * d.x + sin * d.y, cos * d.y - sin * d.x, d.z)
     }
 
     #[inline]
-    fn outward(&self, d: V3) -> V3 {
+    fn rotate_to_world(&self, d: V3) -> V3 {
         v3(self.cos * d.x - self.sin * d.y, self.cos * d.y + self.sin * d.x, d.z)
     }
 }

@@ -1,9 +1,9 @@
-//! What the lobes of a place on an object depend on.
+//! The inputs of a material's BSDF at a shading point.
 
 use super::vector::V3;
 use serde::Deserialize;
 
-/// Linear RGB, or "object": the colour of the object that wears the material.
+/// Linear RGB, or "object": the colour of the object that has the material.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Color {
@@ -18,7 +18,7 @@ pub enum Owner {
 }
 
 impl Color {
-    /// The linear color that a surface has.
+    /// The linear RGB colour on a surface.
     #[inline]
     pub fn on<F>(&self, surface: &Surface<F>) -> V3 {
         match self {
@@ -28,15 +28,15 @@ impl Color {
     }
 }
 
-/// What a surface's lobes depend on.
+/// A shading point, as its material's lobes need it.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface<F = f32> {
-    /// Shading normal, length 1.
+    /// Shading normal, of length 1.
     pub normal: V3<F>,
-    /// Runs around the object's axis, along the surface; any length above 0.
+    /// Points around the object's vertical axis, as Blender's default tangent does; of any length above 0.
     pub tangent: V3<F>,
-    /// Of the object, linear RGB.
+    /// The object's colour, linear RGB.
     pub color: V3,
-    /// Glossy lobes are no narrower than this.
-    pub least_alpha: f32,
+    /// Glossy lobes get at least this alpha (Cycles' "filter glossy").
+    pub min_alpha: f32,
 }

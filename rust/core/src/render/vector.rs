@@ -1,4 +1,4 @@
-//! Vectors of three single-precision numbers, for points, directions and linear colours.
+//! Three-component vectors of `f32` or SIMD lanes: points, directions and linear colours.
 
 use super::lanes::Real;
 use std::iter::Sum;
@@ -18,7 +18,7 @@ pub const fn v3<F>(x: F, y: F, z: F) -> V3<F> {
     V3 { x, y, z }
 }
 
-/// A point to look from and a direction of length 1.
+/// A ray; the direction has length 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Ray {
     pub origin: V3,
@@ -26,7 +26,7 @@ pub struct Ray {
 }
 
 impl Ray {
-    /// The point at a distance.
+    /// The point at a distance along the ray.
     #[inline(always)]
     pub fn at(&self, distance: f32) -> V3 {
         self.origin + self.direction * distance
@@ -44,10 +44,14 @@ impl V3 {
 }
 
 impl<F: Real> V3<F> {
-    /// Lane by lane.
+    /// Builds the vector lane by lane.
     #[inline(always)]
-    pub fn of_lanes(vector: impl Fn(usize) -> V3) -> Self {
-        v3(F::of_lanes(|lane| vector(lane).x), F::of_lanes(|lane| vector(lane).y), F::of_lanes(|lane| vector(lane).z))
+    pub fn from_lanes(vector: impl Fn(usize) -> V3) -> Self {
+        v3(
+            F::from_lanes(|lane| vector(lane).x),
+            F::from_lanes(|lane| vector(lane).y),
+            F::from_lanes(|lane| vector(lane).z),
+        )
     }
 
     #[inline(always)]
@@ -57,11 +61,11 @@ impl<F: Real> V3<F> {
 
     /// The same vector in each lane.
     #[inline(always)]
-    pub fn all(v: V3) -> Self {
-        v3(F::all(v.x), F::all(v.y), F::all(v.z))
+    pub fn splat(v: V3) -> Self {
+        v3(F::splat(v.x), F::splat(v.y), F::splat(v.z))
     }
 
-    /// The first where the mask holds, the second elsewhere.
+    /// `yes` where the mask is set, `no` elsewhere.
     #[inline(always)]
     pub fn select(mask: F::Mask, yes: Self, no: Self) -> Self {
         v3(F::select(mask, yes.x, no.x), F::select(mask, yes.y, no.y), F::select(mask, yes.z, no.z))
@@ -82,13 +86,13 @@ impl<F: Real> V3<F> {
         self.dot(self).sqrt()
     }
 
-    /// The same direction with length 1; not a number for the zero vector.
+    /// The same direction with length 1; NaN for the zero vector.
     #[inline(always)]
     pub fn unit(self) -> Self {
-        self * (F::all(1.0) / self.length())
+        self * (F::splat(1.0) / self.length())
     }
 
-    /// Each coordinate by itself.
+    /// The component-wise product.
     #[inline(always)]
     pub fn times(self, b: Self) -> Self {
         v3(self.x * b.x, self.y * b.y, self.z * b.z)
@@ -96,24 +100,24 @@ impl<F: Real> V3<F> {
 
     #[inline(always)]
     pub fn mean(self) -> F {
-        (self.x + self.y + self.z) * F::all(1.0 / 3.0)
+        (self.x + self.y + self.z) * F::splat(1.0 / 3.0)
     }
 
     #[inline(always)]
-    pub fn largest(self) -> F {
-        self.x.most(self.y).most(self.z)
+    pub fn max_component(self) -> F {
+        self.x.max(self.y).max(self.z)
     }
 
-    /// The lesser of each coordinate.
+    /// The component-wise minimum.
     #[inline(always)]
-    pub fn least(self, b: Self) -> Self {
-        v3(self.x.least(b.x), self.y.least(b.y), self.z.least(b.z))
+    pub fn min(self, b: Self) -> Self {
+        v3(self.x.min(b.x), self.y.min(b.y), self.z.min(b.z))
     }
 
-    /// The greater of each coordinate.
+    /// The component-wise maximum.
     #[inline(always)]
-    pub fn most(self, b: Self) -> Self {
-        v3(self.x.most(b.x), self.y.most(b.y), self.z.most(b.z))
+    pub fn max(self, b: Self) -> Self {
+        v3(self.x.max(b.x), self.y.max(b.y), self.z.max(b.z))
     }
 }
 
@@ -167,7 +171,7 @@ impl<F: Real> Div<F> for V3<F> {
     type Output = Self;
     #[inline(always)]
     fn div(self, s: F) -> Self {
-        self * (F::all(1.0) / s)
+        self * (F::splat(1.0) / s)
     }
 }
 

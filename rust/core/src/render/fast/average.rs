@@ -1,6 +1,8 @@
-//! Smooths noisy light over neighbouring pixels of the same body: over few that stand apart, then over all between.
+//! An edge-aware (joint bilateral) filter of noisy light: over neighbouring pixels that show the same body with a
+//! similar normal, first with gaps between them (à trous), then without.
 //!
-//! Eight pixels of a row at a time. Few pixels show more than one body; of the others' light there, see `beside`.
+//! It processes eight pixels of a row at a time. The few pixels that show more than one body also need the light of
+//! the others, see `light_near`.
 
 use super::bodies::NOBODY;
 use super::pixel::{Pixel, Sample};
@@ -9,96 +11,96 @@ use crate::render::lanes::{F8, LANES, Mask, Real, dispatch};
 use crate::render::vector::{V3, v3};
 use pulp::NullaryFnOnce;
 
-/// Columns on either side of an image's own, which show no body.
+/// Padding columns on either side of the image, which show no body.
 const MARGIN: usize = LANES;
 
-/// Four numbers of each pixel of a band of `TILE` rows: in each row the first one of all pixels, then the second of all.
-/// Empty for a band without bodies.
+/// A buffer of four channels for the pixels of a band of `TILE` rows; the channels of a row follow each other. Empty
+/// for a band without bodies.
 #[derive(Default)]
-pub struct Rows {
+pub struct BandBuffer {
     stride: usize,
-    numbers: Vec<f32>,
+    channels: Vec<f32>,
 }
 
-/// The bands of an image.
+/// The filter's inputs: feature and light buffers of all bands of an image.
 pub struct Bands<'a> {
-    /// The number of the body that a pixel shows, counted from 1, and its normal.
-    pub faces: Vec<&'a Rows>,
-    /// The sum of its samples' noisy light, and how many they are.
-    pub light: Vec<&'a Rows>,
+    /// The body that a pixel shows, see `body_id`, and its normal.
+    pub features: Vec<&'a BandBuffer>,
+    /// The sum of its samples' noisy light, and their number.
+    pub light: Vec<&'a BandBuffer>,
     pub width: usize,
     pub height: usize,
 }
 
-/// Weights by distance of the pixels of a window.
+/// The spatial weights of a window.
 pub struct Kernel {
     window: usize,
-    /// Pixels from one that counts to the next.
+    /// Distance between the pixels that it uses.
     step: usize,
     weights: Vec<f32>,
 }
 
-impl Rows {
+impl BandBuffer {
     fn new(width: usize) -> Self {
         let stride = width.next_multiple_of(LANES) + 2 * MARGIN;
-        Self { stride, numbers: vec![0.0; TILE * 4 * stride] }
+        Self { stride, channels: vec![0.0; TILE * 4 * stride] }
     }
 
-    /// Faces and light of a band that starts with this row.
-    pub fn faces_and_light(pixels: &[Pixel], start: usize, width: usize) -> [Self; 2] {
+    /// The feature and light buffers of a band that starts at this row.
+    pub fn features_and_light(pixels: &[Pixel], start: usize, width: usize) -> [Self; 2] {
         if pixels.is_empty() {
             return Default::default();
         }
-        let [mut faces, mut light] = [Self::new(width), Self::new(width)];
+        let [mut features, mut light] = [Self::new(width), Self::new(width)];
         for Pixel { column, row, mean, .. } in pixels {
             if mean.body != NOBODY {
                 let (normal, sum) = (mean.normal, mean.sum);
-                faces.set(*column, row - start, [number(mean.body), normal.x, normal.y, normal.z]);
+                features.set(*column, row - start, [body_id(mean.body), normal.x, normal.y, normal.z]);
                 light.set(*column, row - start, [sum.x, sum.y, sum.z, mean.count]);
             }
         }
-        [faces, light]
+        [features, light]
     }
 
-    fn set(&mut self, column: usize, row: usize, numbers: [f32; 4]) {
-        for (kind, number) in numbers.into_iter().enumerate() {
-            self.numbers[(row * 4 + kind) * self.stride + MARGIN + column] = number;
+    fn set(&mut self, column: usize, row: usize, channels: [f32; 4]) {
+        for (channel, number) in channels.into_iter().enumerate() {
+            self.channels[(row * 4 + channel) * self.stride + MARGIN + column] = number;
         }
     }
 
     fn get(&self, column: usize, row: usize) -> [f32; 4] {
-        [0, 1, 2, 3].map(|kind| self.numbers[(row * 4 + kind) * self.stride + MARGIN + column])
+        [0, 1, 2, 3].map(|channel| self.channels[(row * 4 + channel) * self.stride + MARGIN + column])
     }
 
-    /// A pixel's light in the mean.
+    /// The mean of a pixel's light.
     #[inline]
     pub fn mean(&self, column: usize, row: usize) -> V3 {
         let [x, y, z, count] = self.get(column, row);
         if count > 0.0 { v3(x, y, z) / count } else { V3::ZERO }
     }
 
-    /// The numbers of eight pixels; columns count from the margin's first.
+    /// The channels of eight pixels; `column` includes the margin.
     #[inline(always)]
     fn eight(&self, column: usize, row: usize) -> [F8; 4] {
         let mut eight = [F8::default(); 4];
-        for (kind, eight) in eight.iter_mut().enumerate() {
-            let first = (row * 4 + kind) * self.stride + column;
-            eight.0.copy_from_slice(&self.numbers[first..first + LANES]);
+        for (channel, eight) in eight.iter_mut().enumerate() {
+            let first = (row * 4 + channel) * self.stride + column;
+            eight.0.copy_from_slice(&self.channels[first..first + LANES]);
         }
         eight
     }
 
     #[inline(always)]
     fn set_eight(&mut self, column: usize, row: usize, eight: [F8; 4]) {
-        for (kind, eight) in eight.into_iter().enumerate() {
-            let first = (row * 4 + kind) * self.stride + column;
-            self.numbers[first..first + LANES].copy_from_slice(&eight.0);
+        for (channel, eight) in eight.into_iter().enumerate() {
+            let first = (row * 4 + channel) * self.stride + column;
+            self.channels[first..first + LANES].copy_from_slice(&eight.0);
         }
     }
 }
 
-/// A body's number among faces, where 0 is nobody.
-fn number(body: usize) -> f32 {
+/// A body in the feature buffer, where 0 is no body.
+fn body_id(body: usize) -> f32 {
     (body + 1) as f32
 }
 
@@ -112,16 +114,16 @@ impl Kernel {
 }
 
 impl Bands<'_> {
-    /// A band's light, smoothed over the pixels around that show the same body from much the same side.
-    pub fn smoothed(&self, band: usize, kernel: &Kernel) -> Rows {
-        if self.faces[band].numbers.is_empty() {
-            return Rows::default();
+    /// The filtered light of a band.
+    pub fn smoothed(&self, band: usize, kernel: &Kernel) -> BandBuffer {
+        if self.features[band].channels.is_empty() {
+            return BandBuffer::default();
         }
         dispatch(Smoothing { bands: self, band, kernel })
     }
 
-    /// The noisy light of a body about a pixel that shows another one, too; these are the pixel's own samples.
-    pub fn beside(&self, [column, row]: [usize; 2], body: usize, own: &[Sample], kernel: &Kernel) -> V3 {
+    /// The noisy light of a body around a pixel that also shows another one; `own` are the pixel's samples.
+    pub fn light_near(&self, [column, row]: [usize; 2], body: usize, own: &[Sample], kernel: &Kernel) -> V3 {
         let (window, side) = (kernel.window, 2 * kernel.window + 1);
         let (mut sum, mut total) = (V3::ZERO, 0.0);
         for light in own.iter().filter(|sample| sample.body == body).filter_map(|sample| sample.noisy) {
@@ -129,12 +131,12 @@ impl Bands<'_> {
             total += 1.0;
         }
         for r in row.saturating_sub(window)..(row + window + 1).min(self.height) {
-            let (faces, light) = (self.faces[r / TILE], self.light[r / TILE]);
-            if faces.numbers.is_empty() {
+            let (features, light) = (self.features[r / TILE], self.light[r / TILE]);
+            if features.channels.is_empty() {
                 continue;
             }
             for c in column.saturating_sub(window)..(column + window + 1).min(self.width) {
-                if faces.get(c, r % TILE)[0] == number(body) {
+                if features.get(c, r % TILE)[0] == body_id(body) {
                     let weight = kernel.weights[(r + window - row) * side + c + window - column];
                     let [x, y, z, count] = light.get(c, r % TILE);
                     sum += v3(x, y, z) * weight;
@@ -146,7 +148,7 @@ impl Bands<'_> {
     }
 }
 
-/// Smooths the light of a band.
+/// Filters the light of a band.
 struct Smoothing<'a> {
     bands: &'a Bands<'a>,
     band: usize,
@@ -154,16 +156,16 @@ struct Smoothing<'a> {
 }
 
 impl NullaryFnOnce for Smoothing<'_> {
-    type Output = Rows;
+    type Output = BandBuffer;
 
     #[inline(always)]
-    fn call(self) -> Rows {
+    fn call(self) -> BandBuffer {
         let Self { bands, band, kernel } = self;
         let (side, reach) = (2 * kernel.window + 1, kernel.window * kernel.step);
-        let mut smoothed = Rows::new(bands.width);
+        let mut smoothed = BandBuffer::new(bands.width);
         for row in 0..TILE {
             for first in (MARGIN..MARGIN + bands.width).step_by(LANES) {
-                let [body, x, y, z] = bands.faces[band].eight(first, row);
+                let [body, x, y, z] = bands.features[band].eight(first, row);
                 if !body.is_positive().any() {
                     continue;
                 }
@@ -171,15 +173,15 @@ impl NullaryFnOnce for Smoothing<'_> {
                 let (mut sum, mut total) = (V3::default(), F8::default());
                 for i in 0..side {
                     let Some(r) = (band * TILE + row + i * kernel.step).checked_sub(reach) else { continue };
-                    if r >= bands.height || bands.faces[r / TILE].numbers.is_empty() {
+                    if r >= bands.height || bands.features[r / TILE].channels.is_empty() {
                         continue;
                     }
-                    let (faces, light) = (bands.faces[r / TILE], bands.light[r / TILE]);
+                    let (features, light) = (bands.features[r / TILE], bands.light[r / TILE]);
                     for j in 0..side {
                         let column = first + j * kernel.step - reach;
-                        let [other, x, y, z] = faces.eight(column, r % TILE);
-                        let is_same = (body - other).size().is_less(F8::all(0.5));
-                        let weight = F8::all(kernel.weights[i * side + j]) * alike(normal, v3(x, y, z));
+                        let [other, x, y, z] = features.eight(column, r % TILE);
+                        let is_same = (body - other).abs().is_less(F8::splat(0.5));
+                        let weight = F8::splat(kernel.weights[i * side + j]) * normal_weight(normal, v3(x, y, z));
                         let weight = F8::select(is_same, weight, F8::default());
                         let [x, y, z, count] = light.eight(column, r % TILE);
                         sum += v3(x, y, z) * weight;
@@ -193,11 +195,11 @@ impl NullaryFnOnce for Smoothing<'_> {
     }
 }
 
-/// What a pixel weighs in another by how far its normal is turned.
+/// The weight of a pixel in another's mean by the angle between their normals.
 #[inline(always)]
-fn alike(a: V3<F8>, b: V3<F8>) -> F8 {
-    let (zero, one) = (F8::default(), F8::all(1.0));
-    let alike = (one - F8::all(15.0) * (one - a.dot(b)).most(zero)).most(zero);
+fn normal_weight(a: V3<F8>, b: V3<F8>) -> F8 {
+    let (zero, one) = (F8::default(), F8::splat(1.0));
+    let alike = (one - F8::splat(15.0) * (one - a.dot(b)).max(zero)).max(zero);
     let alike = alike * alike;
     alike * alike
 }
@@ -206,10 +208,10 @@ fn alike(a: V3<F8>, b: V3<F8>) -> F8 {
 mod tests {
     use super::super::pixel::Mean;
     use super::*;
-    use crate::render::lanes::plain;
+    use crate::render::lanes::call_without_avx2;
 
-    /// Two bands of a width that is no multiple of eight, where about every third pixel shows no body.
-    fn bands() -> [[Rows; 2]; 2] {
+    /// Two bands whose width is not a multiple of eight, where about every third pixel shows no body.
+    fn bands() -> [[BandBuffer; 2]; 2] {
         let band = |start: usize| {
             let pixels: Vec<Pixel> = (0..TILE * 21)
                 .filter(|i| i % 3 != 1)
@@ -221,16 +223,16 @@ mod tests {
                     Pixel { column, row, samples: 0..1, rays: [1, 0], mean }
                 })
                 .collect();
-            Rows::faces_and_light(&pixels, start, 21)
+            BandBuffer::features_and_light(&pixels, start, 21)
         };
         [band(0), band(TILE)]
     }
 
     #[test]
-    fn light_is_evened_out_alike_with_and_without_avx2_and_over_the_same_body_alone() {
+    fn the_filter_gives_the_same_with_and_without_avx2_and_a_window_of_one_pixel_keeps_it() {
         let rows = bands();
         let bands = Bands {
-            faces: rows.iter().map(|[faces, _]| faces).collect(),
+            features: rows.iter().map(|[features, _]| features).collect(),
             light: rows.iter().map(|[_, light]| light).collect(),
             width: 21,
             height: 2 * TILE,
@@ -238,11 +240,11 @@ mod tests {
         for step in [1, 2] {
             let kernel = Kernel::new(2, step);
             for band in [0, 1] {
-                let alone = plain(Smoothing { bands: &bands, band, kernel: &kernel });
-                assert_eq!(bands.smoothed(band, &kernel).numbers, alone.numbers);
+                let alone = call_without_avx2(Smoothing { bands: &bands, band, kernel: &kernel });
+                assert_eq!(bands.smoothed(band, &kernel).channels, alone.channels);
             }
         }
-        // Without a window, all that is left is the pixel's own light.
+        // A window of one pixel keeps the pixel's own light.
         let alone = bands.smoothed(1, &Kernel::new(0, 1));
         assert_eq!(alone.mean(4, 3), rows[1][1].mean(4, 3));
     }

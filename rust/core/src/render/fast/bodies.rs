@@ -1,12 +1,12 @@
-//! Finds the bodies that rays meet: bounding spheres of all bodies at once, then shapes one by one.
+//! Intersection of rays with the bodies: the bounding spheres of eight bodies at once, then the shapes one by one.
 
 use crate::render::lanes::{F8, LANES, Mask, Real};
 use crate::render::light::Light;
 use crate::render::nearest::nearest;
-use crate::render::stage::{Body, MOST_LIGHTS, Stage};
+use crate::render::stage::{Body, MAX_LIGHTS, Stage};
 use crate::render::vector::V3;
 
-/// Bounding spheres, eight side by side.
+/// Eight bounding spheres, in SIMD lanes.
 #[derive(Clone, Debug, Default)]
 struct Spheres {
     x: [f32; LANES],
@@ -21,7 +21,7 @@ pub struct Bodies<'a> {
     spheres: Vec<Spheres>,
 }
 
-/// Which body a ray leaves from, if any: one without hollows does not stand in its own way.
+/// Stands for no body: as the one that a ray leaves (a convex body cannot occlude itself), or as the one it hits.
 pub const NOBODY: usize = usize::MAX;
 
 impl<'a> Bodies<'a> {
@@ -41,7 +41,7 @@ impl<'a> Bodies<'a> {
         Self { list: &stage.bodies, spheres }
     }
 
-    /// The nearest body that a ray meets within `distance`, and where.
+    /// The nearest hit within `distance` of a ray that leaves the body `leaving`: the distance and the body.
     #[inline(always)]
     pub fn nearest(&self, origin: V3, direction: V3, distance: f32, leaving: usize) -> Option<(f32, usize)> {
         let mut best = None;
@@ -51,14 +51,15 @@ impl<'a> Bodies<'a> {
                 let number = chunk * LANES + lane;
                 let body = &self.list[number];
                 let may_meet = number != leaving || body.shape.has_hollows();
-                may_meet.then(|| (body.hit_within(origin, direction), number))
+                may_meet.then(|| (body.hit_in_bound(origin, direction), number))
             });
             best = nearest(met, within).or(best);
         }
         best
     }
 
-    /// Bodies that may stand in a shaft to a disc from the surroundings of a point: bits by number, for up to 64.
+    /// Shaft culling: the bodies, as bits, that may intersect rays from within `reach` of a point to the disc of a cone
+    /// about `toward`, whose half angle has the tangent `spread`.
     #[inline(always)]
     pub fn in_shaft(&self, origin: V3, toward: V3, distance: f32, spread: f32, reach: f32) -> u64 {
         let mut bits = 0;
@@ -81,22 +82,22 @@ impl<'a> Bodies<'a> {
         bits
     }
 
-    /// Bodies that may stand between a body and each light: bits by number.
-    pub fn between(&self, number: usize, lights: &[Light]) -> [u64; MOST_LIGHTS] {
+    /// For each light, the bodies, as bits, that may hide it from points of a body.
+    pub fn light_occluders(&self, number: usize, lights: &[Light]) -> [u64; MAX_LIGHTS] {
         let body = &self.list[number];
-        let mut between = [0; MOST_LIGHTS];
+        let mut between = [0; MAX_LIGHTS];
         for (light, bits) in lights.iter().zip(&mut between) {
-            let (toward, distance, spread) = light.middle(body.location);
+            let (toward, distance, spread) = light.bounding_cone(body.location);
             *bits = self.in_shaft(body.location, toward, distance, spread, body.bound) & !(1 << number);
             *bits |= u64::from(body.shape.has_hollows()) << number;
         }
         between
     }
 
-    /// Which of these bodies each of eight rays meets first, or NOBODY; and how far away.
+    /// The nearest of these bodies (as bits) that each of eight rays hits, or NOBODY; and the distances.
     #[inline(always)]
     pub fn nearest_of(&self, bodies: u64, origin: V3<F8>, direction: V3<F8>) -> ([usize; LANES], F8) {
-        let (mut found, mut distance) = ([NOBODY; LANES], F8::all(f32::INFINITY));
+        let (mut found, mut distance) = ([NOBODY; LANES], F8::splat(f32::INFINITY));
         for number in bits(bodies) {
             let t = self.list[number].hit(origin, direction);
             let is_nearer = t.is_less(distance);
@@ -106,7 +107,7 @@ impl<'a> Bodies<'a> {
         (found, distance)
     }
 
-    /// Where one of these bodies stands between a point and what is `distance` away; asked for `wanted` alone.
+    /// Which of the `wanted` shadow rays of length `distance` one of these bodies (as bits) blocks.
     #[inline(always)]
     pub fn blocked_by<F: Real>(
         &self,
@@ -127,7 +128,7 @@ impl<'a> Bodies<'a> {
     }
 }
 
-/// The numbers of the bits that are set, from the lowest.
+/// The indices of the set bits, from the lowest.
 #[inline(always)]
 fn bits(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -137,7 +138,7 @@ fn bits(mut bits: u64) -> impl Iterator<Item = usize> {
 }
 
 impl Spheres {
-    /// Which spheres a ray meets within `distance`, as bits.
+    /// The spheres that a ray meets within `distance`, as bits.
     #[inline(always)]
     fn met(&self, origin: V3, direction: V3, distance: f32) -> u32 {
         let mut bits = 0_u32;

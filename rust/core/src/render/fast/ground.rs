@@ -1,55 +1,55 @@
-//! The light of pixels that show nothing but ground.
+//! Radiance of the pixels that show nothing but ground.
 //!
-//! Light on the ground changes slowly, but for its shadows' edges and its foldings. It is found
-//! at every fourth pixel and blended between; only where a light is hidden from some of the four
-//! corners about a pixel and not from others, shadow rays leave the pixel itself.
+//! Light on the ground varies slowly, except at edges of shadows and at folds. It is computed at every fourth pixel and
+//! interpolated; only where a light is visible from some of the four corners around a pixel and hidden from others,
+//! the pixel traces shadow rays of its own.
 
 use super::bodies::NOBODY;
-use super::numbers::Numbers;
 use super::shade::OFFSET;
+use super::sobol::SobolSample;
 use super::view::View;
-use crate::render::stage::MOST_LIGHTS;
+use crate::render::stage::MAX_LIGHTS;
 use crate::render::vector::V3;
 use rayon::prelude::*;
 use std::f32::consts::FRAC_1_PI;
 
-/// Pixels from one corner to the next; a tile has a whole number of such steps.
+/// Pixels from one corner to the next; divides `TILE`.
 pub const STEP: usize = 4;
 
-/// How much is spent on the ground.
+/// Sampling effort of the ground.
 #[derive(Clone, Copy, Debug)]
 pub struct GroundEffort {
-    /// Shadow rays of a corner to a light that a body may hide; a power of two.
+    /// Shadow rays from a corner to a light that a body may hide; a power of two.
     pub corner_rays: u32,
-    /// Shadow rays of a pixel to a light: to begin with, and where they disagree.
+    /// Shadow rays from a pixel to a light: at first, and at most if they disagree.
     pub shadow_rays: [u32; 2],
-    /// How far corners may differ in what they see of a light, as a share of all light that could be there, for
-    /// the pixels between them to be blended.
+    /// How much the visible part of a light may differ between corners for pixels to be interpolated, as a fraction of
+    /// all unoccluded light.
     pub difference: f32,
 }
 
-/// Ground at a corner.
+/// The ground at a corner.
 #[derive(Clone, Copy, Default)]
 struct Corner {
-    /// Ground shows here, not a body.
-    usable: bool,
-    /// Nothing shows here.
-    open: bool,
+    /// Its pixel shows ground, not a body.
+    shows_ground: bool,
+    /// Its pixel shows the background.
+    shows_background: bool,
     local_x: f32,
     normal: V3,
-    /// How strong each light is where nothing hides it.
-    strength: [f32; MOST_LIGHTS],
-    /// Which share of each light is seen.
-    clear: [f32; MOST_LIGHTS],
-    /// Light that is seen and thrown back, as it flows along x, y and z.
-    flow: [V3; 3],
-    /// As far as it is thrown back.
+    /// Unoccluded strength of each light.
+    strength: [f32; MAX_LIGHTS],
+    /// Visible fraction of each light.
+    visibility: [f32; MAX_LIGHTS],
+    /// Vector irradiance of the visible light, scaled by the reflection towards the camera: its colours along x, y, z.
+    irradiance_axes: [V3; 3],
+    /// Indirect irradiance, scaled likewise.
     indirect: V3,
-    /// All of it, thrown back.
+    /// Reflected radiance.
     radiance: V3,
 }
 
-/// The ground, as far as it has been found.
+/// The ground at the corners of an image.
 pub struct Ground<'a> {
     view: &'a View<'a>,
     effort: GroundEffort,
@@ -57,23 +57,23 @@ pub struct Ground<'a> {
     across: usize,
 }
 
-/// What a cell of `STEP` x `STEP` pixels shows.
+/// A cell of `STEP` x `STEP` pixels.
 pub struct Cell<'g> {
     ground: &'g Ground<'g>,
     corners: [&'g Corner; 4],
     first: [usize; 2],
-    /// Bits of the lights that need shadow rays.
-    unsure: u32,
-    kind: Kind,
+    /// The lights that need shadow rays from each pixel, as bits.
+    penumbra_lights: u32,
+    shading: Shading,
 }
 
-enum Kind {
-    /// Nothing but a blend of the corners' radiance.
-    Even([V3; 4]),
-    /// As that, with a fold: by corner, light's flow along x, y and z, one colour in each vector.
+enum Shading {
+    /// Interpolates the corners' radiance.
+    Flat([V3; 4]),
+    /// The normal varies: interpolates each corner's vector irradiance instead.
     Folded([[V3; 3]; 4]),
-    /// Pixel by pixel.
-    Uneven,
+    /// Each pixel has a ray of its own.
+    PerPixel,
 }
 
 impl<'a> Ground<'a> {
@@ -88,41 +88,41 @@ impl<'a> Ground<'a> {
         Self { view, effort, corners, across }
     }
 
-    /// The cell that holds a pixel.
+    /// The cell that contains a pixel.
     pub fn cell(&self, column: usize, row: usize) -> Cell<'_> {
         let (x, y) = (column / STEP, row / STEP);
         let at = |x: usize, y: usize| &self.corners[y * self.across + x];
         let corners = [at(x, y), at(x + 1, y), at(x, y + 1), at(x + 1, y + 1)];
-        let even = Kind::Even(corners.map(|corner| corner.radiance));
-        let mut cell = Cell { ground: self, corners, first: [x * STEP, y * STEP], unsure: 0, kind: even };
-        if !corners.iter().all(|corner| corner.usable) {
-            cell.unsure = u32::MAX;
-            cell.kind = Kind::Uneven;
+        let even = Shading::Flat(corners.map(|corner| corner.radiance));
+        let mut cell = Cell { ground: self, corners, first: [x * STEP, y * STEP], penumbra_lights: 0, shading: even };
+        if !corners.iter().all(|corner| corner.shows_ground) {
+            cell.penumbra_lights = u32::MAX;
+            cell.shading = Shading::PerPixel;
             return cell;
         }
         let n_lights = self.view.lit.lights.len();
         let total: f32 = corners[0].strength[..n_lights].iter().sum();
         for light in 0..n_lights {
-            let seen = corners.map(|corner| corner.clear[light]);
+            let seen = corners.map(|corner| corner.visibility[light]);
             let differ = seen.iter().fold(0.0, |a: f32, &b| a.max(b)) - seen.iter().fold(1.0, |a: f32, &b| a.min(b));
             if differ * corners[0].strength[light] > self.effort.difference * total {
-                cell.unsure |= 1 << light;
+                cell.penumbra_lights |= 1 << light;
             }
         }
-        if cell.unsure != 0 {
-            cell.kind = Kind::Uneven;
+        if cell.penumbra_lights != 0 {
+            cell.shading = Shading::PerPixel;
         } else if !corners.iter().all(|corner| corner.normal == corners[0].normal) {
-            cell.kind = Kind::Folded(corners.map(|corner| corner.flow));
+            cell.shading = Shading::Folded(corners.map(|corner| corner.irradiance_axes));
         }
         cell
     }
 }
 
 impl Cell<'_> {
-    /// Whether the ground ends in the cell.
+    /// Whether the ground ends within the cell.
     pub fn is_edge(&self) -> bool {
-        let n_open = self.corners.iter().filter(|corner| corner.open).count();
-        n_open != 0 && n_open != self.corners.len()
+        let n_background = self.corners.iter().filter(|corner| corner.shows_background).count();
+        n_background != 0 && n_background != self.corners.len()
     }
 
     /// Radiance of a pixel of the cell.
@@ -131,40 +131,40 @@ impl Cell<'_> {
         let u = (column - self.first[0]) as f32 * (1.0 / STEP as f32);
         let v = (row - self.first[1]) as f32 * (1.0 / STEP as f32);
         let weights = [(1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v];
-        match &self.kind {
-            Kind::Even(radiance) => blend(weights, radiance),
-            Kind::Folded(flows) => {
+        match &self.shading {
+            Shading::Flat(radiance) => blend(weights, radiance),
+            Shading::Folded(axes) => {
                 let sheet = self.ground.view.lit.sheet;
                 let x: f32 = (0..4).map(|i| weights[i] * self.corners[i].local_x).sum();
                 let normal = sheet.at(x).1;
-                let along = |axis: usize| blend(weights, &std::array::from_fn(|i| flows[i][axis]));
+                let along = |axis: usize| blend(weights, &std::array::from_fn(|i| axes[i][axis]));
                 let light = along(0) * normal.x + along(1) * normal.y + along(2) * normal.z;
                 let indirect = blend(weights, &self.corners.map(|corner| corner.indirect));
                 (light + indirect).times(sheet.color) * FRAC_1_PI
             }
-            Kind::Uneven => self.by_itself(column, row, weights),
+            Shading::PerPixel => self.trace_pixel(column, row, weights),
         }
     }
 
-    /// With rays of the pixel's own.
-    fn by_itself(&self, column: usize, row: usize, weights: [f32; 4]) -> V3 {
+    /// Radiance by rays of the pixel's own.
+    fn trace_pixel(&self, column: usize, row: usize, weights: [f32; 4]) -> V3 {
         let view = self.ground.view;
         let lit = view.lit;
         let ray = view.ray(column as f32 + 0.5, row as f32 + 0.5);
         let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) else { return lit.background };
         let point = ray.at(t);
-        let numbers = Numbers::new(column as u32, row as u32, 0, 1);
+        let sobol = SobolSample::new(column as u32, row as u32, 0, 1);
         let [few, most] = self.ground.effort.shadow_rays;
-        let mut light = lit.indirect_to_eye(point);
+        let mut light = lit.indirect_toward_camera(point);
         for (number, lamp) in lit.lights.iter().enumerate() {
-            let clear = if self.unsure >> number & 1 == 1 {
-                lit.clear(number, point + normal * OFFSET, &numbers, few, most)
+            let visibility = if self.penumbra_lights >> number & 1 == 1 {
+                lit.visibility(number, point + normal * OFFSET, &sobol, few, most)
             } else {
-                (0..4).map(|i| weights[i] * self.corners[i].clear[number]).sum()
+                (0..4).map(|i| weights[i] * self.corners[i].visibility[number]).sum()
             };
-            if clear > 0.0 {
-                let share = lit.sheet.share(normal, -ray.direction, lamp.middle(point).0);
-                light += lamp.irradiance(point, normal).times(share) * clear;
+            if visibility > 0.0 {
+                let ratio = lit.sheet.lambert_ratio(normal, -ray.direction, lamp.bounding_cone(point).0);
+                light += lamp.irradiance(point, normal).times(ratio) * visibility;
             }
         }
         light.times(lit.sheet.color) * FRAC_1_PI
@@ -179,31 +179,31 @@ fn corner(view: &View<'_>, effort: GroundEffort, column: usize, row: usize) -> C
     }
     let ray = view.ray(column as f32 + 0.5, row as f32 + 0.5);
     let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) else {
-        corner.open = true;
+        corner.shows_background = true;
         return corner;
     };
     let point = ray.at(t);
-    corner.usable = true;
+    corner.shows_ground = true;
     corner.local_x = lit.sheet.to_local(point).x;
     corner.normal = normal;
-    corner.indirect = lit.indirect_to_eye(point);
-    let numbers = Numbers::new((column / STEP) as u32, (row / STEP) as u32, 0, effort.corner_rays);
+    corner.indirect = lit.indirect_toward_camera(point);
+    let sobol = SobolSample::new((column / STEP) as u32, (row / STEP) as u32, 0, effort.corner_rays);
     let rays = effort.corner_rays;
     for (number, lamp) in lit.lights.iter().enumerate() {
-        let flux = lamp.flux(point);
+        let flux = lamp.irradiance_vector(point);
         let cos = normal.dot(flux);
         if cos > 0.0 {
-            corner.strength[number] = lamp.color().mean() * cos;
-            let share = lit.sheet.share(normal, -ray.direction, lamp.middle(point).0);
-            let clear = lit.clear(number, point + normal * OFFSET, &numbers, rays.min(4), rays);
-            corner.clear[number] = clear;
-            let color = lamp.color().times(share) * clear;
-            for (axis, sum) in corner.flow.iter_mut().enumerate() {
+            corner.strength[number] = lamp.radiance().mean() * cos;
+            let ratio = lit.sheet.lambert_ratio(normal, -ray.direction, lamp.bounding_cone(point).0);
+            let visibility = lit.visibility(number, point + normal * OFFSET, &sobol, rays.min(4), rays);
+            corner.visibility[number] = visibility;
+            let color = lamp.radiance().times(ratio) * visibility;
+            for (axis, sum) in corner.irradiance_axes.iter_mut().enumerate() {
                 *sum += color * flux[axis];
             }
         }
     }
-    let [x, y, z] = corner.flow;
+    let [x, y, z] = corner.irradiance_axes;
     let light = x * normal.x + y * normal.y + z * normal.z;
     corner.radiance = (light + corner.indirect).times(lit.sheet.color) * FRAC_1_PI;
     corner

@@ -1,9 +1,9 @@
-//! Joins what pixels and samples show into an image.
+//! Reconstructs the image from its pixels and samples.
 //!
-//! Pixels of ground alone come from `ground`, one value each; others are sampled by `pixel`, and
-//! each sample counts in all pixels whose filter reaches it.
+//! A pixel of ground alone has one value, from `ground`. Others are sampled by `pixel`, and each sample contributes to
+//! all pixels whose reconstruction filter reaches it.
 
-use super::average::{Bands, Kernel, Rows};
+use super::average::{BandBuffer, Bands, Kernel};
 use super::bodies::NOBODY;
 use super::ground::{Ground, GroundEffort, STEP};
 use super::pixel::{Pixel, PixelEffort, Sample, Sampler};
@@ -17,37 +17,37 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// How much is spent on an image.
+/// Sampling effort of an image.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageEffort {
     pub ground: GroundEffort,
     pub pixels: PixelEffort,
 }
 
-/// Half of the window over which noisy light is averaged, in steps: of two pixels, and then of one.
+/// Radius of the window over which noisy light is filtered, in steps: first of two pixels, then of one.
 const WINDOW: usize = 2;
 
 static SRGB: LazyLock<SrgbTable> = LazyLock::new(SrgbTable::default);
 static FILTER: LazyLock<FilterWeights> = LazyLock::new(FilterWeights::default);
 
-/// Red, green, blue and weight.
-type Weighed = [f32; 4];
+/// Weighted sums of red, green and blue, and the sum of the weights.
+type WeightedColor = [f32; 4];
 
-/// Some rows, as many as a tile's.
+/// The pixels of `TILE` rows.
 struct Band {
-    /// Of each pixel that shows ground alone its light and 1, of others nothing.
-    plain: Vec<Weighed>,
+    /// For each pixel that shows ground alone, its radiance with weight 1; zeros for the others.
+    ground_light: Vec<WeightedColor>,
     pixels: Vec<Pixel>,
     samples: Vec<Sample>,
-    /// See `Bands`.
-    faces: Rows,
-    light: Rows,
+    /// Inputs of the filter, see `Bands`.
+    features: BandBuffer,
+    light: BandBuffer,
 }
 
-/// Sums of some rows and of those just before and after.
-struct Sums(Vec<Weighed>);
+/// Filtered sums over the samples of a band, for its rows and the ones just before and after.
+struct Sums(Vec<WeightedColor>);
 
-/// An image as bytes, rows from the top, RGB.
+/// The image as RGB bytes, rows from the top.
 pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8> {
     let view = View::new(lit, camera);
     let (width, height) = (view.width, view.height);
@@ -59,11 +59,12 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
         .map(|&start| band(&view, &ground, effort.pixels, start..(start + TILE).min(height)))
         .collect();
 
-    let faces = || bands.iter().map(|band| &band.faces).collect();
-    let noisy = Bands { faces: faces(), light: bands.iter().map(|band| &band.light).collect(), width, height };
+    let features = || bands.iter().map(|band| &band.features).collect();
+    let noisy = Bands { features: features(), light: bands.iter().map(|band| &band.light).collect(), width, height };
     let kernel = Kernel::new(WINDOW, 2);
-    let smoothed: Vec<Rows> = (0..bands.len()).into_par_iter().map(|band| noisy.smoothed(band, &kernel)).collect();
-    let smoothed = Bands { faces: faces(), light: smoothed.iter().collect(), width, height };
+    let smoothed: Vec<BandBuffer> =
+        (0..bands.len()).into_par_iter().map(|band| noisy.smoothed(band, &kernel)).collect();
+    let smoothed = Bands { features: features(), light: smoothed.iter().collect(), width, height };
     let kernel = Kernel::new(WINDOW, 1);
     let middle = [filter.around(0.0); 2];
     let sums: Vec<Sums> = bands
@@ -86,8 +87,9 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
                 for sample in samples {
                     if sample.body != last.0 {
                         let is_own = sample.body == pixel.mean.body || sample.body == NOBODY;
-                        let beside = || smoothed.beside([pixel.column, pixel.row], sample.body, samples, &kernel);
-                        last = (sample.body, if is_own { own } else { beside() });
+                        let light_near =
+                            || smoothed.light_near([pixel.column, pixel.row], sample.body, samples, &kernel);
+                        last = (sample.body, if is_own { own } else { light_near() });
                     }
                     let light = if sample.body == NOBODY { sample.clean } else { sample.clean + last.1 };
                     if sample.offset != offset {
@@ -100,40 +102,40 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
         })
         .collect();
 
-    let developer = Developer { srgb: &SRGB, filter: middle[0], bands: &bands, sums: &sums, width };
+    let resolver = Resolver { srgb: &SRGB, filter: middle[0], bands: &bands, sums: &sums, width };
     let mut bytes = vec![0; 3 * width * height];
     let rows = bytes.par_chunks_mut(3 * width).with_min_len(TILE).enumerate();
-    rows.for_each(|(row, bytes)| dispatch(|| developer.row(row, height, bytes)));
+    rows.for_each(|(row, bytes)| dispatch(|| resolver.row(row, height, bytes)));
     bytes
 }
 
-/// The rays of some rows.
+/// Shades and samples the pixels of some rows.
 fn band(view: &View<'_>, ground: &Ground<'_>, effort: PixelEffort, rows: Range<usize>) -> Band {
     let width = view.width;
     let mut band = Band {
-        plain: vec![[0.0; 4]; rows.len() * width],
+        ground_light: vec![[0.0; 4]; rows.len() * width],
         pixels: Vec::new(),
         samples: Vec::new(),
-        faces: Rows::default(),
-        light: Rows::default(),
+        features: BandBuffer::default(),
+        light: BandBuffer::default(),
     };
     let mut sampler = Sampler::new(view, effort.difference);
     for top in rows.clone().step_by(STEP) {
         for left in (0..width).step_by(STEP) {
             let cell = ground.cell(left, top);
-            // A tile's bodies are those of the pixels beside it, too.
+            // A tile's bodies include those of the pixels next to it.
             let (is_edge, is_empty) = (cell.is_edge(), view.bodies(left, top) == 0);
             for row in top..(top + STEP).min(rows.end) {
                 for column in left..(left + STEP).min(width) {
                     let place = (row - rows.start) * width + column;
                     let own = if is_empty { NOBODY } else { view.shown(column, row) };
                     let rays = match view.lit.bodies.list.get(own) {
-                        _ if is_edge || (!is_empty && !view.is_even(column, row)) => effort.outline,
+                        _ if is_edge || (!is_empty && !view.is_uniform(column, row)) => effort.outline,
                         Some(body) if body.shader.is_metal() => effort.metal,
                         Some(_) => effort.matte,
                         None => {
                             let light = cell.radiance(column, row);
-                            band.plain[place] = [light.x, light.y, light.z, 1.0];
+                            band.ground_light[place] = [light.x, light.y, light.z, 1.0];
                             continue;
                         }
                     };
@@ -143,36 +145,36 @@ fn band(view: &View<'_>, ground: &Ground<'_>, effort: PixelEffort, rows: Range<u
         }
     }
     (band.pixels, band.samples) = sampler.finish();
-    [band.faces, band.light] = Rows::faces_and_light(&band.pixels, rows.start, width);
+    [band.features, band.light] = BandBuffer::features_and_light(&band.pixels, rows.start, width);
     band
 }
 
-/// What is left to do when all light is found.
-struct Developer<'a> {
+/// Resolves the sums over samples to the bytes of the image.
+struct Resolver<'a> {
     srgb: &'a SrgbTable,
-    /// Weights of a pixel's middle in the pixel before, its own, and the one after.
+    /// The filter weights of a sample at a pixel's centre in the previous, own and next pixel.
     filter: [f32; 3],
     bands: &'a [Band],
     sums: &'a [Sums],
     width: usize,
 }
 
-impl Developer<'_> {
-    /// The bytes of a row of `height`.
+impl Resolver<'_> {
+    /// Computes the bytes of a row.
     #[inline(always)]
     fn row(&self, row: usize, height: usize, bytes: &mut [u8]) {
         let width = self.width;
         let [side, middle, _] = self.filter;
-        // One more at either end, of no weight.
-        let mut plain = vec![[0.0; 4]; width + 2];
+        // Padded with a pixel of weight 0 at either end.
+        let mut ground_light = vec![[0.0; 4]; width + 2];
         for other in row.saturating_sub(1)..(row + 2).min(height) {
             let weight = if other == row { middle } else { side };
-            let values = &self.bands[other / TILE].plain[other % TILE * width..][..width];
-            for (sum, value) in plain[1..].iter_mut().zip(values) {
-                *sum = weighed_sum(sum, value, weight);
+            let values = &self.bands[other / TILE].ground_light[other % TILE * width..][..width];
+            for (sum, value) in ground_light[1..].iter_mut().zip(values) {
+                *sum = add_weighted(sum, value, weight);
             }
         }
-        let mut sampled: [&[Weighed]; 3] = [&[]; 3];
+        let mut sampled: [&[WeightedColor]; 3] = [&[]; 3];
         let (band, within) = (row / TILE, row % TILE);
         let of = |band: usize, row: usize| self.sums[band].0.get(row * width..(row + 1) * width).unwrap_or_default();
         sampled[0] = of(band, within + 1);
@@ -183,13 +185,13 @@ impl Developer<'_> {
             sampled[2] = of(band + 1, 0);
         }
         let mut sums = vec![[0.0; 4]; width];
-        for (sum, around) in sums.iter_mut().zip(plain.windows(3)) {
-            *sum = weighed_sum(&weighed_sum(&[0.0; 4], &around[1], middle), &around[0], side);
-            *sum = weighed_sum(sum, &around[2], side);
+        for (sum, around) in sums.iter_mut().zip(ground_light.windows(3)) {
+            *sum = add_weighted(&add_weighted(&[0.0; 4], &around[1], middle), &around[0], side);
+            *sum = add_weighted(sum, &around[2], side);
         }
         for line in sampled {
             for (sum, own) in sums.iter_mut().zip(line) {
-                *sum = weighed_sum(sum, own, 1.0);
+                *sum = add_weighted(sum, own, 1.0);
             }
         }
         for ([r, g, b, weight], bytes) in sums.into_iter().zip(bytes.chunks_exact_mut(3)) {
@@ -199,13 +201,13 @@ impl Developer<'_> {
 }
 
 #[inline(always)]
-fn weighed_sum(sum: &Weighed, value: &Weighed, weight: f32) -> Weighed {
+fn add_weighted(sum: &WeightedColor, value: &WeightedColor, weight: f32) -> WeightedColor {
     std::array::from_fn(|i| sum[i] + weight * value[i])
 }
 
 impl Sums {
-    /// Adds a sample's light to the pixels that its filter reaches, with these weights for the column before its own, its
-    /// own and the one after, and for the rows; it stands for `area` of its own pixel.
+    /// Adds a sample to the pixels that its filter reaches. It stands for the fraction `area` of its own pixel;
+    /// `weights` are those of the previous, own and next column, and of the rows.
     #[inline(always)]
     fn add(&mut self, width: usize, [column, row]: [usize; 2], weights: [[f32; 3]; 2], light: V3, area: f32) {
         let value = [light.x * area, light.y * area, light.z * area, area];
@@ -217,7 +219,7 @@ impl Sums {
                     continue;
                 }
                 let sum = &mut self.0[(row + r) * width + target - 1];
-                *sum = weighed_sum(sum, &value, weight_r * weight_c);
+                *sum = add_weighted(sum, &value, weight_r * weight_c);
             }
         }
     }

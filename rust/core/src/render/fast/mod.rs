@@ -1,8 +1,8 @@
-//! The fast renderer: each kind of light is found in its own way.
+//! The fast renderer, which computes each kind of light in its own way.
 //!
-//! `far_ground` is the empty ground, `near_ground` a map of the ground around the bodies, which rays that leave
-//! bodies see (`shade`). Of what the camera sees (`view`), `ground` finds pixels without bodies,
-//! `pixel` samples the others, `average` smooths what is noisy in them, and `image` joins all.
+//! `far_ground` has the radiosity of the empty ground, and `near_ground` a radiance map of the ground around the
+//! bodies; secondary rays from bodies (`shade`) look both up. Of the primary rays (`view`), `ground` shades the pixels
+//! without bodies, `pixel` samples the others, `average` filters their noisy part, and `image` reconstructs the image.
 
 mod average;
 pub mod bodies;
@@ -11,9 +11,9 @@ pub mod ground;
 pub mod image;
 pub mod near_ground;
 pub mod near_light;
-pub mod numbers;
 pub mod pixel;
 pub mod shade;
+pub mod sobol;
 mod view;
 
 use super::stage::Stage;
@@ -21,12 +21,12 @@ use bodies::Bodies;
 use far_ground::Patches;
 use ground::GroundEffort;
 use image::ImageEffort;
-use near_ground::Near;
+use near_ground::NearGround;
 use near_light::NearEffort;
 use pixel::PixelEffort;
 use shade::LitStage;
 
-/// How much is spent on an image.
+/// Sampling effort of an image.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub near: NearEffort,
@@ -57,24 +57,24 @@ impl Effort {
     };
 }
 
-/// An image as bytes, rows from the top, RGB.
+/// The image as RGB bytes, rows from the top.
 pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
-    // Within the pool from beginning to end: each parallel step that is begun outside it wakes it anew.
+    // All within the thread pool: each parallel step started from outside would wake it again.
     rayon::scope(|_| image::image(&lit_stage(stage, patches, effort), &stage.camera, effort.image))
 }
 
-/// A stage with the light on its ground.
+/// The stage with the light on its ground computed.
 fn lit_stage<'a>(stage: &'a Stage<'_>, patches: &Patches, effort: Effort) -> LitStage<'a> {
     let bodies = Bodies::new(stage);
-    let between = (0..bodies.list.len()).map(|number| bodies.between(number, &stage.lights)).collect();
+    let between = (0..bodies.list.len()).map(|number| bodies.light_occluders(number, &stage.lights)).collect();
     let mut lit = LitStage {
         bodies,
-        between,
+        light_occluders: between,
         sheet: stage.ground,
         lights: &stage.lights,
         background: stage.background,
         far: patches.lit(stage),
-        near: Near::default(),
+        near: NearGround::default(),
         blur_glossy: stage.blur_glossy,
     };
     let lens = stage.camera.lens;
@@ -84,58 +84,52 @@ fn lit_stage<'a>(stage: &'a Stage<'_>, patches: &Patches, effort: Effort) -> Lit
 
 #[cfg(test)]
 mod tests {
-    use super::numbers::Numbers;
+    use super::sobol::SobolSample;
     use super::*;
-    use crate::render::lanes::IS_PLAIN;
-    use crate::render::stage::{Placement, Studio};
+    use crate::render::lanes::WITHOUT_AVX2;
+    use crate::render::test_scenes::{placements, studio};
     use std::sync::atomic::Ordering;
 
     #[test]
     fn images_are_the_same_with_and_without_avx2() {
-        let look = include_bytes!("../../../../../blender_assets/look.json");
-        let placements: Vec<Placement> =
-            serde_json::from_slice(include_bytes!("../../../benches/placements.json")).unwrap();
-        let studio = Studio::from_json(look, "look.json").unwrap();
+        let studio = studio();
         let patches = Patches::new(studio.ground());
-        for placement in &placements[..4] {
+        for placement in &placements()[..4] {
             let stage = studio.stage(placement, 150, 100).unwrap();
             for effort in [Effort::DRAFT, Effort::STANDARD, Effort::HIGH] {
                 let wide = render(&stage, &patches, effort);
-                IS_PLAIN.store(true, Ordering::Relaxed);
+                WITHOUT_AVX2.store(true, Ordering::Relaxed);
                 let plain = render(&stage, &patches, effort);
-                IS_PLAIN.store(false, Ordering::Relaxed);
+                WITHOUT_AVX2.store(false, Ordering::Relaxed);
                 assert_eq!(wide, plain);
             }
         }
     }
 
     #[test]
-    fn a_body_that_hides_a_light_is_among_those_that_may() {
-        let look = include_bytes!("../../../../../blender_assets/look.json");
-        let placements: Vec<Placement> =
-            serde_json::from_slice(include_bytes!("../../../benches/placements.json")).unwrap();
-        let studio = Studio::from_json(look, "look.json").unwrap();
+    fn the_occluder_map_misses_no_occluder() {
+        let studio = studio();
         let patches = Patches::new(studio.ground());
         let (mut n_hidden, mut n_left_out) = (0, 0);
-        for placement in &placements[..4] {
+        for placement in &placements()[..4] {
             let stage = studio.stage(placement, 150, 100).unwrap();
             let lit = lit_stage(&stage, &patches, Effort::DRAFT);
             let all = u64::MAX >> (64 - lit.bodies.list.len());
             for i in 0..4_000 {
-                let numbers = Numbers::new(i, 1, 0, 1);
-                let [x, y] = numbers.pair(0).map(|u| 9.0 * u - 4.5);
+                let sobol = SobolSample::new(i, 1, 0, 1);
+                let [x, y] = sobol.pair(0).map(|u| 9.0 * u - 4.5);
                 let (point, normal) = lit.ground_at(x, y);
                 let origin = point + normal * shade::OFFSET;
                 for (light, lamp) in lit.lights.iter().enumerate() {
-                    let Some(suspects) = lit.near.hiders(x, y, light) else { continue };
+                    let Some(occluders) = lit.near.occluders(x, y, light) else { continue };
                     for ray in 0..8 {
-                        let Some(sample) = lamp.sample(origin, numbers.pair(1 + ray)) else { continue };
+                        let Some(sample) = lamp.sample(origin, sobol.pair(1 + ray)) else { continue };
                         let is_hidden = |bodies: u64| {
                             lit.bodies.blocked_by(bodies, origin, sample.direction, sample.distance, true)
                         };
                         n_hidden += u32::from(is_hidden(all));
-                        n_left_out += (all & !suspects).count_ones();
-                        assert_eq!(is_hidden(all), is_hidden(suspects), "{point:?}, light {light}");
+                        n_left_out += (all & !occluders).count_ones();
+                        assert_eq!(is_hidden(all), is_hidden(occluders), "{point:?}, light {light}");
                     }
                 }
             }

@@ -1,42 +1,42 @@
-//! A map of the ground around the bodies: what rays that come from bodies see there.
+//! A radiance and irradiance map of the ground around the bodies, for secondary rays.
 
-use crate::render::stage::MOST_LIGHTS;
+use crate::render::stage::MAX_LIGHTS;
 use crate::render::vector::V3;
 
-/// Radiance of the ground, the light that reaches it indirectly, and the bodies that may hide lights from it, over a
-/// square of the world's x and y; nothing, by default, for a stage without bodies.
+/// The ground's radiance, its indirect irradiance, and the bodies that may hide lights from it, over a square in the
+/// world's x and y. The default is an empty map, for a stage without bodies.
 #[derive(Default)]
-pub struct Near {
+pub struct NearGround {
     pub(super) radiance: Table,
     pub(super) indirect: Table,
-    pub(super) hiders: Hiders,
+    pub(super) occluders: OccluderMap,
 }
 
-impl Near {
-    /// Light that reaches the ground by way of bodies and the rest of the ground; None beyond the map.
+impl NearGround {
+    /// Irradiance by way of bodies and of the rest of the ground; None outside the map.
     #[inline(always)]
     pub fn indirect(&self, x: f32, y: f32) -> Option<V3> {
         self.indirect.blend(x, y)
     }
 
-    /// The bodies, as bits, that may hide a light, by its number, from a place of the ground; None beyond the map.
+    /// The bodies, as bits, that may hide the light with this index from a point of the ground; None outside the map.
     #[inline(always)]
-    pub fn hiders(&self, x: f32, y: f32, light: usize) -> Option<u64> {
-        let Grid { start, per_unit, side } = self.hiders.grid;
+    pub fn occluders(&self, x: f32, y: f32, light: usize) -> Option<u64> {
+        let Grid { start, per_unit, side } = self.occluders.grid;
         let (x, y) = ((x - start[0]) * per_unit, (y - start[1]) * per_unit);
         let end = side as f32 - 1.0;
         let is_within = x >= 0.0 && y >= 0.0 && x < end && y < end;
-        is_within.then(|| self.hiders.bodies[x as usize * side + y as usize][light])
+        is_within.then(|| self.occluders.bodies[x as usize * side + y as usize][light])
     }
 
-    /// The ground's radiance; None beyond the map.
+    /// The ground's radiance; None outside the map.
     #[inline(always)]
     pub fn radiance(&self, x: f32, y: f32) -> Option<V3> {
         self.radiance.blend(x, y)
     }
 }
 
-/// The points of a table: `side` along x and as many along y.
+/// A square grid of `side` by `side` points.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Grid {
     pub start: [f32; 2],
@@ -50,14 +50,14 @@ impl Grid {
     }
 }
 
-/// Of the square that follows each point of a grid, for each light the bodies, as bits, that may hide it from a place there.
+/// For each cell of a grid and each light, the bodies, as bits, that may hide the light from some point of the cell.
 #[derive(Default)]
-pub(super) struct Hiders {
+pub(super) struct OccluderMap {
     pub grid: Grid,
-    pub bodies: Vec<[u64; MOST_LIGHTS]>,
+    pub bodies: Vec<[u64; MAX_LIGHTS]>,
 }
 
-/// Light at the points of a grid.
+/// Light at the points of a grid, interpolated between them.
 #[derive(Default)]
 pub(super) struct Table {
     grid: Grid,
@@ -67,14 +67,14 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Point by point, by column and row; None under a body.
+    /// From the light at each point, column by column; None under a body.
     pub fn new(grid: Grid, light: impl Iterator<Item = Option<V3>>) -> Self {
         let (light, valid) =
             light.map(|light| (light.unwrap_or_default(), f32::from(u8::from(light.is_some())))).unzip();
         Self { grid, light, valid }
     }
 
-    /// Between the four points about a place; None beyond the grid.
+    /// Bilinear interpolation between the points that are not under a body; None outside the grid.
     #[inline(always)]
     fn blend(&self, x: f32, y: f32) -> Option<V3> {
         let Grid { start, per_unit, side } = self.grid;

@@ -1,58 +1,58 @@
-//! The light that comes along a ray which leaves a surface.
+//! Radiance along secondary rays, and direct light with shadow rays.
 
 use super::bodies::Bodies;
-use super::far_ground::Far;
-use super::near_ground::Near;
-use super::numbers::Numbers;
+use super::far_ground::FarGround;
+use super::near_ground::NearGround;
+use super::sobol::SobolSample;
 use crate::render::lanes::{F8, LANES, Real, dispatch};
-use crate::render::light::{Light, Sample, power};
-use crate::render::material::{Lobes, widened};
+use crate::render::light::{Light, Sample, power_heuristic};
+use crate::render::material::{Lobes, filter_glossy_alpha};
 use crate::render::sheet::Sheet;
-use crate::render::stage::MOST_LIGHTS;
+use crate::render::stage::MAX_LIGHTS;
 use crate::render::vector::{Ray, V3, v3};
 use pulp::NullaryFnOnce;
 use std::f32::consts::FRAC_1_PI;
 
-/// Rays start this far off the surface that they leave.
+/// Rays start this far off the surface, so that they do not hit it again.
 pub const OFFSET: f32 = 1e-4;
-/// Lobes narrower than this are sharp: they are looked into with rays of their own.
+/// Lobes with a smaller alpha are sharp: they are sampled by rays of their own.
 pub const SHARP_ALPHA: f32 = 0.05;
-/// How many bodies a ray is followed over before what is left is guessed.
-const DEEPEST: u32 = 2;
+/// Bounces off bodies that are traced; after them the remaining light is approximated.
+const MAX_BOUNCES: u32 = 2;
 
-/// A ray that was sampled more densely than this sees the ground sharply.
-const NARROW_DENSITY: f32 = 20.0;
+/// Rays sampled with a higher pdf see exact shadows on the ground.
+const SHARP_PDF: f32 = 20.0;
 
-/// What a ray has met before.
+/// The path of a secondary ray so far.
 #[derive(Clone, Copy, Debug)]
 pub struct RayHistory {
     /// The body that it leaves, or NOBODY.
     pub leaving: usize,
-    /// The least density with which it and those before it were sampled.
-    pub density: f32,
-    /// How many bodies it has met.
+    /// The least pdf with which it and the rays before it were sampled.
+    pub pdf: f32,
+    /// Number of bodies hit so far.
     pub bounce: u32,
 }
 
-/// A stage with the light on its ground: everything that throws light.
+/// A stage with the light on its ground: everything that a ray may see.
 pub struct LitStage<'a> {
     pub bodies: Bodies<'a>,
     pub sheet: &'a Sheet,
     pub lights: &'a [Light],
-    /// Radiance where there is nothing.
+    /// Radiance of the background.
     pub background: V3,
-    /// Of each body, bits of the bodies that may stand between it and each light.
-    pub between: Vec<[u64; MOST_LIGHTS]>,
-    pub far: Far,
-    pub near: Near,
+    /// For each body and light, the bodies, as bits, that may hide the light from points of the body.
+    pub light_occluders: Vec<[u64; MAX_LIGHTS]>,
+    pub far: FarGround,
+    pub near: NearGround,
     pub blur_glossy: f32,
 }
 
-/// Dimensions of a sample's numbers that a bounce may use.
-const PER_BOUNCE: u32 = 16;
+/// Distance between the sample substreams of successive bounces.
+const DIMENSIONS_PER_BOUNCE: u32 = 16;
 
 impl LitStage<'_> {
-    /// The ground over a place of the world's x and y: the point and its normal.
+    /// The point of the ground at world x and y, and its normal.
     #[inline]
     pub fn ground_at(&self, x: f32, y: f32) -> (V3, V3) {
         let local = self.sheet.to_local(v3(x, y, 0.0));
@@ -60,33 +60,34 @@ impl LitStage<'_> {
         (v3(x, y, self.sheet.to_world(v3(local.x, local.y, height)).z), normal)
     }
 
-    /// Light from the lamps at a place of the ground, shadows included (irradiance).
+    /// Direct irradiance at a point of the ground, shadows included.
     ///
-    /// Starts with `few` shadow rays to each light that a body may hide, and goes on to `most` where they disagree.
+    /// Each light that a body may hide gets `few` shadow rays at first, and up to `most` while they disagree.
     #[inline]
-    pub fn ground_direct(&self, point: V3, normal: V3, numbers: &Numbers, few: u32, most: u32) -> V3 {
+    pub fn ground_direct(&self, point: V3, normal: V3, sobol: &SobolSample, few: u32, most: u32) -> V3 {
         let origin = point + normal * OFFSET;
         let seen = |(number, light): (usize, &Light)| {
-            light.irradiance(point, normal) * self.clear(number, origin, numbers, few, most)
+            light.irradiance(point, normal) * self.visibility(number, origin, sobol, few, most)
         };
         self.lights.iter().enumerate().map(seen).sum()
     }
 
-    /// What a place of the ground throws back towards `v`, by one shadow ray to each light that a body may hide.
+    /// Radiance of a point of the ground towards `v`, by one shadow ray to each light that a body may hide.
     #[inline]
-    pub fn ground_toward(&self, v: V3, point: V3, normal: V3, numbers: &Numbers) -> V3 {
+    pub fn ground_radiance_toward(&self, v: V3, point: V3, normal: V3, sobol: &SobolSample) -> V3 {
         let origin = point + normal * OFFSET;
         let seen = |(number, light): (usize, &Light)| {
-            let share = self.sheet.share(normal, v, light.middle(point).0);
-            light.irradiance(point, normal).times(share) * self.clear(number, origin, numbers, 1, 1)
+            let ratio = self.sheet.lambert_ratio(normal, v, light.bounding_cone(point).0);
+            light.irradiance(point, normal).times(ratio) * self.visibility(number, origin, sobol, 1, 1)
         };
         let direct: V3 = self.lights.iter().enumerate().map(seen).sum();
-        (direct + self.indirect_to_eye(point)).times(self.sheet.color) * FRAC_1_PI
+        (direct + self.indirect_toward_camera(point)).times(self.sheet.color) * FRAC_1_PI
     }
 
-    /// Whether a body stands between a place on the body `number` and a place on a light.
+    /// Which of the `wanted` shadow rays from points of a body to sampled points of a light are blocked, by a body or
+    /// by the ground.
     #[inline(always)]
-    pub fn hidden<F: Real>(
+    pub fn occluded<F: Real>(
         &self,
         number: usize,
         light: usize,
@@ -94,140 +95,148 @@ impl LitStage<'_> {
         place: &Sample<F>,
         wanted: F::Mask,
     ) -> F::Mask {
-        let suspects = self.between[number][light];
-        self.bodies.blocked_by(suspects, start, place.direction, place.distance, wanted)
-            | (wanted & self.lights[light].is_behind(self.sheet, start, place.direction))
+        let occluders = self.light_occluders[number][light];
+        self.bodies.blocked_by(occluders, start, place.direction, place.distance, wanted)
+            | (wanted & self.lights[light].is_below(self.sheet, start, place.direction))
     }
 
-    /// Light that reaches a place of the ground by way of bodies and of the rest of the ground (irradiance).
+    /// Indirect irradiance at a point of the ground: by way of bodies and of the rest of the ground.
     #[inline]
     pub fn indirect(&self, point: V3) -> V3 {
         self.near.indirect(point.x, point.y).unwrap_or_else(|| self.far.indirect(self.sheet.to_local(point)))
     }
 
-    /// As far as the ground throws it back towards the camera, as a multiple of what it throws back evenly.
+    /// Indirect irradiance, scaled by the reflection towards the camera relative to a Lambertian ground.
     #[inline]
-    pub fn indirect_to_eye(&self, point: V3) -> V3 {
-        self.indirect(point).times(self.far.share(self.sheet.to_local(point)))
+    pub fn indirect_toward_camera(&self, point: V3) -> V3 {
+        self.indirect(point).times(self.far.lambert_ratio(self.sheet.to_local(point)))
     }
 
-    /// Which share of a light reaches a point just above the ground; rays as in `ground_direct`.
+    /// The fraction of a light that is visible from a point just above the ground; rays as in `ground_direct`.
     #[inline]
-    pub fn clear(&self, light: usize, origin: V3, numbers: &Numbers, few: u32, most: u32) -> f32 {
+    pub fn visibility(&self, light: usize, origin: V3, sobol: &SobolSample, few: u32, most: u32) -> f32 {
         let lamp = &self.lights[light];
-        let above = lamp.above(self.sheet, origin);
-        let suspects = self.near.hiders(origin.x, origin.y, light).unwrap_or_else(|| {
-            let (toward, distance, spread) = lamp.middle(origin);
+        let above = lamp.fraction_above(self.sheet, origin);
+        let occluders = self.near.occluders(origin.x, origin.y, light).unwrap_or_else(|| {
+            let (toward, distance, spread) = lamp.bounding_cone(origin);
             self.bodies.in_shaft(origin, toward, distance, spread, 0.0)
         });
-        if above == 0.0 || suspects == 0 {
+        if above == 0.0 || occluders == 0 {
             return above;
         }
-        let most = most * lamp.places(origin);
-        let places = |cast: u32| numbers.later(cast).pair(100 + light as u32);
+        let most = most * lamp.sample_count(origin);
+        let places = |cast: u32| sobol.skip(cast).pair(100 + light as u32);
         if most == 1 {
             let (sample, is_lit) = lamp.samples(origin, places(0));
-            let clear = is_lit && !self.bodies.blocked_by(suspects, origin, sample.direction, sample.distance, true);
-            return if clear { above } else { 0.0 };
+            let visible = is_lit && !self.bodies.blocked_by(occluders, origin, sample.direction, sample.distance, true);
+            return if visible { above } else { 0.0 };
         }
-        let (mut clear, mut cast, mut reached) = (0, 0, 0);
-        while cast < most && (cast < few || (clear != 0 && clear != cast)) {
+        let (mut visible, mut cast, mut reached) = (0, 0, 0);
+        while cast < most && (cast < few || (visible != 0 && visible != cast)) {
             let lane = cast % LANES as u32;
             if lane == 0 {
                 let n = most - cast;
-                reached = dispatch(ShadowRays { lit: self, lamp, suspects, origin, places, first: cast, n });
+                reached = dispatch(ShadowRays { lit: self, lamp, occluders, origin, places, first: cast, n });
             }
-            clear += reached >> lane & 1;
+            visible += reached >> lane & 1;
             cast += 1;
         }
-        above * (clear as f32 / cast as f32)
+        above * (visible as f32 / cast as f32)
     }
 
-    /// Light along a ray that left a body, and how far away it comes from.
+    /// Radiance along a secondary ray, and the distance to what it hits.
     ///
-    /// `sharp` asks for shadows on the ground as they are, not as the map has them.
+    /// With `exact_shadows`, direct light on the ground is found by shadow rays instead of the radiance map.
     #[inline]
-    pub fn radiance(&self, ray: Ray, history: RayHistory, sharp: bool, numbers: &Numbers) -> (V3, f32) {
+    pub fn radiance(&self, ray: Ray, history: RayHistory, exact_shadows: bool, sobol: &SobolSample) -> (V3, f32) {
         if let Some((distance, number)) = self.bodies.nearest(ray.origin, ray.direction, f32::INFINITY, history.leaving)
         {
-            return (self.body_radiance(ray, distance, number, history, numbers), distance);
+            return (self.body_radiance(ray, distance, number, history, sobol), distance);
         }
         let Some((t, normal)) = self.sheet.hit(ray.origin, ray.direction) else {
             return (self.background, f32::INFINITY);
         };
-        (self.ground_radiance(ray.at(t), normal, history.bounce, sharp, numbers), t)
+        (self.ground_radiance(ray.at(t), normal, history.bounce, exact_shadows, sobol), t)
     }
 
     #[inline]
-    fn ground_radiance(&self, point: V3, normal: V3, bounce: u32, sharp: bool, numbers: &Numbers) -> V3 {
-        if sharp && let Some(indirect) = self.near.indirect(point.x, point.y) {
-            let numbers = numbers.deeper(bounce * PER_BOUNCE);
-            let direct = self.ground_direct(point, normal, &numbers, 1, 1);
+    fn ground_radiance(&self, point: V3, normal: V3, bounce: u32, exact_shadows: bool, sobol: &SobolSample) -> V3 {
+        if exact_shadows && let Some(indirect) = self.near.indirect(point.x, point.y) {
+            let sobol = sobol.substream(bounce * DIMENSIONS_PER_BOUNCE);
+            let direct = self.ground_direct(point, normal, &sobol, 1, 1);
             return (direct + indirect).times(self.sheet.color) * FRAC_1_PI;
         }
         self.near.radiance(point.x, point.y).unwrap_or_else(|| self.far.radiance(self.sheet.to_local(point)))
     }
 
-    /// Light that a body throws back along a ray.
-    pub fn body_radiance(&self, ray: Ray, distance: f32, number: usize, history: RayHistory, numbers: &Numbers) -> V3 {
+    /// Radiance of a body where a ray hits it.
+    pub fn body_radiance(
+        &self,
+        ray: Ray,
+        distance: f32,
+        number: usize,
+        history: RayHistory,
+        sobol: &SobolSample,
+    ) -> V3 {
         let body = &self.bodies.list[number];
         let point = ray.at(distance);
-        let RayHistory { density, bounce, .. } = history;
+        let RayHistory { pdf, bounce, .. } = history;
         let v = -ray.direction;
-        let normal = facing(body.normal(point, ray.direction), v);
-        let surface = body.surface(point, normal, widened(density, self.blur_glossy));
+        let normal = face_forward(body.normal(point, ray.direction), v);
+        let surface = body.surface(point, normal, filter_glossy_alpha(pdf, self.blur_glossy));
         let lobes = body.shader.lobes(&surface, normal.dot(v));
         let start = point + normal * OFFSET;
-        let deeper = numbers.deeper(bounce * PER_BOUNCE);
-        let mut light = self.lamps(&lobes, start, normal, v, number, &deeper);
-        if bounce >= DEEPEST || !lobes.iter().any(|lobe| lobe.is_narrow()) {
-            return light + self.guess(&lobes, point, normal);
+        let substream = sobol.substream(bounce * DIMENSIONS_PER_BOUNCE);
+        let mut light = self.direct_light(&lobes, start, normal, v, number, &substream);
+        if bounce >= MAX_BOUNCES || !lobes.iter().any(|lobe| lobe.is_metal()) {
+            return light + self.ambient(&lobes, point, normal);
         }
-        // One ray for all lobes of a metal.
-        let next = lobes.sample(normal, v, deeper.pair(8));
-        let (value, own) = lobes.evaluate(normal, v, next);
-        if own > 0.0 {
-            let history = RayHistory { leaving: number, density: density.min(own), bounce: bounce + 1 };
+        // One ray samples all lobes of a metal.
+        let next = lobes.sample(normal, v, substream.pair(8));
+        let (value, bsdf_pdf) = lobes.evaluate(normal, v, next);
+        if bsdf_pdf > 0.0 {
+            let history = RayHistory { leaving: number, pdf: pdf.min(bsdf_pdf), bounce: bounce + 1 };
             let ray = Ray { origin: start, direction: next };
-            let (seen, distance) = self.radiance(ray, history, own > NARROW_DENSITY, numbers);
-            light += value.times(seen + self.lamps_met(start, next, distance, own)) / own;
+            let (seen, distance) = self.radiance(ray, history, bsdf_pdf > SHARP_PDF, sobol);
+            light += value.times(seen + self.lights_hit(start, next, distance, bsdf_pdf)) / bsdf_pdf;
         }
         light
     }
 
-    /// Lamps that a ray meets within `distance`, weighed against their own sampling.
+    /// Emission of the lights that a BSDF sampled ray hits within `distance`, weighted by multiple importance sampling.
     #[inline]
-    pub fn lamps_met(&self, origin: V3, direction: V3, distance: f32, density: f32) -> V3 {
-        let met = self.lights.iter().filter_map(|lamp| lamp.met(origin, direction, distance));
-        met.map(|(radiance, by_lamp)| radiance * power(density, by_lamp)).sum()
+    pub fn lights_hit(&self, origin: V3, direction: V3, distance: f32, pdf: f32) -> V3 {
+        let met = self.lights.iter().filter_map(|lamp| lamp.hit(origin, direction, distance));
+        met.map(|(radiance, light_pdf)| radiance * power_heuristic(pdf, light_pdf)).sum()
     }
 
-    /// Light from the lamps by one place on each, weighed against rays of the lobes themselves.
+    /// Next-event estimation: one shadow ray to each light. A metal's are weighted by multiple importance sampling,
+    /// since its lobes are sampled too.
     #[inline]
-    pub fn lamps(&self, lobes: &Lobes, start: V3, normal: V3, v: V3, leaving: usize, numbers: &Numbers) -> V3 {
+    pub fn direct_light(&self, lobes: &Lobes, start: V3, normal: V3, v: V3, leaving: usize, sobol: &SobolSample) -> V3 {
         let mut sum = V3::ZERO;
-        let metal = lobes.iter().any(|lobe| lobe.is_narrow());
+        let has_metal = lobes.iter().any(|lobe| lobe.is_metal());
         for (i, lamp) in self.lights.iter().enumerate() {
-            let Some(sample) = lamp.sample(start, numbers.pair(i as u32)) else { continue };
+            let Some(sample) = lamp.sample(start, sobol.pair(i as u32)) else { continue };
             if normal.dot(sample.direction) <= 0.0 {
                 continue;
             }
-            let (value, share) = if metal {
-                let (value, own) = lobes.evaluate(normal, v, sample.direction);
-                (value, power(sample.density, own))
+            let (value, share) = if has_metal {
+                let (value, bsdf_pdf) = lobes.evaluate(normal, v, sample.direction);
+                (value, power_heuristic(sample.pdf, bsdf_pdf))
             } else {
                 (lobes.value(normal, v, sample.direction), 1.0)
             };
-            if value.largest() > 0.0 && !self.hidden(leaving, i, start, &sample, true) {
-                sum += value.times(lamp.color()) * (share / sample.density);
+            if value.max_component() > 0.0 && !self.occluded(leaving, i, start, &sample, true) {
+                sum += value.times(lamp.radiance()) * (share / sample.pdf);
             }
         }
         sum
     }
 
-    /// What a surface throws back of the light that is left, roughly: the ground's from below, the sheet's from above.
+    /// Rough approximation of the reflected indirect light: from the ground map below and the empty sheet above.
     #[inline]
-    fn guess(&self, lobes: &Lobes, point: V3, normal: V3) -> V3 {
+    fn ambient(&self, lobes: &Lobes, point: V3, normal: V3) -> V3 {
         let (x, y) = (point.x + normal.x * point.z, point.y + normal.y * point.z);
         let local = self.sheet.to_local(v3(x, y, 0.0));
         let below = self.near.radiance(x, y).unwrap_or_else(|| self.far.radiance(local));
@@ -237,22 +246,22 @@ impl LitStage<'_> {
     }
 }
 
-/// Eight rays from a point to places on a lamp.
+/// Eight shadow rays from a point to a light.
 struct ShadowRays<'a, P> {
     lit: &'a LitStage<'a>,
     lamp: &'a Light,
-    /// Bodies that may stand in the way, as bits.
-    suspects: u64,
+    /// Bodies that may block them, as bits.
+    occluders: u64,
     origin: V3,
-    /// Uniform numbers for each ray.
+    /// Uniform numbers of each ray.
     places: P,
-    /// The first ray, and how many are wanted, of which eight are shot.
+    /// Index of the first ray, and the number of rays that are left; at most eight are traced.
     first: u32,
     n: u32,
 }
 
 impl<P: Fn(u32) -> [f32; 2]> NullaryFnOnce for ShadowRays<'_, P> {
-    /// The rays that nothing stops, as bits.
+    /// The rays that reach the light, as bits.
     type Output = u32;
 
     #[inline(always)]
@@ -261,18 +270,18 @@ impl<P: Fn(u32) -> [f32; 2]> NullaryFnOnce for ShadowRays<'_, P> {
         for lane in 0..LANES.min(self.n as usize) {
             [u[0].0[lane], u[1].0[lane]] = (self.places)(self.first + lane as u32);
         }
-        let origin = V3::all(self.origin);
+        let origin = V3::splat(self.origin);
         let (sample, is_lit) = self.lamp.samples(origin, u);
-        let is_wanted = is_lit & F8::first(self.n);
+        let is_wanted = is_lit & F8::first_lanes(self.n);
         let bodies = &self.lit.bodies;
-        let is_blocked = bodies.blocked_by(self.suspects, origin, sample.direction, sample.distance, is_wanted);
+        let is_blocked = bodies.blocked_by(self.occluders, origin, sample.direction, sample.distance, is_wanted);
         (is_wanted & !is_blocked).bits()
     }
 }
 
-/// A normal turned so that the viewer sees its front: facets beside the outline may look away.
+/// A normal bent towards the viewer: near the outline a facet's normal may face away.
 #[inline(always)]
-pub fn facing(normal: V3, v: V3) -> V3 {
+pub fn face_forward(normal: V3, v: V3) -> V3 {
     let cos = normal.dot(v);
     if cos > 1e-3 { normal } else { (normal - v * (cos - 2e-3)).unit() }
 }

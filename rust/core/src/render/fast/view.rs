@@ -1,4 +1,4 @@
-//! The camera's rays, and the bodies that each tile of the image may show.
+//! Primary rays, and the bodies that each tile of the image may show.
 
 use super::bodies::NOBODY;
 use super::shade::LitStage;
@@ -8,26 +8,26 @@ use crate::scene::camera::Camera;
 use pulp::NullaryFnOnce;
 use rayon::prelude::*;
 
-/// Pixels along a tile's side: a tile's rays are tested against the bodies that it may show alone.
+/// Pixels along a tile's side. A tile's rays are intersected only with the bodies that it may show.
 pub const TILE: usize = LANES;
 
-/// A pixel that shows no body.
+/// Marks a pixel that shows no body.
 const EMPTY: u8 = u8::MAX;
 
-/// The image's rays.
+/// The primary rays of an image.
 pub struct View<'a> {
     pub lit: &'a LitStage<'a>,
     pub width: usize,
     pub height: usize,
     pub origin: V3,
-    /// Through the top left corner of the image, and what a pixel to the right and one down add.
+    /// The ray through the image's top left corner, and its change by one pixel to the right and by one down.
     corner: V3,
     right: V3,
     down: V3,
-    /// By tile: bits of the bodies that it may show.
+    /// For each tile, the bodies that it may show, as bits.
     tiles: Vec<u64>,
     tiles_across: usize,
-    /// By pixel the number of the body that it shows, or `EMPTY`.
+    /// For each pixel, the body at its centre, or `EMPTY`.
     shown: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> View<'a> {
             .map(|tile| {
                 let (u, v) = ((tile % tiles_across * TILE) as f32, (tile / tiles_across * TILE) as f32);
                 let middle = view.ray(u + 0.5 * side, v + 0.5 * side);
-                // A pixel more, for the rays that others than the tile's own pixels look along.
+                // With a margin of one pixel: rays of neighbouring pixels may use the tile too.
                 let corners = [(-1.0, -1.0), (side + 1.0, -1.0), (-1.0, side + 1.0), (side + 1.0, side + 1.0)];
                 let cos = corners
                     .map(|(x, y)| view.ray(u + x, v + y).direction.dot(middle.direction))
@@ -68,7 +68,7 @@ impl<'a> View<'a> {
         view
     }
 
-    /// The ray through a place in the image, in pixels from its top left corner.
+    /// The ray through a point of the image, in pixels from its top left corner.
     #[inline(always)]
     pub fn ray(&self, u: f32, v: f32) -> Ray {
         Ray { origin: self.origin, direction: self.direction(u, v) }
@@ -76,37 +76,37 @@ impl<'a> View<'a> {
 
     #[inline(always)]
     fn direction<F: Real>(&self, u: F, v: F) -> V3<F> {
-        (V3::all(self.corner) + V3::all(self.right) * u + V3::all(self.down) * v).unit()
+        (V3::splat(self.corner) + V3::splat(self.right) * u + V3::splat(self.down) * v).unit()
     }
 
-    /// Bodies that a pixel's rays may meet, as bits; beyond the image's edge, those of the nearest pixel.
+    /// The bodies, as bits, that a pixel's rays may hit; outside the image, those of the nearest pixel.
     #[inline(always)]
     pub fn bodies(&self, column: usize, row: usize) -> u64 {
         let (column, row) = (column.min(self.width - 1), row.min(self.height - 1));
         self.tiles[row / TILE * self.tiles_across + column / TILE]
     }
 
-    /// The body that the middle of a pixel shows, or NOBODY.
+    /// The body at a pixel's centre, or NOBODY.
     #[inline]
     pub fn shown(&self, column: usize, row: usize) -> usize {
         if column < self.width && row < self.height {
             let body = self.shown[row * self.width + column];
             return if body == EMPTY { NOBODY } else { body.into() };
         }
-        let place = [column, row].map(|pixel| F8::all(pixel as f32 + 0.5));
+        let place = [column, row].map(|pixel| F8::splat(pixel as f32 + 0.5));
         self.seen(self.bodies(column, row), place).bodies[0]
     }
 
-    /// Whether all pixels about one show what it shows.
+    /// Whether all neighbours of a pixel show the same body.
     #[inline]
-    pub fn is_even(&self, column: usize, row: usize) -> bool {
+    pub fn is_uniform(&self, column: usize, row: usize) -> bool {
         let columns = column.saturating_sub(1)..(column + 2).min(self.width);
         let own = self.shown[row * self.width + column];
         let mut rows = row.saturating_sub(1)..(row + 2).min(self.height);
         rows.all(|row| self.shown[row * self.width..][columns.clone()].iter().all(|&other| other == own))
     }
 
-    /// The body that the middle of each pixel shows, or `EMPTY`, row by row.
+    /// The body at each pixel's centre, or `EMPTY`, row by row.
     fn all_shown(&self) -> Vec<u8> {
         let mut shown = vec![EMPTY; self.width * self.height];
         shown.par_chunks_mut(self.width).with_min_len(TILE).enumerate().for_each(|(row, shown)| {
@@ -114,9 +114,9 @@ impl<'a> View<'a> {
                 let column = tile * TILE;
                 let bodies = self.bodies(column, row);
                 if bodies != 0 {
-                    let u = F8::of_lanes(|lane| (column + lane) as f32 + 0.5);
-                    let seen = self.seen(bodies, [u, F8::all(row as f32 + 0.5)]);
-                    // Bodies have lower numbers, and NOBODY the highest one.
+                    let u = F8::from_lanes(|lane| (column + lane) as f32 + 0.5);
+                    let seen = self.seen(bodies, [u, F8::splat(row as f32 + 0.5)]);
+                    // NOBODY is the largest number, and bodies have lower ones than `EMPTY`.
                     shown.iter_mut().zip(seen.bodies).for_each(|(shown, body)| *shown = body.min(EMPTY.into()) as u8);
                 }
             }
@@ -124,35 +124,35 @@ impl<'a> View<'a> {
         shown
     }
 
-    /// What rays through eight places in the image meet, of these bodies.
-    pub fn seen(&self, bodies: u64, places: [F8; 2]) -> Seen {
-        dispatch(Look { view: self, bodies, places })
+    /// Intersects the rays through eight points of the image with these bodies (as bits).
+    pub fn seen(&self, bodies: u64, places: [F8; 2]) -> PrimaryHits {
+        dispatch(PrimaryRays { view: self, bodies, places })
     }
 }
 
-/// What eight rays meet.
-pub struct Seen {
+/// The hits of eight rays.
+pub struct PrimaryHits {
     pub directions: V3<F8>,
     /// The bodies, or NOBODY.
     pub bodies: [usize; LANES],
     pub distances: F8,
 }
 
-/// Eight rays through places in the image, which may meet some bodies.
-struct Look<'a> {
+/// Eight rays through points of the image, and the bodies, as bits, that they may hit.
+struct PrimaryRays<'a> {
     view: &'a View<'a>,
     bodies: u64,
     places: [F8; 2],
 }
 
-impl NullaryFnOnce for Look<'_> {
-    type Output = Seen;
+impl NullaryFnOnce for PrimaryRays<'_> {
+    type Output = PrimaryHits;
 
     #[inline(always)]
-    fn call(self) -> Seen {
+    fn call(self) -> PrimaryHits {
         let Self { view, bodies, places: [u, v] } = self;
         let directions = view.direction(u, v);
-        let (bodies, distances) = view.lit.bodies.nearest_of(bodies, V3::all(view.origin), directions);
-        Seen { directions, bodies, distances }
+        let (bodies, distances) = view.lit.bodies.nearest_of(bodies, V3::splat(view.origin), directions);
+        PrimaryHits { directions, bodies, distances }
     }
 }

@@ -1,21 +1,21 @@
-//! Uniform random numbers that fill the square evenly, by pixel, sample and dimension.
+//! Low-discrepancy sample points, by pixel, sample and dimension.
 //!
-//! Sobol's first two dimensions, scrambled anew for each dimension and each block of pixels. The
-//! pixels of a block share one sequence, so neighbours, which filters bring together, do not draw
-//! alike.
+//! The first two dimensions of the Sobol sequence, scrambled differently for each pair of dimensions and each block of
+//! pixels. The pixels of a block share one sequence, so that the samples of neighbours, which filters combine, are
+//! stratified together.
 
-/// Pixels along a block's side, as a power of two.
+/// Binary logarithm of the pixels along a block's side.
 const BLOCK: u32 = 2;
 
-/// Where in its sequence a sample stands.
+/// A sample of a pixel: its index in the sequence of the pixel's block.
 #[derive(Clone, Copy, Debug)]
-pub struct Numbers {
+pub struct SobolSample {
     index: u32,
     seed: u32,
 }
 
-impl Numbers {
-    /// Of sample `sample` of `samples`; evenest for a power of two.
+impl SobolSample {
+    /// Sample `sample` of `samples`, which are best stratified if they are a power of two.
     #[inline(always)]
     pub fn new(column: u32, row: u32, sample: u32, samples: u32) -> Self {
         let mask = (1 << BLOCK) - 1;
@@ -24,9 +24,9 @@ impl Numbers {
         Self { index: place * samples + sample, seed }
     }
 
-    /// Of sample `sample` of a pixel that takes `few` samples and perhaps `more`: either way a block has them evenly.
+    /// Sample `sample` of a pixel that takes `few` samples and perhaps `more`; both are well stratified in a block.
     #[inline(always)]
-    pub fn growing(column: u32, row: u32, sample: u32, [few, more]: [u32; 2]) -> Self {
+    pub fn adaptive(column: u32, row: u32, sample: u32, [few, more]: [u32; 2]) -> Self {
         if sample < few {
             return Self::new(column, row, sample, few);
         }
@@ -34,30 +34,30 @@ impl Numbers {
         Self { index: later.index + (few << (2 * BLOCK)), seed: later.seed }
     }
 
-    /// The numbers of a later sample of the sequence.
+    /// The sample that comes `samples` later in the sequence.
     #[inline(always)]
-    pub fn later(&self, samples: u32) -> Self {
+    pub fn skip(&self, samples: u32) -> Self {
         Self { index: self.index + samples, seed: self.seed }
     }
 
-    /// Numbers of dimensions that earlier bounces have not used.
+    /// The same sample with other dimensions, as later bounces need them.
     #[inline(always)]
-    pub fn deeper(&self, dimensions: u32) -> Self {
-        Self { index: self.index, seed: self.seed ^ dimensions.wrapping_mul(0x85eb_ca6b) }
+    pub fn substream(&self, stream: u32) -> Self {
+        Self { index: self.index, seed: self.seed ^ stream.wrapping_mul(0x85eb_ca6b) }
     }
 
-    /// Two numbers in [0, 1) for dimension `dimension`.
+    /// A point in the unit square, for a pair of dimensions.
     #[inline(always)]
     pub fn pair(&self, dimension: u32) -> [f32; 2] {
         let scramble = hash(self.seed ^ dimension.wrapping_mul(0x9e37_79b9));
         let again = hash(scramble);
-        // Another order of the sequence for each dimension, which keeps its strata.
+        // A shuffled order of the sequence for each pair of dimensions, which keeps its strata.
         let index = self.index ^ (again & 0xff);
         [unit(index.reverse_bits() ^ scramble), unit(sobol(index) ^ again)]
     }
 }
 
-/// Sobol's second dimension of the low 16 bits of an index.
+/// The second Sobol dimension, for the low 16 bits of an index.
 #[inline(always)]
 fn sobol(index: u32) -> u32 {
     LOW[(index & 0xff) as usize] ^ HIGH[(index >> 8 & 0xff) as usize]
@@ -89,13 +89,13 @@ fn unit(bits: u32) -> f32 {
     (bits >> 8) as f32 * (1.0 / 16_777_216.0)
 }
 
-/// Spreads the low bits to every second place.
+/// Spreads the low three bits to every second bit.
 #[inline(always)]
 fn interleave(x: u32) -> u32 {
     (x & 1) | ((x & 2) << 1) | ((x & 4) << 2)
 }
 
-/// A mix of all bits (Wellons' "lowbias32").
+/// An integer hash (Wellons' "lowbias32").
 #[inline(always)]
 pub fn hash(mut x: u32) -> u32 {
     x ^= x >> 16;
