@@ -92,14 +92,14 @@ impl Bvh {
 
     fn build(&mut self, boxes: &[Bounds], order: &mut [u32], first: usize, depth: usize) {
         let bounds = order.iter().fold(Bounds::EMPTY, |all, &item| all.union(boxes[item as usize]));
-        let number = self.0.len();
+        let index = self.0.len();
         self.0.push(Node { bounds, place: first as u32, count: order.len() as u32 });
         let Some(at) = split(boxes, order, bounds, depth) else { return };
         let (left, right) = order.split_at_mut(at);
         self.build(boxes, left, first, depth + 1);
         let second = self.0.len() as u32;
         self.build(boxes, right, first + at, depth + 1);
-        (self.0[number].place, self.0[number].count) = (second, 0);
+        (self.0[index].place, self.0[index].count) = (second, 0);
     }
 
     /// Calls `leaf` with the items of each leaf that a ray enters within `limit`, nearest first, until it returns true.
@@ -118,22 +118,22 @@ impl Bvh {
         let mut stacked = 0;
         let mut next = self.0[0].bounds.entry(origin, inverse, limit).map(|_| 0_u32);
         loop {
-            let Some(number) = next else {
+            let Some(index) = next else {
                 // Pop the stack, and skip what is beyond a hit.
                 loop {
                     if stacked == 0 {
                         return;
                     }
                     stacked -= 1;
-                    let (number, enter) = stack[stacked];
+                    let (index, enter) = stack[stacked];
                     if enter < limit {
-                        next = Some(number);
+                        next = Some(index);
                         break;
                     }
                 }
                 continue;
             };
-            let node = &self.0[number as usize];
+            let node = &self.0[index as usize];
             if node.count > 0 {
                 let first = node.place as usize;
                 if leaf(first..first + node.count as usize, &mut limit) {
@@ -143,7 +143,7 @@ impl Bvh {
                 continue;
             }
             let enter = |child: u32| self.0[child as usize].bounds.entry(origin, inverse, limit);
-            let children = [number + 1, node.place];
+            let children = [index + 1, node.place];
             next = match children.map(enter) {
                 [None, None] => None,
                 [Some(_), None] => Some(children[0]),
@@ -164,15 +164,15 @@ impl Bvh {
         let mut stacked = 1;
         while stacked > 0 {
             stacked -= 1;
-            let number = stack[stacked];
-            let node = &self.0[number as usize];
+            let index = stack[stacked];
+            let node = &self.0[index as usize];
             if !node.bounds.contains(point) {
                 continue;
             }
             if node.count > 0 {
                 leaf(node.place as usize..(node.place + node.count) as usize);
             } else {
-                (stack[stacked], stack[stacked + 1]) = (node.place, number + 1);
+                (stack[stacked], stack[stacked + 1]) = (node.place, index + 1);
                 stacked += 2;
             }
         }

@@ -31,7 +31,7 @@ pub struct Facets {
 }
 
 impl Facets {
-    /// Errors complete a sentence; they are for subdivisions that this renderer does not support.
+    /// Fails for subdivisions that this renderer does not support; the message leaves out the place in the look.
     pub fn new(subdivisions: u32, catmull_clark_steps: u32) -> Result<Self, String> {
         if catmull_clark_steps != 1 || !(1..=7).contains(&subdivisions) {
             return Err(format!(
@@ -43,7 +43,7 @@ impl Facets {
         let mut mesh = Mesh::default();
         // Small triangles by face and position: upright ones at (i, j), each followed by the upside-down one beside it.
         let mut triangles = vec![[0_usize; 3]; faces.len() * (n * (n + 1) / 2) * 2];
-        for (number, face) in faces.iter().enumerate() {
+        for (index, face) in faces.iter().enumerate() {
             let at = |i: usize, j: usize| -> P {
                 let (a, b, c) = ((n - i - j) as f64, i as f64, j as f64);
                 let p: P = std::array::from_fn(|k| {
@@ -53,7 +53,7 @@ impl Facets {
             };
             for i in 0..n {
                 for j in 0..n - i {
-                    let slot = 2 * piece_index(n, number, i, j);
+                    let slot = 2 * piece_index(n, index, i, j);
                     triangles[slot] = [mesh.vertex(at(i, j)), mesh.vertex(at(i + 1, j)), mesh.vertex(at(i, j + 1))];
                     if i + j + 1 < n {
                         triangles[slot + 1] =

@@ -40,9 +40,9 @@ impl FilterTable {
     const STEPS: usize = 1024;
 
     pub fn offset(&self, u: f32) -> f32 {
-        let place = u * Self::STEPS as f32;
-        let i = (place as usize).min(Self::STEPS - 1);
-        self.0[i] + (self.0[i + 1] - self.0[i]) * (place - i as f32)
+        let position = u * Self::STEPS as f32;
+        let i = (position as usize).min(Self::STEPS - 1);
+        self.0[i] + (self.0[i + 1] - self.0[i]) * (position - i as f32)
     }
 }
 
@@ -72,14 +72,14 @@ impl FilterWeights {
 
     #[inline(always)]
     fn at(&self, offset_px: f32) -> f32 {
-        let place = offset_px.abs() * Self::PER_PIXEL;
-        let i = (place as usize).min(self.0.len() - 2);
-        self.0[i] + (self.0[i + 1] - self.0[i]) * (place - i as f32)
+        let position = offset_px.abs() * Self::PER_PIXEL;
+        let i = (position as usize).min(self.0.len() - 2);
+        self.0[i] + (self.0[i + 1] - self.0[i]) * (position - i as f32)
     }
 
     /// The weights in the previous, own and next pixel of a sample at this offset from its own pixel's centre.
     #[inline(always)]
-    pub fn around(&self, offset_px: f32) -> [f32; 3] {
+    pub fn weights(&self, offset_px: f32) -> [f32; 3] {
         [self.at(offset_px + 1.0), self.at(offset_px), self.at(offset_px - 1.0)]
     }
 }
@@ -91,14 +91,14 @@ pub struct SrgbTable {
     /// this byte or the next.
     first: Vec<u8>,
     /// For each byte, the smallest float that encodes to it; then infinity.
-    least: Vec<f32>,
+    smallest: Vec<f32>,
 }
 
 impl Default for SrgbTable {
     fn default() -> Self {
         let one = 1.0_f32.to_bits();
         let byte = |bits: u32| (encoded(f32::from_bits(bits)) * 255.0 + 0.5) as u8;
-        let least_bits = |wanted: u8| {
+        let smallest_bits = |wanted: u8| {
             let (mut low, mut high) = (0, one);
             while low < high {
                 let middle = (low + high) / 2;
@@ -106,8 +106,8 @@ impl Default for SrgbTable {
             }
             low
         };
-        let least = (0..=255).map(|byte| f32::from_bits(least_bits(byte))).chain([f32::INFINITY]).collect();
-        Self { first: (0..=one >> 16).map(|half| byte(half << 16)).collect(), least }
+        let smallest = (0..=255).map(|byte| f32::from_bits(smallest_bits(byte))).chain([f32::INFINITY]).collect();
+        Self { first: (0..=one >> 16).map(|half| byte(half << 16)).collect(), smallest }
     }
 }
 
@@ -121,7 +121,7 @@ impl SrgbTable {
     fn byte(&self, x: f32) -> u8 {
         let x = if x > 0.0 { x.min(1.0) } else { 0.0 };
         let first = self.first[(x.to_bits() >> 16) as usize];
-        first + u8::from(x >= self.least[first as usize + 1])
+        first + u8::from(x >= self.smallest[first as usize + 1])
     }
 }
 

@@ -117,7 +117,7 @@ pub trait Real:
     /// Sine and cosine of an angle in turns, from 0 to 1.
     #[inline(always)]
     fn sin_cos_turns(self) -> [Self; 2] {
-        [self.map(|share| sin_cos_turns(share)[0]), self.map(|share| sin_cos_turns(share)[1])]
+        [self.map(|turns| sin_cos_turns(turns)[0]), self.map(|turns| sin_cos_turns(turns)[1])]
     }
 }
 
@@ -186,11 +186,11 @@ pub struct M8([u32; LANES]);
 #[inline(always)]
 fn lanes<T: Copy + Default>(of: impl Fn(usize) -> T) -> [T; LANES] {
     // The compiler turns a loop over a whole array into one instruction.
-    let mut made = [T::default(); LANES];
-    for (lane, made) in made.iter_mut().enumerate() {
-        *made = of(lane);
+    let mut values = [T::default(); LANES];
+    for (lane, value) in values.iter_mut().enumerate() {
+        *value = of(lane);
     }
-    made
+    values
 }
 
 impl F8 {
@@ -362,10 +362,10 @@ pub fn ln(x: f32) -> f32 {
 
 /// Sine and cosine of an angle in turns, from 0 to 1, to about a unit in the last place; branchless.
 #[inline(always)]
-pub fn sin_cos_turns(share: f32) -> [f32; 2] {
-    let shifted = share * 4.0 + ROUND;
+pub fn sin_cos_turns(turns: f32) -> [f32; 2] {
+    let shifted = turns * 4.0 + ROUND;
     let quarter = shifted.to_bits() & 3;
-    let x = (share - (shifted - ROUND) * 0.25) * std::f32::consts::TAU; // within an eighth of a turn
+    let x = (turns - (shifted - ROUND) * 0.25) * std::f32::consts::TAU; // within an eighth of a turn
     let x2 = x * x;
     // Taylor's series, to x^9 and x^8.
     let sine = x * (1.0 + x2 * (-1.0 / 6.0 + x2 * (1.0 / 120.0 + x2 * (-1.0 / 5040.0 + x2 * (1.0 / 362_880.0)))));
@@ -424,8 +424,8 @@ mod tests {
 
     impl Formula<5> for LightSamples {
         fn evaluate<F: Real>(&self, [x, y, z, u, v]: [F; 5]) -> Vec<F> {
-            let share = |x: F| x.abs() * F::splat(0.5);
-            let (sample, is_lit) = self.0.samples(v3(x, y, z), [share(u), share(v)]);
+            let unit = |x: F| x.abs() * F::splat(0.5);
+            let (sample, is_lit) = self.0.samples(v3(x, y, z), [unit(u), unit(v)]);
             let seen = F::select(is_lit, sample.pdf, F::default());
             vec![sample.direction.x, sample.direction.y, sample.direction.z, sample.distance, seen]
         }
@@ -473,15 +473,15 @@ mod tests {
         }
 
         #[test]
-        fn exp_ln_and_sin_cos_are_close_to_exact(x in -86.0_f32..20.0, share in 0.0_f32..1.0) {
+        fn exp_ln_and_sin_cos_are_close_to_exact(x in -86.0_f32..20.0, turns in 0.0_f32..1.0) {
             let exact = libm::exp(f64::from(x));
             prop_assert!((f64::from(exp(x)) / exact - 1.0).abs() < 3e-7);
             let number = exp(x);
             let exact = libm::log(f64::from(number));
             prop_assert!((f64::from(ln(number)) - exact).abs() < 3e-7 * exact.abs().max(0.5), "{number}");
-            let (sin, cos) = libm::sincos(std::f64::consts::TAU * f64::from(share));
-            for (made, exact) in sin_cos_turns(share).into_iter().zip([sin, cos]) {
-                prop_assert!((f64::from(made) - exact).abs() < 2e-7, "{share}");
+            let (sin, cos) = libm::sincos(std::f64::consts::TAU * f64::from(turns));
+            for (value, exact) in sin_cos_turns(turns).into_iter().zip([sin, cos]) {
+                prop_assert!((f64::from(value) - exact).abs() < 2e-7, "{turns}");
             }
         }
     }

@@ -143,8 +143,8 @@ impl Light {
     fn irradiance_vector_of<F: Real>(&self, point: V3<F>, is_large: bool) -> V3<F> {
         match *self {
             Self::Area { center, half_u, half_v, axis, area, .. } => {
-                let part = |place: V3| {
-                    let offset = V3::splat(place) - point;
+                let part = |position: V3| {
+                    let offset = V3::splat(position) - point;
                     let distance2 = offset.dot(offset);
                     offset * ((-V3::splat(axis).dot(offset)).max(F::default()) / (distance2 * distance2))
                 };
@@ -202,7 +202,7 @@ impl Light {
     ///
     /// An area light is above the ground too, and the space above the ground is convex, so all of it is visible.
     #[inline]
-    pub fn fraction_above(&self, sheet: &Sheet, point: V3) -> f32 {
+    pub fn fraction_above_ground(&self, sheet: &Sheet, point: V3) -> f32 {
         match *self {
             Self::Area { .. } => 1.0,
             Self::Sun { toward, radius, .. } => 1.0 - sheet.hidden_fraction(point, toward, radius),
@@ -211,9 +211,9 @@ impl Light {
 
     /// Whether the rising end of the ground hides a sampled point of the light from a point above the ground.
     #[inline(always)]
-    pub fn is_below<F: Real>(&self, sheet: &Sheet, point: V3<F>, direction: V3<F>) -> F::Mask {
-        let share = |lane| sheet.hidden_fraction(point.lane(lane), direction.lane(lane), 1e-6);
-        let hidden = if matches!(self, Self::Sun { .. }) { F::from_lanes(share) } else { F::default() };
+    pub fn is_hidden_by_ground<F: Real>(&self, sheet: &Sheet, point: V3<F>, direction: V3<F>) -> F::Mask {
+        let fraction = |lane| sheet.hidden_fraction(point.lane(lane), direction.lane(lane), 1e-6);
+        let hidden = if matches!(self, Self::Sun { .. }) { F::from_lanes(fraction) } else { F::default() };
         F::splat(0.5).is_less(hidden)
     }
 
@@ -226,9 +226,9 @@ impl Light {
                     return None;
                 }
                 let t = (origin - center).dot(axis) / cos;
-                let place = origin + direction * t - center;
+                let position = origin + direction * t - center;
                 let (a, b) = (half_u.dot(half_u), half_v.dot(half_v));
-                let inside = place.dot(half_u).abs() <= a && place.dot(half_v).abs() <= b;
+                let inside = position.dot(half_u).abs() <= a && position.dot(half_v).abs() <= b;
                 (t > 0.0 && t < distance && inside).then(|| (radiance, t * t / (area * cos)))
             }
             Self::Sun { toward, radius, radiance, .. } => {

@@ -31,27 +31,25 @@ impl Lobes {
 
     /// A Lambertian surface.
     #[inline(always)]
-    pub fn matte(color: V3) -> Self {
+    pub fn lambertian(color: V3) -> Self {
         let mut lobes = Self::default();
         lobes.push(Lobe { weight: color, kind: Kind::Diffuse });
         lobes
     }
 
-    /// Chooses a lobe with a probability proportional to its weight; also returns the number rescaled, uniform again.
-    ///
-    /// Reusing it keeps sampled directions as well stratified as the numbers are.
+    /// Chooses a lobe with a probability proportional to its weight.
     #[inline]
-    pub fn choose(&self, u: f32) -> (usize, f32) {
+    pub fn choose(&self, u: f32) -> usize {
         let total: f32 = self.iter().map(|lobe| lobe.weight.mean()).sum();
         let mut left = u * total;
-        for (number, lobe) in self.iter().enumerate() {
-            let share = lobe.weight.mean();
-            if left < share {
-                return (number, (left / share).min(ONE_MINUS_EPSILON));
+        for (index, lobe) in self.iter().enumerate() {
+            let weight = lobe.weight.mean();
+            if left < weight {
+                return index;
             }
-            left -= share;
+            left -= weight;
         }
-        (self.count - 1, ONE_MINUS_EPSILON)
+        self.count - 1
     }
 }
 
@@ -103,37 +101,38 @@ impl<F: Real> Lobes<F> {
         let mut value = V3::default();
         let (mut pdf_sum, mut total) = (F::default(), F::default());
         for lobe in self.iter() {
-            let share = lobe.weight.mean();
+            let weight = lobe.weight.mean();
             let (part, evaluated) = lobe.evaluate(&dirs);
             value += lobe.weight * part;
-            pdf_sum = pdf_sum + share * pdf(lobe, &dirs, evaluated);
-            total = total + share;
+            pdf_sum = pdf_sum + weight * pdf(lobe, &dirs, evaluated);
+            total = total + weight;
         }
         let zero = F::default();
         (V3::select(is_in_front, value, V3::default()), F::select(is_in_front, pdf_sum / total, zero))
     }
 
-    /// Samples a direction: `u` chooses the lobe as in `choose`, and its rest and `again` sample that lobe.
+    /// Samples a direction: `u` chooses the lobe as in `choose`; rescaled, it is uniform again and samples that lobe
+    /// together with `u2`. Reusing it keeps the directions as well stratified as the numbers are.
     #[inline(always)]
-    pub fn sample(&self, n: V3<F>, v: V3<F>, [u, again]: [F; 2]) -> V3<F> {
+    pub fn sample(&self, n: V3<F>, v: V3<F>, [u, u2]: [F; 2]) -> V3<F> {
         let mut total = F::default();
         for lobe in self.iter() {
             total = total + lobe.weight.mean();
         }
         let (mut direction, mut left) = (V3::default(), u * total);
         let mut is_pending = F::default().is_less(F::splat(1.0));
-        for (number, lobe) in self.iter().enumerate() {
-            let share = lobe.weight.mean();
-            let is_chosen = if number + 1 == self.count { is_pending } else { is_pending & left.is_less(share) };
+        for (index, lobe) in self.iter().enumerate() {
+            let weight = lobe.weight.mean();
+            let is_chosen = if index + 1 == self.count { is_pending } else { is_pending & left.is_less(weight) };
             if is_chosen.any() {
-                let rest = (left / share).min(F::splat(ONE_MINUS_EPSILON));
-                direction = V3::select(is_chosen, lobe.sample(n, v, [again, rest]), direction);
+                let rescaled = (left / weight).min(F::splat(ONE_MINUS_EPSILON));
+                direction = V3::select(is_chosen, lobe.sample(n, v, [u2, rescaled]), direction);
             }
             is_pending = is_pending & !is_chosen;
             if !is_pending.any() {
                 break;
             }
-            left = left - share;
+            left = left - weight;
         }
         direction
     }
@@ -244,15 +243,13 @@ impl<F: Real> Lobe<F> {
                 let local = v3(x.dot(dirs.h), y.dot(dirs.h), dirs.cos_h);
                 let along = dirs.v.dot(dirs.h);
                 let density = Distribution::Beckmann.density(local, alpha_x, alpha_y);
-                let density = density * local.z / (F::splat(4.0) * along);
-                F::select(along.is_positive() & local.z.is_positive(), density, F::default())
+                let pdf = density * local.z / (F::splat(4.0) * along);
+                F::select(along.is_positive() & local.z.is_positive(), pdf, F::default())
             }
             _ => cycles_pdf,
         }
     }
-}
 
-impl<F: Real> Lobe<F> {
     /// Importance samples a direction with two uniform numbers; it may lie below the surface.
     #[inline(always)]
     pub fn sample(&self, n: V3<F>, v: V3<F>, u: [F; 2]) -> V3<F> {
@@ -357,8 +354,8 @@ fn sheen<F: Real>(sigma: f32, dirs: &Directions<F>) -> F {
     let inverse = all(1.0 / (sigma * sigma));
     let density = (-cos_h * cos_h / sin2 * inverse).exp() * inverse / (all(PI) * sin2 * sin2);
     let shadow = (ratio * cos_l).min(ratio * cos_v).min(all(1.0));
-    let is_sound = all(1e-5).is_less(cos_v) & cos_h.abs().is_less(all(1.0 - 1e-5)) & all(1e-5).is_less(along);
-    F::select(is_sound, all(0.25) * density * shadow / cos_v, all(0.0))
+    let is_valid = all(1e-5).is_less(cos_v) & cos_h.abs().is_less(all(1.0 - 1e-5)) & all(1e-5).is_less(along);
+    F::select(is_valid, all(0.25) * density * shadow / cos_v, all(0.0))
 }
 
 #[inline(always)]

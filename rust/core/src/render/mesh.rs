@@ -27,7 +27,7 @@ struct Triangle {
 const MARGIN: f32 = 1e-4;
 
 impl Mesh {
-    /// Errors complete a sentence; they are for indices that are out of range and coordinates that are not finite.
+    /// Fails for invalid indices and coordinates; the message leaves out the place in the look.
     pub fn new(spec: &MeshSpec) -> Result<Self, String> {
         let normals = corner_normals(spec)?;
         let vertices: Vec<V3> = spec.vertices.iter().map(|&v| V3::from_f64(v)).collect();
@@ -51,13 +51,13 @@ impl Mesh {
             triangles.iter().map(|triangle| Bounds::of(&triangle.corners).expanded(MARGIN)).collect();
         let (tree, order) = Bvh::new(&boxes);
         let bound = triangles.iter().flat_map(|triangle| triangle.corners).map(V3::length).fold(0.0, f32::max);
-        let all = triangles.iter().fold(Bounds::EMPTY, |all, triangle| all.union(Bounds::of(&triangle.corners)));
+        let bounds = triangles.iter().fold(Bounds::EMPTY, |all, triangle| all.union(Bounds::of(&triangle.corners)));
         Ok(Self {
             tree,
             triangles: order.iter().map(|&item| triangles[item as usize]).collect(),
             bound,
-            center: all.center(),
-            half_extent: (all.high - all.low) * 0.5,
+            center: bounds.center(),
+            half_extent: (bounds.high - bounds.low) * 0.5,
         })
     }
 
@@ -81,14 +81,14 @@ impl Mesh {
     /// Whether there is a hit within `distance`.
     pub fn blocks(&self, origin: V3, direction: V3, distance: f32) -> bool {
         let shear = Shear::new(direction);
-        let mut met = false;
+        let mut is_blocked = false;
         self.tree.traverse_ray(origin, direction, distance, |items, _| {
-            met = self.triangles[items]
+            is_blocked = self.triangles[items]
                 .iter()
                 .any(|triangle| shear.hit(origin, &triangle.corners).is_some_and(|t| t < distance));
-            met
+            is_blocked
         });
-        met
+        is_blocked
     }
 
     /// Whether a point is inside a closed mesh: then a ray from it crosses the surface an odd number of times.
@@ -264,7 +264,7 @@ mod tests {
     fn the_tree_finds_what_a_search_of_all_triangles_finds() {
         let mesh = Mesh::new(&torus(32)).unwrap();
         let mut rng = StreamKey::new(&[b"rays"]).at(0);
-        let (mut met, mut blocked) = (0, 0);
+        let (mut hits, mut blocked) = (0, 0);
         for _ in 0..4_000 {
             let origin = random_direction(&mut rng) * 1.5;
             let direction = (random_direction(&mut rng) * 0.8 - origin).unit();
@@ -276,12 +276,12 @@ mod tests {
                 .fold(f32::INFINITY, f32::min);
             let by_tree = mesh.hit(origin, direction);
             assert_eq!(by_tree, by_all);
-            met += usize::from(by_tree.is_finite());
+            hits += usize::from(by_tree.is_finite());
             let distance = rng.uniform(0.1, 2.0) as f32;
             assert_eq!(mesh.blocks(origin, direction, distance), by_all < distance);
             blocked += usize::from(by_all < distance);
         }
-        assert!((500..3_500).contains(&met) && blocked > 300, "{met} {blocked}");
+        assert!((500..3_500).contains(&hits) && blocked > 300, "{hits} {blocked}");
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
         assert!(mesh.hit(v3(0.0, 0.0, 2.0), v3(0.0, 0.0, -1.0)).is_infinite());
         assert!((mesh.bound - 1.0).abs() < 1e-6);
         let mut rng = StreamKey::new(&[b"normals"]).at(0);
-        let mut met = 0;
+        let mut hits = 0;
         for _ in 0..2_000 {
             let origin = random_direction(&mut rng) * 1.5;
             let direction = (random_direction(&mut rng) * 0.8 - origin).unit();
@@ -316,7 +316,7 @@ mod tests {
             if t.is_infinite() {
                 continue;
             }
-            met += 1;
+            hits += 1;
             let point = origin + direction * t;
             let middle = v3(point.x, point.y, 0.0).unit() * 0.7;
             let normal = mesh.normal(point, direction);
@@ -324,7 +324,7 @@ mod tests {
             // Seen from inside, the normal points inwards.
             assert!(mesh.normal(point, -direction).dot(normal) < -0.999);
         }
-        assert!(met > 300, "{met}");
+        assert!(hits > 300, "{hits}");
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub enum Shading {
 
 /// For each face, the shading normal of each corner.
 ///
-/// Errors complete a sentence; they are for indices of vertices or normals that are out of range.
+/// Fails for indices of vertices or normals that are out of range; the message leaves out the place in the look.
 pub fn corner_normals(spec: &MeshSpec) -> Result<Vec<Vec<V3>>, String> {
     for (number, face) in spec.faces.iter().enumerate() {
         if face.len() < 3 || face.iter().any(|&vertex| vertex >= spec.vertices.len()) {

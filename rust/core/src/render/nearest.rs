@@ -2,10 +2,10 @@
 
 /// The nearest hit closer than `distance`, with its body; the first one of several at the same distance.
 #[inline(always)]
-pub fn nearest<T: PartialOrd, B>(met: impl Iterator<Item = (T, B)>, distance: T) -> Option<(T, B)> {
+pub fn nearest<T: PartialOrd, B>(hits: impl Iterator<Item = (T, B)>, distance: T) -> Option<(T, B)> {
     let mut best = None;
     let mut limit = distance;
-    for (t, body) in met {
+    for (t, body) in hits {
         if t < limit {
             (best, limit) = (Some(body), t);
         }

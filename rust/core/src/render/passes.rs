@@ -71,15 +71,15 @@ fn trace_pixel(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) ->
         .ground
         .hit(V3::from_f64(camera.location), V3::from_f64(direction))
         .map_or(f64::INFINITY, |(t, _)| t.into());
-    let met = stage.bodies.iter().zip(alone_px).enumerate().filter_map(|(number, (body, alone_px))| {
+    let hits = stage.bodies.iter().zip(alone_px).enumerate().filter_map(|(index, (body, alone_px))| {
         let (t, point) = enter(body, camera.location, direction).filter(|&(t, _)| t < ground)?;
         *alone_px += 1;
-        Some((t, (number, point)))
+        Some((t, (index, point)))
     });
-    match nearest(met, ground) {
-        Some((t, (number, point))) => {
-            let normal = stage.bodies[number].normal(point, V3::from_f64(direction)).unit();
-            Seen { object: number as u8, depth: (t / length) as f32, normal: [normal.x, normal.y, normal.z] }
+    match nearest(hits, ground) {
+        Some((t, (index, point))) => {
+            let normal = stage.bodies[index].normal(point, V3::from_f64(direction)).unit();
+            Seen { object: index as u8, depth: (t / length) as f32, normal: [normal.x, normal.y, normal.z] }
         }
         None => Seen {
             object: NOBODY,

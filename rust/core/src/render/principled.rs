@@ -81,10 +81,10 @@ impl Principled {
 
 /// Linear interpolation in a table.
 #[inline]
-fn interpolate(means: &[f32; ANGLES], cos_v: f32) -> f32 {
-    let place = cos_v.clamp(0.0, 1.0) * (ANGLES - 1) as f32;
-    let i = (place as usize).min(ANGLES - 2);
-    means[i] + (means[i + 1] - means[i]) * (place - i as f32)
+fn interpolate(table: &[f32; ANGLES], cos_v: f32) -> f32 {
+    let position = cos_v.clamp(0.0, 1.0) * (ANGLES - 1) as f32;
+    let i = (position as usize).min(ANGLES - 2);
+    table[i] + (table[i + 1] - table[i]) * (position - i as f32)
 }
 
 /// The mean of `reflected`, by the cosine at which light meets a microfacet, over the microfacets that the viewer sees.

@@ -70,9 +70,9 @@ fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut Str
             normal = (normal - v * (normal.dot(v) - 1e-3)).unit();
         }
         let lobes = match hit.body {
-            None => Lobes::matte(stage.ground.color),
-            Some(number) => {
-                let body = &stage.bodies[number];
+            None => Lobes::lambertian(stage.ground.color),
+            Some(index) => {
+                let body = &stage.bodies[index];
                 let surface = body.surface(hit.point, normal, filter_glossy_alpha(min_pdf, stage.blur_glossy));
                 body.shader.lobes(&surface, normal.dot(v))
             }
@@ -90,7 +90,7 @@ fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut Str
                 }
             }
         }
-        let (chosen, _) = lobes.choose(numbers.next_1d());
+        let chosen = lobes.choose(numbers.next_1d());
         if lobes[chosen].is_glossy() {
             glossy += 1
         } else {

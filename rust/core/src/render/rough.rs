@@ -96,8 +96,8 @@ mod tests {
     fn the_ratio_under_uniform_light_is_the_mean_over_the_hemisphere() {
         let rough = Rough::new(v3(0.2, 0.5, 1.0), 0.7);
         for v in [v3(0.0, 0.0, 1.0), v3(0.6, 0.0, 0.8), v3(0.96, 0.0, 0.28)] {
-            let (sum, even) = (sum(&rough, v), rough.uniform_lambert_ratio(v3(0.0, 0.0, 1.0), v));
-            assert!((sum - even).length() < 0.01, "{v:?}: {sum:?} {even:?}");
+            let (sum, uniform) = (sum(&rough, v), rough.uniform_lambert_ratio(v3(0.0, 0.0, 1.0), v));
+            assert!((sum - uniform).length() < 0.01, "{v:?}: {sum:?} {uniform:?}");
         }
     }
 
@@ -106,7 +106,7 @@ mod tests {
         let white = Rough::new(V3::ONE, 1.0);
         assert!((white.albedo - V3::ONE).length() < 1e-5);
         let smooth = Rough::new(v3(0.3, 0.6, 0.9), 1e-6);
-        let share = smooth.lambert_ratio(v3(0.0, 0.0, 1.0), v3(0.6, 0.0, 0.8), v3(0.0, 0.96, 0.28));
-        assert!((share - V3::ONE).length() < 1e-3, "{share:?}");
+        let ratio = smooth.lambert_ratio(v3(0.0, 0.0, 1.0), v3(0.6, 0.0, 0.8), v3(0.0, 0.96, 0.28));
+        assert!((ratio - V3::ONE).length() < 1e-3, "{ratio:?}");
     }
 }

@@ -53,7 +53,7 @@ pub struct Cube {
 }
 
 impl Shape {
-    /// Errors complete a sentence; they are for shapes that this renderer has no formula for.
+    /// Fails for shapes that this renderer has no formula for; the message leaves out the place in the look.
     pub fn new(spec: &ShapeSpec) -> Result<Self, String> {
         match spec {
             ShapeSpec::Icosphere { subdivisions, catmull_clark_steps } => {
@@ -373,7 +373,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 40) as f32 / (1 << 24) as f32
         };
-        let (mut met, mut missed, mut worst) = (0, 0, 0.0_f64);
+        let (mut hits, mut missed, mut worst) = (0, 0, 0.0_f64);
         for _ in 0..200_000 {
             // From as far away as cameras are, aimed to within a thousandth of a ring.
             let ring = revolved.rings[(uniform() * revolved.rings.len() as f32) as usize];
@@ -387,13 +387,13 @@ mod tests {
             let double = |v: V3| [f64::from(v.x), f64::from(v.y), f64::from(v.z)];
             let exact = distance(&revolved.rings, double(origin), double(direction));
             if t.is_finite() && exact.is_finite() {
-                met += 1;
+                hits += 1;
                 worst = worst.max((f64::from(t) - exact).abs());
             } else if exact.is_finite() {
                 missed += 1;
             }
         }
-        assert!(met > 100_000, "{met}");
+        assert!(hits > 100_000, "{hits}");
         // Near the outline, a small error of the shape moves the hit far along the ray.
         assert!(worst < 0.1, "{worst}");
         assert!(missed < 10, "{missed}");

@@ -54,7 +54,7 @@ const MAX_COORDINATE: f64 = 1_000.0;
 const SIDE_LENGTHS: std::ops::RangeInclusive<f64> = 5.0..=300.0;
 
 impl Sheet {
-    /// Errors complete a sentence; they are for a profile that does not ascend or a sheet that is too large or small.
+    /// Fails for an invalid profile or size; the message leaves out the place in the look.
     pub fn new(spec: &SheetSpec) -> Result<Self, String> {
         let [first, .., last] = &spec.profile_x_z[..] else {
             return Err("profile_x_z: expected at least two points".into());
@@ -119,24 +119,24 @@ impl Sheet {
     pub fn hit(&self, origin: V3, direction: V3) -> Option<(f32, V3)> {
         let o = self.to_local(origin);
         let d = self.rotate_to_local(direction);
-        let mut number = self.plane_at(o.x);
-        if d.z >= self.lines[number][1] * d.x {
-            number = self.next_plane(d, number)?;
+        let mut index = self.plane_at(o.x);
+        if d.z >= self.lines[index][1] * d.x {
+            index = self.next_plane(d, index)?;
         }
         let mut nearest = f32::INFINITY;
         loop {
-            let [height, slope] = self.lines[number];
+            let [height, slope] = self.lines[index];
             let t = (height + slope * o.x - o.z) / (d.z - slope * d.x);
             let x = o.x + t * d.x;
             let there = self.plane_at(x);
             // Where two planes meet, rounding may alternate between them; then the distance no longer decreases.
-            if there == number || t >= nearest || t.is_nan() {
+            if there == index || t >= nearest || t.is_nan() {
                 let y = o.y + t * d.y;
                 let inside =
                     x >= self.local_x[0] && x < self.local_x[1] && y >= self.local_y[0] && y <= self.local_y[1];
-                return (t > 0.0 && inside).then(|| (t, self.normals[number]));
+                return (t > 0.0 && inside).then(|| (t, self.normals[index]));
             }
-            (nearest, number) = (t, there);
+            (nearest, index) = (t, there);
         }
     }
 
@@ -144,7 +144,7 @@ impl Sheet {
     ///
     /// Uphill, preferably the plane of twice the ray's slope, where a ray that starts on a parabola meets it again.
     #[inline]
-    fn next_plane(&self, d: V3, number: usize) -> Option<usize> {
+    fn next_plane(&self, d: V3, index: usize) -> Option<usize> {
         // Most rising rays approach none of the planes.
         let [gentlest, steepest] = self.slopes;
         if d.z >= if d.x <= 0.0 { gentlest } else { steepest } * d.x {
@@ -152,13 +152,13 @@ impl Sheet {
         }
         let nearer = |&other: &usize| d.z < self.lines[other][1] * d.x;
         if d.x <= 0.0 {
-            return (0..number).rev().find(nearer);
+            return (0..index).rev().find(nearer);
         }
         let steep = self.lines.partition_point(|[_, slope]| slope * d.x <= 2.0 * d.z);
-        if (number + 1..self.lines.len()).contains(&steep) && nearer(&steep) {
+        if (index + 1..self.lines.len()).contains(&steep) && nearer(&steep) {
             return Some(steep);
         }
-        (number + 1..self.lines.len()).find(nearer)
+        (index + 1..self.lines.len()).find(nearer)
     }
 
     /// The fraction of a distant disc that the sheet's rising end hides from a point above the sheet; `radius` is the
@@ -200,20 +200,20 @@ impl Sheet {
 
     /// Height and normal at a local x.
     pub fn at(&self, x: f32) -> (f32, V3) {
-        let number = self.plane_at(x);
-        let [height, slope] = self.lines[number];
-        (height + slope * x, self.normals[number])
+        let index = self.plane_at(x);
+        let [height, slope] = self.lines[index];
+        (height + slope * x, self.normals[index])
     }
 
     /// The plane at a local x; beyond the ends the nearest one.
     #[inline(always)]
     fn plane_at(&self, x: f32) -> usize {
         let step = ((x - self.local_x[0]) * STEPS_PER_UNIT) as u16 as usize;
-        let mut number = self.plane_by_step[step.min(self.plane_by_step.len() - 1)] as usize;
-        while self.starts.get(number + 1).is_some_and(|&start| start <= x) {
-            number += 1;
+        let mut index = self.plane_by_step[step.min(self.plane_by_step.len() - 1)] as usize;
+        while self.starts.get(index + 1).is_some_and(|&start| start <= x) {
+            index += 1;
         }
-        number
+        index
     }
 
     #[inline(always)]
@@ -262,12 +262,12 @@ mod tests {
     #[test]
     fn the_rising_end_hides_low_suns_in_part() {
         let sheet = sheet();
-        let share = |direction: V3| sheet.hidden_fraction(v3(0.0, 0.0, 0.0), direction.unit(), 0.1);
-        assert_eq!(share(v3(5.0, 0.0, 1.0)), 1.0);
-        assert!((share(v3(5.0, 0.0, 4.0)) - 0.5).abs() < 1e-3);
-        assert!((share(v3(5.0, 10.0, 0.5)) - 0.5).abs() < 1e-3);
+        let hidden = |direction: V3| sheet.hidden_fraction(v3(0.0, 0.0, 0.0), direction.unit(), 0.1);
+        assert_eq!(hidden(v3(5.0, 0.0, 1.0)), 1.0);
+        assert!((hidden(v3(5.0, 0.0, 4.0)) - 0.5).abs() < 1e-3);
+        assert!((hidden(v3(5.0, 10.0, 0.5)) - 0.5).abs() < 1e-3);
         for free in [v3(5.0, 0.0, 6.0), v3(-5.0, 0.0, 1.0), v3(5.0, 14.0, 0.5)] {
-            assert_eq!(share(free), 0.0);
+            assert_eq!(hidden(free), 0.0);
         }
     }
 
@@ -276,20 +276,20 @@ mod tests {
         let (o, d) = (sheet.to_local(origin), sheet.rotate_to_local(direction));
         let ends = sheet.starts.iter().skip(1).copied().chain([sheet.local_x[1]]);
         let pieces = sheet.lines.iter().zip(sheet.starts.iter().zip(ends));
-        let met = pieces.filter_map(|(&[height, slope], (&start, end))| {
+        let hits = pieces.filter_map(|(&[height, slope], (&start, end))| {
             let t = (height + slope * o.x - o.z) / (d.z - slope * d.x);
             let [x, y] = [o.x + t * d.x, o.y + t * d.y];
             let inside = x >= start && x < end && y >= sheet.local_y[0] && y <= sheet.local_y[1];
             (t > 0.0 && inside).then_some((t, [x, y]))
         });
-        met.min_by(|one, other| one.0.total_cmp(&other.0))
+        hits.min_by(|one, other| one.0.total_cmp(&other.0))
     }
 
     #[test]
     fn rays_meet_the_first_piece_in_their_way() {
         let studio = studio();
         let sheet = studio.ground();
-        let (mut n_met, mut n_rising) = (0, 0);
+        let (mut n_hits, mut n_rising) = (0, 0);
         for i in 0..200_000 {
             let sobol = SobolSample::new(i, 0, 0, 1);
             let [[x, y], [z, height], [turn, _]] = [sobol.pair(0), sobol.pair(1), sobol.pair(2)];
@@ -307,17 +307,17 @@ mod tests {
             match (fast, slow) {
                 (Some((t, _)), Some((slow, _))) => {
                     assert!((t - slow).abs() <= 2e-3 * slow.max(0.1), "{origin:?} {direction:?}: {t} for {slow}");
-                    n_met += 1;
+                    n_hits += 1;
                     n_rising += u32::from(direction.z > 0.0);
                 }
                 (None, None) => {}
-                (_, Some((_, place))) => assert!(near(place), "{origin:?} {direction:?}: nothing for {slow:?}"),
+                (_, Some((_, point))) => assert!(near(point), "{origin:?} {direction:?}: nothing for {slow:?}"),
                 (Some((t, _)), None) => {
-                    let place = sheet.to_local(origin + direction * t);
-                    assert!(near([place.x, place.y]), "{origin:?} {direction:?}: {t} for nothing");
+                    let point = sheet.to_local(origin + direction * t);
+                    assert!(near([point.x, point.y]), "{origin:?} {direction:?}: {t} for nothing");
                 }
             }
         }
-        assert!(n_met > 50_000 && n_rising > 2_000, "{n_met} {n_rising}");
+        assert!(n_hits > 50_000 && n_rising > 2_000, "{n_hits} {n_rising}");
     }
 }

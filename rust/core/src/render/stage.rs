@@ -239,13 +239,13 @@ fn too_large(value: &Value) -> Option<&serde_json::Number> {
 impl Stage<'_> {
     /// The nearest hit; `direction` has length 1.
     pub fn hit(&self, origin: V3, direction: V3) -> Option<Hit> {
-        let met = self.bodies.iter().enumerate().map(|(number, body)| (body.hit(origin, direction), number));
-        let body = nearest(met, f32::INFINITY);
+        let hits = self.bodies.iter().enumerate().map(|(index, body)| (body.hit(origin, direction), index));
+        let body = nearest(hits, f32::INFINITY);
         let ground = self.ground.hit(origin, direction);
         match (body, ground) {
-            (Some((t, number)), ground) if ground.is_none_or(|(below, _)| t < below) => {
+            (Some((t, index)), ground) if ground.is_none_or(|(below, _)| t < below) => {
                 let point = origin + direction * t;
-                Some(Hit { t, point, normal: self.bodies[number].normal(point, direction), body: Some(number) })
+                Some(Hit { t, point, normal: self.bodies[index].normal(point, direction), body: Some(index) })
             }
             (_, Some((t, normal))) => Some(Hit { t, point: origin + direction * t, normal, body: None }),
             _ => None,
@@ -282,11 +282,11 @@ impl Body<'_> {
         let (o, d, limit) = (self.to_local(origin), self.rotate_to_local(direction), distance / F::splat(self.radius));
         let hits_bound = self.hits_bound(origin, direction);
         let within = F::select(hits_bound, limit, F::default());
-        let met = |lane: usize| {
+        let blocked = |lane: usize| {
             let limit = within.lane(lane);
             if limit > 0.0 && mesh.blocks(o.lane(lane), d.lane(lane), limit) { 1.0 } else { 0.0 }
         };
-        F::from_lanes(met).is_positive()
+        F::from_lanes(blocked).is_positive()
     }
 
     /// Whether a ray meets the bounding sphere.

@@ -115,11 +115,11 @@ impl Kernel {
 
 impl Bands<'_> {
     /// The filtered light of a band.
-    pub fn smoothed(&self, band: usize, kernel: &Kernel) -> BandBuffer {
+    pub fn filtered(&self, band: usize, kernel: &Kernel) -> BandBuffer {
         if self.features[band].channels.is_empty() {
             return BandBuffer::default();
         }
-        dispatch(Smoothing { bands: self, band, kernel })
+        dispatch(BandFilter { bands: self, band, kernel })
     }
 
     /// The noisy light of a body around a pixel that also shows another one; `own` are the pixel's samples.
@@ -149,20 +149,20 @@ impl Bands<'_> {
 }
 
 /// Filters the light of a band.
-struct Smoothing<'a> {
+struct BandFilter<'a> {
     bands: &'a Bands<'a>,
     band: usize,
     kernel: &'a Kernel,
 }
 
-impl NullaryFnOnce for Smoothing<'_> {
+impl NullaryFnOnce for BandFilter<'_> {
     type Output = BandBuffer;
 
     #[inline(always)]
     fn call(self) -> BandBuffer {
         let Self { bands, band, kernel } = self;
         let (side, reach) = (2 * kernel.window + 1, kernel.window * kernel.step);
-        let mut smoothed = BandBuffer::new(bands.width);
+        let mut filtered = BandBuffer::new(bands.width);
         for row in 0..TILE {
             for first in (MARGIN..MARGIN + bands.width).step_by(LANES) {
                 let [body, x, y, z] = bands.features[band].eight(first, row);
@@ -188,10 +188,10 @@ impl NullaryFnOnce for Smoothing<'_> {
                         total = total + count * weight;
                     }
                 }
-                smoothed.set_eight(first, row, [sum.x, sum.y, sum.z, total]);
+                filtered.set_eight(first, row, [sum.x, sum.y, sum.z, total]);
             }
         }
-        smoothed
+        filtered
     }
 }
 
@@ -199,9 +199,9 @@ impl NullaryFnOnce for Smoothing<'_> {
 #[inline(always)]
 fn normal_weight(a: V3<F8>, b: V3<F8>) -> F8 {
     let (zero, one) = (F8::default(), F8::splat(1.0));
-    let alike = (one - F8::splat(15.0) * (one - a.dot(b)).max(zero)).max(zero);
-    let alike = alike * alike;
-    alike * alike
+    let weight = (one - F8::splat(15.0) * (one - a.dot(b)).max(zero)).max(zero);
+    let weight = weight * weight;
+    weight * weight
 }
 
 #[cfg(test)]
@@ -240,12 +240,12 @@ mod tests {
         for step in [1, 2] {
             let kernel = Kernel::new(2, step);
             for band in [0, 1] {
-                let alone = call_without_avx2(Smoothing { bands: &bands, band, kernel: &kernel });
-                assert_eq!(bands.smoothed(band, &kernel).channels, alone.channels);
+                let alone = call_without_avx2(BandFilter { bands: &bands, band, kernel: &kernel });
+                assert_eq!(bands.filtered(band, &kernel).channels, alone.channels);
             }
         }
         // A window of one pixel keeps the pixel's own light.
-        let alone = bands.smoothed(1, &Kernel::new(0, 1));
+        let alone = bands.filtered(1, &Kernel::new(0, 1));
         assert_eq!(alone.mean(4, 3), rows[1][1].mean(4, 3));
     }
 }

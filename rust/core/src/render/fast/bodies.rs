@@ -47,13 +47,13 @@ impl<'a> Bodies<'a> {
         let mut best = None;
         for (chunk, spheres) in self.spheres.iter().enumerate() {
             let within = best.map_or(distance, |(t, _)| t);
-            let met = bits(spheres.met(origin, direction, within).into()).filter_map(|lane| {
-                let number = chunk * LANES + lane;
-                let body = &self.list[number];
-                let may_meet = number != leaving || body.shape.has_hollows();
-                may_meet.then(|| (body.hit_in_bound(origin, direction), number))
+            let hits = bits(spheres.hits(origin, direction, within).into()).filter_map(|lane| {
+                let index = chunk * LANES + lane;
+                let body = &self.list[index];
+                let may_meet = index != leaving || body.shape.has_hollows();
+                may_meet.then(|| (body.hit_in_bound(origin, direction), index))
             });
-            best = nearest(met, within).or(best);
+            best = nearest(hits, within).or(best);
         }
         best
     }
@@ -64,7 +64,7 @@ impl<'a> Bodies<'a> {
     pub fn in_shaft(&self, origin: V3, toward: V3, distance: f32, spread: f32, reach: f32) -> u64 {
         let mut bits = 0;
         for (chunk, s) in self.spheres.iter().enumerate() {
-            let mut met = 0_u32;
+            let mut hits = 0_u32;
             for lane in 0..LANES {
                 let (x, y, z) = (s.x[lane] - origin.x, s.y[lane] - origin.y, s.z[lane] - origin.z);
                 let along = x * toward.x + y * toward.y + z * toward.z;
@@ -75,21 +75,21 @@ impl<'a> Bodies<'a> {
                     & (along > -radius)
                     & (along - radius < distance)
                     & (s.radius[lane] > 0.0);
-                met |= u32::from(inside) << lane;
+                hits |= u32::from(inside) << lane;
             }
-            bits |= u64::from(met) << (chunk * LANES);
+            bits |= u64::from(hits) << (chunk * LANES);
         }
         bits
     }
 
     /// For each light, the bodies, as bits, that may hide it from points of a body.
-    pub fn light_occluders(&self, number: usize, lights: &[Light]) -> [u64; MAX_LIGHTS] {
-        let body = &self.list[number];
+    pub fn light_occluders(&self, index: usize, lights: &[Light]) -> [u64; MAX_LIGHTS] {
+        let body = &self.list[index];
         let mut between = [0; MAX_LIGHTS];
         for (light, bits) in lights.iter().zip(&mut between) {
             let (toward, distance, spread) = light.bounding_cone(body.location);
-            *bits = self.in_shaft(body.location, toward, distance, spread, body.bound) & !(1 << number);
-            *bits |= u64::from(body.shape.has_hollows()) << number;
+            *bits = self.in_shaft(body.location, toward, distance, spread, body.bound) & !(1 << index);
+            *bits |= u64::from(body.shape.has_hollows()) << index;
         }
         between
     }
@@ -98,11 +98,11 @@ impl<'a> Bodies<'a> {
     #[inline(always)]
     pub fn nearest_of(&self, bodies: u64, origin: V3<F8>, direction: V3<F8>) -> ([usize; LANES], F8) {
         let (mut found, mut distance) = ([NOBODY; LANES], F8::splat(f32::INFINITY));
-        for number in bits(bodies) {
-            let t = self.list[number].hit(origin, direction);
+        for index in bits(bodies) {
+            let t = self.list[index].hit(origin, direction);
             let is_nearer = t.is_less(distance);
             distance = F8::select(is_nearer, t, distance);
-            bits(is_nearer.bits().into()).for_each(|lane| found[lane] = number);
+            bits(is_nearer.bits().into()).for_each(|lane| found[lane] = index);
         }
         (found, distance)
     }
@@ -118,8 +118,8 @@ impl<'a> Bodies<'a> {
         wanted: F::Mask,
     ) -> F::Mask {
         let mut clear = wanted;
-        for number in bits(bodies) {
-            clear = clear & !self.list[number].blocks(origin, direction, distance);
+        for index in bits(bodies) {
+            clear = clear & !self.list[index].blocks(origin, direction, distance);
             if !clear.any() {
                 break;
             }
@@ -132,15 +132,15 @@ impl<'a> Bodies<'a> {
 #[inline(always)]
 fn bits(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
-        let number = bits.trailing_zeros() as usize;
-        (bits != 0).then(|| bits &= bits - 1).map(|()| number)
+        let index = bits.trailing_zeros() as usize;
+        (bits != 0).then(|| bits &= bits - 1).map(|()| index)
     })
 }
 
 impl Spheres {
     /// The spheres that a ray meets within `distance`, as bits.
     #[inline(always)]
-    fn met(&self, origin: V3, direction: V3, distance: f32) -> u32 {
+    fn hits(&self, origin: V3, direction: V3, distance: f32) -> u32 {
         let mut bits = 0_u32;
         for lane in 0..LANES {
             let (x, y, z) = (self.x[lane] - origin.x, self.y[lane] - origin.y, self.z[lane] - origin.z);

@@ -93,8 +93,8 @@ impl Patches {
     /// The sheet lit by a stage's lights and background.
     pub fn lit(&self, stage: &Stage<'_>) -> FarGround {
         let (sheet, lights, background) = (stage.ground, &stage.lights[..], stage.background);
-        let places = self.centers.iter().zip(&self.normals);
-        let direct: Vec<V3> = places.map(|(&p, &n)| unoccluded(sheet, lights, p, n)).collect();
+        let points = self.centers.iter().zip(&self.normals);
+        let direct: Vec<V3> = points.map(|(&p, &n)| unoccluded(sheet, lights, p, n)).collect();
         let n = direct.len();
         let mut indirect = vec![V3::ZERO; n];
         for _ in 0..BOUNCES {
@@ -127,12 +127,12 @@ impl Patches {
         for column in 0..columns {
             let x = (x0 + column as f32 / PER_UNIT).min(x1 - 1e-3);
             let (z, normal) = sheet.at(x);
-            let after = self.x.partition_point(|&middle| middle <= x).clamp(1, self.x.len() - 1);
+            let after = self.x.partition_point(|&center| center <= x).clamp(1, self.x.len() - 1);
             let weight = ((x - self.x[after - 1]) / (self.x[after] - self.x[after - 1])).clamp(0.0, 1.0);
             for row in 0..rows {
                 let y = (y0 + row as f32 / PER_UNIT).min(y1);
-                let place = ((y - self.y[0]) / (self.y[1] - self.y[0])).clamp(0.0, (STRIPS - 1) as f32 - 1e-3);
-                let (strip, part) = (place as usize, place.fract());
+                let position = ((y - self.y[0]) / (self.y[1] - self.y[0])).clamp(0.0, (STRIPS - 1) as f32 - 1e-3);
+                let (strip, part) = (position as usize, position.fract());
                 let of = |table: &[V3]| {
                     let at = |x: usize| {
                         let row = &table[x * STRIPS + strip..];
@@ -159,7 +159,7 @@ impl Patches {
         let sheet = stage.ground;
         let eye = V3::from_f64(stage.camera.location);
         let radiosity: Vec<V3> = direct.iter().zip(indirect).map(|(&d, &i)| (d + i).times(sheet.color)).collect();
-        let places = self
+        let points = self
             .centers
             .iter()
             .zip(&self.normals)
@@ -181,7 +181,7 @@ impl Patches {
             let ratio = |toward: f32, all: f32| if all > 0.0 { toward / all } else { 1.0 };
             V3 { x: ratio(toward.x, all.x), y: ratio(toward.y, all.y), z: ratio(toward.z, all.z) }
         };
-        places.map(lambert_ratio).collect()
+        points.map(lambert_ratio).collect()
     }
 }
 
@@ -221,5 +221,5 @@ impl FarGround {
 /// Irradiance by the lights, without shadows of bodies.
 #[inline]
 fn unoccluded(sheet: &Sheet, lights: &[Light], point: V3, normal: V3) -> V3 {
-    lights.iter().map(|light| light.irradiance(point, normal) * light.fraction_above(sheet, point)).sum()
+    lights.iter().map(|light| light.irradiance(point, normal) * light.fraction_above_ground(sheet, point)).sum()
 }

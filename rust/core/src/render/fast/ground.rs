@@ -93,8 +93,8 @@ impl<'a> Ground<'a> {
         let (x, y) = (column / STEP, row / STEP);
         let at = |x: usize, y: usize| &self.corners[y * self.across + x];
         let corners = [at(x, y), at(x + 1, y), at(x, y + 1), at(x + 1, y + 1)];
-        let even = Shading::Flat(corners.map(|corner| corner.radiance));
-        let mut cell = Cell { ground: self, corners, first: [x * STEP, y * STEP], penumbra_lights: 0, shading: even };
+        let flat = Shading::Flat(corners.map(|corner| corner.radiance));
+        let mut cell = Cell { ground: self, corners, first: [x * STEP, y * STEP], penumbra_lights: 0, shading: flat };
         if !corners.iter().all(|corner| corner.shows_ground) {
             cell.penumbra_lights = u32::MAX;
             cell.shading = Shading::PerPixel;
@@ -103,8 +103,9 @@ impl<'a> Ground<'a> {
         let n_lights = self.view.lit.lights.len();
         let total: f32 = corners[0].strength[..n_lights].iter().sum();
         for light in 0..n_lights {
-            let seen = corners.map(|corner| corner.visibility[light]);
-            let differ = seen.iter().fold(0.0, |a: f32, &b| a.max(b)) - seen.iter().fold(1.0, |a: f32, &b| a.min(b));
+            let fractions = corners.map(|corner| corner.visibility[light]);
+            let differ =
+                fractions.iter().fold(0.0, |a: f32, &b| a.max(b)) - fractions.iter().fold(1.0, |a: f32, &b| a.min(b));
             if differ * corners[0].strength[light] > self.effort.difference * total {
                 cell.penumbra_lights |= 1 << light;
             }
@@ -156,11 +157,11 @@ impl Cell<'_> {
         let sobol = SobolSample::new(column as u32, row as u32, 0, 1);
         let [few, most] = self.ground.effort.shadow_rays;
         let mut light = lit.indirect_toward_camera(point);
-        for (number, lamp) in lit.lights.iter().enumerate() {
-            let visibility = if self.penumbra_lights >> number & 1 == 1 {
-                lit.visibility(number, point + normal * OFFSET, &sobol, few, most)
+        for (index, lamp) in lit.lights.iter().enumerate() {
+            let visibility = if self.penumbra_lights >> index & 1 == 1 {
+                lit.visibility(index, point + normal * OFFSET, &sobol, few, most)
             } else {
-                (0..4).map(|i| weights[i] * self.corners[i].visibility[number]).sum()
+                (0..4).map(|i| weights[i] * self.corners[i].visibility[index]).sum()
             };
             if visibility > 0.0 {
                 let ratio = lit.sheet.lambert_ratio(normal, -ray.direction, lamp.bounding_cone(point).0);
@@ -189,17 +190,17 @@ fn corner(view: &View<'_>, effort: GroundEffort, column: usize, row: usize) -> C
     corner.indirect = lit.indirect_toward_camera(point);
     let sobol = SobolSample::new((column / STEP) as u32, (row / STEP) as u32, 0, effort.corner_rays);
     let rays = effort.corner_rays;
-    for (number, lamp) in lit.lights.iter().enumerate() {
-        let flux = lamp.irradiance_vector(point);
-        let cos = normal.dot(flux);
+    for (index, lamp) in lit.lights.iter().enumerate() {
+        let vector = lamp.irradiance_vector(point);
+        let cos = normal.dot(vector);
         if cos > 0.0 {
-            corner.strength[number] = lamp.radiance().mean() * cos;
+            corner.strength[index] = lamp.radiance().mean() * cos;
             let ratio = lit.sheet.lambert_ratio(normal, -ray.direction, lamp.bounding_cone(point).0);
-            let visibility = lit.visibility(number, point + normal * OFFSET, &sobol, rays.min(4), rays);
-            corner.visibility[number] = visibility;
+            let visibility = lit.visibility(index, point + normal * OFFSET, &sobol, rays.min(4), rays);
+            corner.visibility[index] = visibility;
             let color = lamp.radiance().times(ratio) * visibility;
             for (axis, sum) in corner.irradiance_axes.iter_mut().enumerate() {
-                *sum += color * flux[axis];
+                *sum += color * vector[axis];
             }
         }
     }

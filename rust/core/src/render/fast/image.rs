@@ -56,53 +56,53 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
     let starts: Vec<usize> = (0..height).step_by(TILE).collect();
     let bands: Vec<Band> = starts
         .par_iter()
-        .map(|&start| band(&view, &ground, effort.pixels, start..(start + TILE).min(height)))
+        .map(|&start| render_band(&view, &ground, effort.pixels, start..(start + TILE).min(height)))
         .collect();
 
     let features = || bands.iter().map(|band| &band.features).collect();
     let noisy = Bands { features: features(), light: bands.iter().map(|band| &band.light).collect(), width, height };
     let kernel = Kernel::new(WINDOW, 2);
-    let smoothed: Vec<BandBuffer> =
-        (0..bands.len()).into_par_iter().map(|band| noisy.smoothed(band, &kernel)).collect();
-    let smoothed = Bands { features: features(), light: smoothed.iter().collect(), width, height };
+    let prefiltered: Vec<BandBuffer> =
+        (0..bands.len()).into_par_iter().map(|band| noisy.filtered(band, &kernel)).collect();
+    let prefiltered = Bands { features: features(), light: prefiltered.iter().collect(), width, height };
     let kernel = Kernel::new(WINDOW, 1);
-    let middle = [filter.around(0.0); 2];
+    let center = [filter.weights(0.0); 2];
     let sums: Vec<Sums> = bands
         .par_iter()
         .zip(&starts)
         .enumerate()
-        .map(|(number, (band, &start))| {
+        .map(|(index, (band, &start))| {
             if band.pixels.is_empty() {
                 return Sums(Vec::new());
             }
-            let averaged = smoothed.smoothed(number, &kernel);
+            let filtered = prefiltered.filtered(index, &kernel);
             let mut sums = Sums(vec![[0.0; 4]; (TILE + 2) * width]);
             for pixel in &band.pixels {
                 let samples = &band.samples[pixel.samples.clone()];
                 let area = 1.0 / samples.len() as f32;
-                let place = [pixel.column, pixel.row - start];
-                let own = averaged.mean(place[0], place[1]);
+                let position = [pixel.column, pixel.row - start];
+                let own = filtered.mean(position[0], position[1]);
                 let mut last = (NOBODY, V3::ZERO);
-                let (mut offset, mut weights) = ([0.0; 2], middle);
+                let (mut offset, mut weights) = ([0.0; 2], center);
                 for sample in samples {
                     if sample.body != last.0 {
                         let is_own = sample.body == pixel.mean.body || sample.body == NOBODY;
                         let light_near =
-                            || smoothed.light_near([pixel.column, pixel.row], sample.body, samples, &kernel);
+                            || prefiltered.light_near([pixel.column, pixel.row], sample.body, samples, &kernel);
                         last = (sample.body, if is_own { own } else { light_near() });
                     }
                     let light = if sample.body == NOBODY { sample.clean } else { sample.clean + last.1 };
                     if sample.offset != offset {
-                        (offset, weights) = (sample.offset, sample.offset.map(|offset| filter.around(offset)));
+                        (offset, weights) = (sample.offset, sample.offset.map(|offset| filter.weights(offset)));
                     }
-                    sums.add(width, place, weights, light, area);
+                    sums.add(width, position, weights, light, area);
                 }
             }
             sums
         })
         .collect();
 
-    let resolver = Resolver { srgb: &SRGB, filter: middle[0], bands: &bands, sums: &sums, width };
+    let resolver = Resolver { srgb: &SRGB, filter: center[0], bands: &bands, sums: &sums, width };
     let mut bytes = vec![0; 3 * width * height];
     let rows = bytes.par_chunks_mut(3 * width).with_min_len(TILE).enumerate();
     rows.for_each(|(row, bytes)| dispatch(|| resolver.row(row, height, bytes)));
@@ -110,7 +110,7 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
 }
 
 /// Shades and samples the pixels of some rows.
-fn band(view: &View<'_>, ground: &Ground<'_>, effort: PixelEffort, rows: Range<usize>) -> Band {
+fn render_band(view: &View<'_>, ground: &Ground<'_>, effort: PixelEffort, rows: Range<usize>) -> Band {
     let width = view.width;
     let mut band = Band {
         ground_light: vec![[0.0; 4]; rows.len() * width],
@@ -127,7 +127,7 @@ fn band(view: &View<'_>, ground: &Ground<'_>, effort: PixelEffort, rows: Range<u
             let (is_edge, is_empty) = (cell.is_edge(), view.bodies(left, top) == 0);
             for row in top..(top + STEP).min(rows.end) {
                 for column in left..(left + STEP).min(width) {
-                    let place = (row - rows.start) * width + column;
+                    let position = (row - rows.start) * width + column;
                     let own = if is_empty { NOBODY } else { view.shown(column, row) };
                     let rays = match view.lit.bodies.list.get(own) {
                         _ if is_edge || (!is_empty && !view.is_uniform(column, row)) => effort.outline,
@@ -135,7 +135,7 @@ fn band(view: &View<'_>, ground: &Ground<'_>, effort: PixelEffort, rows: Range<u
                         Some(_) => effort.matte,
                         None => {
                             let light = cell.radiance(column, row);
-                            band.ground_light[place] = [light.x, light.y, light.z, 1.0];
+                            band.ground_light[position] = [light.x, light.y, light.z, 1.0];
                             continue;
                         }
                     };
@@ -164,11 +164,11 @@ impl Resolver<'_> {
     #[inline(always)]
     fn row(&self, row: usize, height: usize, bytes: &mut [u8]) {
         let width = self.width;
-        let [side, middle, _] = self.filter;
+        let [side, center, _] = self.filter;
         // Padded with a pixel of weight 0 at either end.
         let mut ground_light = vec![[0.0; 4]; width + 2];
         for other in row.saturating_sub(1)..(row + 2).min(height) {
-            let weight = if other == row { middle } else { side };
+            let weight = if other == row { center } else { side };
             let values = &self.bands[other / TILE].ground_light[other % TILE * width..][..width];
             for (sum, value) in ground_light[1..].iter_mut().zip(values) {
                 *sum = add_weighted(sum, value, weight);
@@ -186,7 +186,7 @@ impl Resolver<'_> {
         }
         let mut sums = vec![[0.0; 4]; width];
         for (sum, around) in sums.iter_mut().zip(ground_light.windows(3)) {
-            *sum = add_weighted(&add_weighted(&[0.0; 4], &around[1], middle), &around[0], side);
+            *sum = add_weighted(&add_weighted(&[0.0; 4], &around[1], center), &around[0], side);
             *sum = add_weighted(sum, &around[2], side);
         }
         for line in sampled {

@@ -66,10 +66,10 @@ pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
 /// The stage with the light on its ground computed.
 fn lit_stage<'a>(stage: &'a Stage<'_>, patches: &Patches, effort: Effort) -> LitStage<'a> {
     let bodies = Bodies::new(stage);
-    let between = (0..bodies.list.len()).map(|number| bodies.light_occluders(number, &stage.lights)).collect();
+    let light_occluders = (0..bodies.list.len()).map(|index| bodies.light_occluders(index, &stage.lights)).collect();
     let mut lit = LitStage {
         bodies,
-        light_occluders: between,
+        light_occluders,
         sheet: stage.ground,
         lights: &stage.lights,
         background: stage.background,

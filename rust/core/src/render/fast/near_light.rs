@@ -57,13 +57,13 @@ impl NearEffort {
         let length = (high(0) - start[0]).max(high(1) - start[1]);
         let (fine, coarse) = (Grid::new(start, length, self.side), Grid::new(start, length, self.side / 2));
         lit.near.occluders = occluders(lit, Grid::new(start, length, OCCLUDERS_SIDE));
-        let direct = at_free_points(lit, fine, |place| {
-            let sobol = SobolSample::new(place.column as u32, place.row as u32, 0, self.shadow_rays);
-            let light = lit.ground_direct(place.point, place.normal, &sobol, self.shadow_rays, self.shadow_rays);
-            (place.point, light)
+        let direct = at_free_points(lit, fine, |at| {
+            let sobol = SobolSample::new(at.column as u32, at.row as u32, 0, self.shadow_rays);
+            let light = lit.ground_direct(at.point, at.normal, &sobol, self.shadow_rays, self.shadow_rays);
+            (at.point, light)
         });
         lit.near.radiance = ground_radiance(lit, fine, &direct);
-        let indirect = at_free_points(lit, coarse, |place| gather(lit, &place, self.rays));
+        let indirect = at_free_points(lit, coarse, |at| gather(lit, &at, self.rays));
         lit.near.indirect = Table::new(coarse, indirect.into_iter());
         lit.near.radiance = ground_radiance(lit, fine, &direct);
     }
@@ -74,14 +74,14 @@ fn occluders(lit: &LitStage<'_>, grid: Grid) -> OccluderMap {
     let at = |axis: usize, step: f32| grid.start[axis] + step / grid.per_unit;
     let square = |i: usize| {
         let (column, row) = ((i / grid.side) as f32, (i % grid.side) as f32);
-        let (middle, _) = lit.ground_at(at(0, column + 0.5), at(1, row + 0.5));
+        let (center, _) = lit.ground_at(at(0, column + 0.5), at(1, row + 0.5));
         let corners = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)];
-        let reach = corners.map(|(x, y)| (lit.ground_at(at(0, column + x), at(1, row + y)).0 - middle).length());
+        let reach = corners.map(|(x, y)| (lit.ground_at(at(0, column + x), at(1, row + y)).0 - center).length());
         let reach = reach.into_iter().fold(0.0, f32::max) + 0.01;
         let mut bodies = [0; MAX_LIGHTS];
         for (light, bodies) in lit.lights.iter().zip(&mut bodies) {
-            let (toward, distance, spread) = light.bounding_cone(middle);
-            *bodies = lit.bodies.in_shaft(middle, toward, distance, spread, reach);
+            let (toward, distance, spread) = light.bounding_cone(center);
+            *bodies = lit.bodies.in_shaft(center, toward, distance, spread, reach);
         }
         bodies
     };
@@ -120,11 +120,11 @@ fn ground_radiance(lit: &LitStage<'_>, grid: Grid, direct: &[Option<(V3, V3)>]) 
 /// Indirect irradiance at a point of the ground: by way of bodies, and by way of the sheet where no body hides it.
 ///
 /// Rays go to the bodies alone, more of them to those that cover more of the hemisphere.
-fn gather(lit: &LitStage<'_>, place: &GroundPoint, rays: u32) -> V3 {
-    let &GroundPoint { column, row, point, normal } = place;
+fn gather(lit: &LitStage<'_>, at: &GroundPoint, rays: u32) -> V3 {
+    let &GroundPoint { column, row, point, normal } = at;
     let mut sum = V3::ZERO;
     let origin = point + v3(0.0, 0.0, 1e-4);
-    for (number, body) in lit.bodies.list.iter().enumerate() {
+    for (index, body) in lit.bodies.list.iter().enumerate() {
         let offset = body.location - origin;
         let distance2 = offset.dot(offset);
         let sin2 = (body.bound * body.bound / distance2).min(1.0);
@@ -142,7 +142,7 @@ fn gather(lit: &LitStage<'_>, place: &GroundPoint, rays: u32) -> V3 {
         let pdf = 1.0 / (TAU * (1.0 - min_cos));
         let weight = 1.0 / (PI * pdf * count as f32);
         for ray in 0..count {
-            let sobol = SobolSample::new(column as u32, row as u32, ray, count).substream(number as u32 + 1);
+            let sobol = SobolSample::new(column as u32, row as u32, ray, count).substream(index as u32 + 1);
             let u = sobol.pair(0);
             let cos = 1.0 - u[0] * (1.0 - min_cos);
             let r = (1.0 - cos * cos).max(0.0).sqrt();
@@ -153,12 +153,12 @@ fn gather(lit: &LitStage<'_>, place: &GroundPoint, rays: u32) -> V3 {
                 continue;
             }
             // A ray that hits another body first is left to that body's own cone.
-            if let Some((distance, met)) = lit.bodies.nearest(origin, direction, f32::INFINITY, NOBODY)
-                && met == number
+            if let Some((distance, nearest)) = lit.bodies.nearest(origin, direction, f32::INFINITY, NOBODY)
+                && nearest == index
             {
                 // The body's radiance replaces that of the sheet behind it.
                 let history = RayHistory { leaving: NOBODY, pdf: up / PI, bounce: 1 };
-                let shown = lit.body_radiance(Ray { origin, direction }, distance, number, history, &sobol);
+                let shown = lit.body_radiance(Ray { origin, direction }, distance, index, history, &sobol);
                 let hidden = lit
                     .sheet
                     .hit(origin, direction)

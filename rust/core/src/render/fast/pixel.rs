@@ -120,35 +120,35 @@ impl<'a> Sampler<'a> {
         self.samples.reserve_exact(n_samples);
         self.rays.reserve_exact(n_samples);
         self.pending.reserve_exact(n_samples);
-        for number in 0..self.pixels.len() {
-            self.queue_rays(number, 0);
+        for index in 0..self.pixels.len() {
+            self.queue_rays(index, 0);
         }
         self.trace();
         self.shade();
         // Pixels whose own first rays or those of a direct neighbour differ, by position within the band and a margin.
         // If only a pixel's own rays decided, pixels whose rays all miss a highlight would be too dark on average.
         let stride = self.view.width + 2;
-        let place = |pixel: &Pixel| (pixel.row % TILE + 1) * stride + pixel.column + 1;
-        let mut uneven = vec![false; stride * (TILE + 2)];
+        let padded_index = |pixel: &Pixel| (pixel.row % TILE + 1) * stride + pixel.column + 1;
+        let mut needs_more = vec![false; stride * (TILE + 2)];
         for pixel in &mut self.pixels {
             let own = &self.samples[pixel.samples.clone()];
             pixel.mean = Mean::of(own);
             if pixel.rays[1] > 0 && !agree(own, self.difference) {
-                let own = place(pixel);
-                for place in [own, own - 1, own + 1, own - stride, own + stride] {
-                    uneven[place] = true;
+                let own = padded_index(pixel);
+                for neighbour in [own, own - 1, own + 1, own - stride, own + stride] {
+                    needs_more[neighbour] = true;
                 }
             }
         }
-        for number in 0..self.pixels.len() {
-            let pixel = &mut self.pixels[number];
+        for index in 0..self.pixels.len() {
+            let pixel = &mut self.pixels[index];
             let [few, more] = pixel.rays;
-            if more > 0 && uneven[place(pixel)] {
+            if more > 0 && needs_more[padded_index(pixel)] {
                 // Move the pixel's samples to the end, where there is room for more.
                 let first = self.samples.len();
                 self.samples.extend_from_within(pixel.samples.clone());
                 pixel.samples = first..first + (few + more) as usize;
-                self.queue_rays(number, few);
+                self.queue_rays(index, few);
             }
         }
         self.trace();
@@ -162,13 +162,13 @@ impl<'a> Sampler<'a> {
         // The first rays have sampled the main body's broad lobes.
         let known = if from == 0 { NOBODY } else { mean.body };
         let bodies = self.view.bodies(column, row);
-        for number in from..samples.len() as u32 {
-            let sobol = SobolSample::adaptive(column as u32, row as u32, number, rays);
+        for index in from..samples.len() as u32 {
+            let sobol = SobolSample::adaptive(column as u32, row as u32, index, rays);
             let [u, v] = match rays[0] {
-                few if number >= few => sobol.pair(60).map(|x| x - 0.5),
+                few if index >= few => sobol.pair(60).map(|x| x - 0.5),
                 1 => [0.0; 2],
-                2 => TWO[number as usize],
-                _ => FOUR[number as usize],
+                2 => TWO[index as usize],
+                _ => FOUR[index as usize],
             };
             let sample = self.samples.len();
             self.samples.push(Sample { offset: [u, v], body: NOBODY, ..Sample::default() });
@@ -183,19 +183,19 @@ impl<'a> Sampler<'a> {
         for rays in self.rays.chunks(LANES) {
             // Lanes beyond the last ray repeat it.
             let at = |lane: usize| &rays[lane.min(rays.len() - 1)];
-            let bodies = rays.iter().fold(0, |bodies, aim| bodies | aim.bodies);
+            let bodies = rays.iter().fold(0, |bodies, ray| bodies | ray.bodies);
             let positions_px = [0, 1].map(|axis| F8::from_lanes(|lane| at(lane).position_px[axis]));
             let seen = self.view.seen(bodies, positions_px);
-            for (lane, &CameraRay { sample: number, known, sobol, .. }) in rays.iter().enumerate() {
+            for (lane, &CameraRay { sample: index, known, sobol, .. }) in rays.iter().enumerate() {
                 let ray = Ray { origin: self.view.origin, direction: seen.directions.lane(lane) };
                 let (body, direction) = (seen.bodies[lane], ray.direction);
-                let sample = &mut self.samples[number];
+                let sample = &mut self.samples[index];
                 if body != NOBODY {
                     let position = ray.at(seen.distances.lane(lane));
                     sample.body = body;
                     sample.normal = face_forward(lit.bodies.list[body].normal(position, direction), -direction);
                     let wants_broad = body != known;
-                    self.pending.push(ShadingPoint { sample: number, body, position, direction, wants_broad, sobol });
+                    self.pending.push(ShadingPoint { sample: index, body, position, direction, wants_broad, sobol });
                 } else if let Some((t, normal)) = lit.sheet.hit(ray.origin, direction) {
                     sample.clean = lit.ground_radiance_toward(-direction, ray.at(t), normal, &sobol);
                 } else {
@@ -287,8 +287,8 @@ impl NullaryFnOnce for DirectLight<'_> {
         let Self { lit, points, samples } = self;
         // Lanes beyond the last point repeat it.
         let at = |lane: usize| &points[lane.min(points.len() - 1)];
-        let number = at(0).body;
-        let body = &lit.bodies.list[number];
+        let body_index = at(0).body;
+        let body = &lit.bodies.list[body_index];
         let position = V3::from_lanes(|lane| at(lane).position);
         let v = V3::from_lanes(|lane| -at(lane).direction);
         let normal = V3::from_lanes(|lane| samples[at(lane).sample].normal);
@@ -311,8 +311,8 @@ impl NullaryFnOnce for DirectLight<'_> {
                 let mut reflected = V3::default();
                 if n_samples == 1 {
                     reflected = lamp.reflected(start, |toward| broad.value(normal, v, toward));
-                    let is_clear =
-                        lit.light_occluders[number][i] == 0 && lamp.fraction_above(lit.sheet, body.location) == 1.0;
+                    let is_clear = lit.light_occluders[body_index][i] == 0
+                        && lamp.fraction_above_ground(lit.sheet, body.location) == 1.0;
                     if is_clear && sharp.is_empty() {
                         light += reflected;
                         continue;
@@ -331,7 +331,7 @@ impl NullaryFnOnce for DirectLight<'_> {
                 }
                 reflected += value.times(V3::splat(lamp.radiance())) / (sample.pdf * F8::splat(n_samples as f32));
                 let matters = is_lit & F8::splat(1e-5).is_less(reflected.max_component());
-                let clear = matters & !lit.occluded(number, i, start, &sample, matters);
+                let clear = matters & !lit.occluded(body_index, i, start, &sample, matters);
                 light += V3::select(clear, reflected, V3::default());
             }
         }

@@ -66,21 +66,21 @@ impl LitStage<'_> {
     #[inline]
     pub fn ground_direct(&self, point: V3, normal: V3, sobol: &SobolSample, few: u32, most: u32) -> V3 {
         let origin = point + normal * OFFSET;
-        let seen = |(number, light): (usize, &Light)| {
-            light.irradiance(point, normal) * self.visibility(number, origin, sobol, few, most)
+        let direct = |(index, light): (usize, &Light)| {
+            light.irradiance(point, normal) * self.visibility(index, origin, sobol, few, most)
         };
-        self.lights.iter().enumerate().map(seen).sum()
+        self.lights.iter().enumerate().map(direct).sum()
     }
 
     /// Radiance of a point of the ground towards `v`, by one shadow ray to each light that a body may hide.
     #[inline]
     pub fn ground_radiance_toward(&self, v: V3, point: V3, normal: V3, sobol: &SobolSample) -> V3 {
         let origin = point + normal * OFFSET;
-        let seen = |(number, light): (usize, &Light)| {
+        let direct = |(index, light): (usize, &Light)| {
             let ratio = self.sheet.lambert_ratio(normal, v, light.bounding_cone(point).0);
-            light.irradiance(point, normal).times(ratio) * self.visibility(number, origin, sobol, 1, 1)
+            light.irradiance(point, normal).times(ratio) * self.visibility(index, origin, sobol, 1, 1)
         };
-        let direct: V3 = self.lights.iter().enumerate().map(seen).sum();
+        let direct: V3 = self.lights.iter().enumerate().map(direct).sum();
         (direct + self.indirect_toward_camera(point)).times(self.sheet.color) * FRAC_1_PI
     }
 
@@ -89,15 +89,15 @@ impl LitStage<'_> {
     #[inline(always)]
     pub fn occluded<F: Real>(
         &self,
-        number: usize,
+        index: usize,
         light: usize,
         start: V3<F>,
-        place: &Sample<F>,
+        sample: &Sample<F>,
         wanted: F::Mask,
     ) -> F::Mask {
-        let occluders = self.light_occluders[number][light];
-        self.bodies.blocked_by(occluders, start, place.direction, place.distance, wanted)
-            | (wanted & self.lights[light].is_below(self.sheet, start, place.direction))
+        let occluders = self.light_occluders[index][light];
+        self.bodies.blocked_by(occluders, start, sample.direction, sample.distance, wanted)
+            | (wanted & self.lights[light].is_hidden_by_ground(self.sheet, start, sample.direction))
     }
 
     /// Indirect irradiance at a point of the ground: by way of bodies and of the rest of the ground.
@@ -116,7 +116,7 @@ impl LitStage<'_> {
     #[inline]
     pub fn visibility(&self, light: usize, origin: V3, sobol: &SobolSample, few: u32, most: u32) -> f32 {
         let lamp = &self.lights[light];
-        let above = lamp.fraction_above(self.sheet, origin);
+        let above = lamp.fraction_above_ground(self.sheet, origin);
         let occluders = self.near.occluders(origin.x, origin.y, light).unwrap_or_else(|| {
             let (toward, distance, spread) = lamp.bounding_cone(origin);
             self.bodies.in_shaft(origin, toward, distance, spread, 0.0)
@@ -125,9 +125,9 @@ impl LitStage<'_> {
             return above;
         }
         let most = most * lamp.sample_count(origin);
-        let places = |cast: u32| sobol.skip(cast).pair(100 + light as u32);
+        let uniforms = |cast: u32| sobol.skip(cast).pair(100 + light as u32);
         if most == 1 {
-            let (sample, is_lit) = lamp.samples(origin, places(0));
+            let (sample, is_lit) = lamp.samples(origin, uniforms(0));
             let visible = is_lit && !self.bodies.blocked_by(occluders, origin, sample.direction, sample.distance, true);
             return if visible { above } else { 0.0 };
         }
@@ -136,7 +136,7 @@ impl LitStage<'_> {
             let lane = cast % LANES as u32;
             if lane == 0 {
                 let n = most - cast;
-                reached = dispatch(ShadowRays { lit: self, lamp, occluders, origin, places, first: cast, n });
+                reached = dispatch(ShadowRays { lit: self, lamp, occluders, origin, uniforms, first: cast, n });
             }
             visible += reached >> lane & 1;
             cast += 1;
@@ -149,9 +149,9 @@ impl LitStage<'_> {
     /// With `exact_shadows`, direct light on the ground is found by shadow rays instead of the radiance map.
     #[inline]
     pub fn radiance(&self, ray: Ray, history: RayHistory, exact_shadows: bool, sobol: &SobolSample) -> (V3, f32) {
-        if let Some((distance, number)) = self.bodies.nearest(ray.origin, ray.direction, f32::INFINITY, history.leaving)
+        if let Some((distance, index)) = self.bodies.nearest(ray.origin, ray.direction, f32::INFINITY, history.leaving)
         {
-            return (self.body_radiance(ray, distance, number, history, sobol), distance);
+            return (self.body_radiance(ray, distance, index, history, sobol), distance);
         }
         let Some((t, normal)) = self.sheet.hit(ray.origin, ray.direction) else {
             return (self.background, f32::INFINITY);
@@ -170,15 +170,8 @@ impl LitStage<'_> {
     }
 
     /// Radiance of a body where a ray hits it.
-    pub fn body_radiance(
-        &self,
-        ray: Ray,
-        distance: f32,
-        number: usize,
-        history: RayHistory,
-        sobol: &SobolSample,
-    ) -> V3 {
-        let body = &self.bodies.list[number];
+    pub fn body_radiance(&self, ray: Ray, distance: f32, index: usize, history: RayHistory, sobol: &SobolSample) -> V3 {
+        let body = &self.bodies.list[index];
         let point = ray.at(distance);
         let RayHistory { pdf, bounce, .. } = history;
         let v = -ray.direction;
@@ -187,7 +180,7 @@ impl LitStage<'_> {
         let lobes = body.shader.lobes(&surface, normal.dot(v));
         let start = point + normal * OFFSET;
         let substream = sobol.substream(bounce * DIMENSIONS_PER_BOUNCE);
-        let mut light = self.direct_light(&lobes, start, normal, v, number, &substream);
+        let mut light = self.direct_light(&lobes, start, normal, v, index, &substream);
         if bounce >= MAX_BOUNCES || !lobes.iter().any(|lobe| lobe.is_metal()) {
             return light + self.ambient(&lobes, point, normal);
         }
@@ -195,7 +188,7 @@ impl LitStage<'_> {
         let next = lobes.sample(normal, v, substream.pair(8));
         let (value, bsdf_pdf) = lobes.evaluate(normal, v, next);
         if bsdf_pdf > 0.0 {
-            let history = RayHistory { leaving: number, pdf: pdf.min(bsdf_pdf), bounce: bounce + 1 };
+            let history = RayHistory { leaving: index, pdf: pdf.min(bsdf_pdf), bounce: bounce + 1 };
             let ray = Ray { origin: start, direction: next };
             let (seen, distance) = self.radiance(ray, history, bsdf_pdf > SHARP_PDF, sobol);
             light += value.times(seen + self.lights_hit(start, next, distance, bsdf_pdf)) / bsdf_pdf;
@@ -206,8 +199,8 @@ impl LitStage<'_> {
     /// Emission of the lights that a BSDF sampled ray hits within `distance`, weighted by multiple importance sampling.
     #[inline]
     pub fn lights_hit(&self, origin: V3, direction: V3, distance: f32, pdf: f32) -> V3 {
-        let met = self.lights.iter().filter_map(|lamp| lamp.hit(origin, direction, distance));
-        met.map(|(radiance, light_pdf)| radiance * power_heuristic(pdf, light_pdf)).sum()
+        let hits = self.lights.iter().filter_map(|lamp| lamp.hit(origin, direction, distance));
+        hits.map(|(radiance, light_pdf)| radiance * power_heuristic(pdf, light_pdf)).sum()
     }
 
     /// Next-event estimation: one shadow ray to each light. A metal's are weighted by multiple importance sampling,
@@ -221,14 +214,14 @@ impl LitStage<'_> {
             if normal.dot(sample.direction) <= 0.0 {
                 continue;
             }
-            let (value, share) = if has_metal {
+            let (value, weight) = if has_metal {
                 let (value, bsdf_pdf) = lobes.evaluate(normal, v, sample.direction);
                 (value, power_heuristic(sample.pdf, bsdf_pdf))
             } else {
                 (lobes.value(normal, v, sample.direction), 1.0)
             };
             if value.max_component() > 0.0 && !self.occluded(leaving, i, start, &sample, true) {
-                sum += value.times(lamp.radiance()) * (share / sample.pdf);
+                sum += value.times(lamp.radiance()) * (weight / sample.pdf);
             }
         }
         sum
@@ -254,7 +247,7 @@ struct ShadowRays<'a, P> {
     occluders: u64,
     origin: V3,
     /// Uniform numbers of each ray.
-    places: P,
+    uniforms: P,
     /// Index of the first ray, and the number of rays that are left; at most eight are traced.
     first: u32,
     n: u32,
@@ -268,7 +261,7 @@ impl<P: Fn(u32) -> [f32; 2]> NullaryFnOnce for ShadowRays<'_, P> {
     fn call(self) -> u32 {
         let mut u = [F8::default(); 2];
         for lane in 0..LANES.min(self.n as usize) {
-            [u[0].0[lane], u[1].0[lane]] = (self.places)(self.first + lane as u32);
+            [u[0].0[lane], u[1].0[lane]] = (self.uniforms)(self.first + lane as u32);
         }
         let origin = V3::splat(self.origin);
         let (sample, is_lit) = self.lamp.samples(origin, u);

@@ -53,15 +53,15 @@ impl<'a> View<'a> {
         view.tiles = (0..tiles_across * height.div_ceil(TILE))
             .map(|tile| {
                 let (u, v) = ((tile % tiles_across * TILE) as f32, (tile / tiles_across * TILE) as f32);
-                let middle = view.ray(u + 0.5 * side, v + 0.5 * side);
+                let center = view.ray(u + 0.5 * side, v + 0.5 * side);
                 // With a margin of one pixel: rays of neighbouring pixels may use the tile too.
                 let corners = [(-1.0, -1.0), (side + 1.0, -1.0), (-1.0, side + 1.0), (side + 1.0, side + 1.0)];
                 let cos = corners
-                    .map(|(x, y)| view.ray(u + x, v + y).direction.dot(middle.direction))
+                    .map(|(x, y)| view.ray(u + x, v + y).direction.dot(center.direction))
                     .into_iter()
                     .fold(1.0, f32::min);
                 let spread = (1.0 - cos * cos).max(0.0).sqrt() / cos;
-                lit.bodies.in_shaft(middle.origin, middle.direction, f32::INFINITY, spread, 0.01)
+                lit.bodies.in_shaft(center.origin, center.direction, f32::INFINITY, spread, 0.01)
             })
             .collect();
         view.shown = view.all_shown();
@@ -93,8 +93,8 @@ impl<'a> View<'a> {
             let body = self.shown[row * self.width + column];
             return if body == EMPTY { NOBODY } else { body.into() };
         }
-        let place = [column, row].map(|pixel| F8::splat(pixel as f32 + 0.5));
-        self.seen(self.bodies(column, row), place).bodies[0]
+        let point_px = [column, row].map(|pixel| F8::splat(pixel as f32 + 0.5));
+        self.seen(self.bodies(column, row), point_px).bodies[0]
     }
 
     /// Whether all neighbours of a pixel show the same body.
@@ -125,8 +125,8 @@ impl<'a> View<'a> {
     }
 
     /// Intersects the rays through eight points of the image with these bodies (as bits).
-    pub fn seen(&self, bodies: u64, places: [F8; 2]) -> PrimaryHits {
-        dispatch(PrimaryRays { view: self, bodies, places })
+    pub fn seen(&self, bodies: u64, points_px: [F8; 2]) -> PrimaryHits {
+        dispatch(PrimaryRays { view: self, bodies, points_px })
     }
 }
 
@@ -142,7 +142,7 @@ pub struct PrimaryHits {
 struct PrimaryRays<'a> {
     view: &'a View<'a>,
     bodies: u64,
-    places: [F8; 2],
+    points_px: [F8; 2],
 }
 
 impl NullaryFnOnce for PrimaryRays<'_> {
@@ -150,7 +150,7 @@ impl NullaryFnOnce for PrimaryRays<'_> {
 
     #[inline(always)]
     fn call(self) -> PrimaryHits {
-        let Self { view, bodies, places: [u, v] } = self;
+        let Self { view, bodies, points_px: [u, v] } = self;
         let directions = view.direction(u, v);
         let (bodies, distances) = view.lit.bodies.nearest_of(bodies, V3::splat(view.origin), directions);
         PrimaryHits { directions, bodies, distances }
