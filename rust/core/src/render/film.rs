@@ -131,7 +131,7 @@ mod tests {
     use crate::render::vector::v3;
 
     #[test]
-    fn bytes_that_are_looked_up_are_those_of_the_formula() {
+    fn the_srgb_table_equals_the_formula() {
         let table = SrgbTable::default();
         for i in -10..200_010 {
             let x = i as f32 / 200_000.0;

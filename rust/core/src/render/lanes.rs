@@ -426,8 +426,8 @@ mod tests {
         fn evaluate<F: Real>(&self, [x, y, z, u, v]: [F; 5]) -> Vec<F> {
             let unit = |x: F| x.abs() * F::splat(0.5);
             let (sample, is_lit) = self.0.samples(v3(x, y, z), [unit(u), unit(v)]);
-            let seen = F::select(is_lit, sample.pdf, F::default());
-            vec![sample.direction.x, sample.direction.y, sample.direction.z, sample.distance, seen]
+            let pdf = F::select(is_lit, sample.pdf, F::default());
+            vec![sample.direction.x, sample.direction.y, sample.direction.z, sample.distance, pdf]
         }
     }
 

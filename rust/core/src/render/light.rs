@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn lights_straight_above_and_below_their_target_lie_as_blenders_do() {
+    fn area_lights_above_and_below_their_target_are_oriented_as_in_blender() {
         assert_eq!(halves([0.0, 0.0, 5.0]), [v3(1.0, 0.0, 0.0), v3(0.0, 1.0, 0.0)]);
         assert_eq!(halves([0.0, 0.0, -5.0]), [v3(-1.0, 0.0, 0.0), v3(0.0, 1.0, 0.0)]);
         let [u, v] = halves([0.005, 0.0, 5.0]);

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_finds_what_a_search_of_all_triangles_finds() {
+    fn the_tree_finds_the_same_hits_as_a_linear_search() {
         let mesh = Mesh::new(&torus(32)).unwrap();
         let mut rng = StreamKey::new(&[b"rays"]).at(0);
         let (mut hits, mut blocked) = (0, 0);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_has_its_hole_and_its_round_normals() {
+    fn a_torus_has_a_hole_and_smooth_normals() {
         let mesh = Mesh::new(&torus(64)).unwrap();
         assert!(mesh.contains(v3(0.7, 0.0, 0.0)) && mesh.contains(v3(-0.5, -0.5, 0.05)));
         assert!(!mesh.contains(V3::ZERO) && !mesh.contains(v3(0.7, 0.0, 0.31)));
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn no_normal_mirrors_what_is_behind_its_triangle() {
+    fn no_mirror_direction_is_below_its_triangle() {
         let flat = v3(0.0, 0.0, 1.0);
         let smooth = v3(0.3, 0.1, 1.0).unit();
         let mirrored = |normal: V3, v: V3| (normal * (2.0 * normal.dot(v)) - v).z;
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_of_equal_triangles_end_in_a_tree() {
+    fn thousands_of_coinciding_triangles_make_a_finite_tree() {
         let mut spec = torus(8);
         spec.faces = vec![spec.faces[0].clone(); 3_000];
         let mesh = Mesh::new(&spec).unwrap();

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meshs_own_normals_are_taken_and_checked() {
+    fn custom_normals_are_used_and_checked() {
         let mut spec = barrel(Some(30.0));
         spec.normals = vec![[0.0, 0.0, 2.0]];
         spec.face_normals = spec.faces.iter().map(|face| vec![0; face.len()]).collect();

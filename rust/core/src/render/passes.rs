@@ -25,7 +25,7 @@ pub struct Passes {
 }
 
 /// The annotations of one pixel.
-struct Seen {
+struct Annotation {
     object: u8,
     depth: f32,
     normal: [f32; 3],
@@ -34,7 +34,7 @@ struct Seen {
 /// Annotates a stage of fewer than 255 bodies.
 pub fn passes(stage: &Stage<'_>) -> Passes {
     let lens = stage.camera.lens;
-    let rows: Vec<(Vec<Seen>, Vec<u32>)> = (0..lens.height_px)
+    let rows: Vec<(Vec<Annotation>, Vec<u32>)> = (0..lens.height_px)
         .into_par_iter()
         .map(|row| {
             let mut alone_px = vec![0; stage.bodies.len()];
@@ -50,10 +50,10 @@ pub fn passes(stage: &Stage<'_>) -> Passes {
         alone_px: vec![0; stage.bodies.len()],
     };
     for (pixels, alone_px) in rows {
-        for seen in pixels {
-            found.mask.push(seen.object);
-            found.depth.push(seen.depth);
-            found.normal.push(seen.normal);
+        for annotation in pixels {
+            found.mask.push(annotation.object);
+            found.depth.push(annotation.depth);
+            found.normal.push(annotation.normal);
         }
         found.alone_px.iter_mut().zip(alone_px).for_each(|(sum, n)| *sum += n);
     }
@@ -61,7 +61,7 @@ pub fn passes(stage: &Stage<'_>) -> Passes {
 }
 
 /// Annotates one point of the image, and counts in `alone_px` each body that the ray meets in front of the ground.
-fn trace_pixel(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) -> Seen {
+fn trace_pixel(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) -> Annotation {
     let camera = &stage.camera;
     let ray = camera.ray(u_px, v_px);
     // The camera's ray reaches a depth of 1, so a hit at distance `t` has depth `t / length`.
@@ -79,9 +79,9 @@ fn trace_pixel(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) ->
     match nearest(hits, ground) {
         Some((t, (index, point))) => {
             let normal = stage.bodies[index].normal(point, V3::from_f64(direction)).unit();
-            Seen { object: index as u8, depth: (t / length) as f32, normal: [normal.x, normal.y, normal.z] }
+            Annotation { object: index as u8, depth: (t / length) as f32, normal: [normal.x, normal.y, normal.z] }
         }
-        None => Seen {
+        None => Annotation {
             object: NOBODY,
             depth: if ground.is_finite() { (ground / length) as f32 } else { 0.0 },
             normal: [0.0; 3],
@@ -91,8 +91,8 @@ fn trace_pixel(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) ->
 
 /// Where a ray enters a body: the distance, and the point.
 ///
-/// Bodies are intersected in single precision, so to lose none of it to the camera's distance the ray starts close to
-/// the body.
+/// The body is intersected in single precision; the ray starts close to it, so that the camera's distance costs no
+/// precision.
 fn enter(body: &Body<'_>, origin: [f64; 3], direction: [f64; 3]) -> Option<(f64, V3)> {
     let location = [body.location.x, body.location.y, body.location.z].map(f64::from);
     let bound = f64::from(body.bound);

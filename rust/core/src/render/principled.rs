@@ -99,11 +99,11 @@ fn mean_over_microfacets(angle: usize, alpha: f32, reflected: impl Fn(f32) -> f3
     for i in 0..SIDE * SIDE {
         let u = [i / SIDE, i % SIDE].map(|k| (k as f32 + 0.5) / SIDE as f32);
         let l = lobes[0].sample(n, v, u);
-        let (value, density) = lobes.evaluate(n, v, l);
-        if density > 0.0 {
-            let seen = value.x / density;
-            sum += seen * reflected(v.dot((v + l).unit()));
-            total += seen;
+        let (value, pdf) = lobes.evaluate(n, v, l);
+        if pdf > 0.0 {
+            let weight = value.x / pdf;
+            sum += weight * reflected(v.dot((v + l).unit()));
+            total += weight;
         }
     }
     if total > 0.0 { sum / total } else { reflected(cos) }

@@ -98,9 +98,9 @@ impl Shape {
             Self::Sphere(facets) => {
                 let b = origin.dot(direction);
                 let c = origin.dot(origin) - F::splat(facets.radius * facets.radius);
-                let inside = b * b - c;
-                let t = -b - inside.max(F::default()).sqrt();
-                F::select(inside.is_positive() & t.is_positive(), t, F::splat(f32::INFINITY))
+                let discriminant = b * b - c;
+                let t = -b - discriminant.max(F::default()).sqrt();
+                F::select(discriminant.is_positive() & t.is_positive(), t, F::splat(f32::INFINITY))
             }
             Self::Revolved(revolved) => revolved.hit(origin, direction),
             Self::Cube(cube) => cube.hit(origin, direction),
@@ -110,7 +110,7 @@ impl Shape {
 
     /// Whether a ray that leaves the shape may hit it again; it cannot if the shape is convex.
     #[inline(always)]
-    pub fn has_hollows(&self) -> bool {
+    pub fn may_be_concave(&self) -> bool {
         matches!(self, Self::Mesh(_))
     }
 
@@ -165,45 +165,45 @@ impl Revolved {
 
     #[inline(always)]
     fn hit<F: Real>(&self, o: V3<F>, d: V3<F>) -> F {
-        let (all, never) = (F::splat, F::splat(f32::INFINITY));
+        let (all, miss) = (F::splat, F::splat(f32::INFINITY));
         let ([top_radius, top], [bottom_radius, bottom]) = (self.rings[0], self.rings[self.rings.len() - 1]);
         // Enter the bounding cylinder first.
         let a = d.x * d.x + d.y * d.y;
         let b = o.x * d.x + o.y * d.y;
         let c = o.x * o.x + o.y * o.y - all(self.radius * self.radius);
-        let inside = b * b - a * c;
-        if !inside.is_positive().any() {
-            return never;
+        let discriminant = b * b - a * c;
+        if !discriminant.is_positive().any() {
+            return miss;
         }
-        let root = inside.sqrt();
+        let root = discriminant.sqrt();
         let (side_in, side_out) = ((-b - root) / a, (-b + root) / a);
         let (first_end, second_end) = ((all(top) - o.z) / d.z, (all(bottom) - o.z) / d.z);
-        let ends_in = first_end.min(second_end);
+        let slab_in = first_end.min(second_end);
         let out = side_out.min(first_end.max(second_end));
-        let t = side_in.max(ends_in);
-        let meets = inside.is_positive() & t.is_less(out) & out.is_positive();
-        if !meets.any() {
-            return never;
+        let t = side_in.max(slab_in);
+        let enters = discriminant.is_positive() & t.is_less(out) & out.is_positive();
+        if !enters.any() {
+            return miss;
         }
         // A ray may start beside a rim, inside the bounding cylinder.
         let outside = t.is_positive();
         let t = t.max(all(0.0));
         let p = o + d * t;
-        let by_end = outside & side_in.is_less(ends_in);
+        let at_end = outside & side_in.is_less(slab_in);
         let end_radius = F::select(d.z.is_less(all(0.0)), all(top_radius), all(bottom_radius));
-        let on_end = by_end & !(end_radius * end_radius).is_less(p.x * p.x + p.y * p.y);
+        let on_end = at_end & !(end_radius * end_radius).is_less(p.x * p.x + p.y * p.y);
         // The straight side, which most rays hit.
-        let on_side = !by_end & outside & !all(self.straight[0]).is_less(p.z) & !p.z.is_less(all(self.straight[1]));
-        let found = meets & (on_end | on_side);
-        let mut nearest = F::select(found, t, never);
-        let left = meets & !found;
+        let on_side = !at_end & outside & !all(self.straight[0]).is_less(p.z) & !p.z.is_less(all(self.straight[1]));
+        let found = enters & (on_end | on_side);
+        let mut nearest = F::select(found, t, miss);
+        let left = enters & !found;
         if !left.any() {
             return nearest;
         }
         // The cones of that half, and the straight side with it. They are intersected from where the ray enters the
         // bounding cylinder: from far away, rounding would let rays pass between two rings.
         let b = p.x * d.x + p.y * d.y;
-        let aside2 = p.x * p.x + p.y * p.y;
+        let radius2 = p.x * p.x + p.y * p.y;
         let is_upper = p.z.is_positive();
         for pair in self.rings.windows(2) {
             let ([r0, z0], [r1, z1]) = (pair[0], pair[1]);
@@ -215,16 +215,15 @@ impl Revolved {
             // x^2 + y^2 = (r0 + slope (z - z0))^2
             let slope = (r1 - r0) / (z1 - z0);
             let (er, ed) = (all(r0) + all(slope) * (p.z - all(z0)), all(slope) * d.z);
-            let (qa, qb, qc) = (a - ed * ed, b - er * ed, aside2 - er * er);
-            let inside = qb * qb - qa * qc;
-            let root = inside.sqrt();
+            let (qa, qb, qc) = (a - ed * ed, b - er * ed, radius2 - er * er);
+            let discriminant = qb * qb - qa * qc;
+            let root = discriminant.sqrt();
             for root in [-root, root] {
-                let further = (root - qb) / qa;
-                let z = p.z + further * d.z;
-                let on_facet =
-                    !all(z0 + SEAM).is_less(z) & !z.is_less(all(z1 - SEAM)) & (er + ed * further).is_positive();
-                let t = t + further;
-                let is_hit = candidates & inside.is_positive() & on_facet & t.is_positive() & t.is_less(nearest);
+                let dt = (root - qb) / qa;
+                let z = p.z + dt * d.z;
+                let on_facet = !all(z0 + SEAM).is_less(z) & !z.is_less(all(z1 - SEAM)) & (er + ed * dt).is_positive();
+                let t = t + dt;
+                let is_hit = candidates & discriminant.is_positive() & on_facet & t.is_positive() & t.is_less(nearest);
                 nearest = F::select(is_hit, t, nearest);
             }
         }
@@ -238,8 +237,8 @@ impl Revolved {
         }
         let below = self.rings.partition_point(|ring| ring[1] > p.z).clamp(1, last);
         let ([r0, z0], [r1, z1]) = (self.rings[below - 1], self.rings[below]);
-        let share = if z0 > z1 { (z0 - p.z) / (z0 - z1) } else { 0.0 };
-        let radius = r0 + (r1 - r0) * share;
+        let fraction = if z0 > z1 { (z0 - p.z) / (z0 - z1) } else { 0.0 };
+        let radius = r0 + (r1 - r0) * fraction;
         p.x * p.x + p.y * p.y < radius * radius
     }
 
@@ -279,7 +278,7 @@ impl Cube {
 
     #[inline(always)]
     fn hit<F: Real>(&self, o: V3<F>, d: V3<F>) -> F {
-        let (all, never) = (F::splat, F::splat(f32::INFINITY));
+        let (all, miss) = (F::splat, F::splat(f32::INFINITY));
         let (mut enter, mut exit) = (all(f32::MIN), all(f32::MAX));
         for axis in 0..3 {
             let (near, far) = ((all(-1.0) - o[axis]) / d[axis], (all(1.0) - o[axis]) / d[axis]);
@@ -288,12 +287,12 @@ impl Cube {
         }
         let mut active = enter.is_less(exit) & exit.is_positive();
         if !active.any() {
-            return never;
+            return miss;
         }
         // Newton's method from outside: the sum of the cubes is convex along the ray, so no step overshoots.
         let edge = 1.0 - self.flat;
         let cube = edge * edge * edge;
-        let (mut t, mut hit) = (enter.max(all(0.0)), never);
+        let (mut t, mut hit) = (enter.max(all(0.0)), miss);
         for _ in 0..16 {
             let p = o + d * t;
             let q = self.beyond(p);
@@ -344,12 +343,12 @@ mod tests {
             let slope = (r1 - r0) / (z1 - z0);
             let (er, ed) = (r0 + slope * (z - z0), slope * dz);
             let (a, b, c) = (dx * dx + dy * dy - ed * ed, x * dx + y * dy - er * ed, x * x + y * y - er * er);
-            let inside = b * b - a * c;
-            if inside < 0.0 {
+            let discriminant = b * b - a * c;
+            if discriminant < 0.0 {
                 return f64::INFINITY;
             }
             // The radius is positive on the nappe that the solid is in.
-            let mut roots: Vec<f64> = [(-b - inside.sqrt()) / a, (-b + inside.sqrt()) / a]
+            let mut roots: Vec<f64> = [(-b - discriminant.sqrt()) / a, (-b + discriminant.sqrt()) / a]
                 .into_iter()
                 .filter(|t| er + ed * t > 0.0)
                 .collect();
@@ -366,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn rays_at_the_rims_of_a_cylinder_meet_its_outside() {
+    fn rays_at_the_rims_of_a_cylinder_hit_it() {
         let Shape::Revolved(revolved) = cylinder() else { panic!() };
         let mut state = 1_u64;
         let mut uniform = || {

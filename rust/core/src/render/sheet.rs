@@ -41,7 +41,7 @@ pub struct Sheet {
     /// Local x at which each plane starts.
     starts: Vec<f32>,
     normals: Vec<V3>,
-    /// The plane at the start of each of the `STEPS_PER_UNIT` steps along x, to look `plane_at` up fast.
+    /// A table that speeds up `plane_at`: the plane at each of `STEPS_PER_UNIT` steps per unit along x.
     plane_by_step: Vec<u16>,
 }
 
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn rays_meet_the_first_piece_in_their_way() {
+    fn rays_hit_the_first_plane_on_their_way() {
         let studio = studio();
         let sheet = studio.ground();
         let (mut n_hits, mut n_rising) = (0, 0);

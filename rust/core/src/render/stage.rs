@@ -269,8 +269,8 @@ impl Body<'_> {
     /// The distance at which a ray from outside enters; infinite if it misses.
     #[inline(always)]
     pub fn hit<F: Real>(&self, origin: V3<F>, direction: V3<F>) -> F {
-        let (hits_bound, never) = (self.hits_bound(origin, direction), F::splat(f32::INFINITY));
-        if hits_bound.any() { F::select(hits_bound, self.hit_in_bound(origin, direction), never) } else { never }
+        let (hits_bound, miss) = (self.hits_bound(origin, direction), F::splat(f32::INFINITY));
+        if hits_bound.any() { F::select(hits_bound, self.hit_in_bound(origin, direction), miss) } else { miss }
     }
 
     /// Whether a ray from outside enters within `distance`.

@@ -50,8 +50,8 @@ impl<'a> Bodies<'a> {
             let hits = bits(spheres.hits(origin, direction, within).into()).filter_map(|lane| {
                 let index = chunk * LANES + lane;
                 let body = &self.list[index];
-                let may_meet = index != leaving || body.shape.has_hollows();
-                may_meet.then(|| (body.hit_in_bound(origin, direction), index))
+                let may_hit = index != leaving || body.shape.may_be_concave();
+                may_hit.then(|| (body.hit_in_bound(origin, direction), index))
             });
             best = nearest(hits, within).or(best);
         }
@@ -89,7 +89,7 @@ impl<'a> Bodies<'a> {
         for (light, bits) in lights.iter().zip(&mut between) {
             let (toward, distance, spread) = light.bounding_cone(body.location);
             *bits = self.in_shaft(body.location, toward, distance, spread, body.bound) & !(1 << index);
-            *bits |= u64::from(body.shape.has_hollows()) << index;
+            *bits |= u64::from(body.shape.may_be_concave()) << index;
         }
         between
     }

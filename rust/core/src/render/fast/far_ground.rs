@@ -133,20 +133,20 @@ impl Patches {
                 let y = (y0 + row as f32 / PER_UNIT).min(y1);
                 let position = ((y - self.y[0]) / (self.y[1] - self.y[0])).clamp(0.0, (STRIPS - 1) as f32 - 1e-3);
                 let (strip, part) = (position as usize, position.fract());
-                let of = |table: &[V3]| {
+                let interpolate = |table: &[V3]| {
                     let at = |x: usize| {
                         let row = &table[x * STRIPS + strip..];
                         row[0] * (1.0 - part) + row[1] * part
                     };
                     at(after - 1) * (1.0 - weight) + at(after) * weight
                 };
-                let own = of(&indirect);
+                let own = interpolate(&indirect);
                 let point = sheet.to_world(V3 { x, y, z });
                 let light = unoccluded(sheet, lights, point, normal) + own;
                 far.radiance.push(light.times(sheet.color) * FRAC_1_PI);
                 far.indirect.push(own);
                 if !lambert_ratios.is_empty() {
-                    far.lambert_ratios.push(of(&lambert_ratios));
+                    far.lambert_ratios.push(interpolate(&lambert_ratios));
                 }
             }
         }

@@ -185,13 +185,13 @@ impl<'a> Sampler<'a> {
             let at = |lane: usize| &rays[lane.min(rays.len() - 1)];
             let bodies = rays.iter().fold(0, |bodies, ray| bodies | ray.bodies);
             let positions_px = [0, 1].map(|axis| F8::from_lanes(|lane| at(lane).position_px[axis]));
-            let seen = self.view.seen(bodies, positions_px);
+            let hits = self.view.trace(bodies, positions_px);
             for (lane, &CameraRay { sample: index, known, sobol, .. }) in rays.iter().enumerate() {
-                let ray = Ray { origin: self.view.origin, direction: seen.directions.lane(lane) };
-                let (body, direction) = (seen.bodies[lane], ray.direction);
+                let ray = Ray { origin: self.view.origin, direction: hits.directions.lane(lane) };
+                let (body, direction) = (hits.bodies[lane], ray.direction);
                 let sample = &mut self.samples[index];
                 if body != NOBODY {
-                    let position = ray.at(seen.distances.lane(lane));
+                    let position = ray.at(hits.distances.lane(lane));
                     sample.body = body;
                     sample.normal = face_forward(lit.bodies.list[body].normal(position, direction), -direction);
                     let wants_broad = body != known;
@@ -326,8 +326,8 @@ impl NullaryFnOnce for DirectLight<'_> {
                     value += broad.value(normal, v, sample.direction);
                 }
                 if !sharp.is_empty() {
-                    let (narrow, own) = sharp.evaluate(normal, v, sample.direction);
-                    value += narrow * power_heuristic(sample.pdf, own);
+                    let (narrow, bsdf_pdf) = sharp.evaluate(normal, v, sample.direction);
+                    value += narrow * power_heuristic(sample.pdf, bsdf_pdf);
                 }
                 reflected += value.times(V3::splat(lamp.radiance())) / (sample.pdf * F8::splat(n_samples as f32));
                 let matters = is_lit & F8::splat(1e-5).is_less(reflected.max_component());
@@ -376,12 +376,12 @@ fn add_sharp_reflection(lit: &LitStage<'_>, point: &ShadingPoint, sharp: &Lobes,
     let start = position + normal * OFFSET;
     sample.highlight = mirrors_a_light(lit, start, direction - normal * (2.0 * normal.dot(direction)), sharp[0].kind);
     let next = sharp[0].sample(normal, v, sobol.pair(7));
-    let (value, own) = sharp.evaluate(normal, v, next);
-    if own > 0.0 {
+    let (value, pdf) = sharp.evaluate(normal, v, next);
+    if pdf > 0.0 {
         let ray = Ray { origin: start, direction: next };
-        let history = RayHistory { leaving: point.body, pdf: own, bounce: 1 };
-        let (seen, distance) = lit.radiance(ray, history, true, sobol);
-        sample.clean += value.times(seen + lit.lights_hit(start, next, distance, own)) / own;
+        let history = RayHistory { leaving: point.body, pdf, bounce: 1 };
+        let (incoming, distance) = lit.radiance(ray, history, true, sobol);
+        sample.clean += value.times(incoming + lit.lights_hit(start, next, distance, pdf)) / pdf;
     }
 }
 
@@ -408,7 +408,7 @@ mod tests {
     use crate::render::test_scenes::{placements, studio};
 
     #[test]
-    fn lamps_light_alike_with_and_without_avx2() {
+    fn direct_light_is_the_same_with_and_without_avx2() {
         let studio = studio();
         let stage = studio.stage(&placements()[2], 120, 80).unwrap();
         let lit = lit_stage(&stage, &Patches::new(studio.ground()), Effort::DRAFT);

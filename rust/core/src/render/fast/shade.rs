@@ -190,8 +190,8 @@ impl LitStage<'_> {
         if bsdf_pdf > 0.0 {
             let history = RayHistory { leaving: index, pdf: pdf.min(bsdf_pdf), bounce: bounce + 1 };
             let ray = Ray { origin: start, direction: next };
-            let (seen, distance) = self.radiance(ray, history, bsdf_pdf > SHARP_PDF, sobol);
-            light += value.times(seen + self.lights_hit(start, next, distance, bsdf_pdf)) / bsdf_pdf;
+            let (incoming, distance) = self.radiance(ray, history, bsdf_pdf > SHARP_PDF, sobol);
+            light += value.times(incoming + self.lights_hit(start, next, distance, bsdf_pdf)) / bsdf_pdf;
         }
         light
     }

@@ -94,7 +94,7 @@ impl<'a> View<'a> {
             return if body == EMPTY { NOBODY } else { body.into() };
         }
         let point_px = [column, row].map(|pixel| F8::splat(pixel as f32 + 0.5));
-        self.seen(self.bodies(column, row), point_px).bodies[0]
+        self.trace(self.bodies(column, row), point_px).bodies[0]
     }
 
     /// Whether all neighbours of a pixel show the same body.
@@ -115,9 +115,9 @@ impl<'a> View<'a> {
                 let bodies = self.bodies(column, row);
                 if bodies != 0 {
                     let u = F8::from_lanes(|lane| (column + lane) as f32 + 0.5);
-                    let seen = self.seen(bodies, [u, F8::splat(row as f32 + 0.5)]);
+                    let hits = self.trace(bodies, [u, F8::splat(row as f32 + 0.5)]);
                     // NOBODY is the largest number, and bodies have lower ones than `EMPTY`.
-                    shown.iter_mut().zip(seen.bodies).for_each(|(shown, body)| *shown = body.min(EMPTY.into()) as u8);
+                    shown.iter_mut().zip(hits.bodies).for_each(|(shown, body)| *shown = body.min(EMPTY.into()) as u8);
                 }
             }
         });
@@ -125,7 +125,7 @@ impl<'a> View<'a> {
     }
 
     /// Intersects the rays through eight points of the image with these bodies (as bits).
-    pub fn seen(&self, bodies: u64, points_px: [F8; 2]) -> PrimaryHits {
+    pub fn trace(&self, bodies: u64, points_px: [F8; 2]) -> PrimaryHits {
         dispatch(PrimaryRays { view: self, bodies, points_px })
     }
 }
