@@ -102,7 +102,7 @@ impl Bvh {
         (self.0[index].place, self.0[index].count) = (second, 0);
     }
 
-    /// Calls `leaf` with the items of each leaf that a ray enters within `limit`, nearest first, until it returns true.
+    /// Calls `leaf` with the items of each leaf that a ray enters within `limit`, near ones first, until it returns true.
     ///
     /// `leaf` may lower the limit.
     #[inline]

@@ -99,7 +99,7 @@ impl BandBuffer {
     }
 }
 
-/// A body in the feature buffer, where 0 is no body.
+/// A body's value in the feature buffer; 0 means no body.
 fn body_id(body: usize) -> f32 {
     (body + 1) as f32
 }

@@ -21,7 +21,7 @@ pub struct Bodies<'a> {
     spheres: Vec<Spheres>,
 }
 
-/// Stands for no body: as the one that a ray leaves (a convex body cannot occlude itself), or as the one it hits.
+/// Stands for no body, where a ray leaves or hits none. (A ray is not tested against a convex body that it leaves.)
 pub const NOBODY: usize = usize::MAX;
 
 impl<'a> Bodies<'a> {

@@ -23,8 +23,8 @@ pub struct GroundEffort {
     pub corner_rays: u32,
     /// Shadow rays from a pixel to a light: at first, and at most if they disagree.
     pub shadow_rays: [u32; 2],
-    /// How much the visible part of a light may differ between corners for pixels to be interpolated, as a fraction of
-    /// all unoccluded light.
+    /// Pixels are interpolated unless what their corners see of a light differs by more than this fraction of all
+    /// unoccluded light.
     pub difference: f32,
 }
 
@@ -147,7 +147,7 @@ impl Cell<'_> {
         }
     }
 
-    /// Radiance by rays of the pixel's own.
+    /// Radiance by a primary ray and shadow rays of the pixel's own.
     fn trace_pixel(&self, column: usize, row: usize, weights: [f32; 4]) -> V3 {
         let view = self.ground.view;
         let lit = view.lit;

@@ -160,7 +160,6 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// Computes the bytes of a row.
     #[inline(always)]
     fn row(&self, row: usize, height: usize, bytes: &mut [u8]) {
         let width = self.width;

@@ -88,7 +88,7 @@ fn occluders(lit: &LitStage<'_>, grid: Grid) -> OccluderMap {
     OccluderMap { grid, bodies: (0..grid.side * grid.side).map(square).collect() }
 }
 
-/// A grid point whose point of the ground is not inside a body.
+/// A point of a grid on the ground, not inside a body.
 struct GroundPoint {
     column: usize,
     row: usize,

@@ -1,7 +1,7 @@
 //! Samples the pixels that show a body.
 //!
-//! The number of rays depends on the material for a pixel inside a body; a pixel on an outline gets more, which
-//! anti-alias it. Indirect light by broad lobes is noisy, and kept apart from the rest to be filtered later. Rays are
+//! The number of rays depends on the material for a pixel inside a body; a pixel on an outline gets more, for
+//! anti-aliasing. Indirect light by broad lobes is noisy, and kept apart from the rest to be filtered later. Rays are
 //! traced eight at a time; then direct light is computed for eight shading points of one body at a time.
 
 use super::bodies::NOBODY;
@@ -23,7 +23,7 @@ pub struct PixelEffort {
     /// Rays of a pixel inside a metal, which reflects edges, and inside another material.
     pub metal: [u32; 2],
     pub matte: [u32; 2],
-    /// How much the first rays may differ without more of them, as a fraction of their mean.
+    /// More rays follow if the first ones differ by more than this fraction of their mean.
     pub difference: f32,
 }
 
@@ -107,7 +107,6 @@ impl<'a> Sampler<'a> {
         Self { view, difference, pixels, samples, rays, pending }
     }
 
-    /// Adds a pixel.
     pub fn add(&mut self, column: usize, row: usize, rays: [u32; 2]) {
         let first = self.pixels.last().map_or(0, |pixel| pixel.samples.end);
         let mean = Mean { body: NOBODY, normal: V3::ZERO, sum: V3::ZERO, count: 0.0 };

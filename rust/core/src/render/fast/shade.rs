@@ -20,7 +20,7 @@ pub const SHARP_ALPHA: f32 = 0.05;
 /// Bounces off bodies that are traced; after them the remaining light is approximated.
 const MAX_BOUNCES: u32 = 2;
 
-/// Rays sampled with a higher pdf see exact shadows on the ground.
+/// Reflected rays with a higher pdf see exact shadows on the ground.
 const SHARP_PDF: f32 = 20.0;
 
 /// The path of a secondary ray so far.
@@ -62,7 +62,7 @@ impl LitStage<'_> {
 
     /// Direct irradiance at a point of the ground, shadows included.
     ///
-    /// Each light that a body may hide gets `few` shadow rays at first, and up to `most` while they disagree.
+    /// Each light that a body may hide gets `few` shadow rays, and up to `most` as long as they disagree.
     #[inline]
     pub fn ground_direct(&self, point: V3, normal: V3, sobol: &SobolSample, few: u32, most: u32) -> V3 {
         let origin = point + normal * OFFSET;
@@ -196,15 +196,15 @@ impl LitStage<'_> {
         light
     }
 
-    /// Emission of the lights that a BSDF sampled ray hits within `distance`, weighted by multiple importance sampling.
+    /// Light from the lights that a BSDF-sampled ray hits within `distance`, weighted by multiple importance sampling.
     #[inline]
     pub fn lights_hit(&self, origin: V3, direction: V3, distance: f32, pdf: f32) -> V3 {
         let hits = self.lights.iter().filter_map(|lamp| lamp.hit(origin, direction, distance));
         hits.map(|(radiance, light_pdf)| radiance * power_heuristic(pdf, light_pdf)).sum()
     }
 
-    /// Next-event estimation: one shadow ray to each light. A metal's are weighted by multiple importance sampling,
-    /// since its lobes are sampled too.
+    /// Next-event estimation with one shadow ray to each light. On a metal these are weighted by multiple importance
+    /// sampling, since its lobes are sampled too.
     #[inline]
     pub fn direct_light(&self, lobes: &Lobes, start: V3, normal: V3, v: V3, leaving: usize, sobol: &SobolSample) -> V3 {
         let mut sum = V3::ZERO;
