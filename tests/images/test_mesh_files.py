@@ -290,7 +290,7 @@ BROKEN = {
         ("nan.obj", r'nan.obj:2: "v nan 0 0" \(expected three finite numbers\)'),
         ("short.obj", r'short.obj:1: "v 0 -1" \(expected three finite numbers\)'),
         ("word.obj", r'word.obj:1: "v 0 -1 zero" \(expected three finite numbers\)'),
-        ("zero.obj", r'zero.obj:2: "f 0 1 1" \(expected numbers of vertices, not "0"\)'),
+        ("zero.obj", r'zero.obj:2: "f 0 1 1" \(expected indices of vertices, not "0"\)'),
         ("behind.obj", r'behind.obj:2: "f 1 2 3" \(there are 1 before it, so 2 is none of them\)'),
         (
             "concave.obj",

@@ -19,7 +19,7 @@ from clevrhope.look.mesh_files import read_mesh
 
 pytestmark = pytest.mark.slow
 
-#: Eight scenes with knots among primitives, of all the materials that the native renderer knows.
+#: Eight scenes with knots among primitives, of all the materials that the native renderer supports.
 MESHES = reference_folder().parent / "look_meshes"
 SHAPES = ("sphere", "cube", "cylinder")
 

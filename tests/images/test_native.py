@@ -82,7 +82,7 @@ def test_what_has_no_formula_is_named():
         NativeRenderer(look=Look(data, look.properties))
     data = json.loads(json.dumps(look.look))
     data["shapes"]["cube"]["edge_exponent"] = 2.0
-    with pytest.raises(SceneError, match="edge_exponent: the native renderer knows 3"):
+    with pytest.raises(SceneError, match="edge_exponent: the native renderer supports 3"):
         NativeRenderer(look=Look(data, look.properties))
 
 

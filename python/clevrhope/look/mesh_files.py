@@ -171,7 +171,7 @@ def _vector(words: Sequence[str]) -> list[float]:
 def _index(word: str, n: int) -> int:
     """The index of an OBJ reference to one of `n`: from 1 on, or backwards from the last as -1, -2, ..."""
     if not re.fullmatch(r"-?[1-9][0-9]{0,9}", word):
-        raise ValueError(f"expected numbers of vertices, not {shown(word)}")
+        raise ValueError(f"expected indices of vertices, not {shown(word)}")
     place = int(word) - 1 if int(word) > 0 else int(word) + n
     if not 0 <= place < n:
         raise ValueError(f"there are {n} before it, so {word} is none of them")

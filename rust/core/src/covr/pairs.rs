@@ -27,8 +27,8 @@ pub struct SetQuestion {
     pub n_images: u8,
     /// The place in the set of the source image, the first that was chosen for showing what the question describes.
     pub source: u8,
-    /// 1 if the answer, or each number that it follows from, is lost or changes when the last leaf is cut, 0 if not, -1 if
-    /// there is no leaf.
+    /// 1 if the answer, or each number that it follows from, is lost or changes when the last leaf is cut, 0 if not, -1
+    /// if there is no leaf.
     pub cut: i8,
     pub place: PairPlace,
     /// The number of its phrasing.

@@ -35,7 +35,7 @@ impl Facets {
     pub fn new(subdivisions: u32, catmull_clark_steps: u32) -> Result<Self, String> {
         if catmull_clark_steps != 1 || !(1..=7).contains(&subdivisions) {
             return Err(format!(
-                "the native renderer knows icospheres of 1 to 7 subdivisions and one Catmull-Clark step, not {subdivisions} and {catmull_clark_steps}"
+                "the native renderer supports icospheres of 1 to 7 subdivisions and one Catmull-Clark step, not {subdivisions} and {catmull_clark_steps}"
             ));
         }
         let n = 1_usize << (subdivisions - 1);

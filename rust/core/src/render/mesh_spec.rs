@@ -34,7 +34,7 @@ pub enum Shading {
 pub fn corner_normals(spec: &MeshSpec) -> Result<Vec<Vec<V3>>, String> {
     for (number, face) in spec.faces.iter().enumerate() {
         if face.len() < 3 || face.iter().any(|&vertex| vertex >= spec.vertices.len()) {
-            return Err(format!("faces[{number}]: expected three or more numbers of vertices"));
+            return Err(format!("faces[{number}]: expected three or more indices of vertices"));
         }
     }
     let flat: Vec<Vec3> = spec.faces.iter().map(|face| face_normal(&spec.vertices, face)).collect();

@@ -68,7 +68,7 @@ impl Shape {
                     return Err("edge_profile: has to begin where the flat ends, (1, from 0 to 1)".into());
                 }
                 if *edge_exponent != 3.0 {
-                    return Err(format!("edge_exponent: the native renderer knows 3, not {edge_exponent}"));
+                    return Err(format!("edge_exponent: the native renderer supports 3, not {edge_exponent}"));
                 }
                 Ok(Self::Cube(Cube { flat: flat as f32 }))
             }

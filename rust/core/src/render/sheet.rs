@@ -61,7 +61,7 @@ impl Sheet {
         };
         let n_points = spec.profile_x_z.len();
         if n_points > MAX_POINTS {
-            return Err(format!("profile_x_z: {n_points} points; the native renderer knows up to {MAX_POINTS}"));
+            return Err(format!("profile_x_z: {n_points} points; the native renderer supports up to {MAX_POINTS}"));
         }
         let is_near = |x: &f64| (-MAX_COORDINATE..=MAX_COORDINATE).contains(x);
         let length: f64 = spec.profile_x_z.windows(2).map(|p| libm::hypot(p[1][0] - p[0][0], p[1][1] - p[0][1])).sum();
@@ -69,7 +69,7 @@ impl Sheet {
         let all_are_near = spec.profile_x_z.iter().flatten().chain(&spec.local_y).all(is_near);
         if !all_are_near || !sides.iter().all(|side| SIDE_LENGTHS.contains(side)) {
             return Err(format!(
-                "the native renderer knows sheets that reach {MAX_COORDINATE} units from their origin, {} to {} long and wide",
+                "the native renderer supports sheets that reach {MAX_COORDINATE} units from their origin, {} to {} long and wide",
                 SIDE_LENGTHS.start(),
                 SIDE_LENGTHS.end()
             ));

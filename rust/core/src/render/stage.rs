@@ -123,7 +123,7 @@ impl Studio {
         }
         let lights = look.entries("lights", |name, light| Ok((name.to_owned(), typed(light)?)))?;
         if lights.len() > MAX_LIGHTS {
-            let problem = format!("{} of them; the native renderer knows up to {MAX_LIGHTS}", lights.len());
+            let problem = format!("{} of them; the native renderer supports up to {MAX_LIGHTS}", lights.len());
             return Err(look.fault("lights", problem));
         }
         let ground: SheetSpec = look.value("ground")?;
@@ -132,7 +132,7 @@ impl Studio {
             let shader: Shader = typed(material.get("shader").ok_or("shader: missing")?)?;
             let count = shader.count();
             if count > Lobes::MAX {
-                return Err(format!("shader: {count} lobes; the native renderer knows up to {}", Lobes::MAX));
+                return Err(format!("shader: {count} lobes; the native renderer supports up to {}", Lobes::MAX));
             }
             Ok(shader)
         };
@@ -181,7 +181,9 @@ impl Studio {
         }
         let bodies: Vec<Body<'_>> = placement.things.iter().map(|thing| self.body(thing)).collect::<Result<_, _>>()?;
         if bodies.len() > MAX_BODIES {
-            return Err(self.fault(format!("{} objects; the native renderer knows up to {MAX_BODIES}", bodies.len())));
+            return Err(
+                self.fault(format!("{} objects; the native renderer supports up to {MAX_BODIES}", bodies.len()))
+            );
         }
         Ok(Stage {
             camera: self.camera.at(placement.camera, lens),

@@ -33,5 +33,5 @@ pub fn check_face(number: usize, face: &[usize], n_vertices: usize) -> Result<()
         return Ok(());
     }
     let got = format!("{face:?}");
-    Err(format!("faces[{number}]: expected three or more numbers of vertices, got {}", shown(&got)))
+    Err(format!("faces[{number}]: expected three or more indices of vertices, got {}", shown(&got)))
 }
