@@ -5,8 +5,8 @@ brackets. Needs matplotlib.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
-from typing import Literal
+from itertools import combinations, cycle
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,18 +24,23 @@ from clevrhope.report.tables import paper_accuracies, paper_gap, paper_gaps, pap
 from clevrhope.splits.hops import NAME_ORDER
 from clevrhope.splits.kinds import IID, OOD, PAIR_TEST_SPLITS
 
-_LOOKS: Mapping[int, tuple[str, str]] = {
-    4: ("#D55E00", "o"),
-    6: ("#E69F00", "s"),
-    8: ("#009E73", "P"),
-    16: ("#56B4E9", "D"),
-    24: ("#0072B2", "^"),
-}
-"""Diversity -> colour (Okabe and Ito's) and marker."""
-_OTHER = ("#444444", "v")
+Look = dict[str, Any]
+"""Matplotlib's properties of a line: its colour, its marker, and more where it needs them."""
 
-_LINES = [("#222222", "o"), ("#CC79A7", "s"), ("#8C6D31", "P"), ("#6A51A3", "D"), ("#8A8A8A", "^")]
-"""Colours and markers of lines that do not stand for a diversity, and look like none."""
+
+def _looks(*looks: tuple[str, str]) -> list[Look]:
+    return [{"color": colour, "marker": marker} for colour, marker in looks]
+
+
+*_OKABE_ITO, _OTHER = _looks(
+    ("#D55E00", "o"), ("#E69F00", "s"), ("#009E73", "P"), ("#56B4E9", "D"), ("#0072B2", "^"), ("#444444", "v")
+)
+_OF_DIVERSITY = dict(zip((4, 6, 8, 16, 24), _OKABE_ITO, strict=True))
+
+_LINES = _looks(("#222222", "o"), ("#CC79A7", "s"), ("#8C6D31", "P"), ("#6A51A3", "D"), ("#8A8A8A", "^"))
+"""Looks of lines that do not stand for a diversity, so they resemble none of them."""
+
+_NO_LINE: Look = {"linestyle": "none"}
 
 _FEWEST_POINTS = 2
 """Fewest points for a figure of a model's own: a single one is in the tables and the overview."""
@@ -47,12 +52,11 @@ _FEWEST_IN_A_BOX = 3
 """Fewest pairs for a box, since fewer have no useful quartiles."""
 
 _GAP = "gap, percentage points\n(OOD minus IID accuracy)"
-_SIZE = "questions trained on"
 
 
-def look_of(diversity: int) -> tuple[str, str]:
+def look_of(diversity: int) -> Look:
     """The colour and the marker of a diversity."""
-    return _LOOKS.get(diversity, _OTHER)
+    return _OF_DIVERSITY.get(diversity, _OTHER)
 
 
 def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
@@ -67,24 +71,22 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
         has_paper = False
         for axes, kind in zip(panels, kinds, strict=True):
             for k, diversity in enumerate(diversities):
-                colour, marker = look_of(diversity)
                 of_level = [each for each in own if each.diversity == diversity]
                 nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
                 cells = [(size, [e for e in of_level if (e.train_size or 0) == size]) for size in sizes]
                 means = [(size * nudge, Group(tuple(cell)).estimate(gap_of(kind))) for size, cell in cells]
-                points = [(place, each) for place, each in means if each is not None]
-                _plot_estimates(axes, points, colour, marker)
+                _plot_estimates(axes, means, look_of(diversity))
                 name, hops = own[0].source.paper_model, {each.hop for each in of_level}
                 printed = [
                     (size, theirs.value)
                     for size in paper_sizes(name)
                     if (theirs := paper_gap(name, kind, diversity, size, hops)) is not None and any(sizes)
                 ]
-                has_paper |= _plot_paper(axes, printed, diversity)
+                has_paper |= _plot_paper(axes, printed, look_of(diversity))
             _gap_axes(axes, kind)
             _size_axis(axes, sizes, has_paper=has_paper)
         panels[0].set_ylabel(_GAP)
-        legend(drawn, diversities, "the paper's" if has_paper else "")
+        legend(drawn, looks_of(diversities) | _of_the_paper(has_paper, linestyle="--"))
         return Figure(
             name=f"gap_{file_name(model)}",
             title=f"Gap of {model} by diversity and train size",
@@ -107,7 +109,7 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
         for axes, split in zip(panels, splits, strict=True):
             for hop in dict.fromkeys(each.hop for each in own):
                 of_hop = [each for each in own if each.hop == hop]
-                colour, marker = look_of(of_hop[0].diversity)
+                look = look_of(of_hop[0].diversity)
                 points = [
                     (size, mean_of(values).value)
                     for size in sizes
@@ -115,17 +117,16 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
                                    if (e.train_size or 0) == size and split in e.accuracies])
                 ]  # fmt: skip
                 if points:
-                    axes.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=5,
-                              linewidth=1.3, alpha=0.85)  # fmt: skip
+                    axes.plot(*zip(*points, strict=True), markersize=5, linewidth=1.3, alpha=0.85, **look)
                     printed = [(size, percent) for (of, where, size), percent in paper.items()
                                if (of, where) == (split, hop)]  # fmt: skip
-                    has_paper |= _plot_paper(axes, printed, of_hop[0].diversity, width=0.7)
+                    has_paper |= _plot_paper(axes, printed, look, linewidth=0.7)
             axes.set_title(split)
             axes.grid(axis="y", color=GRID, linewidth=0.8)
             _size_axis(axes, sizes, has_paper=has_paper)
         panels[0].set_ylabel("accuracy, %")
-        shown = sorted({each.diversity for each in own}, reverse=True)
-        legend(drawn, shown, "the paper's" if has_paper else "")
+        looks = looks_of(sorted({each.diversity for each in own}, reverse=True))
+        legend(drawn, looks | _of_the_paper(has_paper, linestyle="--"))
         return Figure(
             name=f"pairs_{file_name(model)}",
             title=f"Accuracy of {model} on every held-out pair",
@@ -149,7 +150,7 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
         panels = drawn.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
         for axes, kind in zip(panels, kinds, strict=True):
             for place, diversity in enumerate(diversities):
-                colour, marker = look_of(diversity)
+                look = look_of(diversity)
                 of_hop = [
                     mean_of(gaps).value
                     for hop in dict.fromkeys(e.hop for e in own if e.diversity == diversity)
@@ -158,22 +159,21 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
                 if not of_hop:
                     continue
                 if len(of_hop) >= _FEWEST_IN_A_BOX:
+                    colour = {"color": look["color"]}
                     axes.boxplot(
-                        of_hop, positions=[place], widths=0.55, showfliers=False,
-                        medianprops={"color": INK, "linewidth": 1.8}, boxprops={"color": colour},
-                        whiskerprops={"color": colour}, capprops={"color": colour},
+                        of_hop, positions=[place], widths=0.55, showfliers=False, boxprops=colour,
+                        whiskerprops=colour, capprops=colour, medianprops={"color": INK, "linewidth": 1.8},
                     )  # fmt: skip
                 spread = np.linspace(-0.14, 0.14, len(of_hop)) if len(of_hop) > 1 else np.zeros(1)
-                axes.plot(place + spread, sorted(of_hop), linestyle="none", color=colour, marker=marker,
-                          markersize=5.5, alpha=0.9)  # fmt: skip
+                axes.plot(place + spread, sorted(of_hop), markersize=5.5, alpha=0.9, **look, **_NO_LINE)
                 hops = {each.hop for each in own if each.diversity == diversity}
                 printed = [(place + 0.36, gap) for gap in _paper_gaps(own, kind, largest, hops)]
-                has_paper |= _plot_paper(axes, printed, diversity, line="none")
+                has_paper |= _plot_paper(axes, printed, look, **_NO_LINE)
             _gap_axes(axes, kind)
             _level_axis(axes, diversities, "diversity: combinations of the pair's two types")
         panels[0].set_ylabel(_GAP)
         if has_paper:
-            legend(drawn, (), "the paper's, of the same pairs and size", line="none")
+            legend(drawn, _of_the_paper(True, ", of the same pairs and size", **_NO_LINE))
         return Figure(
             name=f"boxes_{file_name(model)}",
             title=f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
@@ -240,38 +240,30 @@ def type_triangle(own: Sequence[Result], model: str) -> Figure | None:
 
 def overview(groups: Sequence[Group]) -> Figure:
     """All models on one axis of accuracy: a row for each group, with the question alone, OOD and IID."""
-    looks: Mapping[str, tuple[Pick, str, str]] = {
-        f"question alone, {OOD}": (blind(OOD), FAINT, "D"),
-        OOD: (accuracy(OOD), "#D55E00", "o"),
-        IID: (accuracy(IID), "#0072B2", "s"),
-    }
+    picks: Mapping[str, Pick] = {f"question alone, {OOD}": blind(OOD), OOD: accuracy(OOD), IID: accuracy(IID)}
+    looks = dict(zip(picks, _looks((FAINT, "D"), ("#D55E00", "o"), ("#0072B2", "s")), strict=True))
     labels = [", ".join(filter(None, (e.model, e.combinations, f"diversity {e.diversity}"))) for e in groups]
     with figure(
         "All models: in and out of distribution", width_in=10, height_in=1.6 + 0.34 * len(groups)
     ) as drawn:
         axes = drawn.subplots()
         for row, group in enumerate(groups):
-            found = {name: group.estimate(pick) for name, (pick, _, _) in looks.items()}
+            found = {name: group.estimate(pick) for name, pick in picks.items()}
             ends = [each.value for name in (OOD, IID) if (each := found[name])]
             axes.plot(ends, [row] * len(ends), color=GRID, linewidth=4, solid_capstyle="round", zorder=1)
-            for name, (_, colour, marker) in looks.items():
+            for name, look in looks.items():
                 each = found[name]
                 if each is None:
                     continue
-                interval = each.interval
-                if interval is not None:
-                    axes.hlines(row, interval.low, interval.high, color=colour, linewidth=1.3)
-                axes.plot(each.value, row, color=colour, marker=marker, markersize=7, linestyle="none")
+                if (interval := each.interval) is not None:
+                    axes.hlines(row, interval.low, interval.high, color=look["color"], linewidth=1.3)
+                axes.plot(each.value, row, markersize=7, **look, **_NO_LINE)
         axes.set_yticks(range(len(groups)), labels)
         axes.set_ylim(len(groups) - 0.4, -0.6)
         axes.set_xlim(0, 101)
         axes.set_xlabel("accuracy, %")
         axes.grid(axis="x", color=GRID, linewidth=0.8)
-        handles = [
-            Line2D([], [], color=colour, marker=marker, linestyle="none", label=name)
-            for name, (_, colour, marker) in looks.items()
-        ]
-        drawn.legend(handles=handles, loc="outside lower left", ncols=3)
+        legend(drawn, {name: look | _NO_LINE for name, look in looks.items()}, n_columns=3)
         return Figure(
             name="overview",
             title="All models, in and out of distribution",
@@ -303,11 +295,8 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
             for k, line in enumerate(lines):
                 of_line = [each for each in groups if (each.model, each.combinations) == line]
                 nudge = 0.16 * (k - (len(lines) - 1) / 2)
-                _plot_estimates(
-                    axes,
-                    [(levels.index(e.diversity) + nudge, found) for e in of_line if (found := pick(e))],
-                    *_LINES[k % len(_LINES)],
-                )
+                points = [(levels.index(each.diversity) + nudge, pick(each)) for each in of_line]
+                _plot_estimates(axes, points, _LINES[k % len(_LINES)])
             _gap_axes(axes, name)
             _level_axis(axes, levels, "combinations, the held-out one included")
         panels[0].set_ylabel(_GAP)
@@ -315,11 +304,8 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
         limits = [limit for axes in of_gaps for limit in axes.get_ylim()]
         for axes in of_gaps:
             axes.set_ylim(min(limits), max(limits))
-        handles = [
-            Line2D([], [], color=colour, marker=marker, linewidth=2, label=", ".join(line))
-            for line, (colour, marker) in zip(lines, _LINES * len(lines), strict=False)
-        ]
-        drawn.legend(handles=handles, loc="outside lower left", ncols=3)
+        looks = zip(map(", ".join, lines), cycle(_LINES), strict=False)
+        legend(drawn, {label: look | {"linewidth": 2} for label, look in looks}, n_columns=3)
         return Figure(
             name=f"diversity_{size or 'unknown'}",
             title=f"Controlled diversity, trained on {_questions(size or 0)}",
@@ -329,18 +315,15 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
         )
 
 
-def _plot_estimates(axes: Axes, points: Sequence[tuple[float, Estimate]], colour: str, marker: str) -> None:
-    """Draws figures at their places, with their intervals and a line through them."""
-    if not points:
-        return
-    places = [place for place, _ in points]
-    axes.plot(
-        places, [each.value for _, each in points], color=colour, marker=marker, markersize=8, linewidth=2
-    )
-    for place, each in points:
-        interval = each.interval
-        if interval is not None:
-            axes.vlines(place, interval.low, interval.high, color=colour, linewidth=1.4)
+def _plot_estimates(axes: Axes, points: Iterable[tuple[float, Estimate | None]], look: Look) -> None:
+    """Draws estimates at their places, with their intervals and a line through them."""
+    there = [(place, each) for place, each in points if each is not None]
+    if there:
+        values = [(place, each.value) for place, each in there]
+        axes.plot(*zip(*values, strict=True), markersize=8, linewidth=2, **look)
+    for place, each in there:
+        if (interval := each.interval) is not None:
+            axes.vlines(place, interval.low, interval.high, color=look["color"], linewidth=1.4)
 
 
 def figures_of(results: Sequence[Result], model: str) -> Iterator[Figure]:
@@ -374,36 +357,28 @@ def _paper_gaps(own: Sequence[Result], kind: str, size: int, hops: Collection[st
     return sorted(gap for hop, gap in gaps.items() if hop in hops)
 
 
-def _plot_paper(
-    axes: Axes,
-    points: Sequence[tuple[float, float]],
-    diversity: int,
-    *,
-    line: Literal["--", "none"] = "--",
-    width: float = 1.1,
-) -> bool:
+def _plot_paper(axes: Axes, points: Sequence[tuple[float, float]], look: Look, **more: Any) -> bool:
     """Draws the paper's values, hollow; returns whether there are some."""
-    if not points:
-        return False
-    colour, marker = look_of(diversity)
-    axes.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=6, markerfacecolor="none",
-              linestyle=line, linewidth=width, alpha=0.8)  # fmt: skip
-    return True
+    if points:
+        line = {**look, "markerfacecolor": "none", "linestyle": "--", "linewidth": 1.1, **more}
+        axes.plot(*zip(*points, strict=True), markersize=6, alpha=0.8, **line)
+    return bool(points)
 
 
-def legend(
-    drawn: Drawn, diversities: Iterable[int], paper: str = "", *, line: Literal["--", "none"] = "--"
-) -> None:
-    """Adds a legend of diversities and, unless `paper` is "", of hollow markers."""
-    handles = []
-    for diversity in diversities:
-        colour, marker = look_of(diversity)
-        label = f"diversity {diversity}"
-        handles.append(Line2D([], [], color=colour, marker=marker, linewidth=2, label=label))
-    if paper:
-        handles.append(Line2D([], [], color=FAINT, linestyle=line, marker="o", markerfacecolor="none",
-                              label=paper))  # fmt: skip
-    drawn.legend(handles=handles, loc="outside lower left", ncols=6)
+def legend(drawn: Drawn, looks: Mapping[str, Look], n_columns: int = 6) -> None:
+    """Adds a legend below the figure: label -> look."""
+    handles = [Line2D([], [], label=label, **look) for label, look in looks.items()]
+    drawn.legend(handles=handles, loc="outside lower left", ncols=n_columns)
+
+
+def looks_of(diversities: Iterable[int]) -> dict[str, Look]:
+    return {f"diversity {each}": look_of(each) | {"linewidth": 2} for each in diversities}
+
+
+def _of_the_paper(has_paper: bool, more: str = "", **line: str) -> dict[str, Look]:
+    """What a legend says of the paper's values: nothing where there are none."""
+    look = {"color": FAINT, "marker": "o", "markerfacecolor": "none", **line}
+    return {f"the paper's{more}": look} if has_paper else {}
 
 
 def _gap_axes(axes: Axes, title: str) -> None:
@@ -418,7 +393,7 @@ def _gap_axes(axes: Axes, title: str) -> None:
 
 def _size_axis(axes: Axes, sizes: Sequence[int], *, has_paper: bool) -> None:
     """A logarithmic scale with the sizes as ticks."""
-    axes.set_xlabel(_SIZE)
+    axes.set_xlabel("questions trained on")
     if not any(sizes):
         axes.set_xticks([0], ["unknown"])
         return

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.describe.stats.charts import GRID, figure, png
-from clevrhope.report.figures import legend, look_of
+from clevrhope.report.figures import legend, look_of, looks_of
 from clevrhope.report.page import Figure
 from clevrhope.report.results import Result
 
@@ -19,21 +19,20 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
     ylabels: dict[str, str] = {}
     for each in results:
         if not each.source.way:
-            what, points = _curve(each.source.origin / "log.jsonl")
-            if len(points) > 1 and ylabels.setdefault(each.model, what) == what:
+            ylabel, points = _curve(each.source.origin / "log.jsonl")
+            if len(points) > 1 and ylabels.setdefault(each.model, ylabel) == ylabel:
                 curves.setdefault(each.model, {})[each.source.origin] = (each.diversity, points)
     if not curves:
         return None
     shown = dict(list(curves.items())[:_MOST_PANELS])
-    with figure(
-        "Learning curves", width_in=0.8 + 3.6 * min(len(shown), 4), height_in=3.4 * -(-len(shown) // 4)
-    ) as drawn:
-        panels = drawn.subplots(-(-len(shown) // 4), min(len(shown), 4), squeeze=False).ravel()
+    n_rows, n_columns = -(-len(shown) // 4), min(len(shown), 4)
+    with figure("Learning curves", width_in=0.8 + 3.6 * n_columns, height_in=3.4 * n_rows) as drawn:
+        panels = drawn.subplots(n_rows, n_columns, squeeze=False).ravel()
         for axes in panels[len(shown) :]:
             axes.set_axis_off()
         for axes, (model, runs) in zip(panels, shown.items(), strict=False):
             for diversity, points in runs.values():
-                colour, _ = look_of(diversity)
+                colour = look_of(diversity)["color"]
                 axes.plot(*zip(*points, strict=True), color=colour, linewidth=1.1, alpha=0.85)
             axes.set_title(model)
             axes.set_xlabel("updates")
@@ -43,7 +42,7 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
                 axes.set_ylim(0, 101)
         diversities = {diversity for runs in shown.values() for diversity, _ in runs.values()} - {0}
         if diversities:
-            legend(drawn, sorted(diversities))
+            legend(drawn, looks_of(sorted(diversities)))
         return Figure(
             name="learning_curves",
             title="Learning curves",
@@ -54,7 +53,7 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
 
 
 def _curve(path: Path) -> tuple[str, list[tuple[int, float]]]:
-    """What a log is about, and its points; of the last stage."""
+    """The label of the vertical axis, and the points of a log's last stage."""
     try:
         records: list[Mapping[str, Any]] = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     except (OSError, ValueError):
