@@ -273,7 +273,7 @@ def test_an_oracle_has_no_gap_and_blind_against_itself_gains_nothing(dataset: Pa
     write_run(tmp_path / "runs", dataset, model="question_only", **plain, wrong=half)
     results, _ = measure(find_sources([tmp_path / "runs"])[0])
     oracle, blind = groups_of(results)
-    assert oracle.model == "film"
+    assert oracle.first.model == "film"
     gap = oracle.estimate(complex_gap)
     assert gap is not None
     assert (gap.value, gap.interval) == (0, Interval(0, 0))
@@ -298,7 +298,9 @@ def test_a_model_that_composes_no_better_than_the_question_has_a_transfer_of_0(
     write_run(tmp_path / "runs", dataset, model="question_only", **plain, wrong=blind)
     write_run(tmp_path / "runs", dataset, model="film", **plain, wrong={**blind, "complex_iid": 0.0})
     (group,) = [
-        each for each in groups_of(measure(find_sources([tmp_path / "runs"])[0])[0]) if each.model == "film"
+        each
+        for each in groups_of(measure(find_sources([tmp_path / "runs"])[0])[0])
+        if each.first.model == "film"
     ]
     assert group.transfer is not None
     assert (group.transfer.value, group.transfer.interval) == (0, Interval(0, 0))

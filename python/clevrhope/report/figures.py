@@ -242,7 +242,8 @@ def overview(groups: Sequence[Group]) -> Figure:
     """All models on one axis of accuracy: a row for each group, with the question alone, OOD and IID."""
     picks: Mapping[str, Pick] = {f"question alone, {OOD}": blind(OOD), OOD: accuracy(OOD), IID: accuracy(IID)}
     looks = dict(zip(picks, _looks((FAINT, "D"), ("#D55E00", "o"), ("#0072B2", "s")), strict=True))
-    labels = [", ".join(filter(None, (e.model, e.combinations, f"diversity {e.diversity}"))) for e in groups]
+    firsts = [each.first for each in groups]
+    labels = [", ".join(filter(None, (e.model, e.combinations, f"diversity {e.diversity}"))) for e in firsts]
     with figure(
         "All models: in and out of distribution", width_in=10, height_in=1.6 + 0.34 * len(groups)
     ) as drawn:
@@ -274,9 +275,12 @@ def overview(groups: Sequence[Group]) -> Figure:
 
 def diversity_plots(groups: Sequence[Group]) -> Iterator[Figure]:
     """Complex gaps and transfer over controlled diversity, a figure for each train size."""
-    controlled = [each for each in groups if each.combinations]
-    for size in dict.fromkeys(each.train_size for each in controlled):
-        yield _diversity_plot([each for each in controlled if each.train_size == size], size)
+    by_size: dict[int | None, list[Group]] = {}
+    for each in groups:
+        if each.first.combinations:
+            by_size.setdefault(each.first.train_size, []).append(each)
+    for size, own in by_size.items():
+        yield _diversity_plot(own, size)
 
 
 def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
@@ -287,15 +291,16 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
         "normalised transfer": lambda group: group.transfer,
     }
     shown = {name: pick for name, pick in kinds.items() if any(map(pick, groups))}
-    lines = list(dict.fromkeys((each.model, each.combinations) for each in groups))
-    levels = sorted({each.diversity for each in groups})
+    lines: dict[tuple[str, str], list[Group]] = {}
+    for each in groups:
+        lines.setdefault((each.first.model, each.first.combinations), []).append(each)
+    levels = sorted({each.first.diversity for each in groups})
     with figure("Controlled diversity", width_in=1.5 + 4.3 * len(shown), height_in=4.8) as drawn:
         panels = drawn.subplots(1, len(shown), squeeze=False)[0]
         for axes, (name, pick) in zip(panels, shown.items(), strict=True):
-            for k, line in enumerate(lines):
-                of_line = [each for each in groups if (each.model, each.combinations) == line]
+            for k, of_line in enumerate(lines.values()):
                 nudge = 0.16 * (k - (len(lines) - 1) / 2)
-                points = [(levels.index(each.diversity) + nudge, pick(each)) for each in of_line]
+                points = [(levels.index(each.first.diversity) + nudge, pick(each)) for each in of_line]
                 _plot_estimates(axes, points, _LINES[k % len(_LINES)])
             _gap_axes(axes, name)
             _level_axis(axes, levels, "combinations, the held-out one included")
@@ -372,6 +377,7 @@ def legend(drawn: Drawn, looks: Mapping[str, Look], n_columns: int = 6) -> None:
 
 
 def looks_of(diversities: Iterable[int]) -> dict[str, Look]:
+    """The lines of a legend about some diversities."""
     return {f"diversity {each}": look_of(each) | {"linewidth": 2} for each in diversities}
 
 

@@ -1,6 +1,7 @@
 """Results: the accuracies, gaps and matched gaps of each run on each held-out pair."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,7 @@ from clevrhope.splits.kinds import IID, OOD, SPLITS, SYSTEMATICITY_GAPS
 from clevrhope.splits.palettes import MARK, parse_diversity
 
 QUESTION_ONLY = "question_only"
-"""The model whose runs give the question-only baseline."""
+"""The model whose runs are the question-only baseline."""
 
 FLOORS = (QUESTION_ONLY, *BASELINES)
 """Models that see no image, whose gaps are no result of their own."""
@@ -43,7 +44,7 @@ class Result:
     Attributes:
         source: The file of predictions.
         model: Name of the model, with how its runs were trained and how it answered if these differ.
-        checkpoint: The weights, `LAST` for those at the end of the run.
+        checkpoint: The weights: `LAST` for those at the end of the run.
         hop: The sub-dataset, such as rubber_cylinder or cyan_cylinder-d8-grid.
         pair: Name of the held-out pair, without its palette.
         types: Attribute types of the pair.
@@ -52,8 +53,8 @@ class Result:
         train_size: Number of questions trained on; None if unknown.
         run: Name of the run among others of its kind.
         accuracies: Test set -> accuracy in per cent, with its draws.
-        constants: Test set -> accuracy in per cent of always giving its most frequent answer; of those whose
-            images come in groups, whose answers are not balanced.
+        constants: Test set -> accuracy in per cent of always giving its most frequent answer; only for the
+            minimal sets, whose answers are not balanced.
         n_missing: Number of questions without a prediction, which are left out.
         n_asked: Test set -> number of questions with a prediction.
         n_unanswered: Test set -> number of predictions that are not an answer, which count as wrong.
@@ -62,7 +63,7 @@ class Result:
             None if there are none.
         floor: Complex_iid accuracy of the question-only baseline in per cent; None if unknown.
         floor_from: The model or baseline that gives the floor.
-        note: What has to be said wherever the result is shown.
+        note: What must be said wherever the result is shown.
         suites: Suites of paired tests that the file also has predictions about.
         trained_diversity: Diversity of the sub-dataset that the run was trained on; 0 if unknown.
         ood_answers: (N,) the answers on complex_ood; None if there are none.
@@ -98,12 +99,19 @@ class Result:
         return size_name(self.train_size)
 
     @property
+    def combinations(self) -> str:
+        """The pair whose combinations are controlled, as "cyan_cylinder, grid"; "" for a plain pair."""
+        if not self.mode:
+            return ""
+        return self.pair if self.mode == "random" else f"{self.pair}, {self.mode}"
+
+    @property
     def collapsed(self) -> bool:
         """Whether the run collapsed; False if that is unknown, and for question-only models and baselines.
 
         A run has collapsed if its complex IID accuracy is below that of the question-only baseline: it
-        learned less than the questions alone give. It is never judged on an OOD split, since leaving out runs
-        that are bad there would make every gap smaller. The paper's tables hold such runs (8 of 87 cells of
+        learned less than the questions alone give. A run is never judged on an OOD split, since leaving out
+        what is bad there would make every gap smaller. The paper's tables contain such runs (8 of 87 cells of
         LXMERT-p have a deviation over 20 points); the rule is a choice of this project.
         """
         if self.source.model in FLOORS:
@@ -141,10 +149,9 @@ def measure(
     `keys` is given to share the answer keys with other functions.
     """
     sources = list(sources)
-    keys = keys or cache(AnswerKey)
-    progress = progress or Silent()
     if not sources:
         return [], ()
+    keys, progress = keys or cache(AnswerKey), progress or Silent()
     matchers, floors = cache(Matcher), cache(_floor)
     found: list[Result] = []
     skipped = []
@@ -166,22 +173,25 @@ def check_dataset(source: Source, key: AnswerKey) -> None:
     Raises:
         PredictionsError: it was trained on another one, with other questions or images.
     """
-    differs = key.difference_from(source.trained_on, source.hop)
-    if differs:
+    if differs := key.difference_from(source.trained_on, source.hop):
         raise PredictionsError(
             f"{source.origin}: trained on another dataset than the one that is in {key.folder} now "
             f"({differs})"
         )
 
 
-Floor = Callable[[Path, str, int | None], float | None]
-
-
-def _results(source: Source, key: AnswerKey, matcher: Matcher, floor_of: Floor) -> Iterator[Result]:
+def _results(
+    source: Source,
+    key: AnswerKey,
+    matcher: Matcher,
+    floor_of: Callable[[Path, str, int | None], float | None],
+) -> Iterator[Result]:
     collector = Collector(key)
     for block in read_predictions(source.path):
         collector.add(block)
     collector.finish(partial=True, what=str(source.path))
+    way = source.way and f", {source.way.replace('_', ' ')}"
+    after = "best weights" if source.after == "best" else f"after stage {source.after}"
     runs: dict[tuple[str, str | None, int | None], dict[str, AnswerNumbers]] = {}
     for target, answers in collector.given.items():
         runs.setdefault((target.hop, target.run, target.train_size), {})[target.split] = answers
@@ -190,9 +200,10 @@ def _results(source: Source, key: AnswerKey, matcher: Matcher, floor_of: Floor) 
         pair, types, diversity, mode = _pair(hop, key)
         found, floor = accuracies(key, hop, given), floor_of(key.folder, hop, size)
         n_missing, n_asked, n_unanswered = _counts(source, key, hop, given)
+        grouped = {each: key.test_set(hop, each).answers for each in found if SPLITS[each].drawn == "places"}
         yield Result(
             source=source,
-            model=_name(source),
+            model=f"{source.name}{way}{source.after and f', {after}'}",
             checkpoint=source.checkpoint,
             hop=hop,
             pair=pair,
@@ -202,7 +213,9 @@ def _results(source: Source, key: AnswerKey, matcher: Matcher, floor_of: Floor) 
             train_size=size,
             run=(source.run if run is None else run) or "",
             accuracies=found,
-            constants=_constants(key, hop, found),
+            constants={
+                split: 100 * float(np.bincount(each).max()) / len(each) for split, each in grouped.items()
+            },
             n_missing=n_missing,
             n_asked=n_asked,
             n_unanswered=n_unanswered,
@@ -233,22 +246,6 @@ def _counts(
     return n_missing, n_asked, n_unanswered
 
 
-def _name(source: Source) -> str:
-    """The model's name, with its way of answering and its weights if these are not the usual ones."""
-    parts = [source.name]
-    if source.way:
-        parts.append(source.way.replace("_", " "))
-    if source.after:
-        parts.append("best weights" if source.after == "best" else f"after stage {source.after}")
-    return ", ".join(parts)
-
-
-def _constants(key: AnswerKey, hop: str, splits: Iterable[str]) -> dict[str, float]:
-    """`constants` of a result with accuracies on these test sets."""
-    answers = {split: key.test_set(hop, split).answers for split in splits if SPLITS[split].drawn == "places"}
-    return {split: 100 * float(np.bincount(each).max()) / len(each) for split, each in answers.items()}
-
-
 def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:
     """The pair's name, types and diversity, and the mode of controlled diversity."""
     base, _, palette = hop.partition(MARK)
@@ -257,9 +254,8 @@ def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:
     except ConfigError:
         return base, (), 0, ""
     types = tuple(kind for kind, _ in parsed.pair or ())
-    limit = parse_diversity(palette) if palette else None
-    if limit is not None:
-        return base, types, limit[0], "grid" if limit[1] == "grid" else "random"
+    if limit := parse_diversity(palette):
+        return base, types, limit[0], "random" if limit[1] == "nested" else limit[1]
     return base, types, parsed.diversity, palette
 
 
@@ -269,10 +265,8 @@ def _floor(folder: Path, hop: str, size: int | None) -> float | None:
     If the folder's train set is smaller than the run's, all of it is used.
     """
     for n_questions in (size, None):
-        try:
+        with suppress(ClevrhopeError):
             return train_accuracy_floor(folder, hop, IID, n_questions)
-        except ClevrhopeError:
-            continue
     return None
 
 

@@ -36,40 +36,17 @@ class Group:
     """Some runs.
 
     Attributes:
-        results: of the runs; what a group has in common is that of the first.
-        n_collapsed: runs that were left out since they collapsed.
+        results: of the runs.
+        n_collapsed: number of runs that were left out since they collapsed.
     """
 
     results: tuple[Result, ...]
     n_collapsed: int = 0
 
     @property
-    def model(self) -> str:
-        """The model's name."""
-        return self.results[0].model
-
-    @property
-    def combinations(self) -> str:
-        """The pair whose combinations are controlled, and how if not by an order, as "cyan_cylinder, grid".
-
-        "" for plain pairs.
-        """
-        return _combinations(self.results[0])
-
-    @property
-    def diversity(self) -> int:
-        """Combinations of the two attributes' values, the held-out one included."""
-        return self.results[0].diversity
-
-    @property
-    def train_size(self) -> int | None:
-        """Questions trained on; None if unknown."""
-        return self.results[0].train_size
-
-    @property
-    def size(self) -> str:
-        """The train size as the paper writes it."""
-        return self.results[0].size
+    def first(self) -> Result:
+        """Any of them, to ask for what they have in common: model, combinations, diversity and train size."""
+        return self.results[0]
 
     @property
     def sub_datasets(self) -> dict[tuple[Path, str], list[Result]]:
@@ -81,9 +58,10 @@ class Group:
 
     def estimate(self, pick: Pick) -> Estimate | None:
         """The group's figure; None where no run has it."""
-        found = [[pick(each) for each in runs] for runs in self.sub_datasets.values()]
-        there = [[each for each in of_runs if each is not None] for of_runs in found]
-        means = [mean_of_runs(each) for each in there if each]
+        found = [
+            [each for run in runs if (each := pick(run)) is not None] for runs in self.sub_datasets.values()
+        ]
+        means = [mean_of_runs(each) for each in found if each]
         return mean_of_datasets(means) if means else None
 
     @property
@@ -115,16 +93,10 @@ def groups_of(results: Iterable[Result]) -> list[Group]:
     found: dict[tuple[str, str, int, int | None], list[Result]] = {}
     for each in results:
         if each.gap("complex") is not None and each.diversity:
-            key = (each.model, _combinations(each), each.diversity, each.train_size)
+            key = (each.model, each.combinations, each.diversity, each.train_size)
             found.setdefault(key, []).append(each)
-    groups = [Group(tuple(each)) for each in found.values()]
-    return sorted(groups, key=lambda each: (each.combinations, each.train_size or 0, each.diversity))
-
-
-def _combinations(result: Result) -> str:
-    if not result.mode:
-        return ""
-    return result.pair if result.mode == "random" else f"{result.pair}, {result.mode}"
+    in_order = sorted(found, key=lambda key: (key[1], key[3] or 0, key[2]))
+    return [Group(tuple(found[key])) for key in in_order]
 
 
 def accuracy(split: str) -> Pick:
@@ -168,30 +140,30 @@ def headline(
     """The question, the answers, a sentence for each model, and the figure; nothing without a complex gap."""
     if not groups:
         return
-    yield Text(question or _ASKED)
-    for answer in answers:
-        yield Text(answer)
-    own = [each for each in at_largest(groups) if each.results[0].source.model not in FLOORS]
-    for model, combinations in dict.fromkeys((each.model, each.combinations) for each in own):
-        yield Text(_sentence([e for e in own if (e.model, e.combinations) == (model, combinations)]))
+    yield from map(Text, (question or _ASKED, *answers))
+    shown = _at_largest(groups)
+    lines: dict[tuple[str, str], list[Group]] = {}
+    for each in shown:
+        if each.first.source.model not in FLOORS:
+            lines.setdefault((each.first.model, each.first.combinations), []).append(each)
+    yield from map(Text, map(_sentence, lines.values()))
     if draws:
         from clevrhope.report.figures import overview
 
-        yield overview(at_largest(groups))
+        yield overview(shown)
 
 
-def at_largest(groups: Sequence[Group]) -> list[Group]:
+def _at_largest(groups: Sequence[Group]) -> list[Group]:
     """The groups with the largest train size of each model, model by model."""
-    largest: dict[str, int] = {}
+    sizes: dict[str, dict[int, list[Group]]] = {}
     for each in groups:
-        largest[each.model] = max(largest.get(each.model, 0), each.train_size or 0)
-    sizes = largest.items()
-    return [each for size in sizes for each in groups if (each.model, each.train_size or 0) == size]
+        sizes.setdefault(each.first.model, {}).setdefault(each.first.train_size or 0, []).append(each)
+    return [each for of_model in sizes.values() for each in of_model[max(of_model)]]
 
 
 def _sentence(groups: Sequence[Group]) -> str:
-    """The gap at each diversity; these are not averaged, as nested palettes are not independent."""
-    first = groups[0]
+    """The gap at each diversity; these are not averaged, since nested palettes are not independent."""
+    first = groups[0].first
     name = ", ".join(filter(None, (first.model, first.combinations, first.size)))
     unit = "palette" if first.combinations else "held-out pair"
     gaps, silent = [], []
@@ -206,23 +178,20 @@ def _sentence(groups: Sequence[Group]) -> str:
         if n_collapsed or shown.n_collapsed:
             how = "with" if n_collapsed else "without"
             of += f", {how} {counted(n_collapsed or shown.n_collapsed, 'collapsed run')}"
-        gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.diversity} ({of})")
+        gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.first.diversity} ({of})")
     said = []
     if gaps:
         said.append(f"the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}")
     if silent:
-        levels = ", ".join(str(each.diversity) for each in silent) if gaps else ""
+        where = f" at diversity {', '.join(str(each.first.diversity) for each in silent)}" if gaps else ""
         runs = [run for each in silent for run in each.results]
-        is_mute = not any(run.n_answered.get(split) for run in runs for split in (IID, OOD))
-        said.append(
-            f"nothing can be said about the gap{f' at diversity {levels}' if levels else ''}, as "
-            + (
-                "the model gave no answer to any question"
-                if is_mute
-                else f"accuracy on {IID} does not beat the question-only baseline, so the model has not "
-                "learned to look at images"
-            )
+        reason = (
+            f"accuracy on {IID} does not beat the question-only baseline, so the model has not learned to "
+            "look at images"
+            if any(run.n_answered.get(split) for run in runs for split in (IID, OOD))
+            else "the model gave no answer to any question"
         )
+        said.append(f"nothing can be said about the gap{where}, as {reason}")
     return f"{name}: {'; '.join(said)}."
 
 
@@ -233,14 +202,12 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
         return
     yield Table(
         title="Accuracy, gap and transfer",
-        head=["model", *_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %",
+        head=[*_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %",
               f"question alone: {IID}, %", f"question alone: {OOD}, %", "complex gap, points",
               "normalised transfer", "transfer if always right"],
         rows=[
-            [each.model, *_place(each), _counts(each),
-             *(_cell(each, estimate) for estimate in (
-                 each.estimate(accuracy(IID)), each.estimate(accuracy(OOD)),
-                 each.estimate(blind(IID)), each.estimate(blind(OOD)))),
+            [*_place(each), _counts(each),
+             *(_cell(each, each.estimate(of(split))) for of in (accuracy, blind) for split in (IID, OOD)),
              _cell(each, each.estimate(complex_gap), points=True), _cell(each, each.transfer, digits=2),
              "" if each.perfect_transfer is None else f"{each.perfect_transfer:.2f}"]
             for each in rows
@@ -255,12 +222,12 @@ def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
     if matched:
         yield Table(
             title="Plain and matched complex gap, on the same OOD questions, points",
-            head=["model", *_PLACE, "plain gap", "matched gap", "cells without a match",
+            head=[*_PLACE, "plain gap", "matched gap", "cells without a match",
                   "OOD questions in them"],
             rows=[
-                [each.model, *_place(each),
-                 _cell(each, each.estimate(plain_beside_matched), points=True),
-                 _cell(each, each.estimate(matched_gap), points=True), *unmatched_cells(each.results)]
+                [*_place(each),
+                 *(_cell(each, each.estimate(of), points=True) for of in (plain_beside_matched, matched_gap)),
+                 *unmatched_cells(each.results)]
                 for each in matched
             ],
             note="Matched: IID questions that mention a seen pair of the same two attributes, weighted by "
@@ -276,10 +243,10 @@ def minimal_table(groups: Sequence[Group]) -> Iterator[Table]:
     if shown:
         yield Table(
             title="Minimal sets, per cent",
-            head=["model", *_PLACE, gap.baseline, "a constant answer", gap.name, "a constant answer",
+            head=[*_PLACE, gap.baseline, "a constant answer", gap.name, "a constant answer",
                   "minimal gap, points"],
             rows=[
-                [each.model, *_place(each),
+                [*_place(each),
                  *(text for split in (gap.baseline, gap.name) for text in (
                      _cell(each, each.estimate(accuracy(split))), _constant(each, split))),
                  _cell(each, each.estimate(gap_of("minimal")), points=True)]
@@ -319,12 +286,13 @@ def runs_table(groups: Sequence[Group]) -> Table:
     )  # fmt: skip
 
 
-_PLACE = ("held-out pair", "diversity", "train size")
+_PLACE = ("model", "held-out pair", "diversity", "train size")
 
 
 def _place(group: Group) -> list[str]:
     hops = {each.hop for each in group.results}
-    return [min(hops) if len(hops) == 1 else f"{len(hops)} pairs", str(group.diversity), group.size]
+    first, place = group.first, min(hops) if len(hops) == 1 else f"{len(hops)} pairs"
+    return [first.model, place, str(first.diversity), first.size]
 
 
 def _counts(group: Group) -> str:

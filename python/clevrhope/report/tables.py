@@ -5,10 +5,9 @@ paper's numbers the deviation has ddof 0, as theirs.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -24,33 +23,27 @@ MINUS = "\N{MINUS SIGN}"
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-@dataclass(frozen=True, slots=True)
-class PaperValue:
-    """A mean of the paper: an accuracy on a pair, or a gap over some pairs of a diversity.
-
-    Attributes:
-        value: As printed; a gap that is not over all of the paper's pairs is worked out from tables 4 to 15.
-        beside: The deviation over seeds, of a gap over pairs and seeds, where it is printed; else the number
-            of the pairs.
-    """
+class PaperValue(NamedTuple):
+    """A mean of the paper: an accuracy on a pair, or a gap over some pairs of a diversity."""
 
     value: float
     beside: str
+    """The printed deviation; of a gap over only some of the paper's pairs, their number."""
 
 
 def models_of(results: Iterable[Result]) -> list[str]:
     """Names of the models: those of the paper in its order, then others as they come."""
-    order = {name: k for k, name in enumerate(dict.fromkeys(each.model for each in paper_results()))}
+    order = list(dict.fromkeys(each.model for each in paper_results()))
     names: dict[str, int] = {}
     for each in results:
-        names.setdefault(each.model, order.get(each.source.paper_model, len(order)))
+        paper = each.source.paper_model
+        names.setdefault(each.model, order.index(paper) if paper in order else len(order))
     return sorted(names, key=lambda name: names[name])
 
 
 def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
     """A table for each test set, like the paper's tables 4 to 15, of last weights on plain pairs."""
     own = [each for each in results if each.model == model]
-    sizes = _sizes(own)
     for split in PAIR_TEST_SPLITS:
         printed = _printed(own, "accuracy", split)
         means = {
@@ -61,22 +54,16 @@ def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
         rows = []
         for diversity, hop in _hops(each for each, _ in found):
             of_hop = [(each, value) for each, value in found if each.hop == hop]
-            theirs = {size: means.get((hop, size_name(size))) for size in sizes}
-            rows.append([f"{hop} ({diversity})", *_cells(of_hop, theirs, with_paper=bool(printed))])
-        if rows:
-            note = f"Deviations have ddof 0, as in the paper. {difference_note(own)}" if printed else ""
-            yield Table(
-                title=f"{_number(printed)}Accuracy of {model} on {split}, per cent",
-                head=["held-out pair (diversity)", *_heads(sizes, with_paper=bool(printed))],
-                rows=rows,
-                note=note.strip(),
-            )
+            theirs = {size: means.get((hop, size_name(size))) for size in _sizes(own)}
+            rows.append((f"{hop} ({diversity})", of_hop, theirs))
+        title, head = f"Accuracy of {model} on {split}, per cent", "held-out pair (diversity)"
+        note = f"Deviations have ddof 0, as in the paper. {difference_note(own)}" if printed else ""
+        yield from _table(title, head, rows, printed, note=note)
 
 
 def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
     """The complex and minimal gap by diversity, like the paper's tables 16 to 21."""
     own = [each for each in results if each.model == model]
-    sizes = _sizes(own)
     for kind in KINDS:
         printed = _printed(own, "gap", kind)
         found = [(each, gap.value) for each in own if each.diversity and (gap := each.gap(kind))]
@@ -84,24 +71,48 @@ def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
         for diversity in sorted({each.diversity for each, _ in found}, reverse=True):
             of_level = [(each, value) for each, value in found if each.diversity == diversity]
             theirs = {}
-            for size in sizes:
+            for size in _sizes(own):
                 hops = {each.hop for each, _ in of_level if each.train_size == size}
                 theirs[size] = paper_gap(own[0].source.paper_model, kind, diversity, size or 0, hops)
-            cells = _cells(of_level, theirs, with_paper=bool(printed), signed=True)
-            rows.append([str(diversity), *cells])
-        if rows:
-            note = "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs"
-            if printed:
-                note += (
-                    " (ddof 0, as in the paper). The paper's gaps are over the same pairs; if these are not "
-                    f"all, from its tables 4 to 15. {difference_note(own)}"
-                )
-            yield Table(
-                title=f"{_number(printed)}{kind.capitalize()} gap of {model}, points",
-                head=["diversity", *_heads(sizes, with_paper=bool(printed))],
-                rows=rows,
-                note=note.strip() if printed else f"{note}.",
-            )
+            rows.append((str(diversity), of_level, theirs))
+        note = "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs"
+        note += (
+            " (ddof 0, as in the paper). The paper's gaps are over the same pairs; if these are not all, "
+            f"from its tables 4 to 15. {difference_note(own)}"
+            if printed
+            else "."
+        )
+        title = f"{kind.capitalize()} gap of {model}, points"
+        yield from _table(title, "diversity", rows, printed, note=note, signed=True)
+
+
+def _table(
+    title: str,
+    head: str,
+    rows: Sequence[tuple[str, Sequence[tuple[Result, float]], Mapping[int | None, PaperValue | None]]],
+    printed: Sequence[ResultRow],
+    *,
+    note: str,
+    signed: bool = False,
+) -> Iterator[Table]:
+    """A table of rows with a name, our runs with their values, and the paper's value for each train size.
+
+    Nothing where there are no rows. Without `printed`, there are no columns for the paper.
+    """
+    if not rows:
+        return
+    number = f"Table {min(each.table for each in printed)}. " if printed else ""
+    beside = ["paper", "difference"] if printed else []
+    heads = [name for size in rows[0][2] for name in (size_name(size) or "unknown size", *beside)]
+    yield Table(
+        title=number + title,
+        head=[head, *heads],
+        rows=[
+            [name, *_cells(found, theirs, with_paper=bool(printed), signed=signed)]
+            for name, found, theirs in rows
+        ],
+        note=note.strip(),
+    )
 
 
 def difference_note(own: Sequence[Result]) -> str:
@@ -126,9 +137,9 @@ def unmatched_cells(results: Iterable[Result]) -> list[str]:
     if not of_pair:
         return ["", ""]
     matched = [max(gaps, key=lambda gap: gap.n_ood + gap.n_iid) for gaps in of_pair.values()]
-    n_cells, without = sum(each.n_cells for each in matched), sum(each.n_cells_unmatched for each in matched)
-    n_ood, alone = sum(each.n_ood for each in matched), sum(each.n_ood_unmatched for each in matched)
-    return [f"{without} of {n_cells}", f"{100 * alone / max(n_ood, 1):.1f}%"]
+    cells = f"{sum(gap.n_cells_unmatched for gap in matched)} of {sum(gap.n_cells for gap in matched)}"
+    n_ood, n_unmatched = sum(gap.n_ood for gap in matched), sum(gap.n_ood_unmatched for gap in matched)
+    return [cells, f"{100 * n_unmatched / max(n_ood, 1):.1f}%"]
 
 
 def with_uncollapsed(
@@ -160,9 +171,8 @@ def _cells(
     for size, paper in theirs.items():
         runs = [each for each, _ in found if each.train_size == size]
         values = [value for each, value in found if each.train_size == size]
-        yield (
-            greyed(with_uncollapsed(values, [each.collapsed for each in runs], text_of), runs) if runs else ""
-        )
+        text = with_uncollapsed(values, [each.collapsed for each in runs], text_of) if runs else ""
+        yield greyed(text, runs)
         if with_paper:
             yield _point(paper.value, signed=signed) + paper.beside if paper else ""
             yield with_sign(mean_of(values).value - paper.value) if paper and values else ""
@@ -205,14 +215,6 @@ def with_sign(value: float, digits: int = 1) -> str:
     return f"{value:+.{digits}f}".replace("-", MINUS)
 
 
-def _heads(sizes: Sequence[int | None], *, with_paper: bool) -> list[str]:
-    heads = []
-    for size in sizes:
-        name = size_name(size) or "unknown size"
-        heads += [name, "paper", "difference"] if with_paper else [name]
-    return heads
-
-
 def _sizes(results: Iterable[Result]) -> list[int | None]:
     return sorted({each.train_size for each in results}, key=lambda size: -1 if size is None else size)
 
@@ -222,11 +224,6 @@ def _hops(results: Iterable[Result]) -> list[tuple[int, str]]:
     found = {(each.diversity, each.hop) for each in results}
     order = {hop: k for k, hop in enumerate(dict.fromkeys(each.hop for each in paper_results()))}
     return sorted(found, key=lambda each: (-each[0], order.get(each[1], len(order)), name_order(each[1])))
-
-
-def _number(printed: Iterable[ResultRow]) -> str:
-    tables = {each.table for each in printed}
-    return f"Table {min(tables)}. " if tables else ""
 
 
 # The paper's values, to compare a model with

@@ -64,13 +64,10 @@ class Report:
         html: The HTML file, which contains its figures.
         markdown: The same in Markdown, with figures beside it.
         figures: The figures' files; empty without matplotlib.
-        csv: A row for each accuracy, gap and matched gap, and for each measure of paired tests, with the
-            columns of the paper's results. If there are some, also the number of questions without an
-            answer, notes, and of paired tests the suite, the part and what is counted.
+        csv: All results, one number per row (docs/report.md describes its columns).
         n_results: Number of runs on a held-out pair that are in it.
         skipped: A sentence for each run or file that could not be used.
-        without: What is left out for lack of a package, as a sentence with the command that installs it; ""
-            where nothing is.
+        without: A sentence on what is left out for lack of a package, and how to install it; "" for nothing.
     """
 
     html: Path
@@ -101,11 +98,11 @@ def report(
         out: The folder; an earlier report in it is replaced.
         model: Name of the model, for files that do not say it.
         dataset: The dataset of files, and of runs whose dataset was moved.
-        title: Title of the report; None for one that fits its results.
+        title: None for one that fits the results.
         question: What was asked; None for the paper's question.
         ways: Ways of answering to report, for models that have several; empty for all.
         failures: Sentences on runs that failed, which the report lists.
-        progress: Shows how far it is.
+        progress: Shows the stages; None shows nothing.
 
     Raises:
         PredictionsError: there is nothing to report; names the first reason.
@@ -129,17 +126,17 @@ def report(
     paired, unscored = measure_suites(results, progress=progress, keys=keys)
     skipped = [*skipped, *unread, *uncounted, *unscored]
     if not (results or covr):
-        raise PredictionsError(
-            skipped[0] if skipped else "no predictions were found; there is nothing to report"
-        )
+        raise PredictionsError([*skipped, "no predictions were found; there is nothing to report"][0])
     instances = measure_instances(results, keys=keys)
-    shown = _shown(results)
+    # Runs that dropped train questions are many instances of one model, for a regression. They have no
+    # tables of their own unless there are no other runs.
+    shown = [each for each in results if not dropped(each.source.setup)] or results
     last = [each for each in shown if each.checkpoint == LAST and not each.is_elsewhere]
     groups = groups_of(last)
     no_figures = _why_missing("matplotlib", "plots need")
     no_slopes = _why_missing("scipy", "tests of slopes need")
     sections = [] if no_slopes else sections_of(shown)
-    draws = no_figures is None
+    draws = not no_figures
     with progress.stage("Writing", total=1, unit="pages") as advance:
         page = [
             # COVR's questions have no gaps: its splits are about composition.
@@ -155,33 +152,23 @@ def report(
                 failures,
                 skipped,
                 no_figures,
-                no_slopes if any(each.mode for each in shown) else None,
+                no_slopes if any(each.mode for each in shown) else "",
             ),
             *provenance_blocks(sources),
         ]
         advance(1)
-    figures = [each for each in page if isinstance(each, Figure)]
-    paths = [out / FIGURES / f"{each.name}.png" for each in figures]
-    files = {path.relative_to(out).as_posix(): drawn.png for path, drawn in zip(paths, figures, strict=True)}
+    figures = {f"{FIGURES}/{each.name}.png": each.png for each in page if isinstance(each, Figure)}
     pages = (_csv(results, paired, covr), markdown(page).encode(), html(page).encode())
-    write_own(out, {**files, **dict(zip(PAGES, pages, strict=True))})
+    write_own(out, {**figures, **dict(zip(PAGES, pages, strict=True))})
     return Report(
         html=out / "report.html",
         markdown=out / "report.md",
-        figures=tuple(paths),
+        figures=tuple(out / name for name in figures),
         csv=out / "results.csv",
         n_results=len(results) + sum(len(each.conditions) for each in covr),
         skipped=tuple(skipped),
-        without="" if no_figures is None else f"Without figures: {no_figures}.",
+        without=no_figures and f"Without figures: {no_figures}.",
     )
-
-
-def _shown(results: Sequence[Result]) -> list[Result]:
-    """The results with sections of their own: those of runs that dropped types of train questions have none.
-
-    Such runs are many instances of one model, for a regression. If there are no others, all are shown.
-    """
-    return [each for each in results if not dropped(each.source.setup)] or list(results)
 
 
 def _results_blocks(
@@ -196,14 +183,14 @@ def _results_blocks(
     """The answer, then what it rests on: means, slopes on diversity, and the paper's tables."""
     if not results:
         return
+    if draws:
+        from clevrhope.report.figures import diversity_plots, figures_of
     yield from headline(groups, question, slope_sentences(sections), draws=draws)
     yield Text(_summary(results))
     yield from remarks(results)
     yield from summary_tables(groups)
-    yield from minimal_table([each for each in groups if each.combinations])
+    yield from minimal_table([each for each in groups if each.first.combinations])
     if draws:
-        from clevrhope.report.figures import diversity_plots
-
         yield from diversity_plots(groups)
     yield from slope_blocks(sections, draws=draws)
     plain = [each for each in last if not each.mode]
@@ -217,8 +204,6 @@ def _results_blocks(
             continue
         yield from notes_of(plain, name)
         if draws:
-            from clevrhope.report.figures import figures_of
-
             yield from figures_of(plain, name)
         yield from gap_tables(plain, name)
         yield from accuracy_tables(plain, name)
@@ -243,7 +228,7 @@ def _runs_blocks(
 
 
 def _left_out(
-    n_dropped: int, failures: Sequence[str], skipped: Sequence[str], figures: str | None, slopes: str | None
+    n_dropped: int, failures: Sequence[str], skipped: Sequence[str], figures: str, slopes: str
 ) -> Iterator[Block]:
     """What is not in the report, and why."""
     if n_dropped:
@@ -252,37 +237,35 @@ def _left_out(
             "their own: they are instances for the question whether RAD predicts accuracy, and rows of "
             "results.csv."
         )
-    if failures:
-        yield Text(f"Runs that failed: {'; '.join(failures)}.")
-    if skipped:
-        yield Text(f"Left out: {'; '.join(skipped)}.")
-    if figures:
-        yield Text(f"Without figures: {figures}.")
-    if slopes:
-        yield Text(f"Without tests of slopes: {slopes}.")
+    for begin, reasons in (
+        ("Runs that failed", "; ".join(failures)),
+        ("Left out", "; ".join(skipped)),
+        ("Without figures", figures),
+        ("Without tests of slopes", slopes),
+    ):
+        if reasons:
+            yield Text(f"{begin}: {reasons}.")
 
 
 def _summary(results: Sequence[Result]) -> str:
     n_models, n_pairs = len({e.model for e in results}), len({e.pair for e in results})
-    return (
+    text = (
         f"{counted(len(results), 'set')} of predictions of {counted(n_models, 'model')} on "
         f"{counted(n_pairs, 'held-out pair')}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "
         "percentage points. Square brackets hold 95% intervals."
-        + (
-            " The paper's numbers are from tables 4 to 21 of Berlot-Attwell et al."
-            if {each.source.paper_model for each in results} & {each.model for each in paper_results()}
-            else ""
-        )
     )
+    if {each.source.paper_model for each in results} & {each.model for each in paper_results()}:
+        text += " The paper's numbers are from tables 4 to 21 of Berlot-Attwell et al."
+    return text
 
 
-def _why_missing(module: str, need: str) -> str | None:
-    """Why a module of the extra "plots" cannot be imported; None where it can."""
+def _why_missing(module: str, need: str) -> str:
+    """Why a module of the extra "plots" cannot be imported; "" where it can."""
     try:
         check_extra(need, module, "plots")
     except ConfigError as error:
         return str(error)
-    return None
+    return ""
 
 
 def _csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequence[CovrScores]) -> bytes:
@@ -300,18 +283,14 @@ def _csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequenc
 
 def _rows(result: Result) -> list[dict[str, Any]]:
     """A row for each accuracy, then for each gap, with the columns of the paper's results."""
-    numbers: list[tuple[str, str, float]] = [
-        *(("accuracy", split, each.value) for split, each in result.accuracies.items()),
-        *(("gap", kind, gap.value) for kind in KINDS if (gap := result.gap(kind)) is not None),
-    ]
-    if (matched := matched_gap(result)) is not None:
-        numbers.append(("matched_gap", "complex", matched.value))
+    gaps = [("gap", kind, result.gap(kind)) for kind in KINDS]
     return [
-        {
-            **_row(result, metric, split, number),
-            "unanswered": result.n_unanswered.get(split, 0) if metric == "accuracy" else "",
-        }
-        for metric, split, number in numbers
+        {**_row(result, "accuracy", split, each.value), "unanswered": result.n_unanswered.get(split, 0)}
+        for split, each in result.accuracies.items()
+    ] + [
+        _row(result, metric, kind, gap.value)
+        for metric, kind, gap in (*gaps, ("matched_gap", "complex", matched_gap(result)))
+        if gap is not None
     ]
 
 
@@ -325,19 +304,13 @@ def _pairs(paired: SuiteResult) -> list[dict[str, Any]]:
         numbers = {name: percent(scores, name) for name in MEASURES_OF[type(scores)].values()}
         if part.by == "test" and not part.cell and part.name in paired.scored.constants:
             numbers["constant"] = paired.scored.constants[part.name].percent
-        rows += [
-            {
-                **_row(paired.result, "pair_accuracy" if name == "accuracy" else name, paired.split, value),
-                "unanswered": scores.n_unread
-                if isinstance(scores, PairScores) and name == "accuracy"
-                else "",
-                "suite": paired.suite,
-                **{"by": part.by, "part": part.name, "cell": part.cell},
-                "n": count(scores),
-            }
-            for name, value in numbers.items()
-            if value is not None
-        ]
+        for name, value in numbers.items():
+            if value is not None:
+                row = _row(paired.result, name, paired.split, value)
+                if name == "accuracy" and isinstance(scores, PairScores):
+                    row |= {"metric": "pair_accuracy", "unanswered": scores.n_unread}
+                row |= {"suite": paired.suite, "by": part.by, "part": part.name, "cell": part.cell}
+                rows.append(row | {"n": count(scores)})
     return rows
 
 
