@@ -1,4 +1,4 @@
-"""Checks of a whole plan before its first step, with the code that the steps themselves begin with.
+"""Checks of a whole plan before its first step, by the code with which the steps themselves begin.
 
 What depends on the machine or on a folder, such as a full disk, is left to the steps.
 """
@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -36,13 +37,13 @@ _OWN = ("folder", "model", "hop", "size", "seed", "out", "run")
 
 @dataclass(frozen=True)
 class _Built:
-    """A dataset to be built.
+    """What a dataset will have.
 
     Attributes:
         vocab: of the questions about one image.
-        splits: by sub-dataset the questions of each split, those about sets of images included.
+        splits: sub-dataset -> split -> number of questions; empty for an existing folder.
         covr_vocab: of the questions about sets of images; None where there are none.
-        covr_names: the names of their properties and terms; empty where there are none, or it is not known.
+        covr_names: the names of their properties and terms; empty where these are not known.
     """
 
     vocab: Vocab
@@ -52,19 +53,16 @@ class _Built:
 
 
 def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
-    """Passes where nothing in the experiment's file is bound to fail; writes nothing.
+    """Checks that nothing in the experiment's file is bound to fail; writes nothing.
 
     Datasets and runs that are done are not checked.
 
-    Args:
-        plan: the experiment's.
-        together: whether there has to be a [[model]] whose runs can be trained together.
-
     Returns:
-        The numbers of these [[model]] tables; none unless `together`.
+        The numbers of the [[model]] tables whose runs can be trained together; none unless `together`.
 
     Raises:
-        ConfigError: something is bound to fail; names its place in the file.
+        ConfigError: something is bound to fail, or `together` and there is no such table; names the place in
+            the file.
     """
     ways: set[str] = set()
     refused: dict[int, str] = {}
@@ -78,8 +76,7 @@ def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
         if chain.done and not left:
             continue
         built = _built(plan, dataset, at)
-        features = [step for step in chain.steps if step.arguments[0] == "features"]
-        for j, step in enumerate(features):
+        for j, step in enumerate(each for each in chain.steps if each.arguments[0] == "features"):
             if not step.done:
                 with _naming(f"{at}.features[{j}]"):
                     _check_features(step)
@@ -94,7 +91,9 @@ def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
         raise ConfigError(f"{plan.experiment.file}: model[{table}]: {reason}")
     if every_way_is_known:
         place = f"{plan.experiment.file}: report.ways"
-        check_known(plan.experiment.ways, sorted(ways), f"{place}: no model answers in the way")
+        check_known(
+            plan.experiment.content.report.ways, sorted(ways), f"{place}: no model answers in the way"
+        )
     return frozenset(tables - refused.keys()) if together else frozenset()
 
 
@@ -112,12 +111,12 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
 
     splits: dict[str, dict[str, int]] = {}
     vocab, covr = None, None
-    own = Places(plan.experiment.out, dataset)
     with TemporaryDirectory(prefix="clevrhope-") as folder:
         places = Places(Path(folder), dataset)
+        translate = partial(_translated, places=places, own=Places(plan.experiment.out, dataset), at=at)
         write_settings(places, at)
         for j, build in enumerate(dataset.builds):
-            with _naming(f"{at}.build[{j}]", lambda message: _translated(message, places, own, at)):
+            with _naming(f"{at}.build[{j}]", translate):
                 choices = parsed(command, build_arguments(build, places))
                 resolved = resolve(read_request(choices))
                 vocab = vocabulary(resolved.world, resolved.engine.templates)
@@ -165,7 +164,7 @@ def _check_runs(
 ) -> Iterator[str]:
     """Checks the runs of a model on a dataset; gives the ways in which it answers.
 
-    `refused` takes the reason why they cannot be trained together; None where they are not to be.
+    The reason why they cannot be trained together is added to `refused`, unless that is None.
     """
     from clevrhope.cli.arguments import read_names
     from clevrhope.cli.models import evaluate, read_train_request, train
@@ -217,9 +216,8 @@ def _check_runs(
 def _check_own(
     step: Step, choices: Mapping[str, Any], command: "click.Command", options: Sequence[str], what: str
 ) -> None:
-    """Passes where added options change nothing that the experiment itself sets."""
-    plain = step.arguments[: -1 - len(options)]  # --quiet comes last
-    without = parsed(command, plain)
+    """Checks that added options change nothing that the experiment itself sets."""
+    without = parsed(command, step.arguments[: -1 - len(options)])  # --quiet comes last
     for name in _OWN:
         if choices.get(name) != without.get(name):
             raise ConfigError(f"{what}: --{name} is set by the experiment itself; leave it out")
@@ -229,7 +227,7 @@ def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetCon
     from clevrhope.training.request import TUNE_SET, TUNE_SET_OF_NONE, tune_split
 
     if not built.splits:
-        return  # an existing folder
+        return
     if request.tune_on in (TUNE_SET, TUNE_SET_OF_NONE):
         hop = request.hop if request.tune_on == TUNE_SET else NONE
         split = tune_split(hop)
@@ -239,9 +237,10 @@ def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetCon
                 f"{dataset.name} does not build"
             )
     splits = built.splits[request.hop]
-    name = COVR_TRAIN if request.is_of_sets else TRAIN.name
+    name, remedy = TRAIN.name, "add it to the dataset's splits"
+    if request.is_of_sets:
+        name, remedy = COVR_TRAIN, "set the dataset's covr to true"
     if name not in splits:
-        remedy = "set the dataset's covr to true" if request.is_of_sets else "add it to the dataset's splits"
         raise ConfigError(f"{request.hop} in dataset {dataset.name} has no split {name}; {remedy}")
     if request.size > splits[name]:
         raise ConfigError(
@@ -250,12 +249,12 @@ def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetCon
             f"config.sizes.{name}"
         )
     text = request.covr_split or request.iid_size_of
-    if text is not None:  # which questions have it is known when they are there
+    if text is not None:  # its questions can only be counted once they are built
         parse_expression(text, **built.covr_names)
 
 
 def _check_reads(kind: str, model: ModelConfig, dataset: DatasetConfig) -> None:
-    """Passes where a dataset has the features that a model reads, or a store is named."""
+    """Checks that a dataset has the features that a model reads, unless a store is named."""
     from clevrhope.features.store import NOTHING
 
     if kind == NOTHING or model.features is not None or dataset.folder is not None:

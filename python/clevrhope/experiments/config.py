@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,19 +57,19 @@ class DatasetConfig:
         name: of its folder below the experiment's, and in the `datasets` of models.
         builds: one or more.
         seed: as for build; None where nothing is built, or where there are `seeds`.
-        seeds: for replicates of the dataset, one with each seed: palettes are drawn with it, too. Each is
-            called by the name and its seed, such as "hour-1"; the name alone means all of them.
+        seeds: one replicate of the dataset is built with each seed, which also decides its palettes. It is
+            named by the dataset and the seed, such as "hour-1"; the dataset's name alone means all of them.
         splits: those to build; empty for all.
         templates: names of the package's template files, such as zero_hop; empty for all.
         asks: functions that templates may end with, such as count or query_color; empty for all.
         mentions: attribute types that descriptions may name, such as color; empty for all.
-        values: values to use of the package's properties, by type (sizes, colors, materials, shapes); all
+        values: which of the package's properties to use, by type (sizes, colors, materials, shapes); all
             values of types that are left out.
         config: the content of build's `--config`.
         features: features to extract.
-        suites: suites of paired tests to make, each with the tests to take of it; all if it names none.
+        suites: suites of paired tests to make, each with the tests to take of it; empty for all of them.
         render: whether to make images; models of true attributes need none.
-        covr: whether to make questions about sets of images besides.
+        covr: whether to make questions about sets of images, too.
         folder: an existing dataset to use as it is, in which case nothing is built.
     """
 
@@ -199,11 +199,7 @@ class ModelConfig:
             raise ConfigError("reaching needs keep_last and keep_every: it chooses among late checkpoints")
 
     def seeds_on(self, dataset: DatasetConfig) -> tuple[int, ...]:
-        """The seeds of its runs on a dataset.
-
-        Raises:
-            ConfigError: they are the dataset's, which is an existing folder.
-        """
+        """The seeds of its runs on a dataset; a ConfigError if they are those of an existing folder."""
         if self.seeds != "dataset":
             return self.seeds
         if dataset.seed is None:
@@ -235,51 +231,25 @@ class ModelConfig:
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """An experiment's file.
+class ReportConfig:
+    """What a report begins with (None for the paper's question), and the ways of answering in it."""
 
-    Attributes:
-        file: its path.
-        title: of the report.
-        question: what is asked, which the report begins with; None for the paper's question.
-        out: the folder for everything.
-        jobs: parallel runs; None for one per core.
-        threads: per run; None for the cores divided by the jobs.
-        datasets: to build or use, with replicates one by one.
-        tables: the numbers of their [[dataset]] tables.
-        models: grids of runs.
-        ways: for models that answer in several ways, those to report; empty for all.
-    """
-
-    file: Path
-    title: str
-    question: str | None
-    out: Path
-    jobs: int | None
-    threads: int | None
-    datasets: tuple[DatasetConfig, ...]
-    tables: tuple[int, ...]
-    models: tuple[ModelConfig, ...]
-    ways: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Report:
     question: str | None = None
     ways: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class _File:
+class ExperimentFile:
     """The tables and keys of a file."""
 
     dataset: tuple[DatasetConfig, ...] = ()
     model: tuple[ModelConfig, ...] = ()
-    report: _Report = field(default_factory=_Report)
+    report: ReportConfig = field(default_factory=ReportConfig)
     title: str | None = None
     out: str | None = None
     jobs: int | Literal["cores"] = 1
     threads: int | None = None
+    """Of each run; None for the cores divided by the jobs."""
 
     def __post_init__(self) -> None:
         check_at_least(1, jobs=None if self.jobs == "cores" else self.jobs, threads=self.threads)
@@ -295,32 +265,46 @@ class _File:
         _check_labels(self.model)
 
 
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment, with its paths relative to the working directory.
+
+    Attributes:
+        file: its path.
+        content: what the file says.
+        out: the folder for everything.
+        datasets: to build or use, with replicates one by one.
+        tables: the numbers of their [[dataset]] tables.
+        models: grids of runs; their `datasets` name replicates one by one.
+    """
+
+    file: Path
+    content: ExperimentFile
+    out: Path
+    datasets: tuple[DatasetConfig, ...]
+    tables: tuple[int, ...]
+    models: tuple[ModelConfig, ...]
+
+
 def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
     """Reads an experiment. Its `out` is relative to the working directory, other paths to the file's folder.
 
-    In the package's own files, all paths are relative to the working directory.
-
-    Args:
-        file: TOML.
-        out: in place of the file's `out`, which defaults to `out/` and the file's name.
+    In the package's own files, all paths are relative to the working directory. `out` replaces the file's
+    `out`, which defaults to `out/` and the file's name.
 
     Raises:
         ConfigError: there is no such file, or it has an unknown key or value; names the place in it.
     """
     raw = read_toml(file, "an experiment")
     base = Path() if file.resolve().parent == assets.experiments().resolve() else file.parent
-    found = read_settings(_File, raw, where=file, base=base)
+    found = read_settings(ExperimentFile, raw, where=file, base=base)
     return Experiment(
         file=file,
-        title=found.title or file.stem,
-        question=found.report.question,
+        content=found,
         out=out or Path(found.out or Path("out") / file.stem),
-        jobs=None if found.jobs == "cores" else found.jobs,
-        threads=found.threads,
         datasets=tuple(_with_paths(own, base) for each in found.dataset for own in each.replicates),
         tables=tuple(k for k, each in enumerate(found.dataset) for _ in each.replicates),
-        models=tuple(_on_replicates(_model_with_paths(each, base), found.dataset) for each in found.model),
-        ways=found.report.ways,
+        models=tuple(_resolved(each, found.dataset, base) for each in found.model),
     )
 
 
@@ -355,20 +339,14 @@ def _with_paths(dataset: DatasetConfig, base: Path) -> DatasetConfig:
     return replace(dataset, features=features, config=config)
 
 
-def _model_with_paths(model: ModelConfig, base: Path) -> ModelConfig:
-    """A model whose settings that are paths are relative to the working directory."""
-    if ":" in model.name:  # only a user's own model knows what its settings mean
-        return model
-    return replace(model, settings=_from_folder(model.settings, _PATHS_OF_MODELS, base))
-
-
-def _on_replicates(model: ModelConfig, datasets: Sequence[DatasetConfig]) -> ModelConfig:
-    """A model on the replicates of the datasets that it names."""
+def _resolved(model: ModelConfig, datasets: Sequence[DatasetConfig], base: Path) -> ModelConfig:
+    """A model on the replicates of its datasets, whose paths are relative to the working directory."""
     named = set(model.datasets)
     own = [
         each.name for dataset in datasets for each in dataset.replicates if named & {dataset.name, each.name}
     ]
-    return replace(model, datasets=tuple(own))
+    paths = () if ":" in model.name else _PATHS_OF_MODELS  # only a user's own model knows its settings
+    return replace(model, datasets=tuple(own), settings=_from_folder(model.settings, paths, base))
 
 
 def _from_folder(table: Mapping[str, Any], names: Sequence[str], base: Path) -> dict[str, Any]:
@@ -377,17 +355,13 @@ def _from_folder(table: Mapping[str, Any], names: Sequence[str], base: Path) -> 
 
 
 def _check_labels(models: Sequence[ModelConfig]) -> None:
-    """Passes where tables with the same label differ only in datasets, HOPs, sizes, seeds and questions."""
+    """Checks that tables with the same label differ only in datasets, HOPs, sizes, seeds and questions."""
     first: dict[str, tuple[int, ModelConfig]] = {}
     varied = ("datasets", "hops", "sizes", "seeds", "drops", "covr_splits", "iid_size_of", "shots")
     for k, model in enumerate(models):
         j, other = first.setdefault(model.folder_label, (k, model))
-        alike = all(
-            getattr(model, each.name) == getattr(other, each.name)
-            for each in fields(model)
-            if each.name not in varied
-        )
-        if not alike and (model.label or other.label or model.name != other.name):
+        alike = replace(model, **{name: getattr(other, name) for name in varied})
+        if alike != other and (model.label or other.label or model.name != other.name):
             raise ConfigError(
                 f"model[{k}].label: {shown(model.folder_label)} is also the label of model[{j}], which has "
                 "other settings; give each a label of its own"

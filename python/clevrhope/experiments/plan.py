@@ -2,14 +2,14 @@
 
 A step is done when its mark exists: a file that holds the command, written after the command succeeded. So
 a step whose command has changed is run again. A build's mark also holds a digest of the files written for it;
-marks of steps that read a dataset hold a digest of what they read.
+the marks of steps that read a dataset hold a digest of what they read.
 
 A run is bound to its settings. With other settings (more updates, say) it is another run: if its folder holds
 a run with other settings, it gets a folder whose name ends in a digest.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import product
@@ -49,9 +49,9 @@ class Step:
         made: the file or folder that it makes; if that is missing, the step is not done.
         mark: the file that records that it is done.
         log: the file for its output.
-        settings: digest of settings in the experiment's file that are in no argument; "" for none.
+        settings: digest of the settings that it depends on besides its arguments; "" for none.
         inputs: what it reads of a dataset; if that changes, the step is not done.
-        holds: the folder in which no other process may work meanwhile.
+        holds: the folder in which no other process may work at the same time.
     """
 
     name: str
@@ -112,11 +112,6 @@ class RunChain(Chain):
     bound: Mapping[str, Any]
     source: "RunChain | None" = None
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether it is trained to its end."""
-        return RunFolder(self.folder).finished.exists()
-
     def claim(self) -> None:
         """Records in a folder without a run what the run in it will be bound to."""
         if not (self.folder / "run.json").exists():
@@ -125,19 +120,16 @@ class RunChain(Chain):
 
 @dataclass(frozen=True)
 class Plan:
-    """All steps of an experiment.
-
-    Attributes:
-        experiment: the experiment.
-        datasets: by name, the chain of each dataset: builds, then features.
-        runs: several of them run in parallel.
-        report: the report's folder.
-    """
+    """All steps of an experiment: a chain for each dataset, by name, and for each run."""
 
     experiment: Experiment
     datasets: dict[str, Chain]
     runs: tuple[RunChain, ...]
-    report: Path
+
+    @property
+    def report(self) -> Path:
+        """The report's folder."""
+        return self.experiment.out / "report"
 
     @property
     def n_done(self) -> int:
@@ -173,7 +165,11 @@ def make_plan(experiment: Experiment) -> Plan:
         # Names leave out the first dataset, so that others can be added later.
         label = model.folder_label if dataset is first else f"{model.folder_label}-{dataset.name}"
         for hop, size, seed, variant in product(hops, model.size_names, seeds, model.variants):
-            name = "-".join([f"{label}-{hop}-{size}-{seed}", *_parts_of_name(variant)])
+            name = f"{label}-{hop}-{size}-{seed}"
+            if variant.split:
+                name += f"-{covr_part_name(variant.covr_split, variant.iid_size_of, variant.shots) or 'covr'}"
+            if variant.drop_type:
+                name += f"-without-{variant.drop_type.replace(',', '-').replace('=', '')}"
             if name in runs:
                 raise ConfigError(
                     f"{file}: the run {name} is asked for twice; where settings differ, give one of its "
@@ -184,15 +180,7 @@ def make_plan(experiment: Experiment) -> Plan:
                 begin = [model.init_from, *([] if dataset is first else [dataset.name]), hop]
                 source = _source(experiment, model, runs, "-".join(begin), seed)
             runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed, variant, source)
-    return Plan(experiment, datasets, tuple(runs.values()), experiment.out / "report")
-
-
-def _parts_of_name(variant: Variant) -> Iterator[str]:
-    """The end of a run's name, which says what it learns from where this is not all of `train`."""
-    if variant.split:
-        yield covr_part_name(variant.covr_split, variant.iid_size_of, variant.shots) or "covr"
-    if variant.drop_type:
-        yield f"without-{variant.drop_type.replace(',', '-').replace('=', '')}"
+    return Plan(experiment, datasets, tuple(runs.values()))
 
 
 def sub_datasets(dataset: DatasetConfig) -> tuple[str, ...]:
@@ -212,22 +200,17 @@ def names_of(build: BuildConfig) -> Sequence[str]:
 def smallest_palette(dataset: DatasetConfig, hop: str) -> str | None:
     """The sub-dataset of a pair whose combinations all others have, too, and whose test set they answer.
 
-    None where the pair has no diversities of which each contains the smaller ones, where `hop` is the
-    smallest, or where that test set is not built.
+    None where the pair's diversities are not nested, where `hop` is the smallest, or where that test set is
+    not built.
     """
     if dataset.splits and OOD not in dataset.splits:
         return None
-    nested = {
-        f"{pair}-{diversity_name(k, build.mode)}": (pair, k)
-        for build in dataset.builds
-        if build.mode == "nested"
-        for pair in build.hops
-        for k in build.diversity
-    }
-    if hop not in nested:
-        return None
-    pair, _ = nested[hop]
-    _, smallest = min((k, name) for name, (other, k) in nested.items() if other == pair)
+    nested: dict[str, dict[str, int]] = {}
+    for build in dataset.builds:
+        for pair, k in product(build.hops, build.diversity if build.mode == "nested" else ()):
+            nested.setdefault(pair, {})[f"{pair}-{diversity_name(k, build.mode)}"] = k
+    names = next((each for each in nested.values() if hop in each), {hop: 0})
+    smallest = min(names, key=lambda name: (names[name], name))
     return smallest if smallest != hop else None
 
 
@@ -256,9 +239,9 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
     if dataset.folder is None:
         files = [toml_text(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
         digest = sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
+        made = folder / "manifest.json"
         for k, build in enumerate(dataset.builds):
             name, arguments = f"build-{dataset.name}-{k}", build_arguments(build, places)
-            made = folder / "manifest.json"
             steps.append(_step(experiment, name, arguments, made, settings=digest, holds=folder))
     images, sources = DatasetInputs(folder, "images"), DatasetInputs(folder, "sources")
     for k, features in enumerate(dataset.features):
@@ -308,11 +291,9 @@ def _run_chain(
     reaching = None if model.reaching is None else f"{model.reaching:g}"
     answer = ["evaluate", str(run), *_options(reaching=reaching)]
     evaluate = [*answer, *model.evaluate]
-    made, tests = run / "predictions", DatasetInputs(data, f"tests/{hop}")
+    made, tests, finished = run / "predictions", DatasetInputs(data, f"tests/{hop}"), RunFolder(run).finished
     steps = [
-        _step(
-            experiment, f"train-{name}", train, run / "finished.json", inputs=DatasetInputs(data), holds=run
-        ),
+        _step(experiment, f"train-{name}", train, finished, inputs=DatasetInputs(data), holds=run),
         _step(experiment, f"evaluate-{name}", evaluate, made, inputs=tests),
     ]
     smallest = None if variant.split else smallest_palette(dataset, hop)
@@ -324,8 +305,7 @@ def _run_chain(
     if dataset.suites:
         paired = [*evaluate, *_options(suite=[*map(places.suite_name, dataset.suites)])]
         steps.append(_step(experiment, f"suites-{name}", paired, made, inputs=tests))
-    number = experiment.models.index(model)
-    return RunChain(name, tuple(steps), dataset.name, run, number, bound, source)
+    return RunChain(name, tuple(steps), dataset.name, run, experiment.models.index(model), bound, source)
 
 
 def _source(

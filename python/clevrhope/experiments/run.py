@@ -8,7 +8,6 @@ from pathlib import Path
 from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.checks import check_plan, parsed
-from clevrhope.experiments.config import DatasetConfig
 from clevrhope.experiments.engines import Failure, run_chain, run_here, run_on_ray
 from clevrhope.experiments.plan import Plan, RunChain
 from clevrhope.runtime.lock import locked
@@ -70,15 +69,15 @@ def run_experiment(
     stackable = check_plan(plan, together=engine == "together")
     progress = progress or Silent()
     cores = available_cores()
-    jobs = jobs or plan.experiment.jobs or cores
-    threads = plan.experiment.threads or max(1, cores // jobs)
+    content = plan.experiment.content
+    jobs = jobs or (cores if content.jobs == "cores" else content.jobs)
+    threads = content.threads or max(1, cores // jobs)
     failures: list[Failure] = []
 
-    def note(failure: Failure | None) -> bool:
+    def note(failure: Failure | None) -> None:
         if failure is not None:
             failures.append(failure)
             tell(str(failure))
-        return failure is None
 
     from clevrhope.report.writer import PAGES
 
@@ -96,7 +95,7 @@ def run_experiment(
         # Runs that start from another run begin once all others have ended.
         sources = [run for run in left if run.source is None]
         for runs in (sources, [run for run in left if run.source is not None]):
-            able = [run for run in runs if run.source is None or run.source.is_finished]
+            able = [run for run in runs if run.source is None or run.source.steps[0].made.exists()]
             if len(able) < len(runs):
                 n_out = f"{len(runs) - len(able)} of {len(runs)} runs"
                 tell(f"Left out, as what they start from failed: {n_out}")
@@ -130,17 +129,15 @@ def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:
     chains = [plan.datasets[config.name] for config in left]
     jobs = min(len(left), cores // _CORES_OF_A_DATASET)
     share_a_folder = len({places[config.name].data for config in left}) < len(left)
-    # Blender takes all cores and GPUs by itself.
-    if jobs < 2 or share_a_folder or any(map(_uses_blender, left)):
+    uses_blender = any(
+        each.folder is None and each.render and each.config.get("rendering", {}).get("renderer") != "native"
+        for each in left
+    )  # which takes all cores and GPUs by itself
+    if jobs < 2 or share_a_folder or uses_blender:
         for chain in chains:
             yield run_chain(chain, threads=cores)
     else:
         yield from run_here(chains, jobs=jobs, threads=cores // jobs)
-
-
-def _uses_blender(dataset: DatasetConfig) -> bool:
-    renderer = dataset.config.get("rendering", {}).get("renderer")
-    return dataset.folder is None and dataset.render and renderer != "native"
 
 
 def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tuple[RunChain, Failure]]:
@@ -171,20 +168,19 @@ def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tu
 def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path | None:
     from clevrhope.report import report
 
-    folders = [run.folder for run in plan.runs]
-    there = [folder for folder in folders if (folder / "predictions").is_dir()]
+    there = [run.folder for run in plan.runs if (run.folder / "predictions").is_dir()]
     if not there:
         return None
+    content = plan.experiment.content
     try:
-        made = report(
+        return report(
             there,
             plan.report,
-            title=plan.experiment.title,
-            question=plan.experiment.question,
-            ways=plan.experiment.ways,
+            title=content.title or plan.experiment.file.stem,
+            question=content.report.question,
+            ways=content.report.ways,
             failures=[str(each) for each in failures],
             progress=progress,
-        )
+        ).html
     except PredictionsError:
         return None
-    return made.html
