@@ -25,7 +25,7 @@ class Places:
     Attributes:
         dataset: the dataset.
         data: its folder.
-        config: what build's `--config` takes.
+        config: the file for build's `--config`.
         templates: the folder of its templates, where it uses a subset of the package's.
         properties: the file of its properties, where it uses a subset of the package's values.
     """
@@ -54,9 +54,7 @@ class Places:
 def write_settings(places: Places, where: str) -> None:
     """Writes the settings that a build reads, and templates and properties where it uses subsets.
 
-    Args:
-        places: the paths to write, of a dataset that is to be built.
-        where: the dataset's place in the experiment's file, for messages.
+    `where` is the dataset's place in the experiment's file, for messages.
 
     Raises:
         ConfigError: there are no such templates, questions or values.
@@ -80,13 +78,7 @@ def write_settings(places: Places, where: str) -> None:
 def subset_templates(
     names: Sequence[str], asks: Sequence[str], mentions: Sequence[str], where: str
 ) -> dict[str, bytes]:
-    """The chosen template files and the synonyms, as file name -> content.
-
-    Args:
-        names: of the package's template files, without .json; empty for all.
-        asks: functions that templates may end with, such as count and query_color; empty for all.
-        mentions: attribute types that descriptions may name, such as color; empty for all.
-        where: the place of these names, for messages.
+    """The chosen template files and the synonyms, as file name -> content; see `DatasetConfig`.
 
     Raises:
         ConfigError: there is no such file or type, or no template that ends with such a function.
@@ -101,9 +93,7 @@ def subset_templates(
         if asks or mentions:
             templates = json.loads(content)
             ends |= {_final_function(each) for each in templates}
-            kept = [
-                _mentioning(each, mentions) for each in templates if not asks or _final_function(each) in asks
-            ]
+            kept = [_mentioning(e, mentions) for e in templates if not asks or _final_function(e) in asks]
             if not kept:
                 continue
             content = json.dumps(kept, indent=2).encode()
@@ -114,21 +104,16 @@ def subset_templates(
 
 
 def subset_suite(suite: str, names: Sequence[str], tests: Sequence[str], where: str) -> dict[str, bytes]:
-    """The files of a suite with the chosen tests of the chosen templates, as file name -> content.
+    """The files of one of the package's suites with the chosen tests (empty for all) of the chosen templates.
 
-    Args:
-        suite: of the package's.
-        names: of the package's template files, without .json; empty for all.
-        tests: of the suite; empty for all.
-        where: the place of these names, for messages.
+    They are given as file name -> content.
 
     Raises:
         ConfigError: there is no such suite or test, or no template that the chosen tests take.
     """
     check_known([suite], suite_names(), f"{where}: no suite")
     known: dict[str, None] = {}
-    files = {}
-    whole = {}
+    files, whole = {}, {}
     for name, content in template_files(suite_folder(suite)):
         if f"{name}.json" in (SUBJECTS, ORIGINALS):
             whole[f"{name}.json"] = content
@@ -146,12 +131,11 @@ def subset_suite(suite: str, names: Sequence[str], tests: Sequence[str], where: 
 
 def _of_templates(entry: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
     """A test's entry for the chosen template files and the suite's own; None if it needs others."""
-
-    def is_there(family: str) -> bool:
-        return not names or family.split()[0] in (*names, Path(ORIGINALS).stem)
-
-    source = [family for family in entry["source"] if family == "all" or is_there(family)]
-    if not source or ("family" in entry and not is_there(entry["family"])):
+    if not names:
+        return {**entry}
+    known = (*names, Path(ORIGINALS).stem)
+    source = [family for family in entry["source"] if family == "all" or family.split()[0] in known]
+    if not source or ("family" in entry and entry["family"].split()[0] not in known):
         return None
     return {**entry, "source": source}
 

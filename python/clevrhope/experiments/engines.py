@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -33,7 +34,7 @@ _GRACE_S = 120.0
 """Time for a process to save its state before it is killed."""
 
 _POLL_S = 0.05
-"""Time between two checks whether a process ended, or all are to stop."""
+"""Time between two checks whether a process has ended or all are to stop."""
 
 _MESSAGE_LENGTH = 400
 
@@ -54,14 +55,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The place of a running chain beside others.
-
-    Attributes:
-        gpu: the GPU that its processes see, as `CUDA_VISIBLE_DEVICES` has it; None to leave that as it is.
-        side_by_side: number of chains that share the device.
-    """
+    """The GPU of a running chain, and the number of chains that share the device."""
 
     gpu: str | None = None
+    """As `CUDA_VISIBLE_DEVICES` has it; None to leave that as it is."""
     side_by_side: int = 1
 
 
@@ -109,13 +106,9 @@ def _gpus() -> list[str]:
 def run_on_ray(
     chains: Sequence[Chain], *, address: str | None, threads: int, per_gpu: int
 ) -> Iterator[Failure | None]:
-    """Runs chains; gives the failure of each, or None, in the order in which they end.
+    """Runs chains as tasks; gives the failure of each, or None, in the order in which they end.
 
-    Args:
-        chains: independent of each other.
-        address: of the cluster, as for `build --address`.
-        threads: cores of each, at most those of the largest machine.
-        per_gpu: chains that share a GPU, if the cluster has GPUs.
+    Each has `threads` cores, or as many as the largest machine; where there are GPUs, `per_gpu` share one.
 
     Raises:
         RenderError: Ray is missing, or no cluster answers.
@@ -159,22 +152,17 @@ def _run_in(folder: Path, chain: Chain, *, threads: int, per_gpu: int) -> Failur
 def run_chain(
     chain: Chain, *, threads: int, slot: Slot = Slot(), stop: Event | None = None
 ) -> Failure | None:
-    """Runs the steps of a chain that are not done, in order; those that see the same GPUs, in one process.
+    """Runs a chain from its first step that is not done; steps that see the same GPUs share a process.
 
-    Args:
-        chain: the steps.
-        threads: of each process.
-        slot: its place beside the chains that run meanwhile.
-        stop: ends the running step when it is set; that step is then a failure, "stopped".
+    When `stop` is set, the running step is ended, and is a failure, "stopped".
 
     Returns:
         The first failure, or None.
     """
-    n_done = next((number for number, step in enumerate(chain.steps) if not step.done), len(chain.steps))
-    left = chain.steps[n_done:]  # all of them: later steps read what the first one makes
     with ExitStack() as stack:
         server: _Server | None = None
-        for step in left:
+        # Once a step is not done, later ones run again too: they read what it makes.
+        for step in dropwhile(lambda step: step.done, chain.steps):
             try:
                 with disk_errors(step.mark):
                     step.mark.unlink(missing_ok=True)
@@ -215,14 +203,10 @@ def environment(step: Step, *, threads: int, slot: Slot) -> dict[str, str]:
 
 
 class _Server:
-    """A process that runs steps (`serving`), while the context is open.
-
-    Attributes:
-        changes: variables of its environment that differ from ours.
-    """
+    """A process that runs steps (`serving`) while the context is open."""
 
     def __init__(self, changes: Mapping[str, str], log: Path) -> None:
-        """Starts the process; `log` gets its error output until the first step."""
+        """Starts the process, with some changed variables; `log` gets its errors until the first step."""
         self.changes = changes
         with log.open("ab") as file:
             self._process = subprocess.Popen(

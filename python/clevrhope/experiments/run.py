@@ -25,9 +25,9 @@ class Outcome:
 
     Attributes:
         report: the report's page; None where no run has predictions.
-        n_runs: all runs.
-        n_done: runs that are done.
-        n_new: runs that this call trained, or evaluated again.
+        n_runs: number of all runs.
+        n_done: number of runs that are done.
+        n_new: number of runs that this call trained, or evaluated again.
         failures: failed steps; the runs that need them are not done.
     """
 
@@ -58,7 +58,7 @@ def run_experiment(
             of each [[model]] that allows it in this process, as one stack of models; all else is as "local".
         address: of the cluster.
         progress: shows the stages; None shows nothing.
-        tell: called with a sentence as soon as a step fails.
+        tell: called with a sentence when a step fails.
 
     Raises:
         DatasetError: another process runs this experiment, or its folder cannot be written.

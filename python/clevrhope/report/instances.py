@@ -1,10 +1,11 @@
-"""Runs as instances of their models: what each has right, and whether RAD predicts it elsewhere.
+"""Runs as instances of their models: what each has right, and whether RAD predicts its accuracy elsewhere.
 
-Source: RAD's section 4, and the same of unseen pairs.
+Source: RAD's section 4; the fits on held-out pairs are this project's.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, product
 
 import numpy as np
 
@@ -19,19 +20,18 @@ from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
 from clevrhope.report.results import Keys, Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.setups import dropped
+from clevrhope.report.tables import MINUS
 from clevrhope.splits.kinds import IID, OOD
 
 KINDS = {test: kind for test, places in SAME_KIND.items() for paper, kind in places if paper == "rad"}
 """Test -> RAD's name of the questions that it changes, such as Y/N<-C."""
 
-HALVES = (0, 1)
-"""The images with even numbers, and those with odd ones. What is predicted is measured on others than what
-predicts it, since RAD splits the validation set in two, and noise in common would look like a connection."""
-
-_FROM, _ON = HALVES
+HALVES = _FROM, _ON = (0, 1)
+"""Features are measured on the images with even numbers, and what they predict on those with odd ones: noise
+that they share would look like a connection. RAD splits the validation set in two as well."""
 
 FEWEST = 12
-"""Fewest instances of a regression, three for each of its coefficients."""
+"""Fewest instances of a regression: three for each of its coefficients."""
 
 FEATURES = {
     "Accuracy(D), RAD(D,D'), RAD(D',D)": [0, 1, 2],
@@ -41,19 +41,9 @@ FEATURES = {
 }
 """Features of a fit, as RAD's table 4 names them -> their columns."""
 
-_LOOKS = (
-    ("#D55E00", "o"),
-    ("#0072B2", "^"),
-    ("#009E73", "s"),
-    ("#CC79A7", "D"),
-    ("#56B4E9", "P"),
-    ("#E69F00", "v"),
-    ("#444444", "X"),
-)
-"""Colour (Okabe and Ito's) and marker of each group; they begin anew after the last."""
-
-_AXES = (f"accuracy on {IID}, %", f"RAD(D,D') on {IID}, %")
-_AXES_OF_TARGETS = ("OOD accuracy, %", "gap, points")
+_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
+_MARKERS = "o^sDPvX"
+"""Of each group in a figure, in Okabe and Ito's colours; they begin anew after the last."""
 
 _HEAD = ["predicted", "instances", "n", "from", "R\N{SUPERSCRIPT TWO}", "left out", "without intercept"]
 
@@ -69,7 +59,7 @@ _LEGEND = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Instance:
     """A run, the questions that it has right, and the pairs of which it has either question right."""
 
@@ -81,13 +71,13 @@ class Instance:
 
     @property
     def model(self) -> str:
-        """The model of which it is an instance, however it was trained, with its way of answering."""
+        """The model that it is an instance of, however it was trained, with its way of answering."""
         source = self.result.source
         return f"{source.model}, {source.way.replace('_', ' ')}" if source.way else source.model
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """The types of which it was trained without some questions."""
+        """The types of train questions of which it left out some."""
         return dropped(self.result.source.setup)
 
     def accuracy(self, split: str, *, half: int | None = None) -> float:
@@ -101,8 +91,8 @@ class Instance:
     def pairs_of(self, split: str, kinds: Container[str], *, half: int) -> tuple[Flags, Flags]:
         """(P,) whether the originals and the partners of P answered pairs are right.
 
-        They are pairs of RAD's kinds of questions in one half of a split, in the dataset's own words and
-        functions.
+        The pairs are of some of RAD's kinds of questions, in one half of a split, and in the dataset's own
+        words and functions.
         """
         original, partner = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=bool)]
         for rows in self.pairs.get(split, ()):
@@ -136,7 +126,7 @@ def measure_instances(results: Sequence[Result], *, keys: Keys) -> list[Instance
 
 
 def _is_of(rows: SplitRights | PairRights, result: Result) -> bool:
-    """Whether rows are of the run of a result; a file may hold several runs."""
+    """Whether rows belong to the run of a result; a file may hold several runs."""
     source, target = result.source, rows.target
     size = source.train_size if target.train_size is None else target.train_size
     run = source.run if target.run is None else target.run
@@ -150,21 +140,20 @@ def _in_half(images: Ints, half: int | None) -> Flags:
 
 def regression_blocks(instances: Sequence[Instance], *, draws: bool = False) -> Iterator[Block]:
     """A section with two tables and, if it `draws`, a figure, for models with enough instances."""
-    models = dict.fromkeys(each.model for each in instances)
-    blocks = [block for model in models for block in _of_model(model, instances, draws=draws)]
+    models: dict[str, list[Instance]] = {}
+    for each in instances:
+        models.setdefault(each.model, []).append(each)
+    blocks = [block for model, own in models.items() for block in _of_model(model, own, draws=draws)]
     if blocks:
         yield Heading("Does RAD predict accuracy?")
         yield Text(_LEGEND)
         yield from blocks
 
 
-def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iterator[Block]:
-    own = [each for each in instances if each.model == model]
-    unseen: list[list[str]] = []
-    gaps: list[list[str]] = []
-    for name, group in _groups(own):
-        unseen += _unseen(name, group)
-        gaps += _gaps(name, group)
+def _of_model(model: str, own: Sequence[Instance], *, draws: bool) -> Iterator[Block]:
+    groups = _groups(own)
+    unseen = [row for name, group in groups.items() for row in _unseen(name, group)]
+    gaps = [row for name, group in groups.items() for row in _gaps(name, group)]
     if unseen:
         kinds = ", ".join(_kinds(own))
         yield Table(
@@ -176,9 +165,9 @@ def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iter
             "deviation over configurations (ddof 1). Source: Rosenberg et al., section 4. The published rows "
             "are of photographs, and their instances differ in dropped questions alone.",
         )
-    if gaps and draws:
-        yield _figure(held_out_points(own), model)
     if gaps:
+        if draws:
+            yield _figure(_held_out_points(own), model)
         yield Table(
             title=f"Accuracy of {model} on the held-out pair",
             head=_HEAD,
@@ -190,29 +179,25 @@ def _of_model(model: str, instances: Sequence[Instance], *, draws: bool) -> Iter
         )
 
 
-def _groups(own: Sequence[Instance]) -> Iterator[tuple[str, Sequence[Instance]]]:
-    """The instances of RAD's kind, the others, and all, where there are enough."""
-    of_rad = [each for each in own if each.dropped]
-    others = [each for each in own if not each.dropped]
-    if of_rad and others:
-        yield "train questions of a type dropped", of_rad
-        yield "pairs, train sizes and seeds", others
-        yield "all", own
-    else:
-        yield "train questions of a type dropped" if of_rad else "pairs, train sizes and seeds", own
+def _groups(own: Sequence[Instance]) -> dict[str, Sequence[Instance]]:
+    """The instances of RAD's kind, the others, and all, by what the instances of each group differ in."""
+    kinds: dict[str, Sequence[Instance]] = {
+        "train questions of a type dropped": [each for each in own if each.dropped],
+        "pairs, train sizes and seeds": [each for each in own if not each.dropped],
+    }
+    found = {name: group for name, group in kinds.items() if group}
+    return {**found, "all": own} if len(found) > 1 else found
 
 
 def _unseen(name: str, group: Sequence[Instance]) -> Iterator[list[str]]:
-    """RAD's section 4: one regression a set of pairs, which is the target; needs three sets."""
+    """RAD's section 4: a regression for each set of pairs, which is its target; needs three sets."""
     kinds = _kinds(group)
     if len(kinds) < 3:
         return
-    features, targets = [], []
-    for target in kinds:
-        rest = [kind for kind in kinds if kind != target]
-        features.append([_features(each, rest) for each in group])
-        targets.append([_partner_accuracy(each, target) for each in group])
-    x, y = np.array(features), np.array(targets)  # (C, M, 3), (C, M)
+    rest = [[kind for kind in kinds if kind != target] for target in kinds]
+    x = np.array([[_features(each, others) for each in group] for others in rest])  # (C, M, 3)
+    partners = [[each.pairs_of(IID, [kind], half=_ON)[1] for each in group] for kind in kinds]
+    y = np.array([[100 * right.mean() for right in of_kind] for of_kind in partners])  # (C, M)
     there = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=0)
     if there.sum() >= FEWEST:
         configurations = [*zip(x[:, there], y[:, there], strict=True)]
@@ -221,36 +206,31 @@ def _unseen(name: str, group: Sequence[Instance]) -> Iterator[list[str]]:
 
 def _gaps(name: str, group: Sequence[Instance]) -> Iterator[list[str]]:
     """OOD accuracy and the gap, from what is known in distribution."""
-    there = held_out_points(group)
-    if len(there) < FEWEST:
-        return
-    features = np.array([each.features for each in there])
-    yield from _rows("OOD accuracy", name, [(features, np.array([each.ood for each in there]))])
-    yield from _rows("systematicity gap", name, [(features, np.array([each.gap for each in there]))])
+    points = _held_out_points(group)
+    if len(points) >= FEWEST:
+        found = np.array([*points.values()])
+        yield from _rows("OOD accuracy", name, [(found[:, :3], found[:, 3])])
+        yield from _rows("systematicity gap", name, [(found[:, :3], found[:, 4])])
 
 
-@dataclass(frozen=True)
-class HeldOutPoint:
-    """What is known of an instance in distribution, and what it does beyond it; in per cent and points."""
+def _held_out_points(group: Sequence[Instance]) -> dict[Instance, Sequence[float]]:
+    """The instances of which all of this is defined, in per cent and points.
 
-    instance: Instance
-    features: tuple[float, float, float]
-    """IID accuracy, RAD(D, D') and RAD(D', D) of all sets on it, on images with even numbers."""
-    ood: float
-    gap: float
-    """OOD minus IID accuracy, on images with odd numbers."""
-
-
-def held_out_points(group: Sequence[Instance]) -> list[HeldOutPoint]:
-    """The instances of which all of this is defined."""
-    kinds, found = _kinds(group), []
+    Of images with even numbers: IID accuracy, and RAD(D, D') and RAD(D', D) of all sets on it. Then OOD
+    accuracy, and its difference to the IID accuracy on images with odd numbers.
+    """
+    kinds = _kinds(group)
+    found: dict[Instance, Sequence[float]] = {}
     for each in group if kinds else ():
-        _, rad, backward = _features(each, kinds)
-        features = (each.accuracy(IID, half=_FROM), rad, backward)
         ood = each.accuracy(OOD)
-        gap = ood - each.accuracy(IID, half=_ON)
-        if np.isfinite([*features, gap]).all():
-            found.append(HeldOutPoint(each, features, ood, gap))
+        point = (
+            each.accuracy(IID, half=_FROM),
+            *_features(each, kinds)[1:],
+            ood,
+            ood - each.accuracy(IID, half=_ON),
+        )
+        if np.isfinite(point).all():
+            found[each] = point
     return found
 
 
@@ -259,18 +239,13 @@ def _features(each: Instance, kinds: Sequence[str]) -> tuple[float, float, float
 
     In per cent; not a number where a share is undefined.
     """
+
+    def percent(part: int, of: int) -> float:
+        return 100 * part / of if of else float("nan")
+
     original, partner = each.pairs_of(IID, kinds, half=_FROM)
-    both, n_originals = np.count_nonzero(original & partner), np.count_nonzero(original)
-    return (
-        _percent(n_originals, len(original)),
-        _percent(both, n_originals),
-        _percent(both, np.count_nonzero(partner)),
-    )
-
-
-def _partner_accuracy(each: Instance, kind: str) -> float:
-    _, partner = each.pairs_of(IID, [kind], half=_ON)
-    return _percent(np.count_nonzero(partner), len(partner))
+    both, n_right = np.count_nonzero(original & partner), np.count_nonzero(original)
+    return percent(n_right, len(original)), percent(both, n_right), percent(both, np.count_nonzero(partner))
 
 
 def _kinds(group: Sequence[Instance]) -> list[str]:
@@ -282,10 +257,6 @@ def _kinds(group: Sequence[Instance]) -> list[str]:
     ]
 
 
-def _percent(part: int, of: int) -> float:
-    return 100 * part / of if of else float("nan")
-
-
 def _rows(
     predicted: str, instances: str, configurations: Sequence[tuple[Floats, Floats]]
 ) -> Iterator[list[str]]:
@@ -293,11 +264,7 @@ def _rows(
     for name, columns in FEATURES.items():
         fits = [least_squares(x[:, columns], y, intercept=True) for x, y in configurations]
         through_0 = [least_squares(x[:, columns], y, intercept=False) for x, y in configurations]
-        r2s = (
-            [each.r2 for each in fits],
-            [each.left_out_r2 for each in fits],
-            [each.r2 for each in through_0],
-        )
+        r2s = [each.r2 for each in fits], [each.left_out_r2 for each in fits], [each.r2 for each in through_0]
         yield [predicted, instances, str(len(configurations[0][1])), name, *map(_r2, r2s)]
 
 
@@ -307,47 +274,54 @@ def _r2(of_each: Sequence[float | None]) -> str:
     if len(found) < len(of_each):
         return ""
     mean = mean_of(found)
-    deviation = f" \N{PLUS-MINUS SIGN} {mean.deviation:.3f}" if len(found) > 1 else ""
-    return f"{mean.value:.3f}{deviation}".replace("-", "\N{MINUS SIGN}")
+    return _with_deviation(mean.value, mean.deviation if mean.n > 1 else None).replace("-", MINUS)
+
+
+def _with_deviation(value: float, deviation: float | None) -> str:
+    return f"{value:.3f}" + ("" if deviation is None else f" \N{PLUS-MINUS SIGN} {deviation:.3f}")
 
 
 def _published() -> Iterator[list[str]]:
     """RAD's figures; it does not say whether the fits have an intercept."""
     for each in reference_results():
         if each.paper == "rad" and each.measure.startswith("R2 of "):
-            deviation = f" \N{PLUS-MINUS SIGN} {each.deviation:.3f}" if each.deviation is not None else ""
-            yield [
-                *("accuracy on the target set", f"published: {each.model} ({each.dataset})", "45"),
-                *(each.measure.removeprefix("R2 of "), f"{each.value:.3f}{deviation}", "", ""),
-            ]
+            instances, r2 = (
+                f"published: {each.model} ({each.dataset})",
+                _with_deviation(each.value, each.deviation),
+            )
+            features = each.measure.removeprefix("R2 of ")
+            yield ["accuracy on the target set", instances, "45", features, r2, "", ""]
 
 
-def _figure(points: Sequence[HeldOutPoint], model: str) -> Figure:
+def _figure(points: Mapping[Instance, Sequence[float]], model: str) -> Figure:
     """OOD accuracy and the gap over IID accuracy and RAD, a marker for each run. Needs matplotlib."""
     from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
 
-    groups: dict[str, list[HeldOutPoint]] = {}
-    for each in points:
-        groups.setdefault(_colour_group(each.instance), []).append(each)
+    groups: dict[str, list[Sequence[float]]] = {}
+    for each, point in points.items():
+        name = f"trained on {each.result.size or 'an unknown number'}"
+        if each.dropped:
+            name = f"questions dropped: {', '.join(each.dropped)}"
+        groups.setdefault(name, []).append(point)
     with figure(
         f"{model}: the held-out pair and what is known in distribution", width_in=10, height_in=8
     ) as drawn:
         panels = drawn.subplots(2, 2, sharex="col", sharey="row")
-        for k, (name, own) in enumerate(groups.items()):
-            colour, marker = _LOOKS[k % len(_LOOKS)]
-            for row, targets in enumerate(([each.ood for each in own], [each.gap for each in own])):
-                for column in range(2):
-                    panels[row, column].scatter(
-                        [each.features[column] for each in own], targets, s=34, color=colour, marker=marker,
-                        alpha=0.8, linewidths=0, label=name if (row, column) == (0, 0) else None,
-                    )  # fmt: skip
-        for row in range(2):
-            panels[row, 0].set_ylabel(_AXES_OF_TARGETS[row])
-            for column in range(2):
-                panels[row, column].grid(color=GRID, linewidth=0.8)
-        for column in range(2):
-            panels[1, column].axhline(0, color=FAINT, linewidth=1.2, zorder=0)
-            panels[1, column].set_xlabel(_AXES[column])
+        for (name, own), colour, marker in zip(
+            groups.items(), cycle(_COLOURS), cycle(_MARKERS), strict=False
+        ):
+            iid, rad, _, ood, gap = np.transpose(own)
+            for (row, y), (column, x) in product(enumerate((ood, gap)), enumerate((iid, rad))):
+                label = name if (row, column) == (0, 0) else None
+                panels[row, column].scatter(x, y, s=34, color=colour, marker=marker, alpha=0.8, linewidths=0,
+                                            label=label)  # fmt: skip
+        for axes in panels.ravel():
+            axes.grid(color=GRID, linewidth=0.8)
+        for axes, label in zip(panels[:, 0], ("OOD accuracy, %", "gap, points"), strict=True):
+            axes.set_ylabel(label)
+        for axes, label in zip(panels[1], ("accuracy", "RAD(D,D')"), strict=True):
+            axes.axhline(0, color=FAINT, linewidth=1.2, zorder=0)
+            axes.set_xlabel(f"{label} on {IID}, %")
         drawn.legend(loc="outside lower center", ncols=3)
         return Figure(
             name=f"instances_{file_name(model)}",
@@ -356,10 +330,3 @@ def _figure(points: Sequence[HeldOutPoint], model: str) -> Figure:
             note="A marker is a run. Accuracy and RAD are of images with even numbers; the gap's IID "
             "accuracy is of the others.",
         )
-
-
-def _colour_group(each: Instance) -> str:
-    """What the run has in common with others of its colour."""
-    if each.dropped:
-        return f"questions dropped: {', '.join(each.dropped)}"
-    return f"trained on {each.result.size or 'an unknown number'}"
