@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clevrhope.errors import ClevrhopeError
-from clevrhope.metrics.covr.results import CovrCondition, CovrScores, SplitRow
+from clevrhope.metrics.covr.results import CovrCondition, CovrScores
 from clevrhope.metrics.covr.scorer import score_covr
 from clevrhope.metrics.covr.tables import (
     NO_SCORE,
@@ -22,9 +22,7 @@ from clevrhope.report.runs import LAST, Source
 from clevrhope.runtime.progress import Progress
 
 SEED = 0
-"""Of the bootstrap behind the intervals of scores: a report of the same runs is the same."""
-
-_SETS = "Questions about sets of images (COVR)"
+"""Of the bootstrap behind the intervals, so that reports of the same runs are the same."""
 
 
 def measure_covr(
@@ -41,18 +39,13 @@ def measure_covr(
             except ClevrhopeError as error:
                 skipped.append(str(error))
     found = []
-    for each in usable.values():
+    for own in usable.values():
+        paths, names = [each.path for each in own], [each.name for each in own]
         try:
-            found.append(
-                score_covr(
-                    each[0].dataset,
-                    [source.path for source in each],
-                    names=[source.name for source in each],
-                    seed=SEED,
-                    partial=True,
-                    progress=progress,
-                )
+            scores = score_covr(
+                own[0].dataset, paths, names=names, seed=SEED, partial=True, progress=progress
             )
+            found.append(scores)
         except ClevrhopeError as error:
             skipped.append(str(error))
     return tuple(found), tuple(skipped)
@@ -62,7 +55,7 @@ def covr_blocks(scores: Sequence[CovrScores]) -> Iterator[Block]:
     """The section; nothing without runs on such questions."""
     if not scores:
         return
-    yield Heading(_SETS)
+    yield Heading("Questions about sets of images (COVR)")
     yield Text(
         "Accuracies are in per cent, with 95% intervals over source images. Maj is the most frequent answer "
         "of covr_train, MajTempl that of each template (COVR, table 6)."
@@ -79,25 +72,21 @@ def covr_blocks(scores: Sequence[CovrScores]) -> Iterator[Block]:
 
 def _splits_table(scores: CovrScores) -> Table:
     """In the form of COVR's tables 7 and 8."""
+    rows = []
+    for each in scores.rows:
+        cells = row_cells(each)
+        if each.generalisation and (interval := each.generalisation.interval):
+            cells[-1] += f" ({interval.low:.0f} to {interval.high:.0f})"
+        rows.append([each.predicate, each.hop, each.split, each.model, f"{each.shots:,}", *cells])
     return Table(
         "Splits by predicates, on the questions that have the property",
         ["split", "HOP", "test set", "model", "shots", *ROW_HEADS],
-        [_row(each) for each in scores.rows],
-        note=(
-            "text: question_only, trained in the same way; iid-size: the model on as many questions, drawn "
-            "with the property; iid: on all; generalisation score: (model - text) / (iid-size - text), which "
-            "COVR draws within 0 to 100, with its interval."
-            + (f" {NO_SCORE}: {WHY_NO_SCORE}" if any(map(is_undefined, scores.rows)) else "")
-        ),
+        rows,
+        note="text: question_only, trained in the same way; iid-size: the model on as many questions, drawn "
+        "with the property; iid: on all; generalisation score: (model - text) / (iid-size - text), which "
+        "COVR draws within 0 to 100, with its interval."
+        + (f" {NO_SCORE}: {WHY_NO_SCORE}" if any(map(is_undefined, scores.rows)) else ""),
     )
-
-
-def _row(row: SplitRow) -> list[str]:
-    cells = row_cells(row)
-    interval = row.generalisation.interval if row.generalisation else None
-    if interval is not None:
-        cells[-1] += f" ({interval.low:.0f} to {interval.high:.0f})"
-    return [row.predicate, row.hop, row.split, row.model, f"{row.shots:,}", *cells]
 
 
 def _sets_table(conditions: Sequence[CovrCondition]) -> Table:
@@ -116,14 +105,12 @@ def _sets_table(conditions: Sequence[CovrCondition]) -> Table:
 
 
 def _parts_table(conditions: Sequence[CovrCondition], by: str, split: str) -> Table:
-    there = [each for each in conditions if split in each.splits]
-    parts = list(dict.fromkeys(part for each in there for part in each.splits[split].by.get(by, ())))
-    rows = []
-    for each in there:
-        found = each.splits[split].by.get(by, {})
-        rows.append(
-            [*_name(each), *(f"{found[part].percent:.1f}" if part in found else "" for part in parts)]
-        )
+    found = [(each, each.splits[split].by.get(by, {})) for each in conditions if split in each.splits]
+    parts = list(dict.fromkeys(part for _, of in found for part in of))
+    rows = [
+        [*_name(each), *(f"{of[part].percent:.1f}" if part in of else "" for part in parts)]
+        for each, of in found
+    ]
     return Table(f"{split} by {by}", ["model", "HOP", "trained", *parts], rows)
 
 
@@ -140,16 +127,10 @@ def covr_rows(scores: Sequence[CovrScores]) -> Iterator[dict[str, str | int | No
             if row.generalisation is not None:
                 score = row.generalisation.score
                 yield {
-                    "model": row.model,
-                    "metric": "generalisation_score",
-                    "split": row.split,
-                    "hop": row.hop,
-                    "train_size": row.train_size,
+                    **{"model": row.model, "metric": "generalisation_score", "split": row.split},
+                    **{"hop": row.hop, "train_size": row.train_size, "n": row.n_questions},
+                    **{"by": "predicate", "part": row.predicate, "cell": f"{row.shots} shots"},
                     "mean_percent": "" if score is None else f"{score:.4f}",
-                    "by": "predicate",
-                    "part": row.predicate,
-                    "cell": f"{row.shots} shots",
-                    "n": row.n_questions,
                     "note": "" if score is not None else WHY_NO_SCORE,
                 }
 
@@ -170,11 +151,5 @@ def _condition_rows(condition: CovrCondition) -> Iterator[dict[str, str | int | 
         parts += [("not predicate", name, each) for name, each in found.lacking.items()]
         parts += [(by, name, each) for by, of in found.by.items() for name, each in of.items()]
         for by, part, each in parts:
-            yield {
-                **first,
-                "split": split,
-                "by": by,
-                "part": part,
-                "mean_percent": f"{each.percent:.4f}",
-                "n": each.n_questions,
-            }
+            number, n = f"{each.percent:.4f}", each.n_questions
+            yield {**first, "split": split, "by": by, "part": part, "mean_percent": number, "n": n}

@@ -1,8 +1,8 @@
 """Wrong answers to look at: some questions about held-out pairs, drawn by a seed, with their images."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,29 +29,22 @@ _COLUMNS = 4
 _LETTERS_A_LINE = 40
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A wrong answer.
-
-    Attributes:
-        model: who gave it, with the diversity of what it was trained on.
-        hop: the sub-dataset of the question.
-        question: its sentence.
-        right: the right answer.
-        given: the answer of the model, "no answer" where its reply or program gave none.
-        image: (height, width, 3) uint8; None where images were not rendered.
-    """
+class Failure(NamedTuple):
+    """A wrong answer."""
 
     model: str
+    """With the diversity that it was trained on."""
     hop: str
     question: str
     right: str
     given: str
+    """"no answer" where its reply or program gave none."""
     image: ImageArray | None
+    """(height, width, 3) uint8; None where images were not rendered."""
 
 
 def failure_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]:
-    """The section, nothing where every answer is right."""
+    """The section; nothing where every answer is right."""
     found = draw_failures(results)
     if not found:
         return
@@ -70,7 +63,7 @@ def failure_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]
 def draw_failures(results: Sequence[Result]) -> list[Failure]:
     """Up to `N_SHOWN` wrong answers: as many of each run as of any other, drawn from all of its wrong ones.
 
-    Runs of models that see no image are left out. Where there are more runs than that, some are drawn.
+    Runs of models that see no image are left out. Where there are more than `N_SHOWN` runs, some are drawn.
     """
     runs = [
         each
@@ -100,11 +93,10 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
     sentences = open_split(layout, result.hop, OOD, vocab=read_vocab(layout.vocab)).sentences()
     names = {number: text for text, number in key.answers.items()}
     images = find_images(layout, test_set.pool, test_set.images[rows], prefer="h5")
+    diversity = f", diversity {result.trained_diversity}" if result.diversity else ""
     for row in rows.tolist():
         yield Failure(
-            model=f"{result.model}, diversity {result.trained_diversity}"
-            if result.diversity
-            else result.model,
+            model=result.model + diversity,
             hop=result.hop,
             question=sentences[row],
             right=names[int(test_set.answers[row])],
@@ -125,15 +117,7 @@ def _figure(failures: Sequence[Failure]) -> Figure:
         for axes, each in zip(panels, failures, strict=False):
             assert each.image is not None
             axes.imshow(each.image)
-            lines = [
-                *wrap(each.question, _LETTERS_A_LINE),
-                f"right: {each.right}, answered: {each.given}",
-                each.model,
-            ]
+            answers = f"right: {each.right}, answered: {each.given}"
+            lines = [*wrap(each.question, _LETTERS_A_LINE), answers, each.model]
             axes.set_title("\n".join(lines), fontsize=8, fontweight="normal", loc="left")
-        return Figure(
-            name="wrong_answers",
-            title=f"{len(failures)} wrong answers on {OOD}",
-            png=png(drawn),
-            note=_HOW,
-        )
+        return Figure("wrong_answers", f"{len(failures)} wrong answers on {OOD}", png(drawn), _HOW)

@@ -1,6 +1,6 @@
 """Pages of reports: their parts (headings, paragraphs, tables, figures), as one HTML file and as Markdown.
 
-The HTML file contains its images and needs neither server nor network; the Markdown is GitHub's, with images
+The HTML file contains its images and needs neither server nor network. The Markdown is GitHub's, with images
 as files beside it.
 """
 
@@ -47,17 +47,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """An image.
-
-    Attributes:
-        name: Name of its file, without suffix.
-        title: What it shows, for those who do not see it; the image says it, too.
-        png: The file's bytes.
-        note: How to read it.
-    """
+    """An image, with the name of its file (without suffix) and a note on how to read it."""
 
     name: str
     title: str
+    """What it shows, for those who do not see it; the image says it, too."""
     png: bytes
     note: str = ""
 
@@ -69,9 +63,6 @@ def file_name(name: str) -> str:
 
 Block = Heading | Text | Table | Figure
 Page = Sequence[Block]
-
-
-# HTML
 
 
 def html(page: Page) -> str:
@@ -108,25 +99,18 @@ def _html_table(table: Table) -> Iterator[str]:
     yield f"<caption>{escape(table.title)}</caption>"
     heads = "".join(f"<th>{_breakable(each)}</th>" for each in table.head)
     yield f"<thead><tr>{heads}</tr></thead>\n<tbody>"
-    for row in table.rows:
-        first, *rest = row
-        yield f"<tr><th>{_breakable(first)}</th>{''.join(map(_html_cell, rest))}</tr>"
+    for first, *rest in table.rows:
+        classes = [' class="grey"' if isinstance(each, Grey) else "" for each in rest]
+        cells = (f"<td{name}>{_breakable(each)}</td>" for name, each in zip(classes, rest, strict=True))
+        yield f"<tr><th>{_breakable(first)}</th>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
     if table.note:
         yield f'<p class="note">{escape(table.note)}</p>'
 
 
-def _html_cell(text: str) -> str:
-    grey = ' class="grey"' if isinstance(text, Grey) else ""
-    return f"<td{grey}>{_breakable(text)}</td>"
-
-
 def _breakable(text: str) -> str:
     """A cell's text, in which long names may be broken after underscores."""
     return escape(text).replace("_", "_<wbr>")
-
-
-# Markdown
 
 
 def markdown(page: Page) -> str:
@@ -146,26 +130,20 @@ def _lines(page: Page) -> Iterator[str]:
             case Figure():
                 yield f"![{block.title}]({FIGURES}/{block.name}.png)"
                 if block.note:
-                    yield ""
-                    yield block.note
+                    yield f"\n{block.note}"
         yield ""
 
 
 def _markdown_table(table: Table) -> Iterator[str]:
-    yield f"**{table.title}**"
-    yield ""
-    yield f"| {' | '.join(map(_escaped, table.head))} |"
+    yield f"**{table.title}**\n"
+    yield f"| {' | '.join(map(_markdown_cell, table.head))} |"
     yield f"|---|{'---:|' * (len(table.head) - 1)}"
     for row in table.rows:
         yield f"| {' | '.join(map(_markdown_cell, row))} |"
     if table.note:
-        yield ""
-        yield table.note
+        yield f"\n{table.note}"
 
 
 def _markdown_cell(text: str) -> str:
-    return f"*({_escaped(text)})*" if isinstance(text, Grey) and text else _escaped(text)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
+    escaped = text.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
+    return f"*({escaped})*" if isinstance(text, Grey) and text else escaped

@@ -1,4 +1,4 @@
-"""What a reader has to know about results: sentences, tables of single runs, and where numbers come from."""
+"""What a reader must know about results: sentences, tables of single runs, and where numbers come from."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import file_digest
@@ -21,7 +21,7 @@ _SHORT = 12
 
 
 def remarks(results: Sequence[Result]) -> Iterator[Block]:
-    """Sentences on italics, on missing predictions, and on notes of features and models."""
+    """Sentences on baselines, missing predictions, and notes of features and models."""
     floors = {each.floor_from for each in results if each.floor_from}
     if floors - {QUESTION_ONLY}:
         yield Text(
@@ -58,7 +58,7 @@ def remarks(results: Sequence[Result]) -> Iterator[Block]:
 
 
 def notes_of(results: Sequence[Result], model: str) -> Iterator[Block]:
-    """The notes that belong to everything made from a model's predictions."""
+    """The notes to show with everything that is made from a model's predictions."""
     notes = sorted({each.note for each in results if each.model == model and each.note})
     if notes:
         yield Text(f"The predictions of {model} come with this note: {'; '.join(notes)}.")
@@ -70,27 +70,25 @@ def setup_tables(results: Sequence[Result]) -> Iterator[Table]:
         named = {each.source.name: each for each in results if each.source.model == model and each.source.hop}
         # Names contain the dataset's path only if nothing else distinguishes datasets.
         setups = [{**each.source.setup, "dataset.folder": None} for each in named.values()]
-        yield Table(
-            title=f"Runs of {model} that were trained in different ways, and are not seeds of each other",
-            head=["name in this report", "settings that differ"],
-            rows=list(zip(named, differences(setups), strict=True)),
-        )
+        title = f"Runs of {model} that were trained in different ways, and are not seeds of each other"
+        rows = list(zip(named, differences(setups), strict=True))
+        yield Table(title, ["name in this report", "settings that differ"], rows)
 
 
 def collapsed_table(results: Sequence[Result]) -> Iterator[Table]:
     """A table of the collapsed runs, if there are some."""
-    collapsed = [each for each in results if each.collapsed]
-    if not collapsed:
-        return
-    yield Table(
-        title=f"Collapsed runs: {IID} below the question-only baseline",
-        head=["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
-        rows=[
-            [e.model, e.hop, e.size, e.run, f"{e.accuracies[IID].value:.1f}", f"{e.floor:.1f}", e.floor_from]
-            for e in collapsed
-        ],
-        note="No run is judged on an OOD set. Means without them are after a slash, or in their own row.",
-    )
+    rows = [
+        [e.model, e.hop, e.size, e.run, f"{e.accuracies[IID].value:.1f}", f"{e.floor:.1f}", e.floor_from]
+        for e in results
+        if e.collapsed
+    ]
+    if rows:
+        yield Table(
+            title=f"Collapsed runs: {IID} below the question-only baseline",
+            head=["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
+            rows=rows,
+            note="No run is judged on an OOD set. Means without them are after a slash, or in their own row.",
+        )
 
 
 def unanswered_table(results: Sequence[Result]) -> Iterator[Table]:
@@ -103,7 +101,13 @@ def unanswered_table(results: Sequence[Result]) -> Iterator[Table]:
         title="Questions without an answer",
         head=["model", "held-out pair", "train size", "run", *splits],
         rows=[
-            [e.model, e.hop, e.size, _run_name(e), *(_unanswered(e, split) for split in splits)]
+            [
+                e.model,
+                e.hop,
+                e.size,
+                e.run if e.checkpoint == LAST else f"{e.run}, {e.checkpoint}".lstrip(", "),
+                *(_unanswered(e, split) for split in splits),
+            ]
             for e in incomplete
         ],
         note="The program is ill-formed, or the reply cannot be read as an answer. They count as wrong.",
@@ -117,29 +121,19 @@ def _unanswered(result: Result, split: str) -> str:
     return f"{n:,} of {n_asked:,} ({100 * n / n_asked:.1f}%)" if n else "0"
 
 
-def _run_name(result: Result) -> str:
-    return result.run if result.checkpoint == LAST else f"{result.run}, {result.checkpoint}".lstrip(", ")
-
-
 def provenance_blocks(sources: Sequence[Source]) -> Iterator[Block]:
     """The section on datasets and files."""
     yield Heading("Provenance")
     yield Text(
         f"Written by clevrhope {software_version()}. Digests are the first {_SHORT} letters of SHA-256."
     )
-    yield Table(
-        title="Datasets",
-        head=["folder", "seed", "world", "templates", "manifest"],
-        rows=[_dataset_cells(path) for path in dict.fromkeys(each.dataset.resolve() for each in sources)],
-    )
-    yield Table(
-        title="Files of predictions",
-        head=["file", "model", "checkpoint", "digest"],
-        rows=[
-            [_short_path(each), each.name, each.after or each.checkpoint, _digest(each.path)]
-            for each in sources
-        ],
-    )
+    datasets = dict.fromkeys(each.dataset.resolve() for each in sources)
+    heads = ["folder", "seed", "world", "templates", "manifest"]
+    yield Table("Datasets", heads, list(map(_dataset_cells, datasets)))
+    files = [
+        [_short_path(each), each.name, each.after or each.checkpoint, _digest(each.path)] for each in sources
+    ]
+    yield Table("Files of predictions", ["file", "model", "checkpoint", "digest"], files)
 
 
 def _dataset_cells(folder: Path) -> list[str]:

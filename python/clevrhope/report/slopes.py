@@ -1,15 +1,14 @@
 """How accuracy changes with diversity, over palettes that are drawn independently: slopes and tests.
 
-Palettes are nested: the combinations of a smaller diversity are among those of a larger one. So the test set
-of a palette's smallest diversity can be answered by its models of every diversity, which compares them on the
-same questions.
+Palettes are nested: the combinations of a smaller diversity are among those of a larger one. So the models of
+all diversities of a palette can be compared on the same questions: the test set of its smallest diversity.
 """
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,12 +45,11 @@ class Curves:
 
     Attributes:
         name: what it is.
-        digits: behind the point, where it is shown.
+        digits: decimals that are shown.
         diversities: the numbers of combinations K.
         palettes: a curve for each palette that has the figure at all diversities.
         incomplete: the datasets of the other palettes.
-        n_censored: runs without the figure, since they never reached the accuracy at which it is taken.
-        is_primary: whether it is on the same questions for all K, at the end of training.
+        n_censored: number of runs that never reached the accuracy at which the figure is taken.
     """
 
     name: str
@@ -60,22 +58,15 @@ class Curves:
     palettes: tuple[Curve, ...]
     incomplete: tuple[str, ...] = ()
     n_censored: int = 0
-    is_primary: bool = False
 
 
-@dataclass(frozen=True)
-class Section:
-    """The curves of one model, pair and train size.
-
-    Attributes:
-        title: names these.
-        model: the model's own name, without how it was trained.
-        curves: with two palettes each, or with censored runs.
-    """
+class Section(NamedTuple):
+    """The curves of one model, pair and train size, which the title names."""
 
     title: str
     model: str
-    curves: tuple[Curves, ...]
+    """The model's own name, without how it was trained."""
+    curves: Sequence[Curves]
 
 
 def sections_of(results: Sequence[Result]) -> list[Section]:
@@ -89,24 +80,22 @@ def sections_of(results: Sequence[Result]) -> list[Section]:
         title = f"{model} on {pair}, trained on {size_name(size) or 'an unknown number of'} questions"
         curves = curves_of(own)
         if curves:
-            found.append(Section(title, own[0].source.model, tuple(curves)))
+            found.append(Section(title, own[0].source.model, curves))
     return found
 
 
 def slope_sentences(sections: Sequence[Section]) -> Iterator[str]:
     """What the primary analysis of each model says; nothing of models that read the question alone."""
-    for section in sections:
-        for each in section.curves:
-            if each.is_primary and len(each.palettes) > 1 and section.model not in FLOORS:
-                found = _mean_slope(each)
-                slope = estimate_text(found, points=True, digits=each.digits)
-                yield (
-                    f"{section.title}: on the same questions about the held-out pair, the slope of accuracy "
-                    f"is {slope} points for each doubling of the combinations "
-                    f"seen ({_listed(each.diversities)}; mean over {len(each.palettes)} palettes, 95% t "
-                    f"interval; sign-flip test p {_p_value(found.p_value)}). A slope of "
-                    f"{found.detectable:.{each.digits}f} would be found in about 80% of such experiments."
-                )
+    for title, model, (primary, *_) in sections:
+        if len(primary.palettes) > 1 and model not in FLOORS:
+            found, digits = _mean_slope(primary), primary.digits
+            yield (
+                f"{title}: on the same questions about the held-out pair, the slope of accuracy is "
+                f"{estimate_text(found, points=True, digits=digits)} points for each doubling of the "
+                f"combinations seen ({_listed(primary.diversities)}; mean over {len(primary.palettes)} "
+                f"palettes, 95% t interval; sign-flip test p {_p_value(found.p_value)}). A slope of "
+                f"{found.detectable:.{digits}f} would be found in about 80% of such experiments."
+            )
 
 
 def slope_blocks(sections: Sequence[Section], *, draws: bool) -> Iterator[Block]:
@@ -121,37 +110,29 @@ def slope_blocks(sections: Sequence[Section], *, draws: bool) -> Iterator[Block]
         "exact sign-flip test. The detectable effect is the mean slope that a two-sided t test at 5% would "
         "find in about 80% of experiments as large as this one."
     )
-    for section in sections:
-        if draws and any(each.palettes for each in section.curves):
-            yield _figure(section.curves, section.title)
-        yield _slopes_table(section.curves, section.title)
+    for title, _, curves in sections:
+        if draws and any(each.palettes for each in curves):
+            yield _figure(curves, title)
+        yield _slopes_table(curves, title)
 
 
 def _figure(curves: Sequence[Curves], title: str) -> Figure:
-    """Small multiples that share the axis of combinations; percentages share theirs, too.
-
-    Each palette has a thin line. Needs matplotlib.
-    """
+    """A panel for each figure, all of percentages with the same limits. Needs matplotlib."""
     from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
     from clevrhope.metrics.slopes import t_reach
 
     shown = [each for each in curves if each.palettes]
-    n_columns = min(len(shown), _COLUMNS)
-    n_rows = -(-len(shown) // n_columns)
+    n_columns, n_rows = min(len(shown), _COLUMNS), -(-len(shown) // _COLUMNS)
     with figure(title, width_in=1.0 + 3.1 * n_columns, height_in=0.9 + 3.5 * n_rows) as drawn:
         panels = drawn.subplots(n_rows, n_columns, squeeze=False).ravel()
         for axes in panels[len(shown) :]:
             axes.set_axis_off()
         for axes, each in zip(panels, shown, strict=False):
             levels = sorted(each.palettes[0])
-            for curve in each.palettes:
-                values = [curve[k] for k in levels]
-                axes.plot(levels, values, color=FAINT, linewidth=1, marker="o", markersize=3)
-            of_level = [[curve[k] for curve in each.palettes] for k in levels]
-            means = [float(np.mean(values)) for values in of_level]
-            for k, values, mean in zip(levels, of_level, means, strict=True):
-                reach = t_reach(values)
-                axes.vlines(k, mean - reach, mean + reach, color=_MEAN_COLOUR, linewidth=1.4)
+            values = np.array([[curve[k] for curve in each.palettes] for k in levels])
+            axes.plot(levels, values, color=FAINT, linewidth=1, marker="o", markersize=3)
+            means, reaches = values.mean(axis=1), np.array([t_reach(of_level) for of_level in values])
+            axes.vlines(levels, means - reaches, means + reaches, color=_MEAN_COLOUR, linewidth=1.4)
             axes.plot(levels, means, color=_MEAN_COLOUR, linewidth=2.5, marker="o", markersize=7)
             axes.set_xscale("log", base=2)
             axes.set_xticks(levels, [str(k) for k in levels])
@@ -172,37 +153,36 @@ def _figure(curves: Sequence[Curves], title: str) -> Figure:
 
 
 def curves_of(results: Sequence[Result]) -> list[Curves]:
-    """The figures over diversity of one model, pair and train size that two palettes or more have."""
+    """The figures over diversity of one model, pair and train size that two palettes or more have.
+
+    The first one is primary, whether they have it or not: on the same questions for all K, at the end of
+    training.
+    """
     own = [each for each in _of(results, LAST) if not each.is_elsewhere]
     diversities = _shared_diversities(own)
     if len(diversities) < 2:
         return []
-    smallest = [
-        each for each in results if each.diversity == diversities[0] and each.trained_diversity in diversities
-    ]
+    k = diversities[0]
+    smallest = [each for each in results if each.diversity == k and each.trained_diversity in diversities]
     reached, percent, n_censored = _reached(smallest)
-    same = f"{OOD} of the palette's {diversities[0]} combinations"
+    same = f"{OOD} of the palette's {k} combinations"
 
     def curves(name: str, of: Iterable[Result], figure: Value, *, digits: int = 1, **more: Any) -> Curves:
         whole, incomplete = _curves(of, diversities, figure)
         return Curves(name, digits, diversities, whole, incomplete, **more)
 
+    always_right = "normalised transfer of a model that is always right"
     found = [
-        curves(f"{same}, %", _of(smallest, LAST), _accuracy(OOD), is_primary=True),
+        curves(f"{same}, %", _of(smallest, LAST), _accuracy(OOD)),
         curves(f"own {OOD}, %", own, _accuracy(OOD)),
         curves(f"own {IID}, %", own, _accuracy(IID)),
         curves("normalised transfer", own, lambda group: _value(group.transfer), digits=2),
-        curves(
-            "normalised transfer of a model that is always right",
-            own,
-            lambda group: group.perfect_transfer,
-            digits=2,
-        ),
+        curves(always_right, own, lambda group: group.perfect_transfer, digits=2),
     ]
     if percent is not None:
         name = f"{same}, where the tuning set is first at {percent:g}%, %"
         found.append(curves(name, reached, _accuracy(OOD), n_censored=n_censored))
-    shown = [each for each in found if len(each.palettes) > 1 or each.n_censored or each.is_primary]
+    shown = [each for each in found if len(each.palettes) > 1 or each.n_censored or each is found[0]]
     return shown if any(len(each.palettes) > 1 for each in shown) else []
 
 
@@ -250,7 +230,7 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
     """The results at the first two checkpoints in a row with an accuracy on the tuning set.
 
     Returns:
-        The results, the accuracy (None where `evaluate --reaching` never ran, or not with one accuracy), and
+        The results, the accuracy (None unless `evaluate --reaching` ran, and always with the same one), and
         the number of runs that never reached it.
     """
     runs: dict[Path, list[Result]] = {}
@@ -272,28 +252,25 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
 def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
     rows = []
     for each in curves:
-        places = [each.name, _palettes(each)]
-        if len(each.palettes) < 2:
-            rows.append([*places, "", "", "", ""])
-            continue
-        found = _mean_slope(each)
-        slopes = ", ".join(with_sign(slope, each.digits) for slope in sorted(found.slopes))
-        slope = estimate_text(found, points=True, digits=each.digits)
-        p_value, detectable = _p_value(found.p_value).lstrip("= "), f"{found.detectable:.{each.digits}f}"
-        rows.append([*places, slope, p_value, detectable, slopes])
-    primary = (
-        " The first row is the primary analysis: the same questions for all K, which models of other K "
-        "answer by clevrhope evaluate --hop."
-        if curves[0].is_primary
-        else ""
-    )
+        palettes = str(len(each.palettes))
+        palettes += f"; without {', '.join(each.incomplete)}" if each.incomplete else ""
+        palettes += f"; {each.n_censored} runs censored" if each.n_censored else ""
+        cells = ["", "", "", ""]
+        if len(each.palettes) > 1:
+            found = _mean_slope(each)
+            slope = estimate_text(found, points=True, digits=each.digits)
+            p_value, detectable = _p_value(found.p_value).lstrip("= "), f"{found.detectable:.{each.digits}f}"
+            slopes = ", ".join(with_sign(slope, each.digits) for slope in sorted(found.slopes))
+            cells = [slope, p_value, detectable, slopes]
+        rows.append([each.name, palettes, *cells])
     return Table(
         title=f"Slopes of {title}, over K = {_listed(curves[0].diversities)}",
         head=["figure on log2 K", "palettes", "mean slope [95% t interval]", "p, sign flips",
               "detectable", "slope of each palette"],
         rows=rows,
         note="Palettes that lack the figure at some K have no slope, and are named. Censored runs never "
-        f"reached the accuracy.{primary}",
+        "reached the accuracy. The first row is the primary analysis: the same questions for all K, which "
+        "models of other K answer by clevrhope evaluate --hop.",
     )  # fmt: skip
 
 
@@ -301,15 +278,6 @@ def _mean_slope(curves: Curves) -> "MeanSlope":
     from clevrhope.metrics.slopes import mean_slope, slope_on_diversity
 
     return mean_slope([slope_on_diversity(curve) for curve in curves.palettes])
-
-
-def _palettes(curves: Curves) -> str:
-    parts = [str(len(curves.palettes))]
-    if curves.incomplete:
-        parts.append(f"without {', '.join(curves.incomplete)}")
-    if curves.n_censored:
-        parts.append(f"{curves.n_censored} runs censored")
-    return "; ".join(parts)
 
 
 def _p_value(value: float) -> str:

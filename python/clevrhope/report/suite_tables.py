@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clevrhope.metrics.bootstrap import Floats
-from clevrhope.metrics.pairs import SAME_KIND, PairScores, ReferenceRow, coverage, reference_results
+from clevrhope.metrics.pairs import SAME_KIND, PairScores, coverage, reference_results
 from clevrhope.metrics.suites.rights import PairRights
 from clevrhope.metrics.suites.tables import (
     AGREEMENT,
@@ -47,14 +46,13 @@ _PRINTED = {
 _TABLES: Mapping[str, Sequence[int]] = {"carets": range(8, 13), "rad": (2,)}
 """Paper -> the tables that are shown."""
 
-_NOTED: Mapping[str, Sequence[int]] = {"carets": (1,)}
+_NOTED: Mapping[str, Sequence[int]] = {"carets": (1,), "rad": ()}
 """Paper -> tables of which only the notes are shown: table 1 of CARETS has nothing but the CONS of others."""
 
 _PAPERS = {
     "carets": "CARETS (Jimenez et al., 2022), tables 8 to 12, which have ACC beside the CONS of its table 1",
     "rad": "RAD (Rosenberg et al., 2021), table 2, which has RAD alone",
 }
-
 
 _MOST_COVERED = 12
 """Most rows and columns of a table of coverage; more could not be read."""
@@ -71,10 +69,15 @@ def suite_blocks(results: Sequence[SuiteResult], instances: Sequence[Instance] =
         yield Text(_LEGEND)
         yield from _remarks(own)
         for split in SPLITS:
-            on_split = [each for each in own if each.split == split]
-            if on_split:
+            if on_split := [each for each in own if each.split == split]:
                 yield from _tables(on_split, f"{suite} on {split}")
-        yield _replies(own, suite)
+        yield _table(
+            f"Replies to the questions of {suite} for yes or no, per cent",
+            own,
+            [REPLIES],
+            {**_same("split"), **_OF, "questions": "n", **REPLY_MEASURES},
+            note="Originals and partners whose right answer is yes or no. Other: all other answers.",
+        )
         yield from coverage_tables(instances, suite)
         yield from _published({part.name for part in _parts(own, "test")})
 
@@ -100,7 +103,7 @@ def _remarks(own: Sequence[SuiteResult]) -> Iterator[Text]:
 
 
 def _tables(own: Sequence[SuiteResult], where: str) -> Iterator[Table]:
-    """The tables of a suite on a split, which is `where`."""
+    """The tables of a suite on a split; `where` names both."""
     unread = _same("unread") if any(_unread(scores) for r in own for scores in r.scores.values()) else {}
     pairs = {"pairs": "n", **unread}
     yield _table(
@@ -153,18 +156,8 @@ def _tables(own: Sequence[SuiteResult], where: str) -> Iterator[Table]:
     )
 
 
-def _replies(own: Sequence[SuiteResult], suite: str) -> Table:
-    return _table(
-        f"Replies to the questions of {suite} for yes or no, per cent",
-        own,
-        [REPLIES],
-        {**_same("split"), **_OF, "questions": "n", **REPLY_MEASURES},
-        note="Originals and partners whose right answer is yes or no. Other: all other answers.",
-    )
-
-
 def _parts(own: Sequence[SuiteResult], *breakdowns: str) -> list[Part]:
-    """The parts of breakdowns, without cells, that a result has."""
+    """The parts of some breakdowns, cells left out, that some result has."""
     there = dict.fromkeys(part for each in own for part in each.scores if not part.cell)
     return [part for by in breakdowns for part in there if part.by == by]
 
@@ -195,8 +188,7 @@ def _table(
         cells = [*of_test]
         for group in _groups([each for each in own if any(part in each.scores for part in cells)]):
             for part in cells:
-                having = [each for each in group if part in each.scores]
-                if having:
+                if having := [each for each in group if part in each.scores]:
                     rows.append([_cell(part, having, field) for field in columns.values()])
     return Table(title, [*columns], rows, note)
 
@@ -206,21 +198,20 @@ def _groups(own: Sequence[SuiteResult]) -> Iterator[Group]:
 
     def key(each: SuiteResult) -> tuple[int, int, int, str, int]:
         result = each.result
-        place = splits.index(each.split), models.index(result.model)
-        return (*place, -result.diversity, result.mode, result.train_size or -1)
+        split, model = splits.index(each.split), models.index(result.model)
+        return split, model, -result.diversity, result.mode, result.train_size or -1
 
-    for _, group in groupby(sorted(own, key=key), key=key):
-        yield [*group]
+    return ([*group] for _, group in groupby(sorted(own, key=key), key=key))
 
 
 def _cell(part: Part, group: Group, field: str) -> str:
     if field in _COLUMNS:
         return _COLUMNS[field](part, group)
-    measured = [(each.result.collapsed, percent(each.scores[part], field)) for each in group]
-    defined = [(collapsed, value) for collapsed, value in measured if value is not None]
+    measured = [(percent(each.scores[part], field), each.result.collapsed) for each in group]
+    defined = [(value, collapsed) for value, collapsed in measured if value is not None]
     if not defined:
         return ""
-    collapsed, values = zip(*defined, strict=True)
+    values, collapsed = zip(*defined, strict=True)
     return greyed(with_uncollapsed(values, collapsed, spread), [each.result for each in group])
 
 
@@ -239,7 +230,7 @@ _COLUMNS: Mapping[str, Callable[[Part, Group], str]] = {
     "cell": lambda part, group: part.cell or ALL_CELLS,
     "split": lambda part, group: group[0].split,
     "model": lambda part, group: group[0].result.model,
-    "diversity": lambda part, group: _diversity(group[0].result),
+    "diversity": lambda part, group: f"{group[0].result.diversity or ''} {group[0].result.mode}".strip(),
     "train size": lambda part, group: group[0].result.size or "unknown size",
     "n": _count,
     "unread": lambda part, group: f"{sum(_unread(each.scores[part]) for each in group):,}",
@@ -260,31 +251,26 @@ def _measures(*heads: str) -> dict[str, str]:
 _OF = _same("model", "diversity", "train size")
 
 
-def _diversity(result: Result) -> str:
-    return " ".join([str(result.diversity or ""), result.mode]).strip()
-
-
 def _unread(scores: Scores) -> int:
     return scores.n_unread if isinstance(scores, PairScores) else 0
 
 
 def _published(tests: Iterable[str]) -> Iterator[Table]:
-    """What the papers printed for tests of the same kinds as these; nothing if they have none."""
+    """What the papers printed for tests of the same kinds as these, if there are some."""
     here: dict[tuple[str, str], list[str]] = {}
     for test in sorted(tests):
         for place in SAME_KIND.get(test, ()):
             here.setdefault(place, []).append(test)
-    printed: dict[tuple[str, str, str, str], dict[str, ReferenceRow]] = {}
+    printed: dict[tuple[str, str, str, str], dict[str, str]] = {}
     notes: dict[str, None] = {}
     for each in reference_results():
-        shown = each.table in _TABLES[each.paper] and (each.part, each.measure) in _PRINTED
-        if (each.paper, each.test) not in here:
-            continue
-        if each.note and (shown or each.table in _NOTED.get(each.paper, ())):
-            notes[each.note] = None
-        if shown:
-            row = printed.setdefault((each.paper, each.test, each.model, each.dataset), {})
-            row[_PRINTED[each.part, each.measure]] = each
+        if (each.paper, each.test) in here:
+            shown = each.table in _TABLES[each.paper] and (each.part, each.measure) in _PRINTED
+            if each.note and (shown or each.table in _NOTED[each.paper]):
+                notes[each.note] = None
+            if shown:
+                row = printed.setdefault((each.paper, each.test, each.model, each.dataset), {})
+                row[_PRINTED[each.part, each.measure]] = f"{each.value:.1f}"
     if not printed:
         return
     papers = dict.fromkeys(_PAPERS[paper] for paper, *_ in printed)
@@ -292,10 +278,8 @@ def _published(tests: Iterable[str]) -> Iterator[Table]:
         title="Published results on tests of the same kind, of photographs, per cent",
         head=["the paper's test", "tests here", "model", "images", *_PRINTED.values()],
         rows=[
-            [
-                *(test, ", ".join(here[paper, test]), model, f"photographs ({dataset})"),
-                *(f"{row[head].value:.1f}" if head in row else "" for head in _PRINTED.values()),
-            ]
+            [test, ", ".join(here[paper, test]), model, f"photographs ({dataset})",
+             *(row.get(head, "") for head in _PRINTED.values())]
             for (paper, test, model, dataset), row in printed.items()
         ],
         note=" ".join([
@@ -309,7 +293,7 @@ def _published(tests: Iterable[str]) -> Iterator[Table]:
 def coverage_tables(instances: Sequence[Instance], suite: str) -> Iterator[Table]:
     """A table for each split on which two runs or more answered the pairs of a suite.
 
-    Runs that dropped types of train questions are left out: they are many instances of one model.
+    Runs that dropped types of train questions are left out, since they are many instances of one model.
     """
     for split in SPLITS:
         found = _mean_coverage([
@@ -333,10 +317,7 @@ def coverage_tables(instances: Sequence[Instance], suite: str) -> Iterator[Table
 
 
 def _mean_coverage(own: Sequence[tuple[Result, PairRights]]) -> dict[tuple[str, str], float]:
-    """Model i, model j -> mean of the coverage of j's runs by i's, in per cent.
-
-    A model at another train size is another one.
-    """
+    """Model i, model j -> mean of the coverage of j's runs by i's, in per cent; a train size is a model."""
     by_questions: dict[tuple[Path, str], list[tuple[str, PairRights]]] = {}
     names: dict[str, None] = {}
     for result, rows in own:
@@ -347,7 +328,7 @@ def _mean_coverage(own: Sequence[tuple[Result, PairRights]]) -> dict[tuple[str, 
     for runs in by_questions.values():
         common = np.logical_and.reduce([rows.answered for _, rows in runs])
         right = [np.concatenate([rows.original[common], rows.partner[common]]) for _, rows in runs]
-        found: Floats = coverage(np.stack(right))
+        found = coverage(np.stack(right))
         for i, j in product(range(len(runs)), repeat=2):
             if i != j and np.isfinite(found[i, j]):
                 shares.setdefault((runs[i][0], runs[j][0]), []).append(100 * float(found[i, j]))

@@ -25,28 +25,23 @@ class Part(NamedTuple):
     """A breakdown of `SuiteSplitScores`, "crossings", "groups" or "replies"; "" for all pairs."""
     name: str
     cell: str = ""
-    """Of a test, if the scores are about one of its cells alone."""
+    """One of a test's cells; "" for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """The scores of a run on the pairs that a suite has on a split.
-
-    Attributes:
-        result: The run's result on the splits' own questions.
-        suite: The suite.
-        split: The split.
-        scored: The scores of all runs of the same file, held-out pair and train size.
-        scores: The run's own scores.
-        notes: What has to be said wherever the scores are shown.
-    """
+    """The scores of a run on the pairs that a suite has on a split."""
 
     result: Result
+    """The run's result on the splits' own questions."""
     suite: str
     split: str
     scored: SuiteSplitScores
+    """The scores of all runs of the same file, held-out pair and train size."""
     scores: Mapping[Part, Scores]
+    """The run's own."""
     notes: tuple[str, ...] = ()
+    """What must be said wherever the scores are shown."""
 
     @property
     def n_missing(self) -> int:
@@ -73,16 +68,10 @@ def percent(scores: Scores, field: str) -> float | None:
 
 
 def count(scores: Scores) -> int:
-    """What scores are of: pairs, originals or questions."""
+    """The number of pairs, originals or questions that scores are of."""
     match scores:
-        case PairScores():
-            return scores.n_pairs
-        case CrossingScores():
-            return scores.n_originals
-        case ValueScores():
-            return scores.n_groups
-        case Replies():
-            return scores.n
+        case PairScores(n_pairs=n) | CrossingScores(n_originals=n) | ValueScores(n_groups=n) | Replies(n=n):
+            return n
 
 
 def measure_suites(
@@ -96,16 +85,16 @@ def measure_suites(
     if not files:
         return [], ()
     found: list[SuiteResult] = []
-    skipped = []
+    skipped: dict[str, None] = {}
     with progress.stage("Scoring paired tests", total=len(files), unit="files") as advance:
         for of_file in files.values():
             for suite in of_file[0].suites:
                 try:
                     found += _of_file(of_file, keys(of_file[0].source.dataset), suite)
                 except ClevrhopeError as error:
-                    skipped.append(str(error))
+                    skipped[str(error)] = None
             advance(1)
-    return found, tuple(dict.fromkeys(skipped))
+    return found, tuple(skipped)
 
 
 def _of_file(results: Sequence[Result], key: AnswerKey, suite: str) -> list[SuiteResult]:
