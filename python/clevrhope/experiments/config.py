@@ -54,22 +54,13 @@ class DatasetConfig:
     """A dataset's folder: calls of `build` and of `features`.
 
     Attributes:
-        name: of its folder below the experiment's, and in the `datasets` of models.
-        builds: one or more.
-        seed: as for build; None where nothing is built, or where there are `seeds`.
+        seed: None where nothing is built, or where there are `seeds`.
         seeds: one replicate of the dataset is built with each seed, which also decides its palettes. It is
             named by the dataset and the seed, such as "hour-1"; the dataset's name alone means all of them.
-        splits: those to build; empty for all.
-        templates: names of the package's template files, such as zero_hop; empty for all.
-        asks: functions that templates may end with, such as count or query_color; empty for all.
-        mentions: attribute types that descriptions may name, such as color; empty for all.
+        splits, templates, asks, mentions: those to take; empty for all.
         values: which of the package's properties to use, by type (sizes, colors, materials, shapes); all
             values of types that are left out.
-        config: the content of build's `--config`.
-        features: features to extract.
         suites: suites of paired tests to make, each with the tests to take of it; empty for all of them.
-        render: whether to make images; models of true attributes need none.
-        covr: whether to make questions about sets of images, too.
         folder: an existing dataset to use as it is, in which case nothing is built.
     """
 
@@ -136,20 +127,14 @@ class ModelConfig:
     """A model on some datasets, pairs, sizes and seeds.
 
     Attributes:
-        name: as for `train`.
-        sizes: train sizes, as for `--size`.
         seeds: one run each; "dataset" for one run with the seed of its dataset, so that replicates of a
             dataset do not share their first weights.
-        datasets: names; empty for all.
-        hops: sub-datasets, by their names in the folder; empty for all.
-        settings: as for `--set`, by name.
-        drops: as for `--drop-type`, one run each; "" for a run that drops nothing.
-        covr_splits: as for `--covr-split`, one run each on covr_train; "" for a run on all of it.
-        iid_size_of: the same as for `--iid-size-of`.
-        shots: as for `--shots`, of the runs of both that name a predicate.
+        datasets, hops: names; empty for all.
+        drops: one run each; "" for a run that drops nothing.
+        covr_splits: one run each on covr_train; "" for a run on all of it.
+        shots: of the runs of `covr_splits` and `iid_size_of` that name a predicate.
         init_from: label of an earlier [[model]] with one size, from whose run of the same dataset, pair and
             seed each run starts.
-        updates, keep_last, keep_every, features: as the options of `train`.
         reaching: as for `evaluate --reaching`; None to evaluate all checkpoints.
         options: further options of `train`.
         evaluate: further options of `evaluate`.

@@ -78,7 +78,7 @@ def run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[Fa
         free.put(slot)
 
     def run(chain: Chain) -> Failure | None:
-        slot = free.get()  # there is one, as there are as many as threads
+        slot = free.get()  # never waits: there are as many slots as threads
         try:
             return run_chain(chain, threads=threads, slot=slot, stop=stop)
         finally:
@@ -95,7 +95,7 @@ def run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[Fa
 
 
 def _gpus() -> list[str]:
-    """The GPUs to deal out; none without torch, which runs need but other steps do not."""
+    """The GPUs to deal out; none without torch, which only runs need."""
     try:
         from clevrhope.features.device import visible_gpus
     except ModuleNotFoundError:

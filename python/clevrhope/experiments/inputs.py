@@ -1,4 +1,4 @@
-"""Digests of what steps read of a dataset's folder; they change exactly when that changes."""
+"""Digests of what steps read from a dataset's folder; they change exactly when that changes."""
 
 import json
 from collections import defaultdict
@@ -19,46 +19,39 @@ from clevrhope.splits.covr.kinds import COVR_TRAIN, covr_file
 from clevrhope.splits.kinds import TRAIN
 
 _WHOLE = ("version", "seed", "world", "templates", "questions", "rendering")
-"""Keys of the manifest that a folder is bound to; they differ where another dataset takes its place."""
+"""Keys of the manifest that tell a dataset from another one that has taken its place."""
 
 _TRAIN_FILES = (f"{TRAIN.name}.h5", f"{covr_file(COVR_TRAIN)}.h5")
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetInputs:
-    """The part of a dataset that a step reads.
-
-    Attributes:
-        dataset: its folder.
-        part: "" for its settings, which count in the other parts, too; "images" for all images and scenes;
-            "sources" for the test sets of all HOPs, without what suites have made of them; or "tests/HOP" for
-            the test sets of a HOP with those of its suites. Train sets are no part: they only grow at their
-            ends, and a run uses the first questions.
-    """
+    """The part of a dataset that a step reads."""
 
     dataset: Path
     part: str = ""
+    """Empty for its settings, which every part includes; "images" for all images and scenes; "sources" for
+    the test sets of all HOPs, without those of suites; "tests/HOP" for the test sets of a HOP and its suites.
+    Train sets are in no part: they only grow at their ends, and a run uses the first questions."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 of this part by the dataset's manifest; "no manifest" where it cannot be read."""
+        """SHA-256 of this part according to the manifest; "no manifest" where that cannot be read."""
         path = Layout(self.dataset).manifest
         try:
             stat = path.stat()
             digests = _read(path, stat.st_mtime_ns, stat.st_size)
         except (OSError, DatasetError):
             return "no manifest"
-        return _sha256([digests[""], *(digests[part] for part in digests if _same_part(part, self.part))])
-
-
-def _same_part(name: str, other: str) -> bool:
-    (kind, _, hop), (other_kind, _, other_hop) = name.partition("/"), other.partition("/")
-    return kind == other_kind and same_hop(hop, other_hop)
+        kind, _, hop = self.part.partition("/")
+        named = [(name.partition("/"), digest) for name, digest in digests.items()]
+        own = [digest for (each, _, its_hop), digest in named if each == kind and same_hop(its_hop, hop)]
+        return _sha256([digests[""], *own])
 
 
 @lru_cache(maxsize=8)
 def _read(path: Path, changed_ns: int, n_bytes: int) -> Mapping[str, str]:
-    """Part -> digest. Reads a manifest once until it changes: at the paper's size it lists 400,000 files."""
+    """Part -> digest. A manifest, of 400,000 files at the paper's size, is read once until it changes."""
     raw = read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
     check_form(raw, Fields({}, {"files": MapOf(Fields({"sha256": TEXT}))}), path)
     parts: dict[str, list[Any]] = defaultdict(list)

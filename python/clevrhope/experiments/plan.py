@@ -342,7 +342,7 @@ def _source(
 def _bound(
     model: ModelConfig, dataset: DatasetConfig, variant: Variant, source: RunChain | None
 ) -> dict[str, Any]:
-    """What a run is bound to besides its folder's name, as JSON reads it."""
+    """The settings that a run is bound to besides those in its folder's name, as JSON values."""
     bound = {
         "model": model.name,
         "dataset": dataset.name,

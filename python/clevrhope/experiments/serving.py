@@ -1,4 +1,4 @@
-"""The process that runs the commands of a chain one after the other, so that torch is loaded once for all."""
+"""The process that runs the commands of a chain one after the other, so that torch is loaded only once."""
 
 import gc
 import json
@@ -15,18 +15,16 @@ _READ_BYTES = 1 << 16
 
 
 def serve(run: Callable[[list[str]], int]) -> None:
-    """Runs commands that are asked for on standard input, until it ends or one of them fails.
+    """Runs the commands that come on standard input, until it ends or a command fails.
 
-    A line of input is a command in JSON: the file for its output, and its arguments. The name of that file is
-    a line of the answer, on the standard output that the process began with, when the command has succeeded.
-    If the input ends while a command runs, whoever asked is gone, and the command is stopped.
-
-    Args:
-        run: runs a command line, and returns its exit code.
+    Each line of input is a command in JSON: the file for its output, and its arguments. When the command has
+    succeeded, the name of that file is written as a line to the original standard output. If the input ends
+    while a command runs, the process that asked for it is gone, so the command is stopped. `run` runs a
+    command line and returns its exit code.
     """
     requests, answers = os.dup(0), os.dup(1)
     with Path(os.devnull).open("rb") as nothing:
-        os.dup2(nothing.fileno(), 0)  # a command must not read what is meant for the next one
+        os.dup2(nothing.fileno(), 0)  # so that a command does not read the next one from standard input
     asked: SimpleQueue[tuple[str, list[str]] | None] = SimpleQueue()
     is_running = Event()
 
@@ -53,7 +51,10 @@ def serve(run: Callable[[list[str]], int]) -> None:
             sys.exit(code)
         if sys.stdout is not None:
             sys.stdout.flush()
-        _free_memory()
+        gc.collect()
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_initialized():
+            torch.cuda.empty_cache()  # the next command asks how much memory of the GPU is free
         os.write(answers, f"{log}\n".encode())
 
 
@@ -68,11 +69,3 @@ def _exit_code(run: Callable[[list[str]], int], arguments: list[str]) -> int:
     except BaseException:
         traceback.print_exc()
         return 1
-
-
-def _free_memory() -> None:
-    """Gives the memory of a GPU back that the last command used: the next one asks how much is free."""
-    gc.collect()
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        torch.cuda.empty_cache()

@@ -1,4 +1,4 @@
-"""Wrong answers to look at: some questions about held-out pairs, drawn by a seed, with their images."""
+"""Wrong answers to some questions about held-out pairs, drawn with a seed, with their images."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap

@@ -18,7 +18,7 @@ from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
 from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.means import mean_of
 from clevrhope.report.page import Figure, file_name
-from clevrhope.report.results import KINDS, Result
+from clevrhope.report.results import KINDS, Result, grouped
 from clevrhope.report.summary import Group, Pick, accuracy, blind, complex_gap, gap_of, matched_gap
 from clevrhope.report.tables import paper_accuracies, paper_gap, paper_gaps, paper_sizes, with_sign
 from clevrhope.splits.hops import NAME_ORDER
@@ -275,11 +275,8 @@ def overview(groups: Sequence[Group]) -> Figure:
 
 def diversity_plots(groups: Sequence[Group]) -> Iterator[Figure]:
     """Complex gaps and transfer over controlled diversity, a figure for each train size."""
-    by_size: dict[int | None, list[Group]] = {}
-    for each in groups:
-        if each.first.combinations:
-            by_size.setdefault(each.first.train_size, []).append(each)
-    for size, own in by_size.items():
+    controlled = [each for each in groups if each.first.combinations]
+    for size, own in grouped(controlled, lambda each: each.first.train_size).items():
         yield _diversity_plot(own, size)
 
 
@@ -291,9 +288,7 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
         "normalised transfer": lambda group: group.transfer,
     }
     shown = {name: pick for name, pick in kinds.items() if any(map(pick, groups))}
-    lines: dict[tuple[str, str], list[Group]] = {}
-    for each in groups:
-        lines.setdefault((each.first.model, each.first.combinations), []).append(each)
+    lines = grouped(groups, lambda each: (each.first.model, each.first.combinations))
     levels = sorted({each.first.diversity for each in groups})
     with figure("Controlled diversity", width_in=1.5 + 4.3 * len(shown), height_in=4.8) as drawn:
         panels = drawn.subplots(1, len(shown), squeeze=False)[0]

@@ -17,7 +17,7 @@ from clevrhope.metrics.pairs import SAME_KIND, least_squares, reference_results
 from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
 from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
-from clevrhope.report.results import Keys, Result
+from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.runs import LAST
 from clevrhope.report.setups import dropped
 from clevrhope.report.tables import MINUS
@@ -140,10 +140,8 @@ def _in_half(images: Ints, half: int | None) -> Flags:
 
 def regression_blocks(instances: Sequence[Instance], *, draws: bool = False) -> Iterator[Block]:
     """A section with two tables and, if it `draws`, a figure, for models with enough instances."""
-    models: dict[str, list[Instance]] = {}
-    for each in instances:
-        models.setdefault(each.model, []).append(each)
-    blocks = [block for model, own in models.items() for block in _of_model(model, own, draws=draws)]
+    models = grouped(instances, lambda each: each.model).items()
+    blocks = [block for model, own in models for block in _of_model(model, own, draws=draws)]
     if blocks:
         yield Heading("Does RAD predict accuracy?")
         yield Text(_LEGEND)

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -139,6 +140,18 @@ class Result:
     def sub_dataset(self) -> tuple[Path, str]:
         """The dataset and HOP that it was trained on."""
         return self.source.dataset.resolve(), self.hop
+
+
+Item = TypeVar("Item")
+Key = TypeVar("Key")
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items with each key, in the order in which they come."""
+    found: dict[Key, list[Item]] = {}
+    for each in items:
+        found.setdefault(key(each), []).append(each)
+    return found
 
 
 def measure(

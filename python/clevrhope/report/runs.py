@@ -38,8 +38,6 @@ OWN_WAYS = ("predict", "predicted_programs")
 _LATE = re.compile(r".+-\d{7}")
 """Names of weights from shortly before a run's end."""
 
-_SUFFIXES = (".jsonl", ".parquet", ".json")
-
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -56,13 +54,12 @@ class Source:
         after: The stage at whose end the weights were kept, or "best"; "" for last and late ones.
         train_size: Number of questions trained on, if the rows do not say; None if unknown.
         run: Name among other runs of its kind, such as the seed, if the rows do not say; None for none.
-        note: What has to be said wherever its results are shown.
+        note: What must be said wherever its results are shown.
         hop: The sub-dataset that a run was trained on; "" for a file.
         setup: Everything else that decides what a run learned, including its dataset if runs of the model on
             several datasets would share a cell; empty for a file.
         trained_on: What a run says about its dataset, as `clevrhope.dataset.identity` gives it.
-        paper_differences: How its training differs from that of the paper's model of this name; "" if it
-            does not.
+        paper_differences: How its training differs from that of the paper's model; "" if it does not.
     """
 
     path: Path
@@ -102,7 +99,7 @@ def find_sources(
 
     Args:
         paths: At least one path.
-        model: Name of a file's model, if neither `NAME=` nor its column `model` says it.
+        model: Name of a file's model, if `NAME=` does not give it.
         dataset: Folder of the dataset; needed for files, and replaces what runs say.
 
     Raises:
@@ -136,32 +133,32 @@ def find_sources(
 def _grouped_by_setup(sources: Sequence[Source]) -> list[Source]:
     """The sources with names for the groups of runs of a model that were trained in the same way."""
     mixed = {model: _datasets_mix(sources, model) for model in {each.model for each in sources}}
-    runs = [
-        replace(each, setup={**each.setup, **dataset_setup(each.dataset.resolve(), each.trained_on)})
-        if each.hop and mixed[each.model]
-        else each
-        for each in sources
-    ]
     setups: dict[str, dict[str, Setup]] = {}
-    for each in runs:
+    keys = []
+    for each in sources:
+        setup = {**each.setup}
+        if each.hop and mixed[each.model]:
+            setup |= dataset_setup(each.dataset.resolve(), each.trained_on)
+        keys.append(json_text(setup))
         if each.hop:
-            setups.setdefault(each.model, {})[json_text(each.setup)] = each.setup
+            setups.setdefault(each.model, {})[keys[-1]] = setup
     names = {
-        (model, text): name
+        (model, key): name
         for model, found in setups.items()
-        for text, name in zip(found, distinct_names([*found.values()]), strict=True)
+        for key, name in zip(found, distinct_names([*found.values()]), strict=True)
     }
     return [
-        replace(each, group=names[each.model, json_text(each.setup)]) if each.hop else each for each in runs
+        replace(each, setup=setups[each.model][key], group=names[each.model, key]) if each.hop else each
+        for each, key in zip(sources, keys, strict=True)
     ]
 
 
 def _datasets_mix(sources: Sequence[Source], model: str) -> bool:
     """Whether runs of a model on different datasets would share a cell.
 
-    They would if they are on one sub-dataset. Gaps of plain pairs are averaged over pairs, so these would
-    also if their worlds or templates differ. Datasets that differ in their seed alone, and in the
-    palette that is drawn with it, are replicates, of which means are taken.
+    Runs on one sub-dataset do. So do runs on plain pairs, whose gaps are averaged over pairs, so their worlds
+    and templates must not differ. Datasets that differ in their seed alone, and in the palette that is drawn
+    with it, are replicates, of which means are taken.
     """
     found: dict[str, set[str]] = {}
     for each in sources:
@@ -189,15 +186,12 @@ def _source_of_file(path: Path, model: str | None, dataset: Path | None) -> Sour
         raise PredictionsError(f"{path}: predictions do not name their dataset; name it with --dataset DIR")
     origin = read_origin(path)
     name = model or origin.model or path.stem
-    return Source(
-        path, dataset, name, path, note=origin.note, paper_differences=differences_from_paper(name, None)
-    )
+    differences = differences_from_paper(name, None)
+    return Source(path, dataset, name, path, note=origin.note, paper_differences=differences)
 
 
 def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Iterator[Source]:
-    """The predictions of a run that `clevrhope train` and `evaluate` made.
-
-    They are in `predictions/<checkpoint>.<way>.jsonl`, with `score`'s columns; `run.json` describes the run.
+    """The predictions of a run, in `predictions/<checkpoint>.<way>.jsonl`; `run.json` describes it.
 
     Raises:
         PredictionsError: the run is incomplete, or not evaluated yet.
@@ -207,7 +201,7 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
     check_form(run, _RUN, folder / RUN_FILE, error=PredictionsError, remedy=remedy)
     places = (folder, *sorted((folder / OTHER_HOPS).glob("*/"), key=lambda each: name_order(each.name)))
     found = (path for place in places for path in sorted((place / "predictions").glob("[!.]*")))
-    files = [path for path in found if path.suffix in _SUFFIXES and path.is_file()]
+    files = [path for path in found if path.suffix in (".jsonl", ".parquet", ".json") and path.is_file()]
     if not files:
         raise PredictionsError(f"{folder}: no predictions yet; make them with clevrhope evaluate {folder}")
     model = name or str(run["model"]).rpartition(":")[2]
@@ -219,12 +213,15 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
             f"{folder / RUN_FILE}: settings, recipe, features or dataset are not as clevrhope train writes "
             f"them ({error}); {remedy}"
         ) from error
+    stated = Path(run["places"]["dataset"])
+    if not (stated.is_absolute() or stated.exists()):
+        stated = folder / stated
     for path in files:
         checkpoint, _, way = path.name.removesuffix(path.suffix).partition(".")
         known = checkpoint == LAST or _LATE.fullmatch(checkpoint)
         yield Source(
             path=path,
-            dataset=dataset or _dataset(folder, run["places"]["dataset"]),
+            dataset=dataset or stated,
             model=model,
             origin=folder.resolve(),
             way="" if way in OWN_WAYS else way,
@@ -242,9 +239,3 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
 
 _RUN = Fields({"model": TEXT, "hop": NAME, "size": COUNT, "seed": SEED, "places": Fields({"dataset": TEXT})})
 """The part of a run.json that is read."""
-
-
-def _dataset(folder: Path, stated: str) -> Path:
-    """The dataset's folder as the run states it, which may be relative to the run's folder."""
-    path = Path(stated)
-    return path if path.is_absolute() or path.exists() else folder / path

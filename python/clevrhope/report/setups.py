@@ -27,14 +27,9 @@ _PAPER: Mapping[str, tuple[LxmertConfig | TensorNmnConfig, Recipe]] = {
 }
 """The paper's models: configuration, which names the features, and recipe."""
 
-_IRRELEVANT = ("form", "weights")
-"""Settings in which a run may differ from the paper's: how it is computed, and where a file is."""
-
 _OF_RECIPE = "recipe."
 _DROPPED = "dropped "
 """Begins the name of a setting: the share of a type of train questions that a run left out."""
-_NOT_LEARNED = ("name", "evaluated")
-"""Fields of a stage that do not decide what a run learns."""
 _SHORT_DIGEST = 8
 
 
@@ -46,8 +41,7 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
         found["split"] = run["split"]
     if ":" in str(run.get("model")):  # two modules may have a class of one name
         found["model"] = run["model"]
-    init = run.get("init")
-    if init:
+    if init := run.get("init"):
         of = "" if init["hop"] == run.get("hop") else f" of {init['hop']}"
         without = f" without {init['covr']}" if "covr" in init else ""
         found["init"] = f"{init['size']:,} of {init['split']}{of}{without}"
@@ -68,19 +62,17 @@ def dropped(setup: Setup) -> tuple[str, ...]:
 
 def dataset_setup(folder: Path, known: Mapping[str, Any]) -> Setup:
     """A dataset's folder, and what a run says of it, with digests instead of dictionaries."""
-    digests = {
-        f"dataset.{name}": _shortened(
-            sha256(json_text(value).encode()).hexdigest() if isinstance(value, dict) else value
-        )
-        for name, value in known.items()
-    }
-    return {"dataset": folder.name, **digests, "dataset.folder": str(folder)}
+    found = {"dataset": folder.name}
+    for name, value in known.items():
+        digest = sha256(json_text(value).encode()).hexdigest() if isinstance(value, dict) else value
+        found[f"dataset.{name}"] = _shortened(digest)
+    return {**found, "dataset.folder": str(folder)}
 
 
 def distinct_names(setups: Sequence[Setup]) -> list[str]:
-    """A short name for each of some different setups, each unlike the others; one may be "".
+    """A different short name for each of some different setups; one may be "".
 
-    It has those settings, in their order, that tell apart some setups that the ones before them do not.
+    It consists of those settings, in their order, that separate setups which the ones before them do not.
     """
     chosen: list[str] = []
     for name in _names(setups):
@@ -92,22 +84,17 @@ def distinct_names(setups: Sequence[Setup]) -> list[str]:
 def differences(setups: Sequence[Setup]) -> list[str]:
     """The settings of each setup that are not the same in all of them.
 
-    Settings of a stage are left out unless all setups have it.
+    Settings of a stage are left out unless all setups have that stage.
     """
-    common = [set(_stages(each)) for each in setups]
-    shared = set.intersection(*common) if common else set()
-    differ = [
-        name
-        for name in _names(setups)
-        if _n_distinct(setups, [name]) > 1 and (_stage_of(name) is None or _stage_of(name) in shared)
-    ]
+    shared = {None, *set.intersection(*(set(_stages(each)) for each in setups))}
+    differ = [n for n in _names(setups) if _n_distinct(setups, [n]) > 1 and _stage_of(n) in shared]
     return [", ".join(_described(each, differ)) for each in setups]
 
 
 def differences_from_paper(model: str, run: Mapping[str, Any] | None) -> str:
     """How the training of one of the paper's models differs from the package's default for it.
 
-    The default follows the paper, or the public code where the paper does (docs/models.md). Returns "" if
+    The default follows the paper, or the public code that the paper followed (docs/models.md). Returns "" if
     nothing differs, and for other models. `run` is None if there are only predictions.
     """
     if model not in _PAPER:
@@ -115,20 +102,18 @@ def differences_from_paper(model: str, run: Mapping[str, Any] | None) -> str:
     if run is None:
         return "how it was trained is not known"
     config, recipe = _PAPER[model]
-    defaults = asdict(config)
     own = {name: value for name, value in setup_of(run).items() if not name.startswith("features.")}
-    paper = {**defaults, **_of_recipe(as_json_values(asdict(recipe)))}
-    shared = set(_stages(own)) & set(_stages(paper))
-    one_stage = len(_stages(own)) == len(_stages(paper)) == 1
+    of_recipe = _of_recipe(as_json_values(asdict(recipe)))
+    paper = {**asdict(config), **of_recipe}
+    shared = {None, *_stages(own)} & {None, *_stages(paper)}
+    irrelevant = {"form", "weights"}  # how it is computed, and where a file is
+    if len(_stages(own)) == len(_stages(paper)) == 1:  # then these are the same as updates
+        irrelevant |= {f"{_OF_RECIPE}{stage}.updates" for stage in shared}
     found = []
-    for name in _names([own, {name: value for name, value in paper.items() if name not in defaults}]):
-        stage = _stage_of(name)
-        if name in _IRRELEVANT or (stage is not None and stage not in shared):
-            continue
-        if one_stage and name == f"{_OF_RECIPE}{stage}.updates":  # the same as updates
-            continue
+    for name in _names([own, of_recipe]):
         here, there = own.get(name), paper.get(name)
-        if json_text(here) != json_text(there):
+        is_relevant = name not in irrelevant and _stage_of(name) in shared
+        if is_relevant and json_text(here) != json_text(there):
             found.append(f"{name} {_value(here)}, not {_value(there)}")
     return "; ".join(found)
 
@@ -141,22 +126,17 @@ def _of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
         "recipe.stages": [stage["name"] for stage in stages],
     }
     for stage in stages:
-        for name, value in _parts(stage):
-            found[f"{_OF_RECIPE}{stage['name']}.{name}"] = value
+        for name, value in stage.items():
+            start = f"{_OF_RECIPE}{stage['name']}."
+            if name in ("optimiser", "schedule"):
+                found |= {start + (name if key == "kind" else key): each for key, each in value.items()}
+            elif name not in ("name", "evaluated"):  # which do not decide what a run learns
+                found[start + name] = value
     return found
 
 
-def _parts(stage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in stage.items():
-        if name in ("optimiser", "schedule"):
-            yield from ((name if key == "kind" else key, each) for key, each in value.items())
-        elif name not in _NOT_LEARNED:
-            yield name, value
-
-
 def _stages(setup: Setup) -> Sequence[str]:
-    names: Sequence[str] = setup.get("recipe.stages") or ()
-    return names
+    return setup.get("recipe.stages") or ()
 
 
 def _stage_of(name: str) -> str | None:

@@ -5,9 +5,9 @@ all diversities of a palette can be compared on the same questions: the test set
 """
 
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.paper import size_name
 from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
-from clevrhope.report.results import FLOORS, Result
+from clevrhope.report.results import FLOORS, Result, grouped
 from clevrhope.report.runs import LAST, REACHED_FILE
 from clevrhope.report.summary import Group, accuracy, estimate_text
 from clevrhope.report.tables import with_sign
@@ -71,10 +71,8 @@ class Section(NamedTuple):
 
 def sections_of(results: Sequence[Result]) -> list[Section]:
     """The models, pairs and train sizes with several palettes of several diversities."""
-    cells: dict[tuple[str, str, int | None], list[Result]] = {}
-    for each in results:
-        if each.mode == "random":
-            cells.setdefault((each.model, each.pair, each.train_size), []).append(each)
+    drawn = [each for each in results if each.mode == "random"]
+    cells = grouped(drawn, lambda each: (each.model, each.pair, each.train_size))
     found = []
     for (model, pair, size), own in cells.items():
         title = f"{model} on {pair}, trained on {size_name(size) or 'an unknown number of'} questions"
@@ -192,23 +190,19 @@ def _of(results: Iterable[Result], checkpoint: str) -> list[Result]:
 
 def _shared_diversities(results: Iterable[Result]) -> tuple[int, ...]:
     """The diversities that several palettes have; a palette of all combinations is the same for all seeds."""
-    found: dict[int, set[Path]] = {}
-    for each in results:
-        found.setdefault(each.diversity, set()).add(each.source.dataset.resolve())
-    return tuple(sorted(k for k, palettes in found.items() if len(palettes) > 1))
+    palettes = {(each.diversity, each.source.dataset.resolve()) for each in results}
+    n_palettes = Counter(k for k, _ in palettes)
+    return tuple(sorted(k for k, n in n_palettes.items() if n > 1))
 
 
 def _curves(
     results: Iterable[Result], diversities: Sequence[int], figure: Value
 ) -> tuple[tuple[Curve, ...], tuple[str, ...]]:
     """The curves of the palettes that have the figure at all diversities, and the datasets of the others."""
-    palettes: dict[Path, dict[int, list[Result]]] = {}
-    for each in results:
-        if each.trained_diversity in diversities:
-            of_palette = palettes.setdefault(each.source.dataset.resolve(), {})
-            of_palette.setdefault(each.trained_diversity, []).append(each)
+    own = [each for each in results if each.trained_diversity in diversities]
     whole, incomplete = [], []
-    for folder, of_palette in palettes.items():
+    for folder, palette in grouped(own, lambda each: each.source.dataset.resolve()).items():
+        of_palette = grouped(palette, lambda each: each.trained_diversity)
         values = {k: figure(Group(tuple(of_palette[k]))) for k in diversities if k in of_palette}
         curve = {k: value for k, value in values.items() if value is not None}
         if len(curve) == len(diversities):
@@ -233,12 +227,9 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
         The results, the accuracy (None unless `evaluate --reaching` ran, and always with the same one), and
         the number of runs that never reached it.
     """
-    runs: dict[Path, list[Result]] = {}
-    for each in results:
-        runs.setdefault(each.source.origin, []).append(each)
     found: list[Result] = []
     percents, n_censored = set(), 0
-    for folder, of_run in runs.items():
+    for folder, of_run in grouped(results, lambda each: each.source.origin).items():
         path = folder / REACHED_FILE
         if path.exists():
             content = read_object(path, "the checkpoints that evaluate --reaching chose", remedy=_REMEDY)

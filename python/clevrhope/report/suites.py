@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from clevrhope.errors import ClevrhopeError
@@ -11,7 +10,7 @@ from clevrhope.metrics.pairs import CrossingScores, Measure, PairScores, ValueSc
 from clevrhope.metrics.suites import SuiteSplitScores, score_suite
 from clevrhope.metrics.suites.questions import Replies
 from clevrhope.metrics.suites.tables import CROSSING_MEASURES, GROUP_MEASURES, MEASURES, REPLY_MEASURES
-from clevrhope.report.results import Keys, Result
+from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.runs import LAST
 from clevrhope.runtime.progress import Progress
 
@@ -78,10 +77,8 @@ def measure_suites(
     results: Sequence[Result], *, progress: Progress, keys: Keys
 ) -> tuple[list[SuiteResult], tuple[str, ...]]:
     """The scores of all runs on the suites that their files name, and a sentence for each that has none."""
-    files: dict[tuple[Path, str], list[Result]] = {}
-    for each in results:
-        if each.suites and each.checkpoint == LAST:
-            files.setdefault((each.source.path, each.model), []).append(each)
+    own = [each for each in results if each.suites and each.checkpoint == LAST]
+    files = grouped(own, lambda each: (each.source.path, each.model))
     if not files:
         return [], ()
     found: list[SuiteResult] = []

@@ -1,4 +1,4 @@
-"""What sums a report up: the question and its answer, a row for each group of runs, and one for each run.
+"""The summary of a report: the question and its answer, a row for each group of runs, and one for each run.
 
 The runs of a group share a row: one model, one way of choosing combinations, one diversity and one train
 size. A figure of a group is the mean over sub-datasets (pairs, palettes, datasets) of the mean over runs on
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR, Estimate, mean_of_datasets, mean_of_runs, transfer
 from clevrhope.report.page import Block, Table, Text
-from clevrhope.report.results import FLOORS, Result
+from clevrhope.report.results import FLOORS, Result, grouped
 from clevrhope.report.tables import (
     MINUS,
     NO_BREAK,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from clevrhope.metrics.slopes import MeanSlope
 
 Pick = Callable[[Result], Estimate | None]
-"""Takes a figure of one run from its result; None where the run does not have it."""
+"""Takes a figure of a run from its result; None where the run does not have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,7 @@ class Group:
     @property
     def sub_datasets(self) -> dict[tuple[Path, str], list[Result]]:
         """The runs on each sub-dataset."""
-        found: dict[tuple[Path, str], list[Result]] = {}
-        for each in self.results:
-            found.setdefault(each.sub_dataset, []).append(each)
-        return found
+        return grouped(self.results, lambda each: each.sub_dataset)
 
     def estimate(self, pick: Pick) -> Estimate | None:
         """The group's figure; None where no run has it."""
@@ -90,12 +87,9 @@ class Group:
 
 def groups_of(results: Iterable[Result]) -> list[Group]:
     """The groups of results with a complex gap, in order: plain pairs first, by size and diversity."""
-    found: dict[tuple[str, str, int, int | None], list[Result]] = {}
-    for each in results:
-        if each.gap("complex") is not None and each.diversity:
-            key = (each.model, each.combinations, each.diversity, each.train_size)
-            found.setdefault(key, []).append(each)
-    in_order = sorted(found, key=lambda key: (key[1], key[3] or 0, key[2]))
+    whole = [each for each in results if each.gap("complex") is not None and each.diversity]
+    found = grouped(whole, lambda each: (each.combinations, each.train_size, each.diversity, each.model))
+    in_order = sorted(found, key=lambda key: (key[0], key[1] or 0, key[2]))
     return [Group(tuple(found[key])) for key in in_order]
 
 
@@ -142,10 +136,8 @@ def headline(
         return
     yield from map(Text, (question or _ASKED, *answers))
     shown = _at_largest(groups)
-    lines: dict[tuple[str, str], list[Group]] = {}
-    for each in shown:
-        if each.first.source.model not in FLOORS:
-            lines.setdefault((each.first.model, each.first.combinations), []).append(each)
+    own = [each for each in shown if each.first.source.model not in FLOORS]
+    lines = grouped(own, lambda each: (each.first.model, each.first.combinations))
     yield from map(Text, map(_sentence, lines.values()))
     if draws:
         from clevrhope.report.figures import overview
@@ -155,10 +147,9 @@ def headline(
 
 def _at_largest(groups: Sequence[Group]) -> list[Group]:
     """The groups with the largest train size of each model, model by model."""
-    sizes: dict[str, dict[int, list[Group]]] = {}
-    for each in groups:
-        sizes.setdefault(each.first.model, {}).setdefault(each.first.train_size or 0, []).append(each)
-    return [each for of_model in sizes.values() for each in of_model[max(of_model)]]
+    models = grouped(groups, lambda each: each.first.model).values()
+    of_sizes = [grouped(own, lambda each: each.first.train_size or 0) for own in models]
+    return [each for of_size in of_sizes for each in of_size[max(of_size)]]
 
 
 def _sentence(groups: Sequence[Group]) -> str:

@@ -6,16 +6,14 @@ paper's numbers the deviation has ddof 0, as theirs.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.metrics.means import mean_of
 from clevrhope.metrics.paper import ResultRow, paper_results, size_name, size_number
 from clevrhope.report.page import Grey, Table
-from clevrhope.report.results import KINDS, Result
+from clevrhope.report.results import KINDS, Result, grouped
 from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS, SYSTEMATICITY_GAPS
 
@@ -130,13 +128,11 @@ def unmatched_cells(results: Iterable[Result]) -> list[str]:
     Runs of a pair have the same cells, except for questions without a prediction, so each pair counts once,
     by the run with the most predictions.
     """
-    of_pair: dict[tuple[Path, str], list[MatchedGap]] = {}
-    for each in results:
-        if each.matched is not None:
-            of_pair.setdefault((each.source.dataset, each.hop), []).append(each.matched)
-    if not of_pair:
+    there = [(each, each.matched) for each in results if each.matched is not None]
+    pairs = grouped(there, lambda each: (each[0].source.dataset, each[0].hop)).values()
+    matched = [max((gap for _, gap in own), key=lambda gap: gap.n_ood + gap.n_iid) for own in pairs]
+    if not matched:
         return ["", ""]
-    matched = [max(gaps, key=lambda gap: gap.n_ood + gap.n_iid) for gaps in of_pair.values()]
     cells = f"{sum(gap.n_cells_unmatched for gap in matched)} of {sum(gap.n_cells for gap in matched)}"
     n_ood, n_unmatched = sum(gap.n_ood for gap in matched), sum(gap.n_ood_unmatched for gap in matched)
     return [cells, f"{100 * n_unmatched / max(n_ood, 1):.1f}%"]
