@@ -46,7 +46,7 @@ class Places:
         return self.templates / "suites" / f"{suite}_{self.dataset.name}"
 
     def suite_name(self, suite: str) -> str:
-        """The name that a suite has in the dataset's folder; a part of one of the package's has its own."""
+        """The name of a suite in the dataset's folder; a part of one of the package's suites has its own."""
         own = self.own_suite(suite)
         return suite if own is None else own.name
 

@@ -136,7 +136,7 @@ def run_on_ray(
 
 
 def _task_resources(nodes: Sequence[Mapping[str, float]], threads: int, per_gpu: int) -> tuple[int, float]:
-    """Cores and share of a GPU per task, no more than a machine has: Ray would wait for more forever."""
+    """Cores and share of a GPU per task, no more than a machine has, since Ray waits for more forever."""
     with_gpu = [node for node in nodes if node.get("GPU")]
     most = max((int(node.get("CPU", 0)) for node in with_gpu or nodes), default=1)
     return max(1, min(threads, most)), 1 / per_gpu if with_gpu else 0
@@ -257,7 +257,7 @@ class _Server:
 
 
 def _wait_or_kill(process: "subprocess.Popen[bytes]") -> None:
-    """Waits for a process that was asked to end and saves its state; then kills it and its children."""
+    """Waits while a process that was asked to end saves its state; then kills it and its children."""
     try:
         process.wait(_GRACE_S)
     except subprocess.TimeoutExpired:

@@ -198,7 +198,7 @@ def names_of(build: BuildConfig) -> Sequence[str]:
 
 
 def smallest_palette(dataset: DatasetConfig, hop: str) -> str | None:
-    """The sub-dataset of a pair whose combinations all others have, too, and whose test set they answer.
+    """The sub-dataset of a pair with its smallest diversity, whose test set runs on larger ones answer, too.
 
     None where the pair's diversities are not nested, where `hop` is the smallest, or where that test set is
     not built.

@@ -129,10 +129,11 @@ def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:
     chains = [plan.datasets[config.name] for config in left]
     jobs = min(len(left), cores // _CORES_OF_A_DATASET)
     share_a_folder = len({places[config.name].data for config in left}) < len(left)
+    # Blender takes all cores and GPUs by itself.
     uses_blender = any(
         each.folder is None and each.render and each.config.get("rendering", {}).get("renderer") != "native"
         for each in left
-    )  # which takes all cores and GPUs by itself
+    )
     if jobs < 2 or share_a_folder or uses_blender:
         for chain in chains:
             yield run_chain(chain, threads=cores)

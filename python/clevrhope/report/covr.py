@@ -32,7 +32,7 @@ def measure_covr(
     skipped: list[str] = []
     usable: dict[Path, list[Source]] = {}
     for source in sources:
-        if source.checkpoint == LAST and not source.after:
+        if source.is_last:
             try:
                 check_dataset(source, keys(source.dataset))
                 usable.setdefault(source.dataset.resolve(), []).append(source)

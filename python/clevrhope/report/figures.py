@@ -73,7 +73,7 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
             for k, diversity in enumerate(diversities):
                 of_level = [each for each in own if each.diversity == diversity]
                 nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
-                cells = [(size, [e for e in of_level if (e.train_size or 0) == size]) for size in sizes]
+                cells = sorted(grouped(of_level, lambda each: each.train_size or 0).items())
                 means = [(size * nudge, Group(tuple(cell)).estimate(gap_of(kind))) for size, cell in cells]
                 _plot_estimates(axes, means, look_of(diversity))
                 name, hops = own[0].source.paper_model, {each.hop for each in of_level}
@@ -107,17 +107,15 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
     with figure(f"{model}: all held-out pairs", width_in=3.2 * len(splits) + 0.8, height_in=4.6) as drawn:
         panels = drawn.subplots(1, len(splits), sharey=True, squeeze=False)[0]
         for axes, split in zip(panels, splits, strict=True):
-            for hop in dict.fromkeys(each.hop for each in own):
-                of_hop = [each for each in own if each.hop == hop]
-                look = look_of(of_hop[0].diversity)
-                points = [
-                    (size, mean_of(values).value)
-                    for size in sizes
-                    if (values := [e.accuracies[split].value for e in of_hop
-                                   if (e.train_size or 0) == size and split in e.accuracies])
-                ]  # fmt: skip
-                if points:
-                    axes.plot(*zip(*points, strict=True), markersize=5, linewidth=1.3, alpha=0.85, **look)
+            for hop, runs in grouped(own, lambda each: each.hop).items():
+                look = look_of(runs[0].diversity)
+                values = [
+                    (e.train_size or 0, e.accuracies[split].value) for e in runs if split in e.accuracies
+                ]
+                of_size = grouped(values, lambda each: each[0])
+                means = [mean_of([value for _, value in of_size[size]]).value for size in sorted(of_size)]
+                if means:
+                    axes.plot(sorted(of_size), means, markersize=5, linewidth=1.3, alpha=0.85, **look)
                     printed = [(size, percent) for (of, where, size), percent in paper.items()
                                if (of, where) == (split, hop)]  # fmt: skip
                     has_paper |= _plot_paper(axes, printed, look, linewidth=0.7)
@@ -151,9 +149,10 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
         for axes, kind in zip(panels, kinds, strict=True):
             for place, diversity in enumerate(diversities):
                 look = look_of(diversity)
+                hops = dict.fromkeys(each.hop for each in own if each.diversity == diversity)
                 of_hop = [
                     mean_of(gaps).value
-                    for hop in dict.fromkeys(e.hop for e in own if e.diversity == diversity)
+                    for hop in hops
                     if (gaps := [g.value for e in own if e.hop == hop and (g := e.gap(kind))])
                 ]
                 if not of_hop:
@@ -166,7 +165,6 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
                     )  # fmt: skip
                 spread = np.linspace(-0.14, 0.14, len(of_hop)) if len(of_hop) > 1 else np.zeros(1)
                 axes.plot(place + spread, sorted(of_hop), markersize=5.5, alpha=0.9, **look, **_NO_LINE)
-                hops = {each.hop for each in own if each.diversity == diversity}
                 printed = [(place + 0.36, gap) for gap in _paper_gaps(own, kind, largest, hops)]
                 has_paper |= _plot_paper(axes, printed, look, **_NO_LINE)
             _gap_axes(axes, kind)

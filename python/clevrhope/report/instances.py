@@ -18,7 +18,6 @@ from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
 from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
 from clevrhope.report.results import Keys, Result, grouped
-from clevrhope.report.runs import LAST
 from clevrhope.report.setups import dropped
 from clevrhope.report.tables import MINUS
 from clevrhope.splits.kinds import IID, OOD
@@ -107,7 +106,7 @@ def measure_instances(results: Sequence[Result], *, keys: Keys) -> list[Instance
     """The runs with predictions about suites, by their last weights, except those that cannot be read."""
     found = []
     for each in results:
-        if not each.suites or each.checkpoint != LAST or each.source.after:
+        if not (each.suites and each.source.is_last):
             continue
         splits: dict[str, SplitRights] = {}
         pairs: dict[str, list[PairRights]] = {}

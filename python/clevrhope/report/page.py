@@ -57,7 +57,7 @@ class Figure:
 
 
 def file_name(name: str) -> str:
-    """The name with underscores for all but letters and digits, for a file."""
+    """The name as a part of a file's name, with underscores for all but letters and digits."""
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 

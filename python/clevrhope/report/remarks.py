@@ -147,7 +147,7 @@ def _dataset_cells(folder: Path) -> list[str]:
 
 
 def _short_path(source: Source) -> str:
-    """The file's path from the folder with the runs; its name alone where a link leads out of that."""
+    """The file's path from the folder with the runs; only its name where a link leads out of that folder."""
     path, runs = source.path.resolve(), source.origin.resolve().parent
     return str(path.relative_to(runs) if path.is_relative_to(runs) else path.name)
 

@@ -19,7 +19,7 @@ from clevrhope.metrics.estimates import Estimate, QuestionOnly, accuracies, mean
 from clevrhope.metrics.matched_gap import MatchedGap, Matcher
 from clevrhope.metrics.paper import size_name
 from clevrhope.metrics.predictions import read_predictions
-from clevrhope.report.runs import LAST, Source
+from clevrhope.report.runs import Source
 from clevrhope.report.setups import dropped
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import parse_hop
@@ -147,7 +147,7 @@ Key = TypeVar("Key")
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """The items with each key, in the order in which they come."""
+    """The items by key; keys and items are in the order in which they come."""
     found: dict[Key, list[Item]] = {}
     for each in items:
         found.setdefault(key(each), []).append(each)
@@ -287,9 +287,8 @@ def _with_question_only(results: Sequence[Result]) -> list[Result]:
     """The results with the accuracies of question-only runs that were trained on the same sub-dataset."""
     runs: dict[tuple[Path, str], dict[tuple[int, str], list[Result]]] = {}
     for each in results:
-        is_last = each.checkpoint == LAST and not each.source.after
-        is_whole = not each.is_elsewhere and not dropped(each.source.setup)
-        if each.source.model == QUESTION_ONLY and is_last and is_whole and IID in each.accuracies:
+        is_whole = each.source.is_last and not each.is_elsewhere and not dropped(each.source.setup)
+        if each.source.model == QUESTION_ONLY and is_whole and IID in each.accuracies:
             of_place = runs.setdefault(each.sub_dataset, {})
             of_place.setdefault((each.train_size or 0, each.model), []).append(each)
     return [_beside(each, runs.get(each.sub_dataset, {})) for each in results]

@@ -84,6 +84,11 @@ class Source:
         return f"{self.model} ({self.group})" if self.group else self.model
 
     @property
+    def is_last(self) -> bool:
+        """Whether the weights are those at the run's end."""
+        return self.checkpoint == LAST and not self.after
+
+    @property
     def paper_model(self) -> str:
         """The model of the paper to compare with, if it is in the paper; "" for none."""
         return "" if self.way or self.after else self.model

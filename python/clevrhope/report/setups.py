@@ -56,7 +56,7 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
 
 
 def dropped(setup: Setup) -> tuple[str, ...]:
-    """The types of which a run left out some train questions, to compare it with others of its model."""
+    """The types of train questions of which a run left out some."""
     return tuple(name.removeprefix(_DROPPED) for name in setup if name.startswith(_DROPPED))
 
 

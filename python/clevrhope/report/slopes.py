@@ -16,7 +16,7 @@ from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.paper import size_name
 from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
 from clevrhope.report.results import FLOORS, Result, grouped
-from clevrhope.report.runs import LAST, REACHED_FILE
+from clevrhope.report.runs import REACHED_FILE
 from clevrhope.report.summary import Group, accuracy, estimate_text
 from clevrhope.report.tables import with_sign
 from clevrhope.runtime.forms import NAME, NUMBER, Fields, ListOf, check_form
@@ -156,7 +156,7 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
     The first one is primary, whether they have it or not: on the same questions for all K, at the end of
     training.
     """
-    own = [each for each in _of(results, LAST) if not each.is_elsewhere]
+    own = [each for each in results if each.source.is_last and not each.is_elsewhere]
     diversities = _shared_diversities(own)
     if len(diversities) < 2:
         return []
@@ -171,7 +171,7 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
 
     always_right = "normalised transfer of a model that is always right"
     found = [
-        curves(f"{same}, %", _of(smallest, LAST), _accuracy(OOD)),
+        curves(f"{same}, %", [each for each in smallest if each.source.is_last], _accuracy(OOD)),
         curves(f"own {OOD}, %", own, _accuracy(OOD)),
         curves(f"own {IID}, %", own, _accuracy(IID)),
         curves("normalised transfer", own, lambda group: _value(group.transfer), digits=2),
@@ -182,10 +182,6 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
         found.append(curves(name, reached, _accuracy(OOD), n_censored=n_censored))
     shown = [each for each in found if len(each.palettes) > 1 or each.n_censored or each is found[0]]
     return shown if any(len(each.palettes) > 1 for each in shown) else []
-
-
-def _of(results: Iterable[Result], checkpoint: str) -> list[Result]:
-    return [each for each in results if each.checkpoint == checkpoint and not each.source.after]
 
 
 def _shared_diversities(results: Iterable[Result]) -> tuple[int, ...]:

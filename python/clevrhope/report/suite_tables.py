@@ -216,7 +216,7 @@ def _cell(part: Part, group: Group, field: str) -> str:
 
 
 def _count(part: Part, group: Group) -> str:
-    """What the scores are of: runs on a held-out pair have the same pairs, which count once."""
+    """The number of pairs, originals or questions; runs on a held-out pair share theirs, which count once."""
     counts: dict[tuple[Path, str], int] = {}
     for each in group:
         key = (each.result.source.dataset, each.result.hop)
@@ -317,7 +317,7 @@ def coverage_tables(instances: Sequence[Instance], suite: str) -> Iterator[Table
 
 
 def _mean_coverage(own: Sequence[tuple[Result, PairRights]]) -> dict[tuple[str, str], float]:
-    """Model i, model j -> mean of the coverage of j's runs by i's, in per cent; a train size is a model."""
+    """Names i, j of models and train sizes -> mean of the coverage of j's runs by i's, in per cent."""
     by_questions: dict[tuple[Path, str], list[tuple[str, PairRights]]] = {}
     names: dict[str, None] = {}
     for result, rows in own:
@@ -332,5 +332,5 @@ def _mean_coverage(own: Sequence[tuple[Result, PairRights]]) -> dict[tuple[str, 
         for i, j in product(range(len(runs)), repeat=2):
             if i != j and np.isfinite(found[i, j]):
                 shares.setdefault((runs[i][0], runs[j][0]), []).append(100 * float(found[i, j]))
-    # Models in the order in which they come, though no two runs may share their questions.
+    # In the order in which the models come, whichever of them share questions.
     return {(i, j): float(np.mean(shares[i, j])) for i, j in product(names, repeat=2) if (i, j) in shares}

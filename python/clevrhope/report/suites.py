@@ -95,7 +95,7 @@ def measure_suites(
 
 
 def _of_file(results: Sequence[Result], key: AnswerKey, suite: str) -> list[SuiteResult]:
-    """The scores of all runs in a file that have a result."""
+    """The scores of those runs in a file that have a result."""
     source = results[0].source
     scores = score_suite(key, suite, source.path, seed=0, bootstrap=0)  # no intervals, so no draws
     runs = {(each.hop, each.run, each.train_size): each for each in results}

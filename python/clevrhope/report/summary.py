@@ -33,7 +33,7 @@ Pick = Callable[[Result], Estimate | None]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Some runs.
+    """Runs that share a row.
 
     Attributes:
         results: of the runs.

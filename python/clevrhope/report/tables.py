@@ -30,7 +30,7 @@ class PaperValue(NamedTuple):
 
 
 def models_of(results: Iterable[Result]) -> list[str]:
-    """Names of the models: those of the paper in its order, then others as they come."""
+    """Names of the models: the paper's in its order, then others in the order in which they come."""
     order = list(dict.fromkeys(each.model for each in paper_results()))
     names: dict[str, int] = {}
     for each in results:
@@ -141,7 +141,7 @@ def unmatched_cells(results: Iterable[Result]) -> list[str]:
 def with_uncollapsed(
     values: Sequence[float], collapsed: Sequence[bool], text_of: Callable[[Sequence[float]], str]
 ) -> str:
-    """The text of all values; if some runs collapsed, after a slash that of the others."""
+    """The text of all values; if some runs collapsed, that of the others follows after a slash."""
     if not any(collapsed):
         return text_of(values)
     others = [value for value, has_collapsed in zip(values, collapsed, strict=True) if not has_collapsed]
@@ -216,7 +216,7 @@ def _sizes(results: Iterable[Result]) -> list[int | None]:
 
 
 def _hops(results: Iterable[Result]) -> list[tuple[int, str]]:
-    """Diversity and name of each HOP, by decreasing diversity, those of the paper in its order."""
+    """Diversity and name of each HOP, by decreasing diversity, then in the paper's order."""
     found = {(each.diversity, each.hop) for each in results}
     order = {hop: k for k, hop in enumerate(dict.fromkeys(each.hop for each in paper_results()))}
     return sorted(found, key=lambda each: (-each[0], order.get(each[1], len(order)), name_order(each[1])))
