@@ -23,6 +23,9 @@ from clevrhope.runtime.progress import Advance, Stage
 SECONDS_BETWEEN_LINES = 30.0
 """Without a terminal, a long stage prints a line at this interval."""
 
+_SECONDS_BETWEEN_SAMPLES = 0.1
+"""Bars move at this interval: rich keeps 1,000 samples, which then suffice for a rate over 30 seconds."""
+
 ROOM_FOR_BARS = 120
 """Columns that a terminal needs for bars."""
 
@@ -58,14 +61,20 @@ class TerminalProgress:
         ]
         with Progress(*columns, console=self._console) as progress:
             task = progress.add_task(f"{title:<34}" if wide else title, total=total or None)
+            waiting, moved = 0, 0.0
 
             def advance(n: int, /, *, there: bool = False) -> None:
+                nonlocal waiting, moved
                 if there:
                     progress.tasks[0].completed += n
                     n = 0  # rich takes this call as the start of the rate's time
-                progress.advance(task, n)
+                waiting += n
+                if there or monotonic() - moved >= _SECONDS_BETWEEN_SAMPLES:
+                    progress.advance(task, waiting)
+                    waiting, moved = 0, monotonic()
 
             yield advance
+            progress.advance(task, waiting)
             if not total:
                 done = progress.tasks[0].completed
                 progress.update(task, total=done)

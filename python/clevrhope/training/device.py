@@ -48,8 +48,8 @@ def computing(device: torch.device, *, precision: Precision, deterministic: bool
             raise
         operation = str(error).partition(" ")[0]
         raise ConfigError(
-            f"--deterministic: torch has no deterministic {operation} on this device; leave the flag out, or "
-            "write the model without this operation"
+            f"--deterministic: torch has no deterministic {operation} on this device; train without it, take "
+            "another device, or write the model without this operation"
         ) from error
     finally:
         torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before[:2]

@@ -137,7 +137,8 @@ def evaluate(
     Raises:
         ConfigError: no such checkpoint, HOP, split, suite or device; both `checkpoints` and `reaching`, or an
             impossible accuracy; a HOP with another pair; another dataset without an `out` of its own; or
-            chosen splits, while the existing file has other splits' predictions by other weights.
+            chosen splits, while the existing file has other splits' predictions by other weights; or the run
+            is deterministic, and torch has no deterministic version of an operation on this device.
         DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
     """
     folder = RunFolder(Path(run))

@@ -303,8 +303,9 @@ impl Body<'_> {
     /// Whether a point is inside.
     pub fn contains(&self, point: V3) -> bool {
         let offset = point - self.location;
-        // A little more than the bound, to allow for rounding.
-        offset.dot(offset) < 1.01 * self.bound * self.bound && self.shape.contains(self.to_local(point))
+        // A little more than the bound, to allow for rounding. An open mesh may contain points beyond it.
+        let is_near = offset.dot(offset) < 1.01 * self.bound * self.bound || matches!(self.shape, Shape::Mesh(_));
+        is_near && self.shape.contains(self.to_local(point))
     }
 
     /// The shading normal at the point where a ray of this direction hits the surface.
