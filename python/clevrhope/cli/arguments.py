@@ -123,8 +123,8 @@ rendering_options = (
         click.option(
             "--samples",
             type=Whole(1),
-            help="Blender's samples per pixel, in place of --quality; from 512 on without denoising, as in "
-            "the original.  [default: 16]",
+            help="Blender's samples per pixel, in place of --quality; with 512 or more without denoising, as "
+            "in the original.  [default: 16]",
         ),
     ),
     option_group(

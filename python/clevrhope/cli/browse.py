@@ -23,9 +23,9 @@ from clevrhope.cli.command import Command
     type=Whole(0, 65_535),
     default=8765,
     show_default=True,
-    help="The port on this machine; a free one takes its place if it is in use.",
+    help="The port on this machine; if it is in use, a free one is taken instead.",
 )
-@click.option("--no-browser", is_flag=True, help="Open no browser; print the address alone.")
+@click.option("--no-browser", is_flag=True, help="Do not open a browser; only print the address.")
 @click.option(
     "--static", "out", type=PATH, metavar="OUT", help="Write the pages into a new folder, for any web server."
 )

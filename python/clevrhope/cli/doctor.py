@@ -9,9 +9,7 @@ from clevrhope.cli.arguments import blender_option, json_option, with_options
 from clevrhope.cli.command import Command
 
 
-@click.command(
-    cls=Command, short_help="Checks this installation and says what to type where something is amiss."
-)
+@click.command(cls=Command, short_help="Checks this installation and tells you how to fix what is wrong.")
 @with_options(blender_option, json_option)
 def doctor(as_json: bool) -> int:
     """Lists versions, extras, Blender, GPUs, browsers, disk and memory, and what to type if one is amiss.
@@ -31,5 +29,5 @@ def doctor(as_json: bool) -> int:
         click.echo(f"{each.state:<8} {each.name:<{width}}  {each.value}")
         if each.remedy:
             click.echo(f"{'':<{width + 11}}-> {each.remedy}")
-    click.echo("Something that is installed does not work." if is_broken else "What is installed works.")
+    click.echo("Something that is installed does not work." if is_broken else "Everything installed works.")
     return int(is_broken)

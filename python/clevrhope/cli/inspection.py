@@ -97,7 +97,7 @@ def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
     return 0 if report.ok else 1
 
 
-@click.command(cls=Command, short_help="Tells whether a folder's content is that of its edition.")
+@click.command(cls=Command, short_help="Checks whether a folder's content is that of its edition.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @no_progress_option
 @json_option

@@ -63,7 +63,7 @@ _device = click.option(
 @quiet_option
 @json_option
 def features(folder: Path, kind: str, **choices: Any) -> None:
-    """Extracts the features of a dataset's images that models read.
+    """Extracts the features of a dataset's images for models to read.
 
     After an interruption, run the same command again to resume. DIR may also be the folder of CLEVR v1.0,
     whose val set train --tune-on takes.
@@ -177,7 +177,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         "--updates",
         type=Whole(1),
         metavar="N",
-        help="Updates of all stages together; each stage keeps its share of them.",
+        help="Total updates over all stages; each stage keeps its share of them.",
     ),
     click.option(
         "--seed",

@@ -272,7 +272,9 @@ def score(
 @click.option("--dataset", type=PATH, metavar="DIR", help="The dataset that files of predictions are about.")
 @click.option("--title", metavar="TEXT", help="Title of the page.")
 @click.option(
-    "--question", metavar="TEXT", help="What was asked, which the page begins with.  [default: the paper's]"
+    "--question",
+    metavar="TEXT",
+    help="The research question, shown at the top of the page.  [default: the paper's]",
 )
 @click.option(
     "--way",

@@ -189,7 +189,7 @@ def _show(
         click.echo("\n".join(suite_lines(made, notes)))
 
 
-@click.command(cls=Command, short_help="Lists the question families, for suites of one's own.")
+@click.command(cls=Command, short_help="Lists the question families, for writing your own suites.")
 @click.argument("names", metavar="[FAMILY]...", nargs=-1)
 @click.option(
     "--templates", type=PATH, metavar="FOLDER", help="Templates of your own.  [default: the package's]"

@@ -485,7 +485,7 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
     Raises:
         BindingError: they differ in something that decides content; says where, with both values.
     """
-    remedy = "choose another --out, or ask for what the folder was made with"
+    remedy = "choose another --out, or use the folder's own settings"
 
     def check_equal(name: str, there: Any, here: Any) -> None:
         if there != here:
@@ -503,7 +503,7 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
     here = rendering_of_folder(there, {"renderer": "blender", **wanted.rendering})
     if there["renderer"] != here["renderer"]:
         raise BindingError(
-            f"{root}: its images are made with {rendering_in_words(there)}, not with "
+            f"{root}: its images were made with {rendering_in_words(there)}, not with "
             f"{rendering_in_words(here)}; {remedy}"
         )
     if reason := other_revision(there, here):

@@ -287,10 +287,13 @@ def store_like(root: Path, info: StoreInfo) -> FeatureStore:
 
 def _remedy(dataset: Path, kind: str, reads_pixels: bool) -> str:
     """What to do if there is no store of a kind: pixels come first, because they need no weights."""
+    kinds = sorted(read_info(folder).kind for folder in stores_in(dataset))
     if kind == PIXELS or not reads_pixels:
-        return f"make them first: clevrhope features {dataset} --kind {kind}"
-    there = any(read_info(folder).kind == PIXELS for folder in stores_in(dataset))
-    make = "" if there else f"clevrhope features {dataset} --kind {PIXELS}, then "
+        make = f"make them first: clevrhope features {dataset} --kind {kind}"
+        if kinds:
+            make += f"; or train with --set features={kinds[0]}, which are there, if the model can read them"
+        return make
+    make = "" if PIXELS in kinds else f"clevrhope features {dataset} --kind {PIXELS}, then "
     return (
         f"the model can read pixels, which need no weights: {make}train with --set features={PIXELS}; or "
         f"make {kind} from a file of weights: clevrhope features {dataset} --kind {kind} --weights PATH"

@@ -246,7 +246,7 @@ def _bind(
         if a == b:
             changed = [name for name in how if before.get(name) != how[name]]
             a, b = (", ".join(f"{name} {each.get(name)}" for name in changed) for each in (before, how))
-        raise DatasetError(f"{out}: its images are made with {a}, not with {b}; choose another --out")
+        raise DatasetError(f"{out}: its images were made with {a}, not with {b}; choose another --out")
     own = {"sha256": record(scenes).sha256, "pictures": names}
     kinds = parse_passes([*passes, *files.get(scenes.name, {}).get("passes", ())], f"{path}: passes")
     if kinds:
