@@ -131,7 +131,7 @@ def measure_models(
 def counted_rnns(model: nn.Module) -> Iterator[list[float]]:
     """Yields a list of the floating-point operations in calls of LSTMs and GRUs that torch does not count.
 
-    Only matrix products count, as in torch; the gradients of weights and of inputs cost the same again each.
+    Only matrix products count, as in torch; the gradients of weights and of inputs each cost as much again.
     For packed sequences on a CPU, torch runs single products, which it counts itself.
     """
     found: list[float] = []
