@@ -213,7 +213,7 @@ def _results(
         pair, types, diversity, mode = _pair(hop, key)
         found, floor = accuracies(key, hop, given), floor_of(key.folder, hop, size)
         n_missing, n_asked, n_unanswered = _counts(source, key, hop, given)
-        grouped = {each: key.test_set(hop, each).answers for each in found if SPLITS[each].drawn == "places"}
+        minimal = {each: key.test_set(hop, each).answers for each in found if SPLITS[each].drawn == "places"}
         yield Result(
             source=source,
             model=f"{source.name}{way}{source.after and f', {after}'}",
@@ -227,7 +227,7 @@ def _results(
             run=(source.run if run is None else run) or "",
             accuracies=found,
             constants={
-                split: 100 * float(np.bincount(each).max()) / len(each) for split, each in grouped.items()
+                split: 100 * float(np.bincount(each).max()) / len(each) for split, each in minimal.items()
             },
             n_missing=n_missing,
             n_asked=n_asked,
