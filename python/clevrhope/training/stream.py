@@ -365,7 +365,7 @@ class Stream:
         self._epoch, self._position, self._resumed = state["epoch"], state["position"], share
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A worker is not in the process group, so it is told the rank.
+        # A worker is not in the process group, so the rank is passed on to it.
         share = self._share()
         state = {**self.__dict__, "_ranks": (share.rank, share.world_size)}
         return restored, (Stream, state)

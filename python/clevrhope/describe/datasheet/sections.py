@@ -159,8 +159,8 @@ def baselines(data: SubDataset) -> str:
     return "\n\n".join(
         [
             "## How well does guessing do?",
-            "The first two are chosen on the split itself, so they are better than honest guessing, by far "
-            "where a family has only a few questions; "
+            "The first two are chosen on the split itself, so they overstate what guessing achieves, most of "
+            "all where a family has only a few questions; "
             f"the third is learned on {code(TRAIN.name)}, and the fourth always answers no. Report them with "
             "accuracies.",
             table(

@@ -32,7 +32,7 @@ HEDGES = _list(
     "might may could maybe perhaps possibly if whether would question asks need must should let looking find"
     " check"
 )
-"""Words of statements that are uncertain, or that say what is still to be found out."""
+"""Words of statements that are uncertain, or that name something still to be determined."""
 
 NUMBERS = _list("zero one two three four five six seven eight nine ten")
 LARGER = _list("eleven twelve thirteen fourteen fifteen twenty dozen hundred")
