@@ -9,5 +9,5 @@ pub fn studio() -> Studio {
 }
 
 pub fn placements() -> Vec<Placement> {
-    serde_json::from_slice(include_bytes!("../../benches/placements.json")).unwrap()
+    serde_json::from_slice(include_bytes!("../../../../benchmarks/engine/placements.json")).unwrap()
 }

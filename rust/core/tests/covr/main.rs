@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // In a test, a panic is the message.
 
-#[path = "../../benches/assets/mod.rs"]
-#[allow(clippy::expect_used)]
+#[path = "../../../../benchmarks/engine/assets.rs"]
+#[allow(clippy::expect_used, dead_code)]
 mod assets;
 mod public_programs;
 mod questions;

@@ -86,9 +86,8 @@ fn lit_stage<'a>(stage: &'a Stage<'_>, patches: &Patches, effort: Effort) -> Lit
 mod tests {
     use super::sobol::SobolSample;
     use super::*;
-    use crate::render::lanes::WITHOUT_AVX2;
+    use crate::machine::without_avx2;
     use crate::render::test_scenes::{placements, studio};
-    use std::sync::atomic::Ordering;
 
     #[test]
     fn images_are_the_same_with_and_without_avx2() {
@@ -98,9 +97,7 @@ mod tests {
             let stage = studio.stage(placement, 150, 100).unwrap();
             for effort in [Effort::DRAFT, Effort::STANDARD, Effort::HIGH] {
                 let wide = render(&stage, &patches, effort);
-                WITHOUT_AVX2.store(true, Ordering::Relaxed);
-                let plain = render(&stage, &patches, effort);
-                WITHOUT_AVX2.store(false, Ordering::Relaxed);
+                let plain = without_avx2(|| render(&stage, &patches, effort));
                 assert_eq!(wide, plain);
             }
         }

@@ -1,6 +1,6 @@
 //! The native renderer's images of six scenes, on one core.
 //!
-//! The program keeps its symbols: `perf record cargo bench --bench render -- --profile-time 10` shows where time goes.
+//! The program keeps its symbols: `perf record cargo bench -p clevrhope-benchmarks --bench render -- --profile-time 10` shows where time goes.
 
 #![allow(clippy::expect_used)]
 
@@ -9,7 +9,7 @@ use clevrhope_core::render::stage::{Placement, Studio};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
-const LOOK: &[u8] = include_bytes!("../../../blender_assets/look.json");
+const LOOK: &[u8] = include_bytes!("../../blender_assets/look.json");
 /// The placements of the first reference scenes.
 const PLACEMENTS: &[u8] = include_bytes!("placements.json");
 const SIZE_PX: [u32; 2] = [480, 320];

@@ -1,6 +1,6 @@
 //! The project's own world and templates, for the benchmarks.
 
-#![allow(dead_code)] // Each benchmark is a separate program, and uses only what it needs.
+#![allow(clippy::expect_used)]
 
 use clevrhope_core::Vocabulary;
 use clevrhope_core::question::TemplateSet;
@@ -8,8 +8,8 @@ use clevrhope_core::scene::{Asset, SceneConfig, World};
 
 pub fn world() -> World {
     let properties =
-        Asset { file: "properties.json", bytes: include_bytes!("../../../../blender_assets/properties.json") };
-    let look = Asset { file: "look.json", bytes: include_bytes!("../../../../blender_assets/look.json") };
+        Asset { file: "properties.json", bytes: include_bytes!("../../blender_assets/properties.json") };
+    let look = Asset { file: "look.json", bytes: include_bytes!("../../blender_assets/look.json") };
     World::new(properties, look, SceneConfig::default()).expect("the project's own assets are valid")
 }
 

@@ -4,8 +4,6 @@
 
 #![allow(clippy::expect_used)]
 
-mod assets;
-
 use clevrhope_core::covr::{
     Bound, Comparison, Condition, Connective, Counted, Meaning, Object, Phrasings, Quantifier, Relation, Structure,
     Subgraph,
@@ -44,8 +42,8 @@ fn meanings() -> Vec<Meaning> {
 }
 
 fn texts(c: &mut Criterion) {
-    let file = include_bytes!("../../../question_templates/covr.json");
-    let phrasings = Phrasings::read(file, "covr.json", assets::world().vocab()).expect("the project's own are valid");
+    let file = include_bytes!("../../question_templates/covr.json");
+    let phrasings = Phrasings::read(file, "covr.json", clevrhope_benchmarks::world().vocab()).expect("the project's own are valid");
     let meanings = meanings();
     let mut group = c.benchmark_group("covr_texts");
     group.throughput(Throughput::Elements(meanings.iter().map(|meaning| phrasings.n(meaning) as u64).sum()));

@@ -2,8 +2,6 @@
 
 #![allow(clippy::expect_used)]
 
-mod assets;
-
 use clevrhope_core::audit::{Names, TextParser};
 use clevrhope_core::program::encode::ProgramVocabulary;
 use clevrhope_core::question::generator::QuestionGenerator;
@@ -16,9 +14,9 @@ use rayon::prelude::*;
 const SCENES: u64 = 2_000;
 
 fn parse(criterion: &mut Criterion) {
-    let world = assets::world();
+    let world = clevrhope_benchmarks::world();
     let vocab = world.vocab();
-    let read = assets::TemplateFiles::read();
+    let read = clevrhope_benchmarks::TemplateFiles::read();
     let templates = read.set(vocab);
 
     let words = templates.words();

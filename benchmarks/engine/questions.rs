@@ -6,8 +6,6 @@
 
 #![allow(clippy::expect_used)]
 
-mod assets;
-
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::question::TemplateSet;
 use clevrhope_core::question::balance::WINDOW;
@@ -72,9 +70,9 @@ fn scenes(world: &World, name: &str, holdout: &Holdout, with: bool) -> Vec<(u64,
 }
 
 fn questions(criterion: &mut Criterion) {
-    let world = assets::world();
+    let world = clevrhope_benchmarks::world();
     let vocab = world.vocab();
-    let templates = assets::TemplateFiles::read().set(vocab);
+    let templates = clevrhope_benchmarks::TemplateFiles::read().set(vocab);
     let plans = templates.plans(vocab);
     let holdout = Holdout::new(vocab, &["rubber", "cylinder"]).expect("both are values");
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one thread");

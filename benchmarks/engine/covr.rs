@@ -4,8 +4,6 @@
 
 #![allow(clippy::expect_used)]
 
-mod assets;
-
 use clevrhope_core::covr::{
     DistractorChoice, PairPlace, Phrasings, SetQuestion, SetQuestions, SetRule, SetStream, Template,
 };
@@ -15,7 +13,7 @@ use clevrhope_core::split::{PoolScan, SceneRule};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::sync::Arc;
 
-const PHRASINGS: &[u8] = include_bytes!("../../../question_templates/covr.json");
+const PHRASINGS: &[u8] = include_bytes!("../../question_templates/covr.json");
 /// The number of windows of a workload.
 const WINDOWS: usize = 8;
 
@@ -59,7 +57,7 @@ fn print(name: &str, made: &SetQuestions) {
 }
 
 fn questions(criterion: &mut Criterion) {
-    let world = Arc::new(assets::world());
+    let world = Arc::new(clevrhope_benchmarks::world());
     let without = rule("covr_train", SceneRule::Without, &[PairPlace::Nowhere]);
     let with = rule("covr_test_ood", SceneRule::Any, &[PairPlace::Mentioned, PairPlace::Distractor]);
     for rule in [without, with] {

@@ -2,8 +2,6 @@
 
 #![allow(clippy::expect_used)]
 
-mod assets;
-
 use clevrhope_core::scene::{Pool, json};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -11,7 +9,7 @@ use std::hint::black_box;
 const SCENES: u64 = 2_000;
 
 fn sampling(criterion: &mut Criterion) {
-    let world = assets::world();
+    let world = clevrhope_benchmarks::world();
     let pool = Pool::new(&world, 0, "train");
     let mut group = criterion.benchmark_group("scenes");
     group.throughput(Throughput::Elements(SCENES)).sample_size(10);
