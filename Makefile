@@ -1,6 +1,8 @@
-# make demo   all set-up, then the main job with real rendering (8 samples: little more than half of the time), into out/demo
-# make test   all set-up, then every check that is quick: Rust, Python, linters, types, stubs
+# make demo   all set-up, then the main job with real rendering, into out/demo
+# make test   all set-up, then the quick tests of Rust and Python: does it work on this machine?
+# make check   what only those who change the code need: linters, types, stubs, benchmarks that compile
 # make test-slow   the other tests: kills, clusters, models that learn, a thousand images
+# make test-avx2   the quick tests of Python as on a processor without AVX-512; TESTS names some of them
 # make test-wheel   builds a wheel for other machines, and tests it in an environment without Rust and with numpy 2
 # make test-numpy1   the same with numpy 1
 # make sdist   the source distribution, into dist
@@ -11,38 +13,63 @@
 # Needs Python 3.11, a C compiler and cargo; everything else goes into .venv. A second run sets up nothing.
 
 .DELETE_ON_ERROR:
-.PHONY: demo docs test test-slow test-wheel test-numpy1 wheel sdist fuzz test-paper check-rust check-python render-libraries clean
+.PHONY: demo docs test check test-slow test-avx2 test-numpy1 test-wheel wheel sdist fuzz test-paper \
+  check-rust check-python test-rust requirements libraries clean
 .DEFAULT_GOAL := test
 
 VENV := .venv
 BIN := $(abspath $(VENV))/bin
-MATURIN := VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --locked --release
+UV := VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv pip install
+MATURIN := PATH=$(BIN):$$PATH VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --uv --locked --release
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --durations 10
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # pyo3 asks this interpreter when cargo checks and tests.
 export PYO3_PYTHON := $(BIN)/python
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
+# uv takes a mirror from its own variable alone.
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
-demo: $(VENV)/render.stamp render-libraries
-	$(BIN)/clevrhope build --hop rubber_cylinder --preset demo --seed 3 --samples 8 --out out/demo
+# Half as many images as the preset has still show every split.
+demo: libraries $(VENV)/render.stamp
+	@mkdir -p out
+	@printf '[sizes]\ntrain = 72\nval_iid = 18\ncomplex_iid = 36\ncomplex_ood = 6\nminimal_places = 2\n' > out/demo.toml
+	$(BIN)/clevrhope build --hop rubber_cylinder --preset demo --config out/demo.toml --seed 3 --samples 8 --out out/demo
+	@echo "Made: a train set without rubber cylinders and test sets with and without them. Open out/demo/index.html to see"
+	@echo "them. Next: '. $(VENV)/bin/activate', and the section Use of README.md."
 
-test: check-rust check-python
+test: libraries $(VENV)/dev.stamp test-rust
+	$(PYTEST)
+	@echo "All quick tests passed. Next: make demo builds a first dataset; make check and make test-slow are for changes."
+
+# With the features of the whole workspace, the engine that Python uses is the one that these tests are linked to.
+test-rust: $(VENV)/dev.stamp
+	cargo test --locked --release --workspace --exclude clevrhope-benchmarks --quiet
+
+check: check-rust check-python
+	@echo "All checks of style and types passed."
 
 check-rust: $(VENV)/python.stamp
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	cargo test --locked --release -p clevrhope-core
-	cargo bench --locked -p clevrhope-core --no-run
+	cargo bench --locked --workspace --no-run
 
-check-python: $(VENV)/dev.stamp render-libraries
+check-python: $(VENV)/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clevrhope._core
-	$(PYTEST)
 
-test-slow: $(VENV)/dev.stamp render-libraries
+test-slow: libraries $(VENV)/dev.stamp
 	$(PYTEST) -m slow
+
+# Without what numpy, torch, OpenBLAS and the engine use of newer processors.
+TESTS ?= tests
+test-avx2: libraries $(VENV)/dev.stamp
+	NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy.core._multiarray_umath import __cpu_dispatch__ as names; \
+	  print(*(name for name in names if name.startswith("AVX512")))')" \
+	  ATEN_CPU_CAPABILITY=avx2 OPENBLAS_CORETYPE=Haswell CLEVRHOPE_SIMD=none $(PYTEST) $(TESTS)
 
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -74,39 +101,56 @@ test-numpy1: wheel
 clean:
 	rm -rf $(VENV) target out dist
 
-# Set-up, each step done once and again when what it depends on changes.
+# Set-up, each step done once and again when what it depends on changes. What is missing is said before anything is
+# downloaded.
 
-$(VENV)/python.stamp:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || \
-	  { echo "clevrhope needs Python 3.11 (Blender 4.5 exists for no other); found: $$($(PYTHON) --version 2>&1 || echo none)." \
-	    "Install it, or name it: make PYTHON=/path/to/python3.11"; exit 1; } >&2
-	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
-	  { echo "clevrhope needs a C compiler as a linker: apt-get install gcc libc6-dev, or what your system calls it."; exit 1; } >&2
-	@command -v cargo >/dev/null || \
-	  { echo "clevrhope needs cargo, Rust's build tool: see https://rustup.rs."; exit 1; } >&2
-	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
-	  { echo "This Python has no ensurepip: apt-get install python3.11-venv, or what your system calls it."; exit 1; } >&2
-	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet 'maturin>=1.9.4,<2'
-	@touch $@
+STOP := stop() { printf '%s\n' "$$1" >&2; exit 1; };
 
-# The engine compiles while Blender is downloaded; what is asked for last finds both done. It is maturin that
-# compiles, as what cargo makes by itself would be compiled again for it.
-$(VENV)/render.stamp: $(VENV)/python.stamp pyproject.toml $(RUST_SOURCES)
-	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	  print(*project["dependencies"], *project["optional-dependencies"]["render"], sep="\n")' > $(VENV)/render.txt
-	$(MATURIN) --skip-install & $(BIN)/python -m pip install --quiet -r $(VENV)/render.txt; wait $$!
-	$(MATURIN) --extras render
-	@touch $@
-
-$(VENV)/dev.stamp: $(VENV)/render.stamp
-	$(MATURIN) --extras render,train,docs,dev
-	@touch $@
-
-$(VENV)/docs.stamp: $(VENV)/python.stamp pyproject.toml $(RUST_SOURCES)
-	$(MATURIN) --extras docs
-	@touch $@
+requirements:
+	@$(STOP) \
+	$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || \
+	  stop "clevrhope needs Python 3.11 (Blender 4.5 exists for no other); found: $$($(or $(PYTHON),python3) --version \
+	2>/dev/null || echo none). Install it, or name it: make PYTHON=/path/to/python3.11"; \
+	$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+	  stop "This Python has no ensurepip: apt-get install python3.11-venv, or what your system calls it."; \
+	command -v cc >/dev/null || \
+	  stop "clevrhope needs a C compiler, cc: apt-get install gcc libc6-dev, or what your system calls it."; \
+	command -v cargo >/dev/null || stop "clevrhope needs cargo, Rust's build tool: see https://rustup.rs."
 
 # Blender needs a few of the system's libraries; without them, this says which and how to install them.
-render-libraries: $(VENV)/render.stamp
-	@$(BIN)/python -m clevrhope.runtime.blender
+libraries: requirements
+	@PYTHONPATH=python $(or $(wildcard $(BIN)/python),$(PYTHON)) -m clevrhope.runtime.blender
+
+$(VENV)/python.stamp: | requirements
+	$(call space,3)
+	@echo "Setting up $(VENV): Python packages are downloaded while the engine compiles, which takes minutes."
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(STOP) $(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.8,<1' 'maturin>=1.9.4,<2' || \
+	  stop "pip could not download uv and maturin; connect to the network, or name a mirror: PIP_INDEX_URL=... make"
+	@touch $@
+
+# Stops where less than $(1) GB are free for what is made anew.
+space = @$(STOP) [ -e $@ ] || [ $$(df -Pk . | awk 'NR == 2 {print $$4}') -ge $(1)000000 ] || \
+  stop "$(VENV) and target need $(1) GB on this disk, which has $$(df -Pk . | awk 'NR == 2 {print $$4 / 1e6}') GB free."
+
+# Installs the package with extras, $(1), which take $(2) GB with the engine. The second call of maturin finds packages
+# and engine made.
+define install
+	$(call space,$(2))
+	@$(STOP) $(UV) -r pyproject.toml $(addprefix --extra ,$(1)) & packages=$$!; \
+	$(MATURIN) --skip-install || { kill $$packages; \
+	  stop "The engine could not be compiled (see above); cargo downloads crates, and needs Rust 1.88 or later."; }; \
+	wait $$packages || \
+	  stop "uv could not install Python packages (see above); they need network and space; a mirror is PIP_INDEX_URL=... make"
+	@$(MATURIN) --quiet
+	@touch $@
+endef
+
+$(VENV)/render.stamp: $(VENV)/python.stamp $(SOURCES)
+	$(call install,render,3)
+
+$(VENV)/dev.stamp: $(VENV)/python.stamp $(SOURCES)
+	$(call install,render train docs dev,11)
+
+$(VENV)/docs.stamp: $(VENV)/python.stamp $(SOURCES)
+	$(call install,docs,3)

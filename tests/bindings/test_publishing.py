@@ -113,7 +113,7 @@ def test_what_is_published_is_there_and_the_program_that_publishes_it_is_fixed()
 def test_blenders_system_libraries_are_installed_before_the_tests() -> None:
     jobs = read(ROOT / ".github/workflows/test.yml")["jobs"]
     for name in ("checks", "slow-checks"):
-        *_, install, tests = (step["run"] for step in jobs[name]["steps"] if "run" in step)
+        install, tests, *_ = (step["run"] for step in jobs[name]["steps"] if "run" in step)
         assert tests.startswith("make test")
         packages = shlex.split(install.partition("install --yes ")[2])
         assert packages == sorted(DEBIAN_PACKAGES.values())

@@ -142,7 +142,7 @@ def run_line(words: list[str], *, only_read: bool) -> None:
     elif program == "make":
         targets = re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
         assert arguments[0] in targets
-    elif program == "pip":
+    elif program in ("pip", "uv"):
         extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"][
             "optional-dependencies"
         ]

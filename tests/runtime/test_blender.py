@@ -61,6 +61,20 @@ def test_missing_libraries_are_named_with_their_packages(
     )
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system has what Blender needs")
+def test_missing_libraries_are_named_before_blender_is_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(libraries, "find_blender", lambda: None)
+    monkeypatch.setattr(libraries, "DEBIAN_PACKAGES", {"libc.so.6": "libc6", "libnone.so.1": "libnone1"})
+    assert libraries.main() == 1
+    assert capsys.readouterr().err.startswith(
+        "Blender needs the system library libnone.so.1: apt-get install libnone1 (Debian, Ubuntu)"
+    )
+    monkeypatch.setattr(libraries, "DEBIAN_PACKAGES", {"libc.so.6": "libc6"})
+    assert libraries.main() == 0
+
+
 @pytest.mark.parametrize(
     ("problem", "sentence"),
     [
@@ -176,6 +190,7 @@ def test_an_interpreter_without_blender_is_named(
     assert dict(os.environ) == before
 
 
+@pytest.mark.slow
 def test_images_of_another_environment_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenes = list(enumerate(reference_scenes()[:2]))
     settings = RenderSettings(width=48, height=32, samples=2)
@@ -204,6 +219,7 @@ def test_an_environment_that_is_there_is_kept(
     assert capsys.readouterr().out == f"Blender 4.5.3 is in {answers.parents[1]}.\n"
 
 
+@pytest.mark.slow
 def test_a_failed_installation_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

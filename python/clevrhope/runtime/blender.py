@@ -6,11 +6,12 @@ one made by `clevrhope blender install`. The variable comes first, then this env
 made by that command.
 
 `python -m clevrhope.runtime.blender` prints one sentence on what is missing and how to install it, and exits
-with 1; or it prints nothing.
+with 1; or it prints nothing. Before Blender is installed, it checks the system's libraries alone.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
@@ -256,10 +257,21 @@ def explain_start(problem: str) -> str:
     return f"a render worker could not be set up: {problem}"
 
 
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
 def main() -> int:
     """Prints what is missing, if anything."""
     try:
-        check_blender()
+        if find_blender() is not None:
+            check_blender()
+        elif sys.platform == "linux" and (missing := [each for each in DEBIAN_PACKAGES if not _loads(each)]):
+            raise RenderError(missing_message(missing))
     except (ConfigError, RenderError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
