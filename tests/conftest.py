@@ -5,12 +5,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 # A loaded machine is slow, not wrong; and a failure must come again in the next run.
-settings.register_profile("clevrhope", deadline=None, derandomize=True)
+settings.register_profile(
+    "clevrhope", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 settings.load_profile("clevrhope")
 
 # A shell starts a background job with Ctrl-C ignored, and what such a job starts inherits that: the programs
@@ -18,6 +20,9 @@ settings.load_profile("clevrhope")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+# Small models are fastest on one thread, the more so beside other tests. What tests start inherits this.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Blender is the one beside these tests, whatever else this user has installed.
 os.environ.pop("CLEVRHOPE_BLENDER_PYTHON", None)

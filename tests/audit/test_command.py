@@ -316,6 +316,7 @@ def test_other_templates_than_the_folders_are_refused(
     assert "other templates" in refused(clean, capsys, "--templates", str(folder))
 
 
+@pytest.mark.slow
 def test_pairs_of_different_sizes_in_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--no-render", "--quiet", "--seed", "3", "--out", str(tmp_path / "out")]
     for hop, preset in (("rubber_cylinder", "demo"), ("cyan_cylinder", "small")):

@@ -75,6 +75,7 @@ def test_of_many_scenes_a_sample_is_drawn_by_the_seed(monkeypatch: pytest.Monkey
     assert line.note.startswith("a sample of 20 of ")
 
 
+@pytest.mark.slow
 def test_a_train_set_names_the_smaller_ones_that_it_begins_with(tmp_path: Path) -> None:
     config = replace(PRESETS["demo"], question_json=False)
     config = replace(config, sizes=replace(config.sizes, train=25_010))

@@ -113,6 +113,7 @@ SETTINGS: list[dict[str, str]] = [
 
 
 @pytest.mark.parametrize("changes", SETTINGS)
+@pytest.mark.slow
 def test_nothing_is_wrong_with_a_dataset_as_it_was_built(changes: dict[str, str], tmp_path: Path) -> None:
     report = audit(with_sets(tmp_path / "out", **changes))
     assert failed(report) == {}
@@ -161,6 +162,7 @@ FILES: list[tuple[Callable[[Arrays], None], str]] = [
 
 
 @pytest.mark.parametrize(("change", "fault"), FILES)
+@pytest.mark.slow
 def test_a_number_out_of_its_range_is_found(
     change: Callable[[Arrays], None], fault: str, data: SpoiltSets
 ) -> None:
@@ -182,6 +184,7 @@ JSON: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("key", "value", "fault"), JSON)
+@pytest.mark.slow
 def test_json_that_says_something_else_is_found(key: str, value: Any, fault: str, data: SpoiltSets) -> None:
     data.rows(TRAIN, lambda rows: rows[6].__setitem__(key, value))
     assert any(f"{TRAIN}[6]: {fault}" in each or f"[6]: {fault}" in each for each in data.faults("files"))

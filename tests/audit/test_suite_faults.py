@@ -743,6 +743,7 @@ FAULTS: list[tuple[Plant, str, str]] = [
 @pytest.mark.parametrize(
     ("plant", "line", "file"), FAULTS, ids=[f"{plant.__name__}-{line}" for plant, line, _ in FAULTS]
 )
+@pytest.mark.slow
 def test_a_planted_fault_is_found_on_its_line(data: SpoiltSuite, plant: Plant, line: str, file: str) -> None:
     plant(data)
     found = failed(audit(data.root))
@@ -830,6 +831,7 @@ def test_suites_of_other_kinds_of_folders(tmp_path: Path) -> None:
         assert {each.result for each in lines(folder).values()} == {"passed"}
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_leaves_out_its_pairs_alone(data: SpoiltSuite) -> None:
     whole = {each.name: each for each in audit(data.root).checks}
     path = data.path(data.file("rad"))

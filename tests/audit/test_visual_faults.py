@@ -233,6 +233,7 @@ def test_a_sound_folder_passes(visual: Path) -> None:
 
 
 @pytest.mark.parametrize(("plant", "file"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.slow
 def test_a_fault_is_found(plant: Plant, file: str, data: SpoiltVisual) -> None:
     plant(data)
     found = failed(audit(data.root))

@@ -1,7 +1,6 @@
 """A client for tests, which speaks to the pages' application without a network."""
 
 import re
-import time
 from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
@@ -12,10 +11,10 @@ from clevrhope.browse.folder import Folder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site, application
 from clevrhope.runtime.progress import Silent
+from waiting import wait_until
 
 HOP = "rubber_cylinder"
 TOKEN = "a-token"
-WAIT_S = 60
 
 
 class SiteClient:
@@ -26,11 +25,14 @@ class SiteClient:
 
     def get(self, address: str, status: int = 200) -> str:
         """The page, once its index is made."""
-        for _ in range(10 * WAIT_S):
+        answer = self.raw.get(f"/{TOKEN}/{address}")
+
+        def there() -> bool:
+            nonlocal answer
             answer = self.raw.get(f"/{TOKEN}/{address}")
-            if "Making the index" not in answer.text:
-                break
-            time.sleep(0.1)
+            return "Making the index" not in answer.text
+
+        wait_until(there, "the index is made")
         assert answer.status_code == status, answer.text
         return answer.text
 

@@ -4,8 +4,7 @@ import os
 import re
 import shutil
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,6 +20,7 @@ from clevrhope.browse.server import Site, application
 from clevrhope.browse.serving import bound
 from clevrhope.browse.static import write_static
 from clevrhope.runtime.progress import Silent
+from waiting import HANG_S, wait_until
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extra dev")
 
@@ -45,31 +45,37 @@ def address(dataset: Path, cache: Path, predictions: list[str]) -> Iterator[str]
     with bound(0, print) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        while not server.started:
-            time.sleep(0.05)
+        wait_until(lambda: server.started, "the server starts")
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
         server.should_exit = True
         thread.join()
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def open_page() -> Iterator[Callable[..., Any]]:
+    """Opens a page with these settings, in a context of its own, which ends with the page."""
+    hang_ms = 1000 * HANG_S
     with sync_api.sync_playwright() as play:
-        found = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=hang_ms)
+
+        def opened(**settings: Any) -> Any:
+            page = browser.new_page(**settings)
+            page.set_default_timeout(hang_ms)
+            return page
+
+        yield opened
+        browser.close()
 
 
 @pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
+def page(open_page: Callable[..., Any]) -> Iterator[Any]:
     """A wide page, on which no script may fail and nothing may be refused."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    made = context.new_page()
+    made = open_page(viewport={"width": 1280, "height": 900})
     problems: list[str] = []
     made.on("pageerror", lambda error: problems.append(str(error)))
     made.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
     yield made
-    context.close()
+    made.close()
     assert problems == []
 
 
@@ -86,13 +92,13 @@ def follow(page: Any, element: Any) -> None:
 def open_list(page: Any, address: str, query: str) -> None:
     """Opens a list; its index may have to be made first."""
     page.goto(f"{address}questions?{query}")
-    page.wait_for_selector("p.count", timeout=60_000)
+    page.wait_for_selector("p.count")
 
 
 def test_clicks_lead_from_the_overview_to_a_step(page: Any, address: str) -> None:
     page.goto(address)
     follow(page, page.get_by_role("link", name="complex_iid", exact=True).first)
-    page.wait_for_selector("ol.lines", timeout=60_000)
+    page.wait_for_selector("ol.lines")
     page.get_by_label("Order").select_option("file")
     follow(page, page.get_by_role("button", name="Show"))
     follow(page, page.locator("ol.lines a").nth(20))
@@ -150,16 +156,15 @@ def test_the_keyboard_alone_does_everything(page: Any, address: str) -> None:
     page.wait_for_url(re.compile("complex_iid/20"))
 
 
-def test_it_works_without_the_script(browser: Any, address: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+def test_it_works_without_the_script(open_page: Callable[..., Any], address: str) -> None:
+    page = open_page(java_script_enabled=False)
     page.goto(f"{address}{QUESTION}")
     follow(page, page.locator("a.step").first)
     assert page.locator("g.box.lit").count() > 0
     follow(page, page.get_by_role("switch", name="Masks"))
     assert page.locator("img.mask").first.is_visible()
     assert page.locator("g.box.lit").count() > 0
-    context.close()
+    page.close()
 
 
 def test_filters_and_models_are_used_by_their_labels(page: Any, address: str) -> None:
@@ -187,14 +192,13 @@ PAGES = (
 
 @pytest.mark.parametrize("where", PAGES)
 def test_pages_are_sound_for_screen_readers_and_narrow_screens(
-    browser: Any, address: str, where: str
+    open_page: Callable[..., Any], address: str, where: str
 ) -> None:
     """One h1, landmarks, a name for each control, a text for each image, and contrast, light and dark."""
     for width, scheme in ((1280, "light"), (390, "dark"), (390, "light"), (1280, "dark")):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        page = context.new_page()
+        page = open_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page.goto(f"{address}{where}")
-        page.wait_for_selector("h1:not(:has-text('Making'))", timeout=60_000)
+        page.wait_for_selector("h1:not(:has-text('Making'))")
         assert page.locator("h1").count() == 1
         assert page.get_by_role("main").count() == 1
         assert page.get_by_role("navigation", name="You are here").count() == 1
@@ -211,7 +215,7 @@ def test_pages_are_sound_for_screen_readers_and_narrow_screens(
         if folder := os.environ.get("CLEVRHOPE_SCREENSHOTS"):
             name = re.sub(r"\W+", "-", where) or "home"
             page.screenshot(path=f"{folder}/{name}-{width}-{scheme}.png", full_page=True)
-        context.close()
+        page.close()
 
 
 def worst_contrast(page: Any) -> float:
@@ -237,8 +241,8 @@ def worst_contrast(page: Any) -> float:
     return worst
 
 
-def test_the_image_stays_in_sight_on_a_narrow_screen(browser: Any, address: str) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 700})
+def test_the_image_stays_in_sight_on_a_narrow_screen(open_page: Callable[..., Any], address: str) -> None:
+    page = open_page(viewport={"width": 390, "height": 700})
     page.goto(f"{address}{QUESTION}")
     last = page.locator("a.step").last
     last.scroll_into_view_if_needed()
@@ -248,15 +252,14 @@ def test_the_image_stays_in_sight_on_a_narrow_screen(browser: Any, address: str)
     page.close()
 
 
-def test_dark_is_dark_and_light_is_light(browser: Any, address: str) -> None:
+def test_dark_is_dark_and_light_is_light(open_page: Callable[..., Any], address: str) -> None:
     shades = []
     for scheme in ("light", "dark"):
-        context = browser.new_context(color_scheme=scheme)
-        page = context.new_page()
+        page = open_page(color_scheme=scheme)
         page.goto(address)
         colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
         shades.append(sum(map(int, re.findall(r"\d+", colour)[:3])) / 3)
-        context.close()
+        page.close()
     assert shades[0] > 200
     assert shades[1] < 60
 
@@ -282,7 +285,7 @@ def test_a_static_export_works_under_any_server(
     write_static(dataset, out, limit=3, predictions=[], progress=Silent(), say=print)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "public"))) as server:
         threading.Thread(target=server.serve_forever).start()
-        page = browser.new_page()
+        page = open_page()
         page.goto(f"http://127.0.0.1:{server.server_address[1]}/pages/index.html")
         follow(page, page.get_by_role("link", name="complex_iid", exact=True).first)
         follow(page, page.locator("ol.lines a").first)

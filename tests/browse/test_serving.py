@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from site_client import HOP
 
 from clevrhope.__main__ import run_command
 from clevrhope.browse.serving import bound, opened
+from waiting import HANG_S, wait_until
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def served(dataset: Path, cache: Path, *more: str) -> Iterator[tuple[subprocess.
 
 
 def get(address: str) -> str:
-    with urllib.request.urlopen(address, timeout=60) as answer:
+    with urllib.request.urlopen(address, timeout=HANG_S) as answer:
         return answer.read().decode()
 
 
@@ -49,12 +49,13 @@ def test_it_serves_until_it_is_interrupted(dataset: Path, cache: Path) -> None:
         with pytest.raises(urllib.error.HTTPError, match="403"):
             get(address[: address.index("/", 8) + 1])
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
+        assert process.wait(timeout=HANG_S) == 130
         rest = process.stderr.read()
         assert "Traceback" not in rest
         assert rest.endswith("clevrhope: stopped\n")
 
 
+@pytest.mark.slow
 def test_two_at_once_have_ports_and_tokens_of_their_own(dataset: Path, cache: Path) -> None:
     with served(dataset, cache, "--port", "0") as (_, first, _):
         port = first.split(":")[2].split("/")[0]
@@ -115,10 +116,7 @@ def test_without_a_browser_there_is_a_sentence(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr("webbrowser.open", open_nothing)
     with opened("http://127.0.0.1:1/secret/", tmp_path, said.append):
-        for _ in range(100):
-            if said:
-                break
-            time.sleep(0.05)
+        wait_until(lambda: bool(said), "a sentence")
         (page,) = tmp_path.iterdir()
         assert page.stat().st_mode & 0o077 == 0
     assert said == ["No browser could be opened, so open the address above in one."]
@@ -132,11 +130,7 @@ def test_the_token_is_on_no_command_line(tmp_path: Path, monkeypatch: pytest.Mon
     asked: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda page: asked.append(page) or True)
     with opened("http://127.0.0.1:1/secret/", tmp_path, print):
-        for _ in range(100):
-            if asked:
-                break
-            time.sleep(0.05)
-    assert asked
+        wait_until(lambda: bool(asked), "the browser is opened")
     assert "secret" not in asked[0]
 
 

@@ -10,6 +10,8 @@ from site_client import HOP, SiteClient, links, text_of
 
 from clevrhope.__main__ import run_command
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

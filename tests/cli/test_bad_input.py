@@ -252,6 +252,7 @@ def test_constraints_of_the_wrong_kind_are_told_in_the_files_words(fail: Fail, t
         assert f"{path}{message}" in fail("--config", path, "--no-render")
 
 
+@pytest.mark.slow
 def test_a_split_that_nothing_can_fill(fail: Fail, tmp_path: Path) -> None:
     """Where every object is a rubber cylinder, no scene is without one."""
     path = tmp_path / "properties.json"
@@ -296,6 +297,7 @@ def limited(set_limit: str, out: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_no_space_left_and_then_some(tmp_path: Path) -> None:
     """A file that may not grow meets the same code as a disk that is full."""
     out = tmp_path / "out"

@@ -148,6 +148,7 @@ def test_a_plan_that_drew_its_seed_says_how_a_build_gets_the_same(
         assert "was drawn" not in run(capsys, "plan", *QUICK, *given)[0], "the folder's, or the one given"
 
 
+@pytest.mark.slow
 def test_a_plan_counts_the_images_that_pairs_share(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,6 +173,7 @@ def test_a_plan_counts_the_images_that_pairs_share(
     assert "pairs use an image" in words
 
 
+@pytest.mark.slow
 def test_a_plan_of_the_paper_agrees_with_its_numbers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

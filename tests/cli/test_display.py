@@ -2,27 +2,12 @@
 
 import io
 import re
-import time
 
 import pytest
 from rich.console import Console
 
 from clevrhope.runtime import display
 from clevrhope.runtime.display import TerminalProgress
-
-
-def test_a_terminal_shows_how_far_how_fast_and_how_long_yet() -> None:
-    shown = io.StringIO()
-    console = Console(file=shown, force_terminal=True, width=140, color_system=None)
-    with TerminalProgress(console).stage("Asking", total=40, unit="questions") as advance:
-        for _ in range(3):
-            time.sleep(0.12)
-            advance(10)
-        time.sleep(0.2)
-    text = shown.getvalue()
-    assert "30/40" in text
-    assert "questions/s" in text
-    assert re.search(r"questions/s \d\d:\d\d", text)  # the time left
 
 
 class Clock:
@@ -35,10 +20,34 @@ class Clock:
         return self.now
 
 
-def test_what_an_earlier_call_did_says_nothing_of_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(display, "monotonic", made)
+    return made
+
+
+def terminal(shown: io.StringIO, clock: Clock, *, width: int = 140) -> TerminalProgress:
+    """Progress on a terminal."""
+    return TerminalProgress(
+        Console(file=shown, force_terminal=True, width=width, color_system=None, get_time=clock)
+    )
+
+
+def test_a_terminal_shows_how_far_how_fast_and_how_long_yet(clock: Clock) -> None:
+    shown = io.StringIO()
+    with terminal(shown, clock).stage("Asking", total=40, unit="questions") as advance:
+        for _ in range(3):
+            clock.now += 0.12
+            advance(10)
+    text = shown.getvalue()
+    assert "30/40" in text
+    assert "questions/s" in text
+    assert re.search(r"questions/s \d\d:\d\d", text)  # the time left
+
+
+def test_what_an_earlier_call_did_says_nothing_of_the_rate(clock: Clock) -> None:
     """900 updates are there; 50 made in 100 s leave 100 s for the other 50, not 5 s."""
-    clock = Clock()
-    monkeypatch.setattr(display, "monotonic", clock)
     shown = io.StringIO()
     progress = TerminalProgress(Console(file=shown, width=40))
     with progress.stage("tensor_nmn engine", total=1000, unit="updates") as advance:
@@ -53,15 +62,13 @@ def test_what_an_earlier_call_did_says_nothing_of_the_rate(monkeypatch: pytest.M
     ]
 
 
-def test_a_bar_counts_what_is_there_and_its_rate_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_counts_what_is_there_and_its_rate_without_it(clock: Clock) -> None:
     shown = io.StringIO()
-    console = Console(file=shown, force_terminal=True, width=140, color_system=None)
-    with TerminalProgress(console).stage("Training", total=1_000_000, unit="updates") as advance:
+    with terminal(shown, clock).stage("Training", total=1_000_000, unit="updates") as advance:
         advance(900_000, there=True)
         for _ in range(3):
-            time.sleep(0.12)
+            clock.now += 0.12
             advance(10)
-        time.sleep(0.2)
     text = shown.getvalue()
     assert "900030/1000000" in text
     speeds = [float(each.replace(",", "")) for each in re.findall(r"([\d.,]+) updates/s", text)]
@@ -70,14 +77,13 @@ def test_a_bar_counts_what_is_there_and_its_rate_without_it(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(("width", "there"), [(80, True), (100, True), (40, False)])
-def test_a_narrow_terminal_shows_the_rate_where_it_has_room(width: int, there: bool) -> None:
+def test_a_narrow_terminal_shows_the_rate_where_it_has_room(width: int, there: bool, clock: Clock) -> None:
     shown = io.StringIO()
-    console = Console(file=shown, force_terminal=True, width=width, color_system=None)
-    with TerminalProgress(console).stage("tensor_nmn engine", total=500_000, unit="updates") as advance:
+    progress = terminal(shown, clock, width=width)
+    with progress.stage("tensor_nmn engine", total=500_000, unit="updates") as advance:
         for _ in range(3):
-            time.sleep(0.12)
+            clock.now += 0.12
             advance(10)
-        time.sleep(0.2)
     assert bool(re.search(r"\d/s ", shown.getvalue())) == there
     assert "30/500000" in shown.getvalue()
 
@@ -88,24 +94,26 @@ def test_rates_as_one_says_them() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80, 140])
-def test_a_title_is_never_cut(width: int) -> None:
+def test_a_title_is_never_cut(width: int, clock: Clock) -> None:
     shown = io.StringIO()
-    console = Console(file=shown, force_terminal=True, width=width, color_system=None)
     title = "Asking large_rubber complex_ood" if width > 40 else "Exporting clevr"
-    with TerminalProgress(console).stage(title, total=20_000_000, unit="questions") as advance:
+    with terminal(shown, clock, width=width).stage(title, total=20_000_000, unit="questions") as advance:
         advance(19_000_000)
-        time.sleep(0.2)
     assert title in shown.getvalue()
     assert "\N{HORIZONTAL ELLIPSIS}" not in shown.getvalue()
 
 
-def test_elsewhere_a_long_stage_says_now_and_then_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elsewhere_a_long_stage_says_now_and_then_what_is_left(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(display, "SECONDS_BETWEEN_LINES", 0.0)
     shown = io.StringIO()
     with TerminalProgress(Console(file=shown, width=40)).stage(
         "Rendering", total=3, unit="images"
     ) as advance:
+        clock.now += 0.1
         advance(1)
+        clock.now += 1.0
         advance(2)
     lines = shown.getvalue().splitlines()
     assert re.fullmatch(r"Rendering: 1 of 3 images, .* s, [\d,.]+ images/s, .* left", lines[0])

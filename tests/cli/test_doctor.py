@@ -35,19 +35,16 @@ def test_what_is_installed_here_works(capsys: pytest.CaptureFixture[str]) -> Non
     assert all(bool(each["remedy"]) == (each["state"] != OK) for each in found.values())
 
 
-def test_it_is_quick_and_loads_nothing_heavy() -> None:
-    """Counted in processor time, as the machine may be busy."""
+def test_it_loads_nothing_heavy() -> None:
     code = """
-import sys, time
+import sys
 from clevrhope.__main__ import run_command
 assert run_command(["doctor"]) == 0
 heavy = {"torch", "bpy", "matplotlib", "scipy", "pyarrow", "ray", "transformers", "skimage"}
-print(time.process_time(), sorted(heavy & set(sys.modules)))
+print(sorted(heavy & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    seconds, _, loaded = done.stdout.splitlines()[-1].partition(" ")
-    assert loaded == "[]"
-    assert float(seconds) < 3.0
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.fixture

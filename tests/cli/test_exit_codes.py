@@ -5,13 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from click import ClickException
 
 from clevrhope.__main__ import RESUMABLE, commands, run_command
+from waiting import HANG_S, wait_until
 
 NOWHERE = "nowhere"
 
@@ -143,11 +143,9 @@ def test_a_process_that_is_stopped_ends_with_130(tmp_path: Path, number: signal.
     process = subprocess.Popen(
         [sys.executable, "-m", "clevrhope", *words], stderr=subprocess.PIPE, text=True, env=os.environ
     )
-    while not out.exists():
-        assert process.poll() is None
-        time.sleep(0.05)
+    wait_until(lambda: out.exists() or process.poll() is not None, "the folder is made")
     process.send_signal(number)
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 130
     assert err.endswith("clevrhope: stopped; run the same command to resume\n")
 

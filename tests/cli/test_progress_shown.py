@@ -52,6 +52,7 @@ def test_the_stages_are_shown_unless_quiet(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_estimated_counts_all_splits(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

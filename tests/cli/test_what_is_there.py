@@ -21,6 +21,7 @@ def sizes(out: Path) -> dict[str, dict[str, int]]:
     return {hop: {name: each["questions"] for name, each in found.items()} for hop, found in splits.items()}
 
 
+@pytest.mark.slow
 def test_a_pair_that_is_added_gets_the_sizes_of_the_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,6 +57,7 @@ def test_a_default_folder_that_is_there_is_named(
     assert "out/demo: made with another seed (3 there, 4 asked for)" in said
 
 
+@pytest.mark.slow
 def test_a_folder_without_images_is_said_to_get_some(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,6 +71,7 @@ def test_a_folder_without_images_is_said_to_get_some(
         assert (sentence in capsys.readouterr().err) == is_said, more
 
 
+@pytest.mark.slow
 def test_what_binds_a_folder_need_not_be_said_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,6 +102,7 @@ def test_a_folder_keeps_its_renderer(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "the renderer native takes --quality" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_preset_keeps_its_sizes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     less = ["--train-questions", "54", "--test-questions", "9", "--seed", "1"]
@@ -137,6 +141,7 @@ def test_a_file_lies_over_the_sizes_of_the_folder(tmp_path: Path) -> None:
     assert sizes(out)["none"] == {"train": 300, "val": 40, "test": 30}
 
 
+@pytest.mark.slow
 def test_merge_takes_from_the_parts_what_binds_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

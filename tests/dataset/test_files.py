@@ -124,7 +124,7 @@ def test_a_second_run_is_told_so_and_the_lock_goes_with_a_killed_process(tmp_pat
         from clevrhope.runtime.lock import locked
         with locked(Path(sys.argv[1])):
             print("locked", flush=True)
-            time.sleep(60)
+            time.sleep(3600)
     """
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(script), str(tmp_path)], stdout=subprocess.PIPE, text=True

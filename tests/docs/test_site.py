@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("mkdocs")
+pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).parents[2]
 

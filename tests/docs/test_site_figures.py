@@ -17,6 +17,7 @@ def make(out: Path, *names: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_script_names_every_image_and_every_image_is_there() -> None:
     refused = make(DOCS / "images", "no_such_figure")
     assert refused.returncode == 2

@@ -49,6 +49,7 @@ def test_every_part_has_a_digest_of_its_own(built: Path, editions: Path) -> None
     assert len(set(found.values())) == len(found)
 
 
+@pytest.mark.slow
 def test_other_batches_and_workers_give_the_same_content(
     built: Path, editions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

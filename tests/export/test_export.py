@@ -239,6 +239,7 @@ def test_a_scene_file_that_is_cut_off(copy: Path, tmp_path: Path) -> None:
 
 @all_formats
 @pytest.mark.parametrize("limit", [900, 3_000])
+@pytest.mark.slow
 def test_no_space_left_and_then_some(dataset: Path, tmp_path: Path, name: str, limit: int) -> None:
     """A file that may not grow meets the same code as a disk that is full."""
     arguments = ["export", str(dataset), "--format", name, "--hop", HOP, "--quiet"]

@@ -49,6 +49,7 @@ def asked(dataset: Path, out: Path, name: str, *more: str, form: str = "parquet"
     return [*command, "--quiet", *more]
 
 
+@pytest.mark.slow
 def test_the_exported_folder_is_uploaded(png_dataset: Path, tmp_path: Path, hub: FakeHub) -> None:
     """In a process of its own, with the settings that a user has."""
     done = subprocess.run(

@@ -124,6 +124,7 @@ def test_the_card_shows_a_row_of_images_for_each_split(
     np.testing.assert_array_equal(pixels[164:, :240], np.asarray(shown))
 
 
+@pytest.mark.slow
 def test_the_card_shows_the_plots_that_the_datasheet_has(copy: Path, tmp_path: Path) -> None:
     export(copy, tmp_path / "before", format="parquet", images=False)
     assert not (tmp_path / "before" / "figures").exists()

@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
             os._exit(7)
         if do == "swell":
             _held = b"x" * scene["bytes"]
-            time.sleep(600)
+            time.sleep(3600)
         if do == "unfit":
             write_frame(replies, {"unfit": "failed with RuntimeError: illegal address in the queue"})
             continue
@@ -48,7 +48,7 @@ def main(folder: Path) -> None:
         if do == "slow":
             time.sleep(scene["seconds"])
         if do == "hang":
-            time.sleep(600)
+            time.sleep(3600)
         if "log" in scene:
             with Path(scene["log"]).open("a") as log:
                 log.write(f"{scene['value']} {os.environ.get('CUDA_CACHE_PATH')}\n")

@@ -337,6 +337,7 @@ def test_a_corner_on_a_straight_edge_may_turn_by_rounding(properties: Write, tmp
     assert read_world(properties=properties(shapes={"lump": "rounded.obj"}))
 
 
+@pytest.mark.slow
 def test_a_mesh_has_so_many_triangles_at_most(
     properties: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

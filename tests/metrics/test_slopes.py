@@ -52,6 +52,7 @@ def simulated(effect: float, n: int, generator: np.random.Generator) -> list[flo
     return slopes
 
 
+@pytest.mark.slow
 def test_simulated_nulls_are_rejected_at_no_more_than_five_per_cent() -> None:
     generator = np.random.default_rng(11)
     n_flips = n_interval = 0

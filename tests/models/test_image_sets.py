@@ -175,6 +175,7 @@ def test_16_sets_are_learned_by_heart() -> None:
     assert learn_by_heart(model, batch, rate=2e-3, most=300) == 1.0
 
 
+@pytest.mark.slow
 def test_a_checkpoint_gives_the_same_scores_in_a_fresh_process(tmp_path: Path) -> None:
     model, batch = made("object_transformer", TRANSFORMER, seed=5), sets_of("attributes")
     save_file(model.state_dict(), tmp_path / "weights.safetensors")

@@ -31,6 +31,7 @@ def model_and_batch(name: str, of_sets: bool) -> tuple[Any, Batch]:
 
 
 @pytest.mark.parametrize(("name", "of_sets"), CASES)
+@pytest.mark.slow
 def test_no_update_reads_a_number_from_its_device(name: str, of_sets: bool) -> None:
     """The device is torch's meta: its tensors have no values, and whatever reads one raises an error."""
     model, on_cpu = model_and_batch(name, of_sets)

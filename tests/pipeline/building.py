@@ -46,9 +46,15 @@ def make() -> Make:
     return run
 
 
-def command(*arguments: str | Path, delay_s: float = 0.0) -> subprocess.Popen[str]:
+def command(
+    *arguments: str | Path, delay_s: float = 0.0, hangs_after: int | None = None
+) -> subprocess.Popen[str]:
     """Starts the command line with images that need no Blender."""
-    environment = {**os.environ, "FAKE_RENDERER_DELAY_S": str(delay_s)}
+    environment = {
+        **os.environ,
+        "FAKE_RENDERER_DELAY_S": str(delay_s),
+        "FAKE_RENDERER_HANGS_AFTER": str(hangs_after),
+    }
     return subprocess.Popen(
         [sys.executable, str(SCRIPT), *map(str, arguments)],
         env=environment,

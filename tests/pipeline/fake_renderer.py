@@ -1,7 +1,8 @@
 """A renderer for the pipeline's tests that makes images without Blender. As a script: the command line.
 
 `python fake_renderer.py build --hop ...` is `clevrhope build --hop ...` with these images. The environment
-variable FAKE_RENDERER_DELAY_S makes each take so long, so that a test can interrupt it.
+variable FAKE_RENDERER_DELAY_S makes each take so long, and after FAKE_RENDERER_HANGS_AFTER images there is no
+other, so that a test can interrupt it.
 """
 
 import os
@@ -50,6 +51,8 @@ class FakeRenderer:
         for number, (key, scene) in enumerate(scenes):
             if number == self._fails_on:
                 raise RenderError("the render worker cannot be started: it was killed")
+            if str(number) == os.environ.get("FAKE_RENDERER_HANGS_AFTER"):
+                time.sleep(3600)
             time.sleep(float(os.environ.get("FAKE_RENDERER_DELAY_S", "0")))
             held.append((key, pixels_of(scene)))
             if len(held) == self._workers:

@@ -267,6 +267,7 @@ def test_text_alone_can_still_be_added(spoilt: Path) -> None:
     assert problems(spoilt) == []
 
 
+@pytest.mark.slow
 def test_plan_counts_their_bytes_and_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = ["plan", "--hop", "none", "--splits", "val", "--test-questions", "9", "--seed", "1"]
     plan += ["--renderer", "native", "--quality", "draft", "--out", str(tmp_path / "none"), "--json"]

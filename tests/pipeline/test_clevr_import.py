@@ -128,6 +128,7 @@ def test_grown_and_joined_folders_are_those_made_at_once(
     assert tree(tmp_path / "joined") == tree(tmp_path / "once")
 
 
+@pytest.mark.slow
 def test_the_folder_may_be_moved_and_written_otherwise_but_not_be_another(
     clevr: MadeClevr, tmp_path: Path, make: Make
 ) -> None:
@@ -164,6 +165,7 @@ def test_the_folder_may_be_moved_and_written_otherwise_but_not_be_another(
         merge(part, request(tmp_path / "joined", **asked(clevr)))
 
 
+@pytest.mark.slow
 def test_a_folder_keeps_its_share_where_none_is_asked_for(
     clevr: MadeClevr, tmp_path: Path, make: Make
 ) -> None:
@@ -271,6 +273,7 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
     assert json.loads((out / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.5
 
 
+@pytest.mark.slow
 def test_the_plan_says_what_comes_from_clevr(clevr: MadeClevr, tmp_path: Path, make: Make) -> None:
     small = make_plan(request(tmp_path / "out", **asked(clevr)))
     make(tmp_path / "out", **asked(clevr))

@@ -165,6 +165,7 @@ def test_dev_and_test_share_no_text_and_paraphrases_change_words_alone(folder: P
     assert all(a["question"] != b["question"] and a["program"] == b["program"] for a, b in pairs)
 
 
+@pytest.mark.slow
 def test_a_larger_folder_extends_a_smaller_one(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "grown"
     shutil.copytree(folder, out)
@@ -180,6 +181,7 @@ def test_a_larger_folder_extends_a_smaller_one(folder: Path, tmp_path: Path) -> 
     assert tree(out) == tree(whole)
 
 
+@pytest.mark.slow
 def test_a_folder_gets_them_later_and_keeps_its_files(tmp_path: Path) -> None:
     out = tmp_path / "out"
     build(request(out, render=False))
@@ -196,6 +198,7 @@ def test_a_folder_gets_them_later_and_keeps_its_files(tmp_path: Path) -> None:
     assert tree(out) == after
 
 
+@pytest.mark.slow
 def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BindingError, match='covr_hold is "both" there, "words" asked for'):
         build(request(folder, covr=True, render=False, covr_hold="words"))
@@ -212,6 +215,7 @@ def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Pat
     assert not any("rubber cylinder" in row["question"] for row in texts(out, "covr_train"))
 
 
+@pytest.mark.slow
 def test_parts_joined_are_what_one_machine_writes(tmp_path: Path) -> None:
     def renderer(settings: Any, workers: Any) -> FakeRenderer:
         return FakeRenderer(settings=settings, workers=workers)

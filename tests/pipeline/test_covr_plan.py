@@ -30,6 +30,7 @@ def test_a_counted_plan_is_what_is_built(make: Make, tmp_path: Path) -> None:
     assert any(line.split()[:2] == [HOP, "covr_test_paraphrased"] for line in plan_lines(plan))
 
 
+@pytest.mark.slow
 def test_an_existing_folder_needs_only_the_other_images(make: Make, tmp_path: Path) -> None:
     make(tmp_path / "data")
     there = {path.name for path in (tmp_path / "data/images").rglob("*.png")}
@@ -40,6 +41,7 @@ def test_an_existing_folder_needs_only_the_other_images(make: Make, tmp_path: Pa
     assert n_new == len(made - there) > 0
 
 
+@pytest.mark.slow
 def test_an_estimate_is_near_the_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = {"covr_train": 3_000, "covr_dev": 400, "covr_test": 400}
     asked = request(tmp_path / "data", covr=True, render=False, sizes=sizes)

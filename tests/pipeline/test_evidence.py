@@ -7,13 +7,16 @@ hashes anew. Pages for people (index.html, datasheets) and the sentences on them
 
 import hashlib
 import json
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from numpy.core._multiarray_umath import __cpu_dispatch__
 
 import clevrhope
 from clevrhope.__main__ import run_command
@@ -43,6 +46,21 @@ BUILDS: dict[str, str] = {
 }
 
 
+AS_ON_ANOTHER_PROCESSOR = """
+import sys
+from clevrhope import _core
+from clevrhope.__main__ import run_command
+assert _core.vector_instructions() == "none"
+sys.exit(run_command(sys.argv[1:]))
+"""
+
+
+def words_of(name: str, folder: Path) -> list[str]:
+    """The command that builds one of `BUILDS`, which needs files in a folder, without --out."""
+    words = ["build", "--preset", "demo", "--seed", "3", "--quiet", *BUILDS[name].split()]
+    return [word.replace("{T}", str(folder)) for word in words]
+
+
 def built(name: str, folder: Path, clevr: Callable[[], Path]) -> Path:
     """Builds one of `BUILDS` below a folder."""
     (folder / "A.json").write_text(json.dumps(COGENT_A))
@@ -50,9 +68,8 @@ def built(name: str, folder: Path, clevr: Callable[[], Path]) -> Path:
     if name == "CLEVR":
         (folder / "clevr/scenes").mkdir(parents=True)
         shutil.copy(clevr() / "real_clevr/CLEVR_train_scenes.json", folder / "clevr/scenes")
-    words = ["build", "--preset", "demo", "--seed", "3", "--quiet", *BUILDS[name].split()]
     out = folder / "out"
-    assert run_command([word.replace("{T}", str(folder)) for word in words] + ["--out", str(out)]) == 0
+    assert run_command([*words_of(name, folder), "--out", str(out)]) == 0
     return out
 
 
@@ -81,6 +98,25 @@ def hashes(root: Path) -> dict[str, str]:
 def test_the_bytes_of_a_build_are_as_ever(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     out = built(name, tmp_path, lambda: request.getfixturevalue("test_data"))
     assert hashes(out) == json.loads(HASHES.read_text())[name]
+
+
+@pytest.mark.parametrize("n_threads", ["1", "4"])
+def test_older_processors_and_any_number_of_threads_give_the_same_bytes(
+    n_threads: str, tmp_path: Path
+) -> None:
+    """Questions, images and annotations, without AVX2 in the engine and without AVX-512 in numpy."""
+    newer = [name for name in __cpu_dispatch__ if name.startswith("AVX512")]
+    environment = {
+        **os.environ,
+        "CLEVRHOPE_SIMD": "none",
+        "NPY_DISABLE_CPU_FEATURES": " ".join(newer),
+        "OMP_NUM_THREADS": n_threads,
+        "OPENBLAS_CORETYPE": "Haswell",
+        "RAYON_NUM_THREADS": n_threads,
+    }
+    command = [sys.executable, "-c", AS_ON_ANOTHER_PROCESSOR, *words_of("native", tmp_path)]
+    subprocess.run([*command, "--out", str(tmp_path / "out")], env=environment, check=True)
+    assert hashes(tmp_path / "out") == json.loads(HASHES.read_text())["native"]
 
 
 def test_a_folder_of_long_ago_is_read_audited_and_extended(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def described(name: str) -> bool:
     return name.endswith(("manifest.json", "DATASHEET.md", "index.html"))
 
 
+@pytest.mark.slow
 def test_another_pair_leaves_the_first_ones_files_and_images_untouched(tmp_path: Path, make: Make) -> None:
     make(tmp_path / "out", images="png")
     before = stamps(tmp_path / "out")
@@ -37,6 +38,7 @@ def test_another_pair_leaves_the_first_ones_files_and_images_untouched(tmp_path:
     assert tree(tmp_path / "out") == tree(tmp_path / "both")
 
 
+@pytest.mark.slow
 def test_larger_sizes_have_the_smaller_ones_as_a_prefix(tmp_path: Path, make: Make) -> None:
     layout = Layout(tmp_path / "out")
     make(layout.root)
@@ -76,6 +78,7 @@ def test_splits_come_one_by_one(tmp_path: Path, make: Make) -> None:
 
 
 @pytest.mark.parametrize(("first", "then"), [("png", "h5"), ("h5", "png"), ("png", "both"), ("h5", "both")])
+@pytest.mark.slow
 def test_kinds_of_images_can_be_added_without_rendering_again(
     tmp_path: Path, make: Make, first: str, then: str
 ) -> None:
@@ -141,6 +144,7 @@ def test_the_manifest_lists_every_file_with_size_and_checksum(tmp_path: Path, ma
     assert str(tmp_path) not in json.dumps(manifest)
 
 
+@pytest.mark.slow
 def test_question_files_can_be_left_out_and_added_later(tmp_path: Path, make: Make) -> None:
     without, layout = tmp_path / "without", Layout(tmp_path / "without")
     make(without, question_json=False)
@@ -156,6 +160,7 @@ def test_question_files_can_be_left_out_and_added_later(tmp_path: Path, make: Ma
     assert tree(without) == tree(tmp_path / "with")
 
 
+@pytest.mark.slow
 def test_a_split_with_a_question_file_keeps_it(tmp_path: Path, make: Make) -> None:
     layout = Layout(tmp_path / "out")
     make(layout.root)

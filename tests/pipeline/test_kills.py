@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from building import tree
 
+from waiting import wait_until
+
 pytestmark = pytest.mark.slow
 
 SETTINGS = '[rendering]\nwidth = 96\nheight = 64\nsamples = 1\ndevice = "cpu"\n'
@@ -81,6 +83,7 @@ def test_killed_workers_and_killed_runs_leave_no_trace_in_the_files(tmp_path: Pa
         # Never three in one run: they could be those of one scene, which would be set aside.
         for _ in range(2):
             time.sleep(chance.uniform(0.05, 0.35) * lasted_s)
+            wait_until(lambda run=running: workers_of(run.pid) or run.poll() is not None, "a worker starts")
             there = workers_of(running.pid)
             if there:
                 os.kill(chance.choice(there), signal.SIGKILL)

@@ -43,6 +43,7 @@ def test_a_folder_is_bound_to_it(tmp_path: Path, make: Make) -> None:
     assert "With `--match objects` scenes are thinned" in (tmp_path / "out" / "DATASHEET.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_plan_says_how_many_scenes_more_it_takes(tmp_path: Path) -> None:
     asked = {"hops": HOPS, "sizes": {**SIZES, "train": 400_000}, "render": False}
     plain = make_plan(request(tmp_path / "a", **asked))
@@ -60,6 +61,7 @@ def test_the_plan_says_how_many_scenes_more_it_takes(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_is_planned_is_what_is_made(tmp_path: Path, make: Make) -> None:
     asked = {"hops": HOPS, "match": "objects", "render": False}
     plan = make_plan(request(tmp_path / "out", **asked))

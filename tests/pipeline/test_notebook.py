@@ -12,6 +12,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 import clevrhope
+from waiting import HANG_S
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -28,7 +29,11 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> None:
 def run(notebook: Any, folder: Path) -> list[Any]:
     """The code cells after they have run."""
     client = NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+        notebook,
+        timeout=HANG_S,
+        startup_timeout=HANG_S,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
     )
     return [cell for cell in client.execute().cells if cell.cell_type == "code"]
 

@@ -57,6 +57,7 @@ def test_a_folder_of_the_packages_look_does_not_mention_it(tmp_path: Path) -> No
     assert "look" not in existing_manifest(tmp_path / "plain" / "manifest.json").world
 
 
+@pytest.mark.slow
 def test_the_audit_and_visual_tests_know_the_look(folder: Path) -> None:
     assert audit(folder).ok
     suite = ["suite", "visual", str(folder), "--visual", "4", "--quiet"]

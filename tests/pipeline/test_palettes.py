@@ -200,6 +200,7 @@ def test_the_plain_pair_is_as_it_is_alone(folder: Path, tmp_path: Path) -> None:
     assert all(there[name] == alone[name] for name in data)
 
 
+@pytest.mark.slow
 def test_one_folder_grows_by_diversities(tmp_path: Path, make: Make) -> None:
     make(tmp_path / "a", hops=("cyan_cylinder",))
     make(tmp_path / "a", hops=("cyan_cylinder",), limits=Limits((4,)))
@@ -232,6 +233,7 @@ def test_one_folder_grows_by_diversities(tmp_path: Path, make: Make) -> None:
     assert run_command([*export, "--out", str(tmp_path / "clevr"), "--quiet"]) == 0
 
 
+@pytest.mark.slow
 def test_the_audit_passes_and_knows_what_was_seen(tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = ["--hop", "large_cyan", "--diversity", "4,7", "--preset", "small", "--train-questions", "900"]
@@ -246,6 +248,7 @@ def test_the_audit_passes_and_knows_what_was_seen(tmp_path: Path) -> None:
     assert {"counts", "palette"} <= failed
 
 
+@pytest.mark.slow
 def test_machines_share_a_diversity(tmp_path: Path) -> None:
     arguments = ["--hop", "cyan_cylinder", "--diversity", "4,8", "--seed", "5", "--no-render", "--quiet"]
     parts = [str(tmp_path / str(number)) for number in (1, 2)]

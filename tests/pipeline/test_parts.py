@@ -49,6 +49,7 @@ def test_parts_joined_are_what_one_machine_writes(images: str, tmp_path: Path) -
     assert made.n_rendered <= 3, "nearly all images were in the parts"
 
 
+@pytest.mark.slow
 def test_parts_render_what_will_be_used_and_each_image_once(parts: list[Path], tmp_path: Path) -> None:
     names = [{path.name for path in each.glob("images/*/*.png")} for each in parts]
     assert not names[0] & names[1] | names[0] & names[2] | names[1] & names[2]
@@ -59,6 +60,7 @@ def test_parts_render_what_will_be_used_and_each_image_once(parts: list[Path], t
     assert len(rendered - used) <= 3
 
 
+@pytest.mark.slow
 def test_text_alone_and_a_part_that_was_run_twice(tmp_path: Path) -> None:
     folders = [part(tmp_path / f"part{n}", f"{n}/2", render=False).folder for n in (1, 2)]
     before = tree(folders[0])
@@ -142,6 +144,7 @@ def test_without_a_seed_parts_would_differ(tmp_path: Path) -> None:
         build_part(replace(request(tmp_path / "part"), seed=None), Shard(1, 2))
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path: Path) -> None:
     options = ["--hop", "rubber_cylinder", "--seed", "5", "--no-render", "--quiet"]
     for number in (1, 2):

@@ -138,6 +138,7 @@ def test_the_whole_sets_are_as_many_as_the_minimal_ones_of_a_type_would_be(world
         assert first_groups(pool, 11, seed=2) != everything[:11]
 
 
+@pytest.mark.slow
 def test_more_sets_and_values_keep_what_is_there(tmp_path: Path, make: Make) -> None:
     out = tmp_path / "out"
     make(out, hops=(), prelim=("cyan",), sizes=SMALL)
@@ -162,6 +163,7 @@ def test_more_sets_and_values_keep_what_is_there(tmp_path: Path, make: Make) -> 
     )
 
 
+@pytest.mark.slow
 def test_parts_joined_are_what_one_machine_writes(tmp_path: Path) -> None:
     asked = {"hops": ("rubber_cylinder",), "prelim": VALUES, "sizes": SMALL}
     parts = [tmp_path / f"part{n}" for n in (1, 2, 3)]
@@ -252,6 +254,7 @@ def test_without_json_and_with_equal_numbers_of_objects_elsewhere(tmp_path: Path
     assert failed(other) == set()
 
 
+@pytest.mark.slow
 def test_another_vocabulary_has_sets_of_its_own_values(tmp_path: Path) -> None:
     properties = json.loads((clevrhope.runtime.assets.blender_assets() / "properties.json").read_bytes())
     properties["colors"] = {"orange": [255, 140, 0], "red": [173, 35, 35], "dark_red": [90, 0, 0]}

@@ -51,6 +51,7 @@ def command(*arguments: str | Path, threads: int = 2) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(tmp_path: Path) -> None:
     few = ("--hop", "none", "--splits", "val", "--test-questions", "18", "--seed", "3")
     refused = command("build", *few, "--out", tmp_path / "refused")
@@ -106,6 +107,7 @@ def test_killed_at_any_point_and_resumed_with_other_threads_equals_uninterrupted
     assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_images_under_way_at_once_do_not_show(tmp_path: Path) -> None:
     make(tmp_path / "one", workers=1)
     make(tmp_path / "three", workers=3)
@@ -129,6 +131,7 @@ def test_images_under_way_at_once_do_not_show(tmp_path: Path) -> None:
     ],
     ids=["native", "blender", "quality"],
 )
+@pytest.mark.slow
 def test_a_folder_is_bound_to_what_made_its_images(
     there: Any, wanted: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +150,7 @@ def test_a_folder_is_bound_to_what_made_its_images(
     ("there", "which"),
     [(NATIVE_REVISION + 1, f"revision {NATIVE_REVISION + 1}"), (None, "an unknown revision")],
 )
+@pytest.mark.slow
 def test_images_of_another_revision_are_not_added_to(there: int | None, which: str, tmp_path: Path) -> None:
     make(tmp_path)
     path = tmp_path / "manifest.json"
@@ -162,6 +166,7 @@ def test_images_of_another_revision_are_not_added_to(there: int | None, which: s
     assert make(tmp_path, render=False).n_rendered == 0
 
 
+@pytest.mark.slow
 def test_a_folder_without_images_can_still_choose(tmp_path: Path) -> None:
     make(tmp_path / "late", RenderSettings(), render=False)
     make(tmp_path / "late", TINY)
@@ -189,6 +194,7 @@ def test_manifests_from_before_there_was_a_choice_are_blenders(
 
 
 @pytest.mark.parametrize("images", ["png", "h5", "both"])
+@pytest.mark.slow
 def test_growing_gives_what_was_asked_for_at_once(images: str, tmp_path: Path) -> None:
     make(tmp_path / "grown", images=images, sizes={**SIZES, "train": 18})
     make(tmp_path / "grown", images=images)
@@ -198,6 +204,7 @@ def test_growing_gives_what_was_asked_for_at_once(images: str, tmp_path: Path) -
     assert any((tmp_path / "whole" / "images").rglob("*.png")) == (images != "h5")
 
 
+@pytest.mark.slow
 def test_parts_agree_on_the_renderer_and_joined_are_one_machines(tmp_path: Path) -> None:
     parts = [tmp_path / "1", tmp_path / "2"]
     for number, part in enumerate(parts, 1):
@@ -298,7 +305,14 @@ def test_plan_on_a_busy_machine_gives_two_times(
     rates = "clevrhope.pipeline.forecast.rates"
     monkeypatch.setattr("os.getloadavg", lambda: (8.1, 0.0, 0.0))
     monkeypatch.setattr(f"{rates}.available_cores", lambda: 2)
-    monkeypatch.setattr(f"{rates}._worked_seconds", lambda renderer: 0.2 * perf_counter())
+    now_s = [0.0]
+
+    def clock() -> float:
+        now_s[0] = perf_counter()
+        return now_s[0]
+
+    monkeypatch.setattr(f"{rates}.perf_counter", clock)
+    monkeypatch.setattr(f"{rates}._worked_seconds", lambda renderer: 0.2 * now_s[0])
     arguments = [*PLAN_NATIVE, "--out", str(tmp_path / "none")]
     assert run_command(arguments) == 0
     said = capsys.readouterr().out
@@ -318,7 +332,7 @@ def test_plan_on_a_busy_machine_gives_two_times(
     assert planned["seconds_per_picture"] > 0
     assert why in planned["no_seconds_because"]
     # A load that left rendering its cores says nothing.
-    monkeypatch.setattr(f"{rates}._worked_seconds", lambda renderer: 2.0 * perf_counter())
+    monkeypatch.setattr(f"{rates}._worked_seconds", lambda renderer: 2.0 * now_s[0])
     assert run_command([*arguments, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert planned["seconds"] > 0

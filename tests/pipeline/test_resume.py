@@ -23,6 +23,7 @@ from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.pipeline import build
 from clevrhope.pipeline.documents import write_vocabulary
 from clevrhope.pipeline.resolution import Resolved
+from waiting import HANG_S, wait_until
 
 BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5", "--quiet")
 
@@ -71,16 +72,11 @@ def test_killed_at_any_point_and_resumed_equals_uninterrupted(
 
 @pytest.mark.slow
 def test_interrupted_says_how_to_go_on_and_does(tmp_path: Path, make: Make) -> None:
-    running = command(*BUILD, "--out", tmp_path / "stopped", delay_s=0.1)
-    images = tmp_path / "stopped" / "images" / "train"
-    deadline = time.monotonic() + 60
-    while not (images.is_dir() and any(images.iterdir())):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    began = time.monotonic()
+    running = command(*BUILD, "--out", tmp_path / "stopped", hangs_after=10)
+    images = tmp_path / "stopped" / "images"
+    wait_until(lambda: any(images.glob("*/*.png")), "an image is rendered")
     running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=20)
-    assert time.monotonic() - began < 10
+    _, errors = running.communicate(timeout=HANG_S)
     assert running.returncode == 130
     assert errors.strip() == "clevrhope: stopped; run the same command to resume"
     make(tmp_path / "stopped")
@@ -88,6 +84,7 @@ def test_interrupted_says_how_to_go_on_and_does(tmp_path: Path, make: Make) -> N
     assert tree(tmp_path / "stopped") == tree(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_failing_renderer_leaves_what_is_finished(tmp_path: Path, make: Make) -> None:
     with pytest.raises(RenderError, match="it was killed"):
         build(
@@ -100,15 +97,13 @@ def test_a_failing_renderer_leaves_what_is_finished(tmp_path: Path, make: Make) 
     assert tree(tmp_path / "failed") == tree(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_killed_while_images_are_rendered_into_hdf5_and_resumed(tmp_path: Path, make: Make) -> None:
     out = tmp_path / "killed"
     n_waiting = 0
     for _ in range(2):
-        running = command(*BUILD, "--images", "h5", "--out", out, delay_s=0.05)
-        deadline = time.monotonic() + 60
-        while len(waiting(out)) < n_waiting + 20:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        running = command(*BUILD, "--images", "h5", "--out", out, delay_s=0.05, hangs_after=25)
+        wait_until(lambda n=n_waiting: len(waiting(out)) >= n + 20, "20 images are rendered")
         running.kill()
         running.communicate()
         n_waiting = len(waiting(out))
@@ -126,6 +121,7 @@ def waiting(out: Path) -> list[tuple[Path, int]]:
     return [(store, index) for store in stores for index in stored_images(store).tolist()]
 
 
+@pytest.mark.slow
 def test_images_that_wait_and_png_files_are_taken_together(tmp_path: Path, make: Make) -> None:
     out = tmp_path / "out"
     for form in ("h5", "png"):
@@ -153,6 +149,7 @@ class SetsAside(FakeRenderer):
         raise ScenesFailedError(dict.fromkeys(first.values(), why))
 
 
+@pytest.mark.slow
 def test_a_scene_that_gave_no_image_is_told_at_the_end_and_tried_again(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -182,11 +179,8 @@ def test_a_scene_that_gave_no_image_is_told_at_the_end_and_tried_again(
 def test_a_second_run_is_told_which_one_holds_the_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    running = command(*BUILD, "--out", tmp_path, delay_s=0.1)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "images").is_dir():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    running = command(*BUILD, "--out", tmp_path, hangs_after=1)
+    wait_until((tmp_path / "images").is_dir, "rendering begins")
     assert run_command([*BUILD, "--no-render", "--out", str(tmp_path)]) == 1
     told = capsys.readouterr().err
     running.kill()
@@ -202,6 +196,7 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path, make: Make) 
     assert tree(tmp_path / "one") == tree(tmp_path / "four")
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_with_its_first_file_is_resumed(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

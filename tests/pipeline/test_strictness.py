@@ -67,6 +67,7 @@ def column(folder: Path, split: str, name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", [HOP, WIDE])
+@pytest.mark.slow
 def test_nothing_is_implied_where_much_was(
     described: Path, strict: Path, asked: dict[str, Any], name: str
 ) -> None:
@@ -104,6 +105,7 @@ def test_questions_with_the_pair_are_the_same_and_others_of_a_stream_of_their_ow
         assert len(both) > 0.95 * max(map(len, scenes)), "eligible scenes are the same"
 
 
+@pytest.mark.slow
 def test_a_question_that_implies_the_pair_does_not_pass(described: Path, asked: dict[str, Any]) -> None:
     """A folder of the lesser strength that claims the other."""
     manifest = described / "manifest.json"
@@ -137,6 +139,7 @@ def test_a_folder_is_bound_to_it(described: Path, strict: Path, asked: dict[str,
     assert "strictness" not in json.loads((described / "manifest.json").read_text())["questions"]
 
 
+@pytest.mark.slow
 def test_parts_joined_and_a_folder_grown_are_what_one_run_makes(
     tmp_path: Path, strict: Path, asked: dict[str, Any]
 ) -> None:

@@ -77,6 +77,7 @@ def test_a_datasheet_says_what_was_measured_of_suites(paired: Path) -> None:
     assert audit(paired).ok
 
 
+@pytest.mark.slow
 def test_a_build_and_plots_keep_the_section(folder: Path) -> None:
     before = tree(folder)
     build(request(folder, **ASKED))

@@ -109,6 +109,7 @@ def test_a_suite_that_is_made_again_has_the_same_bytes(with_pairs: Path) -> None
     assert tree(with_pairs) == before
 
 
+@pytest.mark.slow
 def test_one_thread_and_one_pair_at_a_time_give_the_same_bytes(folder: Path, paired: Path) -> None:
     for arguments in (("carets",), ("rad", "--hop", "none"), ("rad", "--hop", HOP)):
         subprocess.run(

@@ -40,6 +40,7 @@ def answer_number(outputs: list[Any]) -> int:
 
 @settings(max_examples=3000, suppress_health_check=PATIENT)
 @given(scenes_and_programs())
+@pytest.mark.slow
 def test_every_output_is_the_slow_one(pair: tuple[Scene, Nodes]) -> None:
     scene, nodes = pair
     expected = slow_executor.run(nodes, scene)

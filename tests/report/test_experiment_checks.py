@@ -156,6 +156,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("old", "new", "told"), WRONG.values(), ids=WRONG)
+@pytest.mark.slow
 def test_what_cannot_run_is_refused_before_the_first_step(
     old: str, new: str, told: str, grid: Path, tmp_path: Path
 ) -> None:

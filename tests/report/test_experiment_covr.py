@@ -121,6 +121,7 @@ def test_what_cannot_work_is_refused(tmp_path: Path, old: str, new: str, sentenc
     assert sentence in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_tiny_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tiny.toml").write_text(TINY)
     command = ["experiment", str(tmp_path / "tiny.toml"), "--out", str(tmp_path / "out"), "--quiet"]
@@ -141,6 +142,7 @@ def test_a_tiny_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.Captur
     assert "5 runs, 5 of them done" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_runs_are_left_out_where_their_source_failed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,8 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from clevrhope.experiments.engines import run_chain
 from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import Outcome, run_experiment
 from clevrhope.runtime.lock import locked, wait_until_free
+from waiting import HANG_S, wait_until
 
 __all__ = ["grid"]
 
@@ -115,13 +115,6 @@ def start(grid: Path, out: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
-def wait_for(there: Callable[[], bool]) -> None:
-    began = time.monotonic()
-    while not there():
-        assert time.monotonic() - began < 100
-        time.sleep(0.05)
-
-
 def environments() -> Iterator[bytes]:
     """Those of all processes but this one, as they began."""
     for path in Path("/proc").glob("[0-9]*/environ"):
@@ -184,6 +177,7 @@ SIZES = "sizes = [300]"
         ("channels = 8", "channels = 16"),
     ],
 )
+@pytest.mark.slow
 def test_other_settings_are_other_runs_beside_those_that_are_there(
     change: tuple[str, str], grid: Path, tmp_path: Path, asked: Any
 ) -> None:
@@ -258,6 +252,7 @@ def with_sizes(**sizes: int) -> tuple[str, str]:
     return "{ train = 25000 }", f"{{ {said} }}"
 
 
+@pytest.mark.slow
 def test_what_a_larger_dataset_makes_stale_is_made_again_and_nothing_else(
     grid: Path, tmp_path: Path, asked: Any
 ) -> None:
@@ -279,6 +274,7 @@ def test_what_a_larger_dataset_makes_stale_is_made_again_and_nothing_else(
     assert asked() == []
 
 
+@pytest.mark.slow
 def test_features_of_a_dataset_that_grew_are_made_even_if_it_was_stopped_between(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,9 +355,9 @@ def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
     out = tmp_path / "out"
     process = start(grid, out)
     try:
-        wait_for(lambda: any((out / "done").glob("evaluate-*")))
+        wait_until(lambda: any((out / "done").glob("evaluate-*")), "a run is evaluated")
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=100)
+        _, said = process.communicate(timeout=HANG_S)
     finally:
         process.kill()
     assert process.returncode == 130
@@ -379,17 +375,17 @@ def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
 def test_no_process_goes_on_when_the_experiment_is_killed(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_DELAY_S", "60")
+    monkeypatch.setenv("FAKE_DELAY_S", str(2 * HANG_S))  # no process ends by itself
     process = start(grid, tmp_path / "out")
     try:
-        wait_for(lambda: (tmp_path / "asked.jsonl").exists())
+        wait_until((tmp_path / "asked.jsonl").exists, "a process begins")
     finally:
         process.kill()
         process.communicate()
     asked()
     monkeypatch.setenv("FAKE_DELAY_S", "0")
     own = f"FAKE_FOLDER={tmp_path}".encode()
-    wait_for(lambda: not any(own in environment for environment in environments()))
+    wait_until(lambda: not any(own in each for each in environments()), "the processes end")
     assert run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out"))).n_done == 12
 
 
@@ -407,7 +403,7 @@ def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
         waiting.join(0.5)
         assert waiting.is_alive()
         assert asked() == []
-    waiting.join(60)
+    waiting.join(HANG_S)
     assert ended == [None]
     assert len(asked()) == 2
 
@@ -421,10 +417,11 @@ def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
 
     stop = threading.Event()
     stop.set()
-    began = time.monotonic()
     with locked(folder):
+        monkeypatch.delattr(
+            "clevrhope.runtime.lock.time.sleep"
+        )  # it would wait, if it did not return at once
         wait_until_free(folder, seconds=60, stop=stop)
-    assert time.monotonic() - began < 30
 
 
 def test_a_folder_that_cannot_be_locked_fails_its_run_alone(

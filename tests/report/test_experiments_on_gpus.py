@@ -11,6 +11,7 @@ from clevrhope.experiments import engines
 from clevrhope.experiments.engines import Slot, deal_slots, environment
 from clevrhope.experiments.plan import Chain, Step
 from clevrhope.training.request import SIDE_BY_SIDE
+from waiting import HANG_S
 
 
 def chain(name: str, *arguments: str) -> Chain:
@@ -32,7 +33,7 @@ def test_gpus_are_dealt_out_in_turn(jobs: int, gpus: list[str], dealt: list[tupl
 
 def test_runs_that_run_at_once_have_different_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three at a time on three GPUs, nine in all; each begins when the two others of its time are there."""
-    together, lock, busy, used = Barrier(3, timeout=30), Lock(), set[str](), []
+    together, lock, busy, used = Barrier(3, timeout=HANG_S), Lock(), set[str](), []
 
     def run_chain(chain: Chain, *, slot: Slot, **_: Any) -> None:
         assert slot.gpu is not None

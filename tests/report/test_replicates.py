@@ -139,6 +139,7 @@ def test_what_does_not_go_together_is_named(change: tuple[str, str], told: str, 
         ),
     ],
 )
+@pytest.mark.slow
 def test_what_no_run_can_do_is_refused_before_the_first_step(
     change: tuple[str, str], told: str, plan: Any
 ) -> None:

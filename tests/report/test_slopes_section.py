@@ -165,6 +165,7 @@ def test_an_answer_elsewhere_is_no_accuracy_on_the_runs_own_questions(runs: Path
     assert len([line for line in every.splitlines() if line.startswith("| film")]) == 10
 
 
+@pytest.mark.slow
 def test_runs_that_never_reached_an_accuracy_are_counted(
     palettes: Mapping[int, Path], tmp_path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from clevrhope.experiments import engines
 from clevrhope.experiments.engines import Failure, Slot, run_chain
 from clevrhope.experiments.plan import Chain, Step
+from waiting import HANG_S, wait_until
 
 SERVES = """
 import os, sys, time
@@ -115,21 +115,33 @@ def test_a_step_that_fails_again_is_not_done(tmp_path: Path, serves: Any) -> Non
     assert chain.done
 
 
+FORKS = f"""
+if os.fork() == 0:
+    end = time.monotonic() + {HANG_S}
+    while not os.path.exists(made + ".over"):
+        time.sleep(0.05)
+        if time.monotonic() > end:
+            open(made + ".waited for", "w")
+            break
+    os._exit(0)
+os.kill(os.getpid(), 9)
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing forks on Windows")
 def test_nobody_waits_for_what_a_step_left_behind(tmp_path: Path, serves: Any) -> None:
-    forks = "os.fork() == 0 and (time.sleep(60), os._exit(0)); os.kill(os.getpid(), 9)"
-    began = time.monotonic()
-    assert "killed by signal 9" in failure(Chain("c", (step(tmp_path, "one", forks),)))
-    assert time.monotonic() - began < 30
+    assert "killed by signal 9" in failure(Chain("c", (step(tmp_path, "one", FORKS),)))
+    assert not (tmp_path / "one.made.waited for").exists()
+    (tmp_path / "one.made.over").touch()
 
 
 def test_a_running_step_is_stopped(tmp_path: Path, serves: Any) -> None:
     stop, found = Event(), list[Failure | None]()
-    chain = Chain("c", (step(tmp_path, "one", "open(made + '.begun', 'w'); time.sleep(60)"),))
+    lasts = f"open(made + '.begun', 'w'); time.sleep({2 * HANG_S})"
+    chain = Chain("c", (step(tmp_path, "one", lasts),))
     thread = Thread(target=lambda: found.append(run_chain(chain, threads=1, stop=stop)))
     thread.start()
-    while not (tmp_path / "one.made.begun").exists():
-        time.sleep(0.05)
+    wait_until((tmp_path / "one.made.begun").exists, "the step begins")
     stop.set()
-    thread.join(30)
+    thread.join(HANG_S)
     assert [str(each) for each in found] == ["one: stopped"]

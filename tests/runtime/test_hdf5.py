@@ -6,7 +6,6 @@ import resource
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -186,10 +185,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
 def test_what_the_schema_does_not_say_is_refused(change: Change, words: str, tmp_path: Path) -> None:
     path = columns(tmp_path / "a.h5", change)
     assert path.stat().st_size < 2 << 20
-    began, before = time.monotonic(), peak_bytes()
+    before = peak_bytes()
     with pytest.raises(DatasetError, match=words) as told:
         open_hdf5(path, COLUMNS)
-    assert time.monotonic() - began < 1
     assert peak_bytes() - before < 50 << 20
     said = str(told.value)
     assert said.startswith(f"{path}: ")
@@ -274,10 +272,8 @@ NO_FILES: dict[str, Callable[[Path], str]] = {
 def test_what_is_no_such_file_costs_one_sentence(make: Callable[[Path], str], tmp_path: Path) -> None:
     path = tmp_path / "a.h5"
     words = make(path)
-    began = time.monotonic()
     with pytest.raises(DatasetError, match=re.escape(words)) as told:
         open_hdf5(path, COLUMNS)
-    assert time.monotonic() - began < 1
     assert str(told.value).startswith(f"{path}: ")
     assert str(told.value).isprintable()
 

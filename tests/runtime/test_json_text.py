@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -46,13 +45,11 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("text", "words"), BROKEN.values(), ids=BROKEN)
-def test_what_cannot_be_read_gets_a_sentence_soon(text: str | bytes, words: str, tmp_path: Path) -> None:
+def test_what_cannot_be_read_gets_a_sentence(text: str | bytes, words: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    began = time.monotonic()
     with pytest.raises(ConfigError, match=words) as told:
         read_json(path, error=ConfigError, remedy="put a whole copy there")
-    assert time.monotonic() - began < 5
     said = str(told.value)
     assert said.startswith(f"{path}:")
     assert said.endswith("; put a whole copy there")

@@ -6,6 +6,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 # The standard library and the libraries are loaded first, as they are for this system. Then everything that
 # Windows does not have is removed, and `sys.platform` says Windows when clevrhope is loaded.
 WINDOWS = """
@@ -67,6 +69,7 @@ def test_no_module_needs_what_windows_lacks() -> None:
     assert json.loads(on_windows(script)) == []
 
 
+@pytest.mark.slow
 def test_a_dataset_is_built_without_blender_and_loaded(tmp_path: Path) -> None:
     script = """
         from clevrhope.__main__ import run_command

@@ -70,6 +70,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 def test_runs_are_trained_here_and_evaluated_as_ever(dataset: Path, tmp_path: Path, steps: list[str]) -> None:
     plan = planned(GRID, dataset, tmp_path)
     made = run_experiment(plan, engine="together")
@@ -98,6 +99,7 @@ def test_tables_that_cannot_be_trained_together_are_left_to_processes(
     ]
 
 
+@pytest.mark.slow
 def test_a_stopped_experiment_resumes(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned(GRID, dataset, tmp_path)
     log_loss = Loop._log_loss

@@ -106,6 +106,7 @@ def test_another_sub_dataset_is_answered_beside_the_runs_own(trained: Path, pale
     assert own.path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_another_pair_and_another_dataset_are_refused(trained: Path, palettes: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"--hop: the run holds out {LARGE}, and {OTHER} another pair"):
         evaluate(trained, hop=OTHER, **LAST)

@@ -71,6 +71,7 @@ def features(*options: str) -> int:
     return run_command(["features", "out/small", "--quiet", "--device", "cpu", *options])
 
 
+@pytest.mark.slow
 def test_features_of_dinov2_are_those_of_its_images(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from PIL import Image
 
@@ -108,6 +109,7 @@ def test_clip_takes_the_place_of_dinov2(home: Path) -> None:
     assert arrays["patches"].shape[1:] == (16, 16)
 
 
+@pytest.mark.slow
 def test_features_of_a_network_of_timm(home: Path) -> None:
     timm = pytest.importorskip("timm")
     torch.save(timm.create_model("resnet18").state_dict(), home / "weights.pth")

@@ -17,6 +17,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.features.store import open_store
 from clevrhope.models.batch import Batch
 from clevrhope.training.data import Questions
+from waiting import HANG_S
 
 CPU = torch.device("cpu")
 
@@ -55,6 +56,6 @@ def test_the_next_batch_is_planned_while_one_is_computed(folder: Path) -> None:
 
     batches = Questions(reader, features, CPU).batches(np.arange(32), 8, plan)
     next(batches)
-    assert planned[1].wait(10)
+    assert planned[1].wait(HANG_S)
     assert not planned[2].is_set(), "one batch ahead, and no more"
     assert len(list(batches)) == 3

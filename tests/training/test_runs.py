@@ -345,6 +345,7 @@ def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) ->
         ({"match": "objects"}, 'dataset.questions.match is "none" there, "objects" asked for'),
     ],
 )
+@pytest.mark.slow
 def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
     change: dict[str, Any], told: str, run: Train, tmp_path: Path
 ) -> None:

@@ -137,6 +137,7 @@ def command(folder: Path, *arguments: str) -> list[str]:
     return ["train", "object_transformer", str(folder), *options, *sets, "--updates", "20", *arguments]
 
 
+@pytest.mark.slow
 def test_the_commands_and_a_fresh_process(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -98,6 +98,7 @@ def assert_same_runs(ours: Path, theirs: Path, *, exact: bool = False) -> None:
         ("film", {**FILM, "recipe.decay": 0}, "muon", "train-0000003"),
     ],
 )
+@pytest.mark.slow
 def test_each_run_has_the_weights_and_files_of_a_run_by_itself(
     dataset: Path, tmp_path: Path, model: str, settings: dict[str, Any], optimiser: str, late: str
 ) -> None:
@@ -143,6 +144,7 @@ def stop_after(patch: pytest.MonkeyPatch, name: str, n_calls: int) -> None:
         ("remove_states", 4),  # three after 2 updates, one after 4
     ],
 )
+@pytest.mark.slow
 def test_killed_runs_resume_to_the_same_bits(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, n_calls: int
 ) -> None:
@@ -158,6 +160,7 @@ def test_killed_runs_resume_to_the_same_bits(
     assert_same_runs(tmp_path / "killed", tmp_path / "whole", exact=True)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_begun_by_itself_goes_on_with_others(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,7 @@ def boxes(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.slow
 def test_tensor_nmn_stopped_in_each_stage_equals_uninterrupted(
     precision: str, run: Train, tmp_path: Path
 ) -> None:
@@ -94,6 +95,7 @@ def test_tensor_nmn_stopped_in_each_stage_equals_uninterrupted(
     assert shares[-1] > 0.3
 
 
+@pytest.mark.slow
 def test_both_late_stages_of_tensor_nmn_answer_in_each_way(run: Train, dataset: Path, tmp_path: Path) -> None:
     run("run", **NMN)
     made = evaluate(tmp_path / "run", device="cpu")

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ pytest.importorskip("torch")
 from short_runs import Train
 
 from clevrhope.training.evaluation import evaluate
+from waiting import HANG_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -36,11 +36,9 @@ def test_a_stopped_evaluation_leaves_no_file(number: int, run: Train, tmp_path: 
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not begun.exists():
-        assert process.poll() is None, "it ended before it was stopped"
-        time.sleep(0.01)
+    wait_until(lambda: begun.exists() or process.poll() is not None, "the evaluation begins")
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=HANG_S)
     assert (process.returncode, told.strip()) == (130, "clevrhope: stopped")
     left = tmp_path / "run/predictions"
     assert not left.is_dir() or not list(left.glob("[!.]*"))

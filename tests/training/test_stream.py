@@ -24,6 +24,7 @@ from clevrhope.images.pixel_cache import SUFFIX
 from clevrhope.pipeline.split_source import SplitSource
 from clevrhope.splits.kinds import PAIR_SPLITS
 from clevrhope.training.stream import Stream
+from waiting import HANG_S
 
 HOP, SEED, SIZE = "rubber_cylinder", 5, (96, 64)
 N_TRAIN = 2_600
@@ -438,7 +439,7 @@ def test_several_processes_fill_a_cache_at_once(tmp_path: Path, monkeypatch: pyt
     processes = [context.Process(target=_pass, args=(stream, results)) for _ in range(3)]
     for each in processes:
         each.start()
-    given = [results.get(timeout=120) for _ in processes]
+    given = [results.get(timeout=HANG_S) for _ in processes]
     for each in processes:
         each.join()
     assert sorted(each.suffix for each in tmp_path.iterdir()) == [SUFFIX] * 2
@@ -487,6 +488,7 @@ def test_a_forked_worker_is_told_to_be_spawned() -> None:
         ({"split": "minimal_ood", "limit": 10**6}, "limit is 1,000,000, but minimal_ood of .* has "),
     ],
 )
+@pytest.mark.slow
 def test_arguments_that_are_wrong_get_a_sentence(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(clevrhope.ClevrhopeError, match=sentence) as caught:
         made(**{"limit": 10, **change})

@@ -259,6 +259,7 @@ print(faults() - before)
     assert made["given back"] > 50_000, "a fault a page of 4 KiB"
 
 
+@pytest.mark.slow
 def test_a_command_says_that_it_loads_torch_before_it_does() -> None:
     """In a process of its own, as this one has torch already."""
     options = ["train", "film", "no_folder", "--hop", "none", "--size", "9"]

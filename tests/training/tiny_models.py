@@ -83,7 +83,7 @@ class Dawdles(Tiny):
         place = os.environ.get("DAWDLES_AT")
         if place:
             Path(place).touch()
-            time.sleep(30)
+            time.sleep(3600)  # whoever interrupts it may be slow
         return super().predict(batch)
 
 
