@@ -7,8 +7,7 @@ use clevrhope_core::question::TemplateSet;
 use clevrhope_core::scene::{Asset, SceneConfig, World};
 
 pub fn world() -> World {
-    let properties =
-        Asset { file: "properties.json", bytes: include_bytes!("../../blender_assets/properties.json") };
+    let properties = Asset { file: "properties.json", bytes: include_bytes!("../../blender_assets/properties.json") };
     let look = Asset { file: "look.json", bytes: include_bytes!("../../blender_assets/look.json") };
     World::new(properties, look, SceneConfig::default()).expect("the project's own assets are valid")
 }

@@ -43,7 +43,8 @@ fn meanings() -> Vec<Meaning> {
 
 fn texts(c: &mut Criterion) {
     let file = include_bytes!("../../question_templates/covr.json");
-    let phrasings = Phrasings::read(file, "covr.json", clevrhope_benchmarks::world().vocab()).expect("the project's own are valid");
+    let phrasings =
+        Phrasings::read(file, "covr.json", clevrhope_benchmarks::world().vocab()).expect("the project's own are valid");
     let meanings = meanings();
     let mut group = c.benchmark_group("covr_texts");
     group.throughput(Throughput::Elements(meanings.iter().map(|meaning| phrasings.n(meaning) as u64).sum()));
