@@ -13,6 +13,8 @@
 # Needs Python 3.11, a C compiler and cargo; everything else goes into .venv. A second run sets up nothing.
 
 .DELETE_ON_ERROR:
+# Each recipe keeps all cores busy, and two must not install into one environment.
+.NOTPARALLEL:
 .PHONY: demo docs test check test-slow test-avx2 test-numpy1 test-wheel wheel sdist fuzz test-paper \
   check-rust check-python test-rust requirements libraries clean
 .DEFAULT_GOAL := test
@@ -107,11 +109,11 @@ clean:
 STOP := stop() { printf '%s\n' "$$1" >&2; exit 1; };
 
 requirements:
-	@$(STOP) \
+	@$(STOP) [ -e $(VENV)/python.stamp ] || \
 	$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || \
 	  stop "clevrhope needs Python 3.11 (Blender 4.5 exists for no other); found: $$($(or $(PYTHON),python3) --version \
 	2>/dev/null || echo none). Install it, or name it: make PYTHON=/path/to/python3.11"; \
-	$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+	[ -e $(VENV)/python.stamp ] || $(PYTHON) -c 'import ensurepip' 2>/dev/null || \
 	  stop "This Python has no ensurepip: apt-get install python3.11-venv, or what your system calls it."; \
 	command -v cc >/dev/null || \
 	  stop "clevrhope needs a C compiler, cc: apt-get install gcc libc6-dev, or what your system calls it."; \
@@ -138,6 +140,7 @@ space = @$(STOP) [ -e $@ ] || [ $$(df -Pk . | awk 'NR == 2 {print $$4}') -ge $(1
 define install
 	$(call space,$(2))
 	@$(STOP) $(UV) -r pyproject.toml $(addprefix --extra ,$(1)) & packages=$$!; \
+	trap "kill $$packages; exit 130" INT; \
 	$(MATURIN) --skip-install || { kill $$packages; \
 	  stop "The engine could not be compiled (see above); cargo downloads crates, and needs Rust 1.88 or later."; }; \
 	wait $$packages || \
@@ -150,7 +153,7 @@ $(VENV)/render.stamp: $(VENV)/python.stamp $(SOURCES)
 	$(call install,render,3)
 
 $(VENV)/dev.stamp: $(VENV)/python.stamp $(SOURCES)
-	$(call install,render train docs dev,11)
+	$(call install,render train docs dev,9)
 
 $(VENV)/docs.stamp: $(VENV)/python.stamp $(SOURCES)
 	$(call install,docs,3)

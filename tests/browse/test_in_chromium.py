@@ -274,7 +274,7 @@ def test_hostile_answers_run_nothing(page: Any, address: str) -> None:
 
 
 def test_a_static_export_works_under_any_server(
-    browser: Any, dataset: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_page: Callable[..., Any], dataset: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: Any) -> None:

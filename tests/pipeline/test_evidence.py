@@ -111,7 +111,7 @@ def test_older_processors_and_any_number_of_threads_give_the_same_bytes(
         "CLEVRHOPE_SIMD": "none",
         "NPY_DISABLE_CPU_FEATURES": " ".join(newer),
         "OMP_NUM_THREADS": n_threads,
-        "OPENBLAS_CORETYPE": "Haswell",
+        "OPENBLAS_CORETYPE": "Nehalem",
         "RAYON_NUM_THREADS": n_threads,
     }
     command = [sys.executable, "-c", AS_ON_ANOTHER_PROCESSOR, *words_of("native", tmp_path)]
