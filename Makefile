@@ -55,7 +55,7 @@ check: check-rust check-python
 check-rust: $(VENV)/python.stamp
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	cargo bench --locked --workspace --no-run
+	cargo bench --locked -p clevrhope-benchmarks --no-run
 
 check-python: $(VENV)/dev.stamp
 	$(BIN)/ruff check
@@ -140,7 +140,7 @@ space = @$(STOP) [ -e $@ ] || [ $$(df -Pk . | awk 'NR == 2 {print $$4}') -ge $(1
 define install
 	$(call space,$(2))
 	@$(STOP) $(UV) -r pyproject.toml $(addprefix --extra ,$(1)) & packages=$$!; \
-	trap "kill $$packages; exit 130" INT; \
+	trap "kill $$packages; exit 130" INT TERM; \
 	$(MATURIN) --skip-install || { kill $$packages; \
 	  stop "The engine could not be compiled (see above); cargo downloads crates, and needs Rust 1.88 or later."; }; \
 	wait $$packages || \

@@ -1,6 +1,7 @@
 //! The native renderer's images of six scenes, on one core.
 //!
-//! The program keeps its symbols: `perf record cargo bench -p clevrhope-benchmarks --bench render -- --profile-time 10` shows where time goes.
+//! The program keeps its symbols, so that this shows where time goes:
+//! `perf record cargo bench -p clevrhope-benchmarks --bench render -- --profile-time 10`
 
 #![allow(clippy::expect_used)]
 

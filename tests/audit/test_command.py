@@ -276,6 +276,7 @@ def test_a_palette_alone_is_looked_at_and_nothing_is_passed_on_nothing(
         "index.html",
     ],
 )
+@pytest.mark.slow
 def test_a_missing_file_is_named(spoilt: Spoilt, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     spoilt.path(name).unlink()
     files, _ = unreadable(spoilt.root, capsys)

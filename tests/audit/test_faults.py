@@ -493,6 +493,7 @@ WITHOUT_JSON = [
     WITHOUT_JSON,
     ids=[f"{plant.__name__}-{check}" for plant, check, _ in WITHOUT_JSON],
 )
+@pytest.mark.slow
 def test_a_planted_fault_is_found_without_json(
     spoilt_textless: Spoilt, plant: Plant, check: str, file: str
 ) -> None:
@@ -521,6 +522,7 @@ def test_an_object_that_cannot_be_seen_is_named(spoilt_textless: Spoilt) -> None
     assert fault.value == "0"
 
 
+@pytest.mark.slow
 def test_numbers_of_objects_that_differ_are_found(matched: Path, tmp_path: Path) -> None:
     report = audit(matched)
     assert report.ok

@@ -183,6 +183,7 @@ FAULTS: dict[str, tuple[Plant, set[str]]] = {
 
 
 @pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.slow
 def test_a_planted_fault_is_found(kind: str, data: Spoilt) -> None:
     plant, wanted = FAULTS[kind]
     plant(data)

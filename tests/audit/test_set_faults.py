@@ -435,6 +435,7 @@ def test_sources_out_of_balance_are_found(data: SpoiltSets, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("what", ["objects", "objects in the source", "images"])
+@pytest.mark.slow
 def test_sizes_that_give_answers_away_are_found(
     what: str, data: SpoiltSets, monkeypatch: pytest.MonkeyPatch
 ) -> None:

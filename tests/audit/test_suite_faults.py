@@ -28,6 +28,8 @@ from clevrhope.pipeline.limits import Limits
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
 
+pytestmark = pytest.mark.slow
+
 HOP = "rubber_cylinder"
 IID, OOD = "complex_iid", "complex_ood"
 SHEET = f"hops/{HOP}/DATASHEET.md"
@@ -743,7 +745,6 @@ FAULTS: list[tuple[Plant, str, str]] = [
 @pytest.mark.parametrize(
     ("plant", "line", "file"), FAULTS, ids=[f"{plant.__name__}-{line}" for plant, line, _ in FAULTS]
 )
-@pytest.mark.slow
 def test_a_planted_fault_is_found_on_its_line(data: SpoiltSuite, plant: Plant, line: str, file: str) -> None:
     plant(data)
     found = failed(audit(data.root))
@@ -820,7 +821,6 @@ def test_without_suites_nothing_is_checked(clean: Path) -> None:
     }
 
 
-@pytest.mark.slow
 def test_suites_of_other_kinds_of_folders(tmp_path: Path) -> None:
     implied = with_suites(tmp_path / "implied", hops=(HOP, "none"), strictness="implied")
     palette = with_suites(tmp_path / "palette", hops=("cyan_cylinder",), limits=Limits((4,)))
@@ -831,7 +831,6 @@ def test_suites_of_other_kinds_of_folders(tmp_path: Path) -> None:
         assert {each.result for each in lines(folder).values()} == {"passed"}
 
 
-@pytest.mark.slow
 def test_a_file_that_cannot_be_read_leaves_out_its_pairs_alone(data: SpoiltSuite) -> None:
     whole = {each.name: each for each in audit(data.root).checks}
     path = data.path(data.file("rad"))
@@ -857,7 +856,6 @@ OWN = {
 }
 
 
-@pytest.mark.slow
 def test_texts_of_an_own_suite_are_read_where_its_files_are_given(tmp_path: Path) -> None:
     own = tmp_path / "templates"
     shutil.copytree(assets.question_templates(), own, ignore=shutil.ignore_patterns("suites"))

@@ -20,6 +20,8 @@ from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Request, build
 from clevrhope.pipeline.visual.suite import make_visual_suite
 
+pytestmark = pytest.mark.slow
+
 HOP, IID, OOD = "rubber_cylinder", "complex_iid", "complex_ood"
 FOLDER = f"hops/{HOP}/suites/visual"
 SCENES, IMAGES = f"{FOLDER}/scenes/{IID}", f"{FOLDER}/images/{IID}.h5"
@@ -233,7 +235,6 @@ def test_a_sound_folder_passes(visual: Path) -> None:
 
 
 @pytest.mark.parametrize(("plant", "file"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-@pytest.mark.slow
 def test_a_fault_is_found(plant: Plant, file: str, data: SpoiltVisual) -> None:
     plant(data)
     found = failed(audit(data.root))

@@ -27,12 +27,12 @@ class SiteClient:
         """The page, once its index is made."""
         answer = self.raw.get(f"/{TOKEN}/{address}")
 
-        def there() -> bool:
+        def is_made() -> bool:
             nonlocal answer
             answer = self.raw.get(f"/{TOKEN}/{address}")
             return "Making the index" not in answer.text
 
-        wait_until(there, "the index is made")
+        wait_until(is_made, "the index is made")
         assert answer.status_code == status, answer.text
         return answer.text
 

@@ -58,12 +58,12 @@ def open_page() -> Iterator[Callable[..., Any]]:
     with sync_api.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=hang_ms)
 
-        def opened(**settings: Any) -> Any:
+        def new_page(**settings: Any) -> Any:
             page = browser.new_page(**settings)
             page.set_default_timeout(hang_ms)
             return page
 
-        yield opened
+        yield new_page
         browser.close()
 
 

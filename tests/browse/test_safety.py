@@ -138,6 +138,7 @@ def test_hostile_text_stays_text(compared: SiteClient) -> None:
         "a" * 5000,
     ],
 )
+@pytest.mark.slow
 def test_no_words_are_a_query(client: SiteClient, dataset: Path, words: str) -> None:
     """Signs are no part of words; what is left is looked for, whatever it would mean to the database."""
     asked = {"hop": HOP, "split": "train", "words": words}
@@ -153,6 +154,7 @@ def test_no_words_are_a_query(client: SiteClient, dataset: Path, words: str) -> 
 @pytest.mark.parametrize(
     "field", ["split", "family", "answer", "mention", "objects", "a", "b", "page", "at", "step"]
 )
+@pytest.mark.slow
 def test_no_field_is_a_query(client: SiteClient, field: str) -> None:
     assert " questions" in client.get(f"questions?hop={HOP}")  # the index is made
     for value in ("1 OR 1=1", "-1", "1e9", "99999999999999999999", "1;--", "', '", "%00", "NaN"):

@@ -179,6 +179,7 @@ def test_one_object_sets_alone_can_be_drawn(demo: Path, tmp_path: Path, show: Sh
     assert f"{len(PLOTS) - 1} plots in" in out  # nothing to compare
 
 
+@pytest.mark.slow
 def test_of_a_value_alone_only_plots_that_show_something_are_drawn(tmp_path: Path, show: Show) -> None:
     out = tmp_path / "values"
     asked = ["--prelim", "cyan", "--prelim-sets", "4", "--no-render", "--seed", "1", "--quiet"]

@@ -140,7 +140,7 @@ def run_line(words: list[str], *, only_read: bool) -> None:
             code = run_command(smaller(spread))
         assert code == 0, shlex.join(smaller(spread))
     elif program == "make":
-        targets = re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+        targets = re.findall(r"^([a-z0-9-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
         assert arguments[0] in targets
     elif program in ("pip", "uv"):
         extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"][

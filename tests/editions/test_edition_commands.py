@@ -54,6 +54,7 @@ def test_the_whole_edition(built: Path, editions: Path, run: Any) -> None:
     assert f"Digest of the text:        {whole_digest(of_all, PARTS[:2])}\n" in text
 
 
+@pytest.mark.slow
 def test_a_part_made_by_several_runs(editions: Path, built: Path, tmp_path: Path, run: Any) -> None:
     out = tmp_path / "part"
     words = ("build", "--edition", NAME, "--out", out)

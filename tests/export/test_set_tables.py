@@ -255,6 +255,7 @@ def test_copies_are_counted(set_dataset: Path, tmp_path: Path, capsys: pytest.Ca
 
 
 @forms
+@pytest.mark.slow
 def test_text_only_by_choice_or_of_a_folder_without_images(
     set_dataset: Path, tmp_path: Path, name: str
 ) -> None:

@@ -47,6 +47,7 @@ def test_nearly_all_replies_that_give_an_answer_are_read(
 @pytest.mark.parametrize(
     "piece", ["<think>", "</think>", "user:\n", "red cube ", "not any ", "1, 2 ", "\\text{"]
 )
+@pytest.mark.slow
 def test_a_piece_that_is_repeated_often_takes_no_quadratic_time(piece: str) -> None:
     vocabulary = default_vocabulary()
     reader = ReplyReader(vocabulary.set_answers, dict(vocabulary.attribute_types))

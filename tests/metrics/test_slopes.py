@@ -67,6 +67,7 @@ def test_simulated_nulls_are_rejected_at_no_more_than_five_per_cent() -> None:
     assert n_interval / n_experiments <= 0.05 + 0.017
 
 
+@pytest.mark.slow
 def test_the_detectable_effect_is_found_as_often_as_it_says() -> None:
     generator = np.random.default_rng(12)
     found, n_experiments = 0, 400

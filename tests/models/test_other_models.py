@@ -226,4 +226,5 @@ def test_weights_give_the_same_scores_in_another_process(tmp_path: Path) -> None
     subprocess.run([sys.executable, "-c", LOADING, here, str(tmp_path)], check=True)
     loaded = __import__("safetensors.torch").torch.load_file(tmp_path / "scores.safetensors")
     for name, scores in expected.items():
-        assert torch.equal(loaded[name].nan_to_num(9.0), scores.nan_to_num(9.0)), name
+        # Another process may lay out memory otherwise, and so sum in another order.
+        torch.testing.assert_close(loaded[name], scores, equal_nan=True, msg=name)

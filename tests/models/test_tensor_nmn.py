@@ -343,7 +343,7 @@ def test_64_questions_are_learned_by_heart_on_true_and_on_predicted_programs() -
     assert learn_programs(model, batch)
     assert share_right(model, batch) < 0.9
     assert learn_by_heart(model, batch, rate=3e-3, most=300) == 1.0
-    # The rows that are written and those that are given may differ in their padding, and so in the order of sums.
+    # The written and the given programs may differ in their padding, and so in the order of sums.
     torch.testing.assert_close(model.predict(batch), model.predict_true_programs(batch))
 
 

@@ -46,6 +46,7 @@ def published(clevr: MadeClevr) -> dict[str, Row]:
     return {row["image_filename"]: row for row in json.loads(clevr.scenes.read_text())["scenes"]}
 
 
+@pytest.mark.slow
 def test_train_scenes_come_from_clevr_at_its_share_and_no_others(
     clevr: MadeClevr, tmp_path: Path, make: Make
 ) -> None:

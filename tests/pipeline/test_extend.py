@@ -174,6 +174,7 @@ def test_a_split_with_a_question_file_keeps_it(tmp_path: Path, make: Make) -> No
     assert len(rows) == LARGER["train"]
 
 
+@pytest.mark.slow
 def test_smaller_train_sets_are_named_in_the_files(tmp_path: Path, make: Make) -> None:
     layout = Layout(tmp_path / "out")
     make(layout.root, sizes={"train": 25_007}, render=False)

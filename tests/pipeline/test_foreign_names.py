@@ -307,6 +307,7 @@ VALUES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+@pytest.mark.slow
 def test_a_question_files_attribute_that_leads_out_is_refused(value: Any, data: Path) -> None:
     path = question_file(data)
     for attribute in ("hop", "split", "pool"):

@@ -178,6 +178,7 @@ def test_parts_joined_are_what_one_machine_writes(tmp_path: Path) -> None:
     assert joined.n_rendered <= 3, "nearly all images were in the parts"
 
 
+@pytest.mark.slow
 def test_a_plan_counts_what_a_build_makes(tmp_path: Path) -> None:
     asked = request(tmp_path / "out", hops=(), prelim=("all",), render=False, sizes=SMALL)
     planned = plan_json(make_plan(asked))

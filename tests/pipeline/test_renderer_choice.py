@@ -239,6 +239,7 @@ def test_merge_takes_the_renderer_from_the_parts(tmp_path: Path, capsys: pytest.
     assert 'quality is "standard" there, "draft" asked for' in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_pages_say_what_rendered_the_images_and_the_audit_finds_their_objects(tmp_path: Path) -> None:
     out = tmp_path / "whole"
     rendering = resolve_config(renderer="native", quality="draft").rendering

@@ -84,7 +84,6 @@ def test_interrupted_says_how_to_go_on_and_does(tmp_path: Path, make: Make) -> N
     assert tree(tmp_path / "stopped") == tree(tmp_path / "whole")
 
 
-@pytest.mark.slow
 def test_a_failing_renderer_leaves_what_is_finished(tmp_path: Path, make: Make) -> None:
     with pytest.raises(RenderError, match="it was killed"):
         build(

@@ -93,6 +93,7 @@ def test_a_build_and_plots_keep_the_section(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["h5", "json", "vocab"])
+@pytest.mark.slow
 def test_a_build_removes_damaged_suites(folder: Path, damage: str) -> None:
     before = tree(folder)
     layout = Layout(folder)

@@ -143,6 +143,7 @@ def test_a_run_that_was_killed_leaves_nothing_in_the_way(
     assert tree(folder) == tree(paired)
 
 
+@pytest.mark.slow
 def test_a_larger_split_loses_its_suites(with_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     layout = Layout(with_pairs)
     summary = build(request(with_pairs, hops=(HOP, "none"), splits=SPLITS, render=False, sizes=LARGER))

@@ -209,6 +209,7 @@ def test_a_file_of_another_kind_is_not_replaced(make: Make, tmp_path: Path, capf
         assert run_command([*command, str(out)]) == 0, "one of the same kind is replaced"
 
 
+@pytest.mark.slow
 def test_images_of_another_dataset_under_the_same_names_are_not_taken(make: Make, tmp_path: Path) -> None:
     for seed in (1, 2):
         make(tmp_path / f"data{seed}", images="h5", seed=seed)

@@ -138,6 +138,7 @@ def test_a_plan_has_every_pair_size_and_seed(grid: Path, tmp_path: Path) -> None
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_done_again(grid: Path, tmp_path: Path, asked: Any) -> None:
     plan = make_plan(read_experiment(grid, out=tmp_path / "out"))
     made = run_experiment(plan)
@@ -196,6 +197,7 @@ def test_other_settings_are_other_runs_beside_those_that_are_there(
     assert asked() == []
 
 
+@pytest.mark.slow
 def test_settings_that_were_wrong_leave_no_mark_on_names(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +210,7 @@ def test_settings_that_were_wrong_leave_no_mark_on_names(
     assert not list((tmp_path / "out/runs").glob("film-rubber_cylinder-300-1-*"))
 
 
+@pytest.mark.slow
 def test_options_that_bind_nothing_are_no_other_runs(grid: Path, tmp_path: Path, asked: Any) -> None:
     out = tmp_path / "out"
     run_changed(grid, out)

@@ -172,6 +172,7 @@ def test_instances_that_dropped_questions_are_a_group_of_their_own() -> None:
     assert n == {"train questions of a type dropped": "15", "pairs, train sizes and seeds": "20", "all": "35"}
 
 
+@pytest.mark.slow
 def test_the_figure_has_a_marker_for_each_run() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install clevrhope[plots]")
     both = [*simulated(20), *simulated(15, drops=True, seed=2)]

@@ -62,6 +62,7 @@ def row_of(text: str, *first: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.md", "results.csv"])
+@pytest.mark.slow
 def test_a_users_file_is_not_replaced(name: str, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text("mine")
@@ -356,6 +357,7 @@ def test_without_notes_and_silent_answers_there_is_no_word_of_them(runs: Path, t
     assert not {"note", "unanswered"} & set(made.csv.read_text().splitlines()[0].split(","))
 
 
+@pytest.mark.slow
 def test_failed_runs_are_told_of(runs: Path, tmp_path: Path) -> None:
     failures = ["train-film-1: the loss is NaN at update 7", "evaluate-film-2: killed"]
     text = report([runs], tmp_path / "out", failures=failures).markdown.read_text()
@@ -363,6 +365,7 @@ def test_failed_runs_are_told_of(runs: Path, tmp_path: Path) -> None:
     assert "Runs that failed" not in report([runs], tmp_path / "again").markdown.read_text()
 
 
+@pytest.mark.slow
 def test_other_peoples_predictions_fit_in(dataset: Path, runs: Path, tmp_path: Path, capfd: Any) -> None:
     theirs = write_predictions(tmp_path / "p.jsonl", dataset, HOP, WRONG, note="not trained on the splits")
     arguments = ["report", str(runs), f"somebody={theirs}", "--dataset", str(dataset), "--out"]

@@ -76,6 +76,7 @@ def test_guesses_by_value_are_about_suites_alone(folder: Path, capfd: pytest.Cap
     )
 
 
+@pytest.mark.slow
 def test_requests_and_replies_there_and_back(folder: Path, tmp_path: Path) -> None:
     files = []
     for name, more in (("splits", []), ("suite", ["--suite", "carets"])):

@@ -278,6 +278,7 @@ def test_a_suite_that_is_not_in_the_folder_is_named(dataset: Path, tmp_path: Pat
     assert "## Paired tests: rad" not in text
 
 
+@pytest.mark.slow
 def test_missing_answers_sizes_and_collapsed_runs(dataset: Path, tmp_path: Path) -> None:
     folder = runs(dataset, tmp_path / "runs", "rad")
     runs(dataset, tmp_path / "runs", "rad", size=25_000)

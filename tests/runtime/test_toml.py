@@ -36,6 +36,7 @@ def test_what_cannot_be_read_gets_a_sentence(text: str, words: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("piece", ["a", "[", "{a=", "a a.", "'b' ", '"\\"" '])
+@pytest.mark.slow
 def test_what_cannot_be_read_takes_no_quadratic_time(piece: str) -> None:
     def refuse(n: int) -> None:
         with pytest.raises(ValueError, match=r"nested|[Ee]xpected|Invalid"):

@@ -85,6 +85,7 @@ def test_runs_are_trained_here_and_evaluated_as_ever(dataset: Path, tmp_path: Pa
     assert sorted(steps) == ["evaluate-tensor_nmn-none-60-3", "evaluate-tensor_nmn-rubber_cylinder-60-3"]
 
 
+@pytest.mark.slow
 def test_tables_that_cannot_be_trained_together_are_left_to_processes(
     dataset: Path, tmp_path: Path, steps: list[str]
 ) -> None:

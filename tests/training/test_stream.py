@@ -112,6 +112,7 @@ PALETTE = '{"cube": ["gray", "red"], "sphere": ["cyan", "red"], "cylinder": ["cy
         (HOP, ("--hop", HOP, "--config", "other.toml"), {"config": "other.toml"}, ("train", "complex_ood")),
     ],
 )
+@pytest.mark.slow
 def test_other_datasets(
     hop: str,
     options: Sequence[str],
@@ -240,6 +241,7 @@ def test_questions_are_shuffled_within_as_many_windows_as_the_buffer_has() -> No
 
 @pytest.mark.parametrize("shuffle", [None, 7])
 @pytest.mark.parametrize("given", [0, 1, 40, 2_250, 2_251, N_TRAIN])
+@pytest.mark.slow
 def test_a_resumed_epoch_goes_on_with_the_next_question(shuffle: int | None, given: int) -> None:
     stream = texts(shuffle=shuffle)
     numbers(stream)  # an epoch before it
@@ -517,6 +519,7 @@ def test_naming_it_imports_no_torch() -> None:
     assert printed("import sys, clevrhope; clevrhope.stream; print('torch' in sys.modules)") == "False"
 
 
+@pytest.mark.slow
 def test_without_torch_it_is_a_plain_iterable() -> None:
     script = (
         "import sys\nsys.modules['torch'] = None\nimport clevrhope, pickle\n"

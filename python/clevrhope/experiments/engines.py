@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import dropwhile
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from threading import Event, Thread
 from typing import Self
 
@@ -73,7 +73,7 @@ def deal_slots(jobs: int, gpus: Sequence[str]) -> list[Slot]:
 def run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[Failure | None]:
     """Runs chains, `jobs` at a time; gives the failure of each, or None, as they end."""
     stop = Event()
-    free: SimpleQueue[Slot] = SimpleQueue()
+    free: Queue[Slot] = Queue()
     for slot in deal_slots(jobs, _gpus()):
         free.put(slot)
 
@@ -217,7 +217,8 @@ class _Server:
                 env={**os.environ, **changes},
                 start_new_session=True,  # so that Ctrl-C reaches it once, through us
             )
-        self._answers: SimpleQueue[bytes] = SimpleQueue()
+        # On a busy machine, SimpleQueue.get(timeout=...) of Python 3.11 may wait forever.
+        self._answers: Queue[bytes] = Queue()
         Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
