@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // In a test, a panic is the message.
 
 #[path = "../../../../benchmarks/engine/assets.rs"]
-#[allow(clippy::expect_used, dead_code)]
+#[allow(dead_code)]
 mod assets;
 mod public_programs;
 mod questions;
