@@ -28,7 +28,7 @@ CONFIG = {
     "ANCHOR_GENERATOR": {"SIZES": [[16, 32, 64, 96]], "ASPECT_RATIOS": [[0.5, 1.0, 2.0]]},
     "RPN": {"PRE_NMS_TOPK_TEST": 600, "POST_NMS_TOPK_TEST": 60, "NMS_THRESH": 0.7},
     "ROI_HEADS": {"NMS_THRESH_TEST": [0.5]},
-    "ROI_BOX_HEAD": {"CLS_AGNOSTIC_BBOX_REG": False, "RES5HALVE": True},
+    "ROI_BOX_HEAD": {"CLS_AGNOSTIC_BBOX_REG": False, "RES5HALVE": False},
 }
 
 
@@ -208,6 +208,10 @@ def test_the_config_decides_pooling_and_boxes(folder: Path, tmp_path: Path) -> N
     assert made.anchor_sides == (16, 32, 64, 96)
     assert made.box_nms == (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"MODEL": {"ROI_BOX_HEAD": {"RES5HALVE": True}}}))
+    head = Frcnn(read_config(path, FrcnnConfig(blocks=(1, 1, 1, 2)))).body.layer4
+    assert head[0].conv1.stride == head[0].downsample[0].stride == (2, 2)
+    assert head[1].conv2.dilation == (1, 1)
     path.write_text(
         yaml.safe_dump({"model": {"max_pool": False, "roi_box_head": {"cls_agnostic_bbox_reg": True}}})
     )

@@ -88,7 +88,7 @@ YAML = """
 MODEL:
   MAX_POOL: true
   ROI_BOX_HEAD:
-    RES5HALVE: true
+    RES5HALVE: false
   RPN:
     PRE_NMS_TOPK_TEST: 100
 ANCHOR_GENERATOR:

@@ -24,6 +24,8 @@ class FrcnnFeatures(Extractor):
     - `n_boxes`, () int64: 36, or fewer for an image with fewer proposals.
     """
 
+    code = 2
+
     def __init__(self, options: ExtractorOptions, shapes: FrcnnConfig | None = None) -> None:
         path = Path(given_weights("frcnn", options.weights))
         self._device = chosen_device(options.device)

@@ -78,7 +78,8 @@ def read_config(path: Path, default: FrcnnConfig) -> FrcnnConfig:
     """Reads the settings that affect features from a config.yaml; upper and lower case are not distinguished.
 
     `model.max_pool` means that the stem pools as in Caffe, `roi_box_head.cls_agnostic_bbox_reg` that one box
-    is regressed for all classes together, and `roi_box_head.res5halve` that the head works at stride 1.
+    is regressed for all classes together, and `roi_box_head.res5halve` that the head halves the map: only if it
+    is false, the head works at stride 1 with dilation 2, as in the official code of CLEVR-HOPE's experiments.
 
     Raises:
         ConfigError: there is no such file, or a setting has another type.
@@ -98,7 +99,7 @@ def read_config(path: Path, default: FrcnnConfig) -> FrcnnConfig:
             default,
             pool_padding=not at("model.max_pool", bool, not default.pool_padding),
             class_agnostic=at("roi_box_head.cls_agnostic_bbox_reg", bool, default.class_agnostic),
-            dilated_head=at("roi_box_head.res5halve", bool, default.dilated_head),
+            dilated_head=not at("roi_box_head.res5halve", bool, not default.dilated_head),
             anchor_sides=_numbers(at("anchor_generator.sizes", list, None), default.anchor_sides),
             anchor_ratios=_numbers(at("anchor_generator.aspect_ratios", list, None), default.anchor_ratios),
             n_before_nms=at("rpn.pre_nms_topk_test", int, default.n_before_nms),

@@ -152,6 +152,12 @@ class PoolFeatures:
         return at.astype(np.int64)
 
 
+WRONG: Mapping[tuple[str, int], str] = {
+    ("frcnn", 1): "the detector's last group worked at the stride that its config.yaml rules out",
+}
+"""Kind and code of stores whose numbers are wrong, and what was wrong about them."""
+
+
 class FeatureStore:
     """A store on disk, opened for its dataset."""
 
@@ -159,11 +165,16 @@ class FeatureStore:
         """Reads store.json.
 
         Raises:
-            DatasetError: there is no store, or it belongs to another dataset.
+            DatasetError: there is no store, its numbers are wrong, or it belongs to another dataset.
         """
         self.folder = folder
         self._dataset = dataset
         self.info = read_info(folder)
+        if wrong := WRONG.get((self.info.kind, self.info.code)):
+            raise DatasetError(
+                f"{folder}: an earlier version of clevrhope made these features, and they are wrong: {wrong}; "
+                "remove the folder, and make them again with clevrhope features"
+            )
         here = dataset.described(images=self.info.of_images)
         if dict(self.info.dataset) != here:
             raise DatasetError(
