@@ -12,7 +12,7 @@ from clevrhope import __main__ as cli
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.pipeline.images import PoolWork
-from clevrhope.splits.hops import paper_hops
+from clevrhope.splits.hops import HOP_GROUPS, paper_hops
 
 QUICK = ["--hop", "rubber_cylinder", "--no-render"]
 
@@ -31,9 +31,13 @@ def test_hops_lists_the_29_with_types_and_diversity(capsys: pytest.CaptureFixtur
         "hop": "rubber_cylinder",
         "values": {"material": "rubber", "shape": "cylinder"},
         "diversity": 6,
+        "official_number": 0,
     }
+    assert sorted(row["official_number"] for row in rows) == list(range(29))
+    assert {row["hop"] for row in rows if row["official_number"] < 6} == set(HOP_GROUPS["first6"])
     words, _ = run(capsys, "hops")
     assert len(words.splitlines()) == 30
+    assert re.search(r"^small_purple .* HOP28$", words, re.MULTILINE)
 
 
 def test_build_prints_one_json_object_and_nothing_else(

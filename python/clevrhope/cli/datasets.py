@@ -93,17 +93,22 @@ def plan(**choices: Any) -> None:
 @click.command(cls=Command, short_help="Lists the paper's 29 held-out pairs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a table.")
 def hops(as_json: bool) -> None:
-    """Lists the paper's 29 held-out pairs; any other pair of values can be built, too."""
-    from clevrhope.splits.hops import paper_hops
+    """Lists the paper's 29 held-out pairs, with their numbers in the official data (HOP00 to HOP28).
 
-    pairs = [(hop.name, dict(hop.pair or ()), hop.diversity) for hop in paper_hops()]
+    Any other pair of values can be built, too.
+    """
+    from clevrhope.splits.hops import OFFICIAL_NUMBERS, paper_hops
+
+    pairs = [
+        (hop.name, dict(hop.pair or ()), hop.diversity, OFFICIAL_NUMBERS[hop.name]) for hop in paper_hops()
+    ]
     if as_json:
-        rows = [{"hop": name, "values": pair, "diversity": diversity} for name, pair, diversity in pairs]
-        click.echo(json.dumps(rows))
+        names = ("hop", "values", "diversity", "official_number")
+        click.echo(json.dumps([dict(zip(names, pair, strict=True)) for pair in pairs]))
         return
-    click.echo(f"{'HOP':<18} {'types':<20} diversity")
-    for name, pair, diversity in pairs:
-        click.echo(f"{name:<18} {', '.join(pair):<20} {diversity:>9}")
+    click.echo(f"{'HOP':<18} {'types':<20} {'diversity':>9} official")
+    for name, pair, diversity, number in pairs:
+        click.echo(f"{name:<18} {', '.join(pair):<20} {diversity:>9} {f'HOP{number:02}':>8}")
 
 
 def _show_summary(choices: dict[str, Any], request: "Request", summary: "Summary") -> int:

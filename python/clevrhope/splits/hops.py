@@ -28,38 +28,41 @@ ALL = "all"
 NAME_ORDER = ("size", "material", "color", "shape")
 """The order of types in a pair's name, as in the paper: large_rubber, rubber_cyan, cyan_cylinder."""
 
-PAPER_PAIRS: tuple[tuple[str, str, str, str, bool], ...] = (
-    ("size", "large", "material", "rubber", True),
-    ("size", "small", "material", "rubber", False),
-    ("size", "large", "material", "metal", False),
-    ("size", "small", "material", "metal", False),
-    ("material", "rubber", "shape", "cylinder", True),
-    ("material", "metal", "shape", "cylinder", False),
-    ("material", "rubber", "shape", "cube", False),
-    ("material", "metal", "shape", "cube", False),
-    ("material", "rubber", "shape", "sphere", False),
-    ("size", "large", "shape", "cylinder", True),
-    ("size", "small", "shape", "cylinder", False),
-    ("size", "small", "shape", "cube", False),
-    ("size", "large", "shape", "cube", False),
-    ("size", "small", "shape", "sphere", False),
-    ("material", "rubber", "color", "cyan", True),
-    ("material", "rubber", "color", "brown", False),
-    ("material", "rubber", "color", "purple", False),
-    ("material", "metal", "color", "red", False),
-    ("material", "metal", "color", "gray", False),
-    ("size", "large", "color", "cyan", True),
-    ("size", "small", "color", "brown", False),
-    ("size", "small", "color", "purple", False),
-    ("size", "small", "color", "red", False),
-    ("size", "large", "color", "gray", False),
-    ("color", "cyan", "shape", "cylinder", True),
-    ("color", "brown", "shape", "sphere", False),
-    ("color", "red", "shape", "cylinder", False),
-    ("color", "gray", "shape", "cube", False),
-    ("color", "purple", "shape", "sphere", False),
+PAPER_PAIRS: tuple[tuple[str, str, str, str, int], ...] = (
+    ("size", "large", "material", "rubber", 2),
+    ("size", "small", "material", "rubber", 8),
+    ("size", "large", "material", "metal", 20),
+    ("size", "small", "material", "metal", 14),
+    ("material", "rubber", "shape", "cylinder", 0),
+    ("material", "metal", "shape", "cylinder", 12),
+    ("material", "rubber", "shape", "cube", 24),
+    ("material", "metal", "shape", "cube", 18),
+    ("material", "rubber", "shape", "sphere", 6),
+    ("size", "large", "shape", "cylinder", 4),
+    ("size", "small", "shape", "cylinder", 16),
+    ("size", "small", "shape", "cube", 27),
+    ("size", "large", "shape", "cube", 22),
+    ("size", "small", "shape", "sphere", 10),
+    ("material", "rubber", "color", "cyan", 1),
+    ("material", "rubber", "color", "brown", 7),
+    ("material", "rubber", "color", "purple", 25),
+    ("material", "metal", "color", "red", 13),
+    ("material", "metal", "color", "gray", 19),
+    ("size", "large", "color", "cyan", 5),
+    ("size", "small", "color", "brown", 11),
+    ("size", "small", "color", "purple", 28),
+    ("size", "small", "color", "red", 17),
+    ("size", "large", "color", "gray", 23),
+    ("color", "cyan", "shape", "cylinder", 3),
+    ("color", "brown", "shape", "sphere", 9),
+    ("color", "red", "shape", "cylinder", 15),
+    ("color", "gray", "shape", "cube", 21),
+    ("color", "purple", "shape", "sphere", 26),
 )
-"""The paper's 29 pairs, in its order: type, value, type, value, and whether it is one of the first six."""
+"""The paper's 29 pairs, in its order: type, value, type, value, and its number in the official data.
+
+The official data are numbered 00 to 28 (HOP00 to HOP28); 00 to 05 were made first, in a run of their own.
+"""
 
 CLEVR_VALUES: Mapping[str, int] = {"size": 2, "color": 8, "material": 2, "shape": 3}
 """Number of values of CLEVR's attribute types."""
@@ -134,8 +137,11 @@ def paper_hops() -> tuple[Hop, ...]:
     )
 
 
+OFFICIAL_NUMBERS: Mapping[str, int] = {f"{a}_{b}": number for _, a, _, b, number in PAPER_PAIRS}
+"""Name of a pair -> its number in the official data."""
+
 HOP_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "first6": tuple(f"{a}_{b}" for _, a, _, b, is_first in PAPER_PAIRS if is_first),
+    "first6": tuple(f"{a}_{b}" for _, a, _, b, number in PAPER_PAIRS if number < 6),
     "all": tuple(f"{a}_{b}" for _, a, _, b, _ in PAPER_PAIRS),
 }
 """Groups of pairs by name: the paper's first six, one for each two types, and all 29."""
