@@ -78,8 +78,8 @@ def read_config(path: Path, default: FrcnnConfig) -> FrcnnConfig:
     """Reads the settings that affect features from a config.yaml; upper and lower case are not distinguished.
 
     `model.max_pool` means that the stem pools as in Caffe, `roi_box_head.cls_agnostic_bbox_reg` that one box
-    is regressed for all classes together, and `roi_box_head.res5halve` that the head halves the map: only if it
-    is false, the head works at stride 1 with dilation 2, as in the official code of CLEVR-HOPE's experiments.
+    is regressed for all classes together, and `roi_box_head.res5halve` that the head halves the map: only if
+    it is false, the head works at stride 1 with dilation 2, as in CLEVR-HOPE's official code.
 
     Raises:
         ConfigError: there is no such file, or a setting has another type.

@@ -172,8 +172,8 @@ class FeatureStore:
         self.info = read_info(folder)
         if wrong := WRONG.get((self.info.kind, self.info.code)):
             raise DatasetError(
-                f"{folder}: an earlier version of clevrhope made these features, and they are wrong: {wrong}; "
-                "remove the folder, and make them again with clevrhope features"
+                f"{folder}: an earlier version of clevrhope made these features, and they are wrong: "
+                f"{wrong}; remove the folder, and make them again with clevrhope features"
             )
         here = dataset.described(images=self.info.of_images)
         if dict(self.info.dataset) != here:
