@@ -44,7 +44,9 @@ def clean_environment() -> dict[str, str]:
     """This process's variables without those that lead to what is not in the environment."""
     folders = os.environ["PATH"].split(os.pathsep)
     kept = [each for each in folders if not any(any(Path(each).glob(f"{tool}*")) for tool in BUILD_TOOLS)]
-    own = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    # Names of processor features are those of one release of numpy.
+    unwanted = ("PYTHON", "VIRTUAL_ENV", "NPY_DISABLE_CPU_FEATURES")
+    own = {key: value for key, value in os.environ.items() if not key.startswith(unwanted)}
     return {**own, "PATH": os.pathsep.join(kept), "PYTHONNOUSERSITE": "1"}
 
 

@@ -141,6 +141,7 @@ def test_hostile_text_stays_text(compared: SiteClient) -> None:
 @pytest.mark.slow
 def test_no_words_are_a_query(client: SiteClient, dataset: Path, words: str) -> None:
     """Signs are no part of words; what is left is looked for, whatever it would mean to the database."""
+    client.get(f"questions?hop={HOP}")  # the index is made
     asked = {"hop": HOP, "split": "train", "words": words}
     answer = client.raw.get(f"/{TOKEN}/questions", params=asked)
     assert answer.status_code == 200
