@@ -144,7 +144,7 @@ define install
 	$(MATURIN) --skip-install || { kill $$packages; \
 	  stop "The engine could not be compiled (see above); cargo downloads crates, and needs Rust 1.88 or later."; }; \
 	wait $$packages || \
-	  stop "uv could not install Python packages (see above); they need network and space; a mirror is PIP_INDEX_URL=... make"
+	  stop "uv could not install Python packages (see above); check network and space, or name a mirror: PIP_INDEX_URL=... make"
 	@$(MATURIN) --quiet
 	@touch $@
 endef
